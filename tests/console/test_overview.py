@@ -44,14 +44,3 @@ def test_shows_groups_and_leads_to_nodes_and_pods_by_keyboard(tab: Tab) -> None:
         assert tab.text("#details h2") == "n10"
         tab.evaluate("history.back()")
         tab.wait_for(f"({ROWS})[0] === 'n1'")
-
-
-def test_a_link_shows_the_same(tab: Tab) -> None:
-    with served(LiveSource(NODES, PODS)) as console:
-        opened(tab, console, "#/overview?resource=memory&rows=nodes&sort=name&order=descending&filter=n1")
-        tab.wait_for(f"({ROWS})[0] === 'n11'")
-        assert tab.evaluate(ROWS) == ["n11", "n10", "n1"]
-        tab.reload()
-        tab.wait_for(IS_CURRENT)
-        tab.wait_for(f"({ROWS})[0] === 'n11'")
-        assert tab.evaluate("document.getElementById('resource').value") == "memory"

@@ -20,8 +20,6 @@ TRAIN = [member(f"train-{at}", "train", 2, requests={"cpu": "3"}) for at in rang
 ROWS = "[...document.querySelectorAll('#pending-grid .grid-body [role=row]')].map((row) => row.children[0].innerText)"
 # wait_for answers two seconds before its own limit.
 WITHIN_TWO_SECONDS = 4
-# The nodes that stand out on the map; of all nodes if none does.
-LIT = "[...document.querySelectorAll('#map .cell:not(.dim)')].map(({ dataset }) => dataset.item).join()"
 
 
 def test_pods_are_shown_by_reason_and_one_is_explained(tab: Tab) -> None:
@@ -41,18 +39,6 @@ def test_pods_are_shown_by_reason_and_one_is_explained(tab: Tab) -> None:
         shown = tab.text("#explanation")
         assert "default/large: pending: 0 of 2 nodes fit" in shown
         assert "lower the pod's request of cpu from 9 to 4" in shown
-
-
-def test_a_reason_lights_up_its_nodes(tab: Tab) -> None:
-    with served(LiveSource(NODES, PODS, FULL)) as console:
-        tab.open(console.addresses[-1])
-        tab.wait_for(IS_CURRENT)
-        tab.open(f"{console.origin}/#/pending")
-        tab.wait_for("document.querySelectorAll('#reasons button').length === 2")
-        tab.evaluate("document.querySelector('#reasons button').focus()")
-        lit = tab.evaluate(LIT)
-        tab.evaluate("document.activeElement.blur()")
-        assert (lit, tab.evaluate(LIT)) == ("n2", "n1,n2")
 
 
 def test_explanation_follows_the_cluster(tab: Tab) -> None:

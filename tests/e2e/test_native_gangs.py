@@ -16,7 +16,6 @@ import pytest
 
 from .berth.extender import ExtenderCache
 from .berth.identities import counted_resources, serve
-from .berth.recording_proxy import RecordingProxy
 from .berth.serve_with_ledger import ledger_in
 from .gangs.members import (
     COUNTED,
@@ -90,35 +89,6 @@ def test_feasible_native_gang_is_bound_completely(
         assert len(set(on.values())) == SIZE
         wait_until("the group is scheduled", lambda: group.scheduled()[-1:] == ["True"], STABLE_SECONDS)
     figures.at_most(f"native gang of {SIZE}: after its last member", seconds, GANG_SECONDS[SIZE])
-
-
-def test_native_gang_evicts_nothing_for_a_part_of_itself(
-    control_plane: ControlPlane, scheduler: GangScheduler, gangs: Gangs, api: KubernetesApi, tmp_path: Path
-) -> None:
-    """1.36 asks preempt for each member (G5), and 1.37 does not (G7). There, workload-aware preemption belongs to the
-    gate of gangs: its dry runs ask filter, which still counts the pods that would go."""
-    urgent = gangs.cluster.create_priority_class("urgent", 1000)
-    with (
-        serve(control_plane, tmp_path, document=PLAIN) as berth,
-        RecordingProxy(berth.url_prefix) as proxy,
-        scheduler.run(proxy.url_prefix),
-        NativePodGroup(api, "urgent", SIZE, urgent),
-    ):
-        nodes = gangs.create_nodes(SIZE)
-        running = [gangs.cluster.create_pod(f"running-{node}", cpu="2", node=node) for node in nodes]
-        ExtenderCache(berth).wait_for_feasible(nodes)
-        gang = gangs.create("urgent", SIZE, native=True, priority_class=urgent)
-        gangs.assert_none_is_bound(gang)
-        preempts = [call for call in proxy.calls() if call.verb == "preempt"]
-        print(f"native gang of {SIZE} without room: {len(preempts)} calls of preempt in {STABLE_SECONDS} s")
-        asked_for = {pod.uid for pod in gang} if NATIVE[KUBERNETES].preempts else set()
-        assert {call.pod_uid for call in preempts} == asked_for
-        assert [call.victims for call in preempts] == [{}] * len(preempts)
-        assert not any(gangs.cluster.state(pod).terminating for pod in running)
-
-        for pod in running:
-            gangs.cluster.end_containers(pod)
-        gangs.wait_until_bound(gang)
 
 
 def test_native_gang_short_of_licences_is_never_said_to_be_scheduled(

@@ -10,7 +10,6 @@ import pytest
 from .berth.berth_serve import BerthServe
 from .berth.extender import PROBE, ExtenderCache
 from .berth.identities import counted_resources, serve
-from .berth.label_priority import none_available
 from .berth.recording_proxy import RecordingProxy
 from .berth.simulation import SimulationResult, simulate
 from .kubernetes.cluster import Cluster, Pod
@@ -19,8 +18,6 @@ from .kubernetes.scheduler_configuration import ExtenderConfiguration, Mode
 
 LICENCE = "example.com/licence"
 NO_LICENCE = f"Insufficient {LICENCE}"
-NO_CPU = "Insufficient cpu"
-NOT_ELIGIBLE = "preemption: not eligible due to a terminating pod on the nominated node."
 
 DOCUMENT = f"""\
 apiVersion: berth.dev/v1alpha1
@@ -105,34 +102,3 @@ def test_adds_victim_that_holds_the_counted_resource(
 
         assert cluster.wait_until_assigned(scenario.pod) == scenario.node
         assert not cluster.state(scenario.bystander).terminating
-
-
-def test_preempts_no_second_node_while_a_victim_terminates(
-    licences: BerthServe, cluster: Cluster, scenario: Scenario, run_scheduler: RunScheduler
-) -> None:
-    """The first deleted victim frees the cpu. From then on only Berth rejects the nominated node (fact 15a)."""
-    pod, node = scenario.pod, scenario.node
-    with RecordingProxy(licences.url_prefix) as proxy:
-        run_scheduler(filter_bind_preempt(proxy.url_prefix))
-        assert cluster.wait_until_nominated(pod) == node
-        for victim in (scenario.cpu_victim, scenario.licence_victim):
-            cluster.wait_until_evicted(victim)
-        # The cache may be a second behind: it has to contain the terminating victim before its deletion.
-        ExtenderCache(licences).wait_for_resolvable({node: NO_LICENCE}, of=cluster.object(pod))
-
-        cluster.end_containers(scenario.cpu_victim)
-
-        rejected = none_available({NO_CPU: 1, NO_LICENCE: 1})
-        assert cluster.wait_until_unschedulable(pod, rejected).endswith(NOT_ELIGIBLE)
-        waiting = simulate(cluster, pod.name, document=DOCUMENT)
-        assert (waiting, waiting.message) == (SimulationResult(None), f"{rejected} {NOT_ELIGIBLE}")
-        assert cluster.state(pod).nominated_node == node
-        assert not cluster.state(scenario.bystander).terminating
-
-        cluster.end_containers(scenario.licence_victim)
-
-        assert cluster.wait_until_assigned(pod) == node
-        assert not cluster.state(scenario.bystander).terminating
-        # The scheduler may know of the last deletion before Berth does, and then proposes the other node.
-        _, *later = [call for call in proxy.calls(pod) if call.verb == "preempt"]
-        assert all(call.victims == {} for call in later)

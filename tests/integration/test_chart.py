@@ -252,27 +252,17 @@ def test_plugins_of_ones_own_are_mounted_where_the_command_looks_for_them(
             "plugins",
             id="plugins from two places",
         ),
-        pytest.param({}, "scheduler.configuration is missing", id="no configuration"),
         pytest.param({"sidecar": {"enabled": True}}, "sidecar.image is missing", id="no image"),
         pytest.param(
             {**WATCHER, "watcher": {"enabled": True, "image": IMAGE}}, "watcher.stack is missing", id="no stack"
         ),
-        pytest.param({"scheduler": {"adress": URL}}, "adress", id="an unknown value"),
         pytest.param(
             {"scheduler": {"configuration": CONFIGURATION.replace("127.0.0.1", "u:p@host")}},
             "configuration",
             id="a password in the address",
         ),
-        pytest.param({"scheduler": {"configuration": "kind: Pod"}}, "configuration", id="another document"),
-        pytest.param({"scheduler": {"configuration": CONFIGURATION, "flags": ["v=2"]}}, "flags", id="no flag"),
-        pytest.param(
-            {"scheduler": {"configuration": CONFIGURATION, "name": "Berth"}}, "name", id="no name of Kubernetes"
-        ),
         pytest.param(
             {**STACK, "admission": {"enabled": True, "namespaces": ["a' in b || '"]}}, "namespaces", id="CEL in a list"
-        ),
-        pytest.param(
-            {"sidecar": {"enabled": True, "image": IMAGE, "configuration": {"kind": "Pod"}}}, "kind", id="another kind"
         ),
         pytest.param(
             {**SIDECAR, "sidecar": {**SIDECAR["sidecar"], "replicas": 2}, "rbac": {"countedResources": True}},

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth.scheduling.managed_resources.configuration import MAX_AMOUNT
 from berth.scheduling.managed_resources.counting import Counting, Insufficient, left
 from berth.scheduling.managed_resources.demand import Demand
-from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject, read_node
-from berth.scheduling.objects.pod_reading import PodReader
+from berth.scheduling.objects import Pod, UnreadableObject
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import (
     ANNOTATED,
     LICENCE,
     LICENCES,
     MEMORY,
-    PERCENTAGE,
-    SIZES,
     SLICES,
     asking,
     configuration,
@@ -166,51 +160,8 @@ def _foreign(values: Mapping[str, str | None], device: int | None) -> Pod:
     return asking("p", "n", annotations, **asked)
 
 
-@given(size=st.integers(0, MAX_AMOUNT), percent=st.integers(1, 100))
-def test_percentage_is_smallest_sufficient_one(size: int, percent: int) -> None:
-    units = Demand(MEMORY, percent, percent=True).of(size)
-    assert (units - 1) * 100 < size * percent <= units * 100 or size == units == 0
-    assert units <= size
-
-
 texts = st.text(max_size=12) | st.sampled_from(["1", "-1", "1e99", "9" * 19, "1,2", ",", "8Gi", "٣", "1" * 5000])
 amounts = json_values | texts
-
-
-@given(value=amounts, other=amounts, size=amounts, device=amounts)
-def test_any_json_raises_nothing(value: Any, other: Any, size: Any, device: Any) -> None:
-    found = counting(
-        LICENCES,
-        SLICES,
-        {"name": "example.com/a", "capacity": {"nodeAnnotation": "a"}, "requests": {"podAnnotation": "a"}},
-        {"name": "example.com/b", "devices": {"count": {"nodeLabel": "b"}, "size": {"allocatable": "example.com/s"}}},
-    )
-    node = read_node(
-        {
-            "metadata": {
-                "name": "n",
-                "labels": {LICENCE: value, "b": size} if isinstance(value, str) and isinstance(size, str) else None,
-                "annotations": {SIZES: size, "a": value, "c": other},
-            },
-            "status": {"allocatable": {LICENCE: other, "example.com/s": size}},
-        }
-    )
-    assert isinstance(node, NodeInfo)
-    pod = PodReader().read(
-        {
-            "metadata": {"name": "p", "annotations": {"a": other, "berth.dev/nvidia.com.gpumem": device}},
-            "spec": {"containers": [{"resources": {"requests": {MEMORY: value, PERCENTAGE: other}}}], "nodeName": "n"},
-        }
-    )
-    capacity = found.capacity(node)
-    assert all(type(amount) is int and 0 < amount <= MAX_AMOUNT for amount in capacity.values())
-    assert len(capacity) <= 1024
-    assert all(isinstance(cause, str) for cause in found.unreadable(node).values())
-    if not isinstance(pod, UnreadableObject):
-        asked = found.demands(pod)
-        if not isinstance(asked, UnreadableObject):
-            found.placed(asked, node)
-        assert all(amount > 0 for amount in found.used([pod, replace(pod, uid="x")], capacity).values())
 
 
 @given(

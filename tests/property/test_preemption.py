@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -19,10 +18,9 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.sources.dump.objects import read_objects
 from tests.builders.nodes import node_with
 from tests.builders.pods import container, pod_with
-from tests.builders.requests import victims_by_uid, victims_in_full
+from tests.builders.requests import victims_by_uid
 from tests.fakes.node_cache import FixedNodeCache
 from tests.parity import scheduling_cycle as cycle
-from tests.property.json_values import json_values
 
 Object = dict[str, Any]
 
@@ -221,43 +219,3 @@ def test_preempt_answer_satisfies_all_rules(
         assert victims["NumPDBViolations"] >= counted
         if there and not shares_a_port([*there.values()]):
             assert cluster.fits(name, uids)
-
-
-hostile = st.dictionaries(
-    st.sampled_from(["Pod", "pod", "NodeNameToVictims", "NodeNameToMetaVictims"]),
-    json_values
-    | st.dictionaries(
-        st.sampled_from([*NODES, "new", ""]),
-        json_values
-        | st.fixed_dictionaries(
-            {},
-            optional={
-                "Pods": json_values | st.lists(json_values | st.fixed_dictionaries({"UID": json_values})),
-                "pods": st.lists(st.fixed_dictionaries({"metadata": json_values, "spec": json_values})),
-                "NumPDBViolations": json_values,
-            },
-        ),
-    ),
-)
-
-
-@given(hostile, pods_on_nodes)
-def test_hostile_request_evicts_only_pods_it_names_and_raises_nothing(
-    request: dict[str, Any], pods: list[Object]
-) -> None:
-    cache = FixedNodeCache.of(BerthConfiguration(), *map(node_with, NODES), *pods)
-    reply = answer_preempt(json.dumps({"Pod": pods[0] if pods else {}, **request}), cache)
-    assert reply.status in (200, 400)
-    if reply.status == 200:
-        body = json.dumps(request)
-        for victims in orjson.loads(reply.body)["NodeNameToMetaVictims"].values():
-            assert all(json.dumps(each["UID"]) in body for each in victims["Pods"])
-
-
-@given(asking, pods_on_nodes)
-def test_both_modes_agree_on_pods_of_cache(pod: Object, pods: list[Object]) -> None:
-    cache = FixedNodeCache.of(FULL, *map(node_with, NODES), *pods)
-    on = {name: [other for other in pods if other["spec"]["nodeName"] == name] for name in NODES}
-    in_full = victims_in_full(on, pod=pod)
-    by_uid = victims_by_uid({name: [each["metadata"]["uid"] for each in found] for name, found in on.items()}, pod=pod)
-    assert answer_preempt(orjson.dumps(in_full), cache).body == answer_preempt(orjson.dumps(by_uid), cache).body

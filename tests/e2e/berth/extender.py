@@ -50,10 +50,6 @@ class ExtenderCache:
         """Wait until filter rejects these nodes as unresolvable for these reasons. of: the pod of the request."""
         self._wait_for(dict(reasons), lambda: self._rejections(of, list(reasons))["FailedAndUnresolvableNodes"])
 
-    def wait_for_resolvable(self, reasons: Mapping[str, str], *, of: Mapping[str, Any]) -> None:
-        """Wait until filter rejects these nodes for these reasons, so that preemption may help."""
-        self._wait_for(dict(reasons), lambda: self._rejections(of, list(reasons))["FailedNodes"])
-
     def wait_for_feasible(self, nodes: Collection[str], *, of: Mapping[str, Any] = PROBE) -> None:
         """Wait until filter passes these nodes. of: the pod of the request."""
         self._wait_for(

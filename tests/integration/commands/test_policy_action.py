@@ -217,20 +217,6 @@ def test_comments_the_difference_and_fails_beyond_the_limits(run_action: RunActi
     assert done.summary.strip() == "\n".join(lines[1:])
 
 
-def test_a_second_run_changes_the_comment(run_action: RunAction, github: GitHub, repository: Path) -> None:
-    run_action()
-    git(repository, "checkout", "--quiet", "berth.yaml")
-    assert run_action().status == 0
-    [body] = github.comments.values()
-    assert "**0 newly pending, 0 moved, 0 newly placed**" in body
-
-
-def test_runs_the_cases_too_and_fails_with_them(run_action: RunAction) -> None:
-    done = run_action(tests="cases", **{"max-pending": ""})
-    assert done.status == 1
-    assert "3 cases: 2 passed, 1 failed" in done.log
-
-
 def test_an_invalid_policy_is_an_error_of_the_run_and_in_the_comment(
     run_action: RunAction, github: GitHub, repository: Path
 ) -> None:

@@ -106,26 +106,13 @@ def test_a_comparison_without_pods_has_status_2_and_names_the_schedulers(
     assert f"dump.json: no pods to compare: {message}" in done.stderr
 
 
-# --------------------------------------------------------------------------------------------------------------- output
-def test_markdown_is_a_table_with_escaped_texts() -> None:
-    lines = run(*FILES, *DUMP, "-o", "markdown").stdout.splitlines()
-    assert lines[0].startswith("**2 newly pending, 1 moved, 0 newly placed** (")
-    assert lines[2] == "Limit exceeded: 2 of 11 pods newly pending, at most 0 allowed."
-    assert lines[4:6] == ["| Pod | Before | After | Message |", "|---|---|---|---|"]
-    assert lines[8] == f"| default/web-5d9c-f | gpu-2 | cpu-3 | ResourceSegregation rejects gpu-2: {RESERVED} |"
-    assert "&lt;none>" in lines[6]
-    assert lines[-1] == "</details>"
-
-
 # ---------------------------------------------------------------------------------------------------------- exit status
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param((*FILES,), "give --dump FILE or --recording FILE", id="no dump"),
         pytest.param((FILES[0], "missing.yaml", *DUMP), "missing.yaml: No such file or directory", id="no such policy"),
-        pytest.param((*FILES, "--dump", "missing.json"), "missing.json: No such file or directory", id="no such dump"),
         pytest.param((FILES[0], FILES[1], "--dump", FILES[0]), "has no nodes", id="not a dump"),
         pytest.param((*FILES, *DUMP, "--max-moved", "some"), "neither a number of pods nor per cent", id="no limit"),
         pytest.param(("-", "-", *DUMP), "only one file can come from standard input", id="standard input twice"),

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from berth_cli.placement.report import NO_PODS
-from tests.builders.nodes import PRIORITY
 
 from .simulating import run
 
@@ -125,21 +124,6 @@ def test_explain_prints_total_or_reason_of_each_node(dump: Write) -> None:
     assert lines[1].endswith(" + Berth 0")
     assert lines[3].split(maxsplit=2) == ["a", "NodeResourcesFit", "Insufficient cpu"]
     assert lines[5] == "default/q: 0/3 nodes are available: 3 Insufficient cpu."
-
-
-@pytest.mark.parametrize(
-    ("spec", "warning"),
-    [
-        pytest.param(
-            {"resourceClaims": [{"name": "gpu"}]}, "spec.resourceClaims: claims are not checked", id="claims of the pod"
-        ),
-        pytest.param({"priorityClassName": "urgent"}, "the dump has no PriorityClass", id="a kind that the dump lacks"),
-    ],
-)
-def test_warns_on_standard_error(dump: Write, spec: dict[str, Any], warning: str) -> None:
-    done = run("--cluster", dump(node("a", labels={PRIORITY: "1"}), pod("web", **spec)))
-    assert [line for line in done.stderr.splitlines() if line.startswith("warning: ") and warning in line]
-    assert "warning" not in done.stdout
 
 
 # -------------------------------------------------------------------------------------------------------- what it reads

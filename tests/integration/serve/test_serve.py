@@ -16,7 +16,7 @@ from tests.builders.http_calls import Caller
 from tests.builders.kubeconfigs import kubeconfig, kubeconfig_for
 from tests.builders.nodes import labelled_object, node_object, node_with
 from tests.builders.pods import pod_with
-from tests.builders.requests import binding, body_of, cache_mode, victims_by_uid
+from tests.builders.requests import binding, body_of, cache_mode
 from tests.builders.tables import create_cache_table, create_ledger_table
 from tests.fakes.api_server import KubernetesOnLoopback, verified_kubernetes
 from tests.unit.ledger.nodes.ledger_tables import emulator_client
@@ -59,22 +59,6 @@ def test_prints_profile_cluster_and_addresses(served: Served, dump: Path) -> Non
 
 def test_says_which_store_it_has_and_what_that_means_for_a_second_server(served: Served) -> None:
     assert served.third_line.startswith("store: in memory, ends with this process. A second server has a store of its")
-
-
-@pytest.mark.parametrize(
-    ("verb", "request_body", "wanted"),
-    [
-        ("filter", cache_mode(["n10", "n20"]), '"NodeNames":["n10","n20"]'),
-        ("filter_onlyone", cache_mode(["n10", "n20"]), '"NodeNames":["n20"]'),
-        ("prioritize", cache_mode(["n10", "n20"]), '[{"Host":"n10","Score":10},{"Host":"n20","Score":20}]'),
-        ("bind", binding(), '{"Error":""}'),
-        ("preempt", victims_by_uid({"n10": ["v1"]}), '"UID":"v1"'),
-    ],
-)
-def test_every_verb_responds(caller: Caller, verb: str, request_body: object, wanted: str) -> None:
-    response = caller.post(f"/scheduler/{verb}", body_of(request_body))
-    assert response.status == 200
-    assert wanted in response.content.decode()
 
 
 def test_edited_dump_takes_effect_within_two_seconds(caller: Caller, dump: Path) -> None:

@@ -12,7 +12,7 @@ from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_cluster import RELIST_SECONDS, KubernetesCluster
 from berth.cluster.watch.resources import BASE_RESOURCES, NODES, SPREAD_RESOURCES, Resource
 from berth.cluster.watch.watches import Watches
-from berth.nodecache.feed.cluster import Added, ClusterUnavailable, ClusterWatch, Listed
+from berth.nodecache.feed.cluster import ClusterUnavailable, ClusterWatch
 from berth.nodecache.feed.head import Position
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import DrivenApiServer, driven_api_server
@@ -86,30 +86,6 @@ def test_lists_needed_resources_and_watches_for_half_a_minute(
         assert set(watch.positions) == {resource.name for resource in resources}
     finally:
         watch.stop()
-
-
-def test_returns_projected_objects(server: DrivenApiServer) -> None:
-    def node(version: str) -> dict[str, object]:
-        return {
-            "metadata": {"name": "n1", "resourceVersion": version, "labels": {"a": version}, "annotations": {}},
-            "status": {"images": [{"names": ["nginx"]}], "nodeInfo": {}},
-        }
-
-    watch = cluster(server).watch({})
-    try:
-        for resource in BASE_RESOURCES:
-            items = [node("4")] if resource is NODES else []
-            server.next(resource.path).page(*items, version="5")
-        streams = {resource: server.next(resource.path).stream() for resource in BASE_RESOURCES}
-        streams[NODES].tell("ADDED", node("6"))
-        nodes = [each.event for each in consumer(watch).take(len(BASE_RESOURCES) + 1) if each.resource == NODES.name]
-    finally:
-        watch.stop()
-
-    def kept(version: str) -> dict[str, object]:
-        return {"metadata": {"name": "n1", "labels": {"a": version}}}
-
-    assert nodes == [Listed((kept("4"),), "5"), Added(kept("6"), "6")]
 
 
 def test_resumes_predecessors_positions_until_its_list_is_old(server: DrivenApiServer) -> None:

@@ -118,27 +118,6 @@ SLOW = TimeLimit(1.0, map(float, count(0, 10)).__next__, lambda: 0.0)
         ),
         pytest.param(
             "prioritize",
-            cache_mode(["a", "b"]),
-            None,
-            PASS,
-            NO_TIME_LIMIT,
-            ["passed-without-cache", 2, None],
-            id="prioritize passes",
-        ),
-        pytest.param(
-            "preempt",
-            victims_by_uid({"a": ["v"]}),
-            None,
-            PASS,
-            NO_TIME_LIMIT,
-            ["passed-without-cache", 1, None],
-            id="preempt passes",
-        ),
-        pytest.param(
-            "prioritize", cache_mode([]), [node("a")], {}, NO_TIME_LIMIT, ["scored", 0, None], id="no node to score"
-        ),
-        pytest.param(
-            "prioritize",
             cache_mode(["a"]),
             [labelled("a", "1")],
             {},

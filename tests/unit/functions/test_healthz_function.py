@@ -11,7 +11,6 @@ from tests.builders.events import http_event
 from tests.fakes.log_lines import LogLines
 
 Load = Callable[..., Callable[..., Any]]
-VERBOSE = http_event(None, "GET /healthz") | {"rawQueryString": "verbose"}
 
 
 def test_answers_200_when_cache_is_published(load_function: Load, log_lines: LogLines) -> None:
@@ -30,18 +29,3 @@ def test_answers_503_with_reason_when_table_is_missing(load_function: Load, log_
     assert found["status"] == "failure-cache-unavailable"
     assert found["reason"].startswith("node cache table absent: the table does not exist")
     assert [(line["level"], line["detail"]) for line in log_lines.all()] == [("WARNING", found["reason"])]
-
-
-def test_verbose_answer_has_cluster_and_configuration_in_use(load_function: Load) -> None:
-    in_use = {"profile": "full", "nodeCache": {"maxStaleness": 86400}}  # as long as the session may last
-    answer = load_function("healthz", {"BERTH_CONFIGURATION": orjson.dumps(in_use).decode()})(VERBOSE, None)
-    found = orjson.loads(answer["body"])
-    assert found["status"] == "ok"
-    assert found["cluster"].startswith("dump-")
-    assert found["configuration"] == in_use
-
-
-def test_verbose_answer_without_table_has_the_reason_only(load_function: Load) -> None:
-    answer = load_function("healthz", {"BERTH_CACHE_TABLE": "absent"})(VERBOSE, None)
-    assert answer["statusCode"] == 503
-    assert orjson.loads(answer["body"]).keys() == {"status", "reason"}

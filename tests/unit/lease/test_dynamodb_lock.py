@@ -10,7 +10,7 @@ from botocore.stub import Stubber
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.lease.dynamodb_lock import FENCE_MATCHES, DynamoDBLeaseLock, fenced_update
-from berth.lease.lock import NO_RECORD, Conflict, Fence, Lease, LeaseLock, LeaseSpec, Unavailable, Written
+from berth.lease.lock import NO_RECORD, Fence, Lease, LeaseLock, LeaseSpec, Unavailable, Written
 from tests.unit.lease.clocks import AT
 from tests.unit.lease.dynamodb_stores import MotoStore, client_of, moto_client
 from tests.unit.lease.faults import Fault
@@ -208,41 +208,3 @@ class TestBotocoresRetry:
         assert isinstance(written, Written)
         assert (written.lease.spec, written.lease.resource_version) == (spec, 2)
         assert lock.get() == written.lease
-
-    def test_create_succeeds_when_item_has_its_own_nonce(self, store: MotoStore) -> None:
-        lock = store.lock()
-        lock.faults.plan(Fault.LOST)
-        written = lock.create(SPEC)
-        assert isinstance(written, Written)
-        assert lock.get() == written.lease
-
-    def test_write_fails_when_item_has_another_nonce(self, store: MotoStore) -> None:
-        """The attempt did not arrive before another's write."""
-        lock = store.lock()
-        seen = lock.create(SPEC)
-        assert isinstance(seen, Written)
-        winner = store.lock().update(seen.lease, replace(SPEC, holder_identity="beta"))
-        assert isinstance(winner, Written)
-        lock.faults.plan(Fault.UNREACHABLE)
-        assert lock.update(seen.lease, SPEC) == Conflict(winner.lease)
-
-    def test_write_fails_when_another_write_followed(self, store: MotoStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What stands there, and in which version, is no more this writer's to say."""
-        lock, other = store.lock(), store.lock()
-
-        def take_over(_: float) -> None:
-            seen = other.get()
-            assert isinstance(seen, Lease)
-            assert isinstance(other.update(seen, replace(SPEC, holder_identity="beta")), Written)
-
-        monkeypatch.setattr("time.sleep", take_over)
-        lock.faults.plan(Fault.LOST)
-        assert lock.create(SPEC) == Conflict(current_of(other))
-        assert store["holderIdentity"] == "beta"
-
-
-def current_of(lock: LeaseLock) -> Lease:
-    """The lease as it stands."""
-    lease = lock.get()
-    assert isinstance(lease, Lease)
-    return lease

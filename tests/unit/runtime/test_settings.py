@@ -76,11 +76,8 @@ def test_bind_has_the_time_limit_of_the_other_verbs(given: dict[str, str], secon
     ("settings", "environ", "message"),
     [
         pytest.param(CacheSettings, {}, "BERTH_CACHE_TABLE: Field required", id="no table"),
-        pytest.param(PolicySettings, {}, "BERTH_CACHE_TABLE: Field required", id="no table for a verb"),
-        pytest.param(WatcherSettings, DUMP, "BERTH_CACHE_TABLE: Field required", id="no table for the watcher"),
         pytest.param(ClusterSettings, {}, ONE_CLUSTER, id="no cluster"),
         pytest.param(ClusterSettings, DUMP | {"BERTH_KUBECONFIG": "/k"}, ONE_CLUSTER, id="two clusters"),
-        pytest.param(BindSettings, {}, ONE_CLUSTER, id="no cluster for bind"),
         pytest.param(
             BindSettings,
             DUMP | {"BERTH_HTTP_TIMEOUT": "1"},
@@ -89,12 +86,6 @@ def test_bind_has_the_time_limit_of_the_other_verbs(given: dict[str, str], secon
         ),
         pytest.param(
             BindSettings, DUMP | {"BERTH_HTTP_TIMEOUT": "5s"}, "BERTH_HTTP_TIMEOUT: ", id="seconds with a unit"
-        ),
-        pytest.param(
-            ClusterSettings,
-            {"BERTH_IN_CLUSTER": "maybe"},
-            "BERTH_IN_CLUSTER: Input should be a valid boolean",
-            id="neither true nor false",
         ),
         pytest.param(
             PolicySettings,
@@ -136,7 +127,6 @@ def test_error_names_variable_in_one_line(
     ("document", "field"),
     [
         pytest.param("{", "document: Invalid JSON", id="no JSON"),
-        pytest.param('{"profile": "x"}', "profile: Input should be 'label-priority'", id="an unknown profile"),
         pytest.param(
             '{"pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "a b"}}]}',
             "pluginConfig.0.args.label",

@@ -76,16 +76,6 @@ def test_table_that_cannot_be_read_is_a_reason() -> None:
     assert isinstance(documents(NotRead("not yet")).gangs({}), Refusal)
 
 
-def test_explanation_has_members_and_what_keeps_the_next_one_out() -> None:
-    found = explained(observed(member("a-0", cpu="3"), member("a-1", cpu="3")), "ml/train")
-    assert found["headline"].startswith("gang ml/train: pending: 2 members wait for a node, 2 are needed")
-    assert [(each["pod"], each["state"]) for each in found["members"]] == [
-        ("ml/a-0", "planned"),
-        ("ml/a-1", "waiting"),
-    ]
-    assert [(each["reason"], each["nodes"]) for each in found["reasons"]] == [("Insufficient cpu", ["n1"])]
-
-
 @pytest.mark.parametrize(
     ("found", "name", "status"),
     [

@@ -51,12 +51,6 @@ def test_client_certificate_is_for_client_authentication_only(client: KeyPair) -
     assert extensions.get_extension_for_class(x509.BasicConstraints).value.ca is False
 
 
-def test_client_certificate_names_client_and_cluster(client: KeyPair) -> None:
-    assert client.certificate.subject.rfc4514_string() == "CN=scheduler,O=my-cluster"
-    names = client.certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    assert names.get_values_for_type(x509.DNSName) == ["scheduler"]
-
-
 def test_authority_cannot_sign_authorities(authority: KeyPair) -> None:
     extensions = authority.certificate.extensions
     constraints = extensions.get_extension_for_class(x509.BasicConstraints)
@@ -71,12 +65,6 @@ def test_serials_and_keys_are_random(authority: KeyPair) -> None:
     assert len({each.certificate.serial_number for each in made}) == 8
     assert max(each.certificate.serial_number for each in made).bit_length() > 140
     assert len({each.key_pem for each in made}) == 8
-
-
-def test_authorities_of_one_cluster_have_different_names() -> None:
-    """A trust store that holds both must be able to tell them apart."""
-    names = {new_authority("my-cluster", NOW, YEAR).certificate.subject.rfc4514_string() for _ in range(4)}
-    assert len(names) == 4
 
 
 def test_keys_use_p256_and_sha256(authority: KeyPair, client: KeyPair) -> None:

@@ -74,10 +74,6 @@ def test_reads_output_of_kubectl(tmp_path: Path, text: str) -> None:
     assert {name: node.labels.get(PRIORITY) for name, node in nodes.items()} == {"n10": "10", "plain": None}
 
 
-def test_reads_single_object(tmp_path: Path) -> None:
-    assert list(published(cluster(tmp_path, "kind: Node\nmetadata: {name: n1}")).nodes) == ["n1"]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -72,31 +72,11 @@ def names(received: Sequence[ResourceEvent]) -> dict[str, list[str]]:
     return found
 
 
-def test_lists_everything_first(dumped: Dumped) -> None:
-    found = names(dumped.watch.take(0))
-    assert found.keys() == RESOURCES
-    assert {resource: listed for resource, listed in found.items() if listed} == {
-        "nodes": ["n1", "n2"],
-        "pods": ["p"],
-        "poddisruptionbudgets": ["b"],
-    }
-    assert dumped.take() == []
-
-
 def test_ignores_positions_of_predecessor(dumped: Dumped) -> None:
     """A file has no history, and what a predecessor's process had bound is forgotten."""
     dumped.take()
     successor = dumped.cluster.watch(dumped.watch.positions)
     assert names(successor.take(0)).keys() == RESOURCES
-
-
-def test_lists_again_after_edit(dumped: Dumped) -> None:
-    dumped.take()
-    before = dumped.watch.positions
-    dumped.write(NODES)
-    found = names(dumped.watch.take(0))
-    assert (found["nodes"], found["pods"]) == (["n1", "n2"], [])
-    assert dumped.watch.positions["pods"].resource_version != before["pods"].resource_version
 
 
 def test_emits_change_of_bound_pod(dumped: Dumped) -> None:
@@ -171,15 +151,6 @@ def test_data_ages_and_cause_is_reported_once_while_file_is_unreadable(dumped: D
     dumped.path.write_text(text)
     assert len(dumped.take()) == len(RESOURCES)
     assert observed_at(dumped) == start + 10
-
-
-def test_lists_file_when_it_becomes_readable(dumped: Dumped) -> None:
-    text = dumped.path.read_text()
-    dumped.path.unlink()
-    dumped.take()
-    assert observed_at(dumped) is None
-    dumped.path.write_text(text)
-    assert names(dumped.watch.take(0)).keys() == RESOURCES
 
 
 def test_binding_ends_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:

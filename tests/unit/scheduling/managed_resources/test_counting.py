@@ -174,18 +174,6 @@ FIRST = f"{MEMORY}#0"
             set(),
             id="per cent beside an amount that is none",
         ),
-        pytest.param(
-            asking(node="n", annotations=on_device(0), percentage="101", gpumem="3000"),
-            {FIRST: 3000},
-            set(),
-            id="an amount beside more than 100 per cent",
-        ),
-        pytest.param(
-            asking(node="n", annotations={"seats": "-1"} | on_device(0), percentage="101", licence="1e30"),
-            {},
-            {LICENCE, MEMORY, "example.com/seat"},
-            id="nothing that can be read",
-        ),
     ],
 )
 def test_counts_readable_requests_of_placed_pod_beside_unreadable_one(

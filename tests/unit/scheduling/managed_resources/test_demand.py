@@ -55,7 +55,6 @@ def wants(amount: str, kind: str = "requests", **rest: object) -> Mapping[str, o
             (Demand(LICENCE, 2),),
             id="the request where there is one",
         ),
-        pytest.param(asking(percentage="100"), (Demand(MEMORY, 100, percent=True),), id="a whole device"),
         pytest.param(
             asking(percentage="101"),
             UnreadableRequest(
@@ -89,7 +88,6 @@ def test_reads_request_from_containers(pod: Pod, demands: object) -> None:
         pytest.param("-1", None, id="negative"),
         pytest.param("three", None, id="a word"),
         pytest.param("1" * 19, None, id="19 digits"),
-        pytest.param("1" * 100_000, None, id="without end"),
     ],
 )
 def test_reads_request_from_annotation(value: str, demands: object) -> None:
@@ -118,11 +116,6 @@ def test_ignores_requests_when_annotation_is_configured() -> None:
             asking(gpumem="9" * 18, percentage="50"),
             "the pod's request of nvidia.com/gpumem is not an amount of at most 10^15",
             id="per cent beside an amount that is none",
-        ),
-        pytest.param(
-            asking(gpumem="9" * 18, percentage="101"),
-            "the pod's request of nvidia.com/gpumem is not an amount of at most 10^15",
-            id="of two of a resource, the amount",
         ),
     ],
 )

@@ -25,6 +25,23 @@ GPU = "nvidia.com/gpu"
 
 
 SEGREGATED: Mapping[str, Any] = {"profile": "resource-segregation"}
+ADDED_AFFINITY: Mapping[str, Any] = {
+    "profile": "full",
+    "pluginConfig": [
+        {
+            "name": "NodeAffinity",
+            "args": {
+                "addedAffinity": {
+                    REQUIRED: {
+                        "nodeSelectorTerms": [
+                            {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["batch"]}]}
+                        ]
+                    }
+                }
+            },
+        }
+    ],
+}
 
 
 def counting(**resource: Any) -> Mapping[str, Any]:
@@ -36,6 +53,12 @@ LIMITED = counting(capacity={"nodeLabel": "licences"}, podLimit=2)
 
 def near(*values: str) -> dict[str, Any]:
     return {"podAffinity": {REQUIRED: [TERM]}} if not values else {"podAntiAffinity": {REQUIRED: [TERM]}}
+
+
+def names(*values: str) -> dict[str, Any]:
+    """Each node by its name, in one term."""
+    fields = [{"key": "metadata.name", "operator": "In", "values": [value]} for value in values]
+    return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": fields}]}}}
 
 
 def expressions(*items: Mapping[str, object]) -> dict[str, Any]:
@@ -168,6 +191,37 @@ ROWS = [
             "let the pod tolerate dedicated=ml:NoSchedule; lower the pod's request of cpu from 5 to 4",
         ],
         id="two reasons need two changes",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", {PRIORITY: "high"})],
+        LABELLED,
+        [f"change the label {PRIORITY} from high to 1 on node a"],
+        id="a priority label that is no integer",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a")],
+        ADDED_AFFINITY,
+        ["add the label pool=batch to node a"],
+        id="the affinity that the configuration adds",
+    ),
+    pytest.param(
+        pod_with(affinity=names("a", "b")),
+        [node_with("a"), node_with("b")],
+        FULL,
+        ["remove the pod's required node affinity"],
+        id="an affinity that contradicts itself",
+    ),
+    pytest.param(
+        pod_with(affinity=names("b")),
+        [node_with("a"), node_with("b", taints=[TAINT])],
+        FULL,
+        [
+            "let the pod tolerate dedicated=ml:NoSchedule",
+            "remove the pod's required node affinity",
+        ],
+        id="a node by its name",
     ),
     pytest.param(
         pod_with(),

@@ -16,7 +16,6 @@ from berth_cli.installation.doctor.findings import (
     lines,
     ok,
     skipped,
-    summary,
     warning,
 )
 
@@ -40,19 +39,6 @@ FINDINGS = [
 )
 def test_exit_status(findings: list[Finding], strict: bool, status: int) -> None:
     assert exit_status(findings, strict=strict) == status
-
-
-def test_prints_text_with_remedies_and_summary() -> None:
-    printed = [*(line for finding in FINDINGS for line in lines(finding)), summary(FINDINGS)]
-    assert [click.unstyle(line) for line in printed] == [
-        "ok       table: fine",
-        "warning  lease: hm",
-        "         -> do b",
-        "failed   cache: bad",
-        "         -> do c",
-        "skipped  clock: not given",
-        "1 ok, 1 warning, 1 failed, 1 skipped",
-    ]
 
 
 def test_document_has_findings_and_summary() -> None:
