@@ -17,8 +17,7 @@ from tests.builders.requests import cache_mode
 from tests.console.axe import axe_violations
 from tests.console.chromium import Browser, Tab
 from tests.console.pictured import PicturedDecisions
-from tests.console.served import LiveSource, served, served_as
-from tests.console.test_connection import KIND
+from tests.console.served import LiveSource, served_as
 from tests.console.test_overview import IS_CURRENT
 from tests.console.test_pending import NODES, PODS, TRAIN
 from tests.fakes.verbs import Verbs
@@ -62,60 +61,3 @@ def test_axe_finds_nothing_in_any_view(browser: Browser, size: tuple[int, int], 
             check(tab, view)
         assert tab.violations == []
         assert tab.errors == []
-
-
-NEVER_ANSWERED = """
-const ask = window.fetch;
-window.fetch = (path, ...more) =>
-  /\\/api\\/(?!cluster|pods)/.test(path) ? new Promise(() => {}) : ask(path, ...more);
-"""
-
-
-def test_axe_finds_nothing_in_a_view_that_waits_for_its_data(browser: Browser) -> None:
-    with served(LiveSource(NODES, PODS)) as console, browser.tab() as tab:
-        tab.run_first(NEVER_ANSWERED)
-        tab.open(console.addresses[-1])
-        tab.wait_for(IS_CURRENT)
-        for view in ("pending", "decisions"):
-            tab.evaluate(f"location.hash = '#/{view}'")
-            tab.wait_for(f"document.getElementById('{view}').checkVisibility()")
-            check(tab, view)
-
-
-class Listing(LiveSource):
-    """A cluster that has not answered yet."""
-
-    def observe(self, timeout: float) -> NotRead:  # type: ignore[override]
-        super().observe(timeout)
-        return NotRead("the cluster is being listed")
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_axe_finds_nothing_in_any_state(browser: Browser, size: tuple[int, int], scheme: str) -> None:
-    with browser.tab(*size, scheme) as tab:
-        with served(Listing()) as console:
-            tab.open(console.addresses[-1])
-            tab.wait_for("document.getElementById('start').innerText.includes('being listed')")
-            check(tab, "loading")
-        source = LiveSource()
-        with served(source, console.port) as console:
-            tab.open(console.addresses[-1])
-            tab.wait_for(IS_CURRENT)
-            tab.wait_for("document.getElementById('empty').checkVisibility()")
-            check(tab, "no nodes")
-            for view in ("pending", "decisions"):
-                tab.evaluate(f"location.hash = '#/{view}'")
-                tab.wait_for(f"document.getElementById('{view}').checkVisibility()")
-                check(tab, f"{view} of nothing")
-            tab.evaluate("location.hash = '#/overview'")
-            source.shows(NODES, problem="the API server cannot be reached", age=600)
-            tab.wait_for(f"{KIND} === 'stale'")
-            check(tab, "stale")
-        tab.wait_for(f"{KIND} === 'disconnected'")
-        check(tab, "disconnected")
-    with browser.tab(*size, scheme) as other, served(LiveSource()) as console:
-        other.open(console.origin)
-        other.wait_for(f"{KIND} === 'closed'")
-        check(other, "without a session")
-        assert other.violations == []

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from berth_cli.installation.extenders import ExtenderOptions, ManagedResource, ManagedResources, extenders
-from berth_cli.installation.kube_scheduler_configuration import scheduler_configuration
 from tests.builders.certificates import self_signed
 
 from .berth.berth_serve import BerthServe
@@ -26,7 +24,6 @@ from .kubernetes.manifests import apply_manifests
 
 NAME = "berth-second"
 NAMESPACE = "kube-system"
-LICENCE = ManagedResource("example.com/licence")
 
 
 @pytest.fixture(scope="module")
@@ -94,40 +91,3 @@ def test_second_scheduler_manifests_work_with_mutual_tls(
         assert cluster.state(other).node is None
     assert proxy.verbs(pod) == ["filter", "prioritize", "bind"]
     assert "--feature-gates=SchedulerPopFromBackoffQ=false" in container.flags
-
-
-@pytest.mark.parametrize(
-    ("managed", "plain", "counted"),
-    [
-        pytest.param(
-            ManagedResources((LICENCE,), counts_only=True),
-            [],
-            ["filter", "prioritize", "bind"],
-            id="policy only counts",
-        ),
-        pytest.param(
-            ManagedResources((LICENCE,)),
-            ["filter", "prioritize"],
-            ["filter", "prioritize", "bind"],
-            id="policy for all pods",
-        ),
-    ],
-)
-def test_scheduler_ignores_counted_resources_and_calls_berth_for_them(
-    managed: ManagedResources,
-    plain: list[str],
-    counted: list[str],
-    berth: BerthServe,
-    cluster: Cluster,
-    control_plane: ControlPlane,
-) -> None:
-    nodes = [cluster.create_node(name, priority(score)) for name, score in (("best", 30), ("good", 10))]
-    ExtenderCache(berth).wait_for_scores({nodes[0]: 30, nodes[1]: 10})
-    with RecordingProxy(berth.url_prefix) as proxy:
-        entries = extenders(ExtenderOptions(url_prefix=proxy.url_prefix, managed=managed))
-        with control_plane.scheduler(scheduler_configuration(["default-scheduler"], entries)):
-            # No node has the resource, so only a scheduler that ignores it places the second pod.
-            pods = [cluster.create_pod("plain"), cluster.create_pod("counted", extended={LICENCE.name: "1"})]
-            for pod in pods:
-                cluster.wait_until_assigned(pod)
-        assert [proxy.verbs(pod) for pod in pods] == [plain, counted]

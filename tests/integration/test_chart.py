@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from click.testing import CliRunner
 
 from berth import __version__
 from berth_cli.main import main
-from tests.builders.chart import CHART, HELM, KUBERNETES, PROJECT, ChartRefused, Key, Values, by_key, helm, rendered
+from tests.builders.chart import CHART, HELM, PROJECT, ChartRefused, Key, Values, by_key, rendered
 
 pytestmark = pytest.mark.skipif(not HELM.exists(), reason="helm is not built: make tools (with Go)")
 
@@ -287,11 +286,6 @@ def test_plugins_of_ones_own_are_mounted_where_the_command_looks_for_them(
 def test_refuses_values_that_cannot_work(values: Values, message: str) -> None:
     with pytest.raises(ChartRefused, match=message):
         rendered(values)
-
-
-@pytest.mark.parametrize("values", [STACK, SIDECAR, WATCHER], ids=["scheduler", "sidecar", "watcher"])
-def test_lint_finds_nothing(values: Mapping[str, object]) -> None:
-    assert "1 chart(s) linted, 0 chart(s) failed" in helm("lint", "--strict", CHART, KUBERNETES, values=values)
 
 
 def test_version_is_that_of_the_package() -> None:

@@ -28,10 +28,6 @@ class Sound(FilterPlugin):
     def filter(self, pod, node):
         return SUCCESS
 
-class Halves(ScorePlugin):
-    def score(self, pod, node):
-        return 0.5
-
 class NeedsLicence(Sound):
     class Args(PluginArgs):
         licence: str = ""
@@ -39,10 +35,6 @@ class NeedsLicence(Sound):
     def __init__(self, args):
         if not args.licence:
             raise RuntimeError("no licence")
-
-class Exits(Sound):
-    def filter(self, pod, node):
-        sys.exit(3)
 
 class Interrupts(Sound):
     def filter(self, pod, node):

@@ -3,53 +3,18 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterator
 from io import StringIO
 
 import orjson
 import pytest
 
-from berth_cli.terminal.logs import ReadableStream, make_readable_on_terminal, readable, say
-
-CALL = {
-    "level": "WARNING",
-    "message": "filter",
-    "timestamp": "2026-01-02T12:00:01.5+00:00",
-    "service": "berth",
-    "verb": "filter",
-    "outcome": "failure-internal",
-    "pod": "ml/train-0",
-    "detail": "no table",
-    "milliseconds": 3.2,
-}
-TIME = r"\d\d:\d\d:\d\d "
+from berth_cli.terminal.logs import ReadableStream, make_readable_on_terminal, say
 
 
 class Terminal(StringIO):
     def isatty(self) -> bool:
         return True
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        pytest.param(CALL, r"WARNING filter failure-internal ml/train-0: no table \(3.2 ms\)", id="a call"),
-        pytest.param({**CALL, "pod": "", "detail": ""}, r"WARNING filter failure-internal \(3.2 ms\)", id="no pod"),
-        pytest.param(
-            {"level": "INFO", "message": "became leader", "timestamp": "2026-01-02 12:00:01,500+0000"},
-            "INFO    became leader",
-            id="a message, with a timestamp of the functions' logger",
-        ),
-        pytest.param(
-            {"level": "ERROR", "message": "it failed", "timestamp": CALL["timestamp"], "exception": "Traceback"},
-            "ERROR   it failed\nTraceback",
-            id="an exception",
-        ),
-    ],
-)
-def test_line_of_function_is_readable(line: dict[str, object], expected: str) -> None:
-    assert re.fullmatch(TIME + expected, readable(orjson.dumps(line).decode()))
 
 
 @pytest.fixture

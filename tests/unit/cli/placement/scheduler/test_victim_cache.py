@@ -65,22 +65,6 @@ def test_selects_again_above_the_next_higher_priority(first: int) -> None:
     assert names(preemptors.cached(read(urgent("2", priority=60)), local)) == ["fifty"]
 
 
-def test_caches_victims_within_range_of_priorities(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[int] = []
-
-    def counted(evaluation: Evaluation, pod: Pod, *rest: object) -> Victims | None:
-        calls.append(pod.priority or 0)
-        return victims_on(evaluation, pod, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr("berth_cli.placement.scheduler.victim_cache.victims_on", counted)
-    cluster = snapshot(NODE, placed("fifty", 50, cpu="3"), placed("ten", 10, cpu="1"))
-    preemptors = Preemptors(cluster)
-    local = LocalEvaluation.of(PROFILE, read(urgent()), cluster)
-    for priority in (51, 100, 50, 50, 11, 10, 9):
-        preemptors.cached(read(urgent(priority=priority)), local)
-    assert calls == [51, 50, 10]
-
-
 def test_shapes_stay_within_the_bytes() -> None:
     cluster = snapshot(NODE, placed("ten", 10, cpu="1"))
     preemptors = Preemptors(cluster)
