@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,8 @@ from tests.builders.counted import (
     counting,
 )
 from tests.property.json_values import json_values
+
+pytestmark = pytest.mark.long
 
 PACKINGS = [{**SLICES, "devices": {**SLICES["devices"], "packing": each}} for each in ("best-fit", "spread")]  # type: ignore[dict-item]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from tests.builders.nodes import PRIORITY, labelled_object, node_object
 from tests.builders.pods import pod, pod_object
 from tests.builders.requests import cache_mode, full_mode
 from tests.fakes.verbs import Verbs
+
+pytestmark = pytest.mark.long
 
 NAMES = [f"n{index}" for index in range(8)]
 INTEGER = re.compile(r"-?[0-9]{1,15}")

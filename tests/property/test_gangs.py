@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,8 @@ from tests.builders.counted import LICENCE, LICENCES
 from tests.builders.gangs import member_object
 from tests.builders.nodes import node_with
 from tests.builders.planned import answers, gang_policy
+
+pytestmark = pytest.mark.long
 
 POLICIES = [gang_policy(managedResources=[LICENCES]), gang_policy(profile="full", managedResources=[LICENCES])]
 

@@ -8,8 +8,10 @@ from typing import Any
 from unittest.mock import patch
 from weakref import WeakValueDictionary
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.property.test_evaluations import happened, said_by
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
@@ -18,7 +20,8 @@ from berth.scheduling.objects import pod_reading
 from berth.scheduling.plugins import pod_counts
 from berth.scheduling.plugins.inter_pod_affinity import scoring, terms
 from tests.property.changing_clusters import Cluster, Event, Manifest, as_pod, clusters, events, incoming
-from tests.property.test_evaluations import happened, said_by
+
+pytestmark = pytest.mark.long
 
 FULL = BerthConfiguration().build_profile("full")
 

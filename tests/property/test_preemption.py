@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +22,8 @@ from tests.builders.pods import container, pod_with
 from tests.builders.requests import victims_by_uid
 from tests.fakes.node_cache import FixedNodeCache
 from tests.parity import scheduling_cycle as cycle
+
+pytestmark = pytest.mark.long
 
 Object = dict[str, Any]
 

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from berth.scheduling.fields.requirement_index import RequirementIndex, WeightSum
 from berth.scheduling.fields.selectors import Operator, Requirement
+
+pytestmark = pytest.mark.long
 
 KEYS = ("a", "b", "c", "d")
 VALUES = ("", "x", "y", "1", "2", "-3", "07")

@@ -25,6 +25,8 @@ from tests.parity.generator.cases import cases
 from tests.parity.generator.features import Family
 from tests.property.json_values import json_values
 
+pytestmark = pytest.mark.long
+
 CASES = 60
 RESOURCE_OF = {
     "Node": "nodes",

@@ -206,6 +206,7 @@ def ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_prints_stopped_only(dump: Write) -> None:
     many = {"kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 20_000, "template": {"spec": {}}}}
