@@ -16,7 +16,7 @@ $(foreach name,ARGUMENTS AUDIT BASE BROWSER CASES CLUSTER CONTINUE CORE EACH FIX
 # Without byte-code every process compiles each module again: a third of the tests' time.
 export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
-FAST := not build and not scan and not external and not long
+FAST := not build and not external and not long
 NEEDS_GO = @command -v go >/dev/null || { echo "$(@F) is built with Go 1.26 or later; install it" >&2; exit 1; }
 GO_BUILD = go build -C $(1) -trimpath -o $(CURDIR)/$@
 
@@ -70,7 +70,7 @@ build: tools ## Validate the template, scan its policies, build it for Lambda, a
 	.tools/sam/bin/sam validate --lint --region us-east-1
 	$(BIN)/python -m tests.policy_scan
 	.tools/sam/bin/sam build --no-cached
-	$(BIN)/pytest tests/integration -m "build or scan"
+	$(BIN)/pytest tests/integration -m build
 sam-local: tools ## Run the fixtures through sam local invoke, in Docker (FIXTURES="filter/cache-mode …", or ONE_EACH=1)
 	@$(BIN)/python -m tests.sam_local $(FIXTURES) $(if $(ONE_EACH),--one-each)
 

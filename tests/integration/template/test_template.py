@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -190,20 +189,3 @@ def test_layer_build_defaults_match_the_template(template: dict[str, Any]) -> No
     defaults = dict(re.findall(r"^(BERTH_\w+) \?= ([\w.]+)$", (PROJECT / "layers/layer.mk").read_text(), re.MULTILINE))
     assert defaults["BERTH_ARCHITECTURE"] == template["Parameters"]["Architecture"]["Default"]
     assert f"python{defaults['BERTH_PYTHON_VERSION']}" == template["Globals"]["Function"]["Runtime"]
-
-
-@pytest.mark.parametrize(
-    "lock",
-    [
-        pytest.param(lock, id=str(lock.relative_to(PROJECT)))
-        for folder in ("layers/scheduling", "layers/kubernetes", "tools/sam", "tools/ministack")
-        for lock in [PROJECT / folder / "requirements.txt"]
-    ],
-)
-def test_lock_file_has_hashes_and_no_index_address(lock: Path) -> None:
-    text = lock.read_text()
-    packages = re.findall(r"^[a-z0-9._-]+==.*$", text, re.MULTILINE)
-    assert packages
-    assert all(package.endswith("\\") for package in packages)
-    assert "--hash=sha256:" in text
-    assert "://" not in text

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from berth_cli.server.functions import read_template_api
-from berth_cli.terminal.input_files import PROJECT
 
 TEMPLATE = """
 Globals: {Function: {Handler: app.handler}}
@@ -52,8 +51,3 @@ def test_maps_routes_to_functions(tmp_path: Path) -> None:
 def test_rejects_integration_without_resource(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="names no resource"):
         read_template_api(written(tmp_path, TEMPLATE.replace("integrations/${OneIntegration}", "nothing")))
-
-
-def test_template_has_all_functions_of_project() -> None:
-    folders = {path.parent for path in PROJECT.glob("functions/*/app.py")}
-    assert {source.code for source in read_template_api().functions.values()} == folders

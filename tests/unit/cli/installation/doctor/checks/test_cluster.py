@@ -153,9 +153,6 @@ def test_compares_cluster_of_running_berth(
     expect(check_cluster_of(running, access), "same-cluster", result, message)
 
 
-LOCKED = {path.stem: path.read_text() for path in (PROJECT / "tests" / "kubernetes").glob("*.mod")}
-
-
 @pytest.mark.parametrize(
     ("version", "result", "message"),
     [
@@ -170,8 +167,3 @@ LOCKED = {path.stem: path.read_text() for path in (PROJECT / "tests" / "kubernet
 )
 def test_names_version_and_warns_if_it_is_untested(version: str, result: Result, message: str) -> None:
     expect([check_kubernetes_version(FakeAccess(kubernetes=version))], CheckName.KUBERNETES_VERSION, result, message)
-
-
-def test_control_plane_of_the_tests_is_built_with_each_tested_version() -> None:
-    assert set(TESTED) <= LOCKED.keys()
-    assert list(TESTED) == sorted(TESTED)
