@@ -61,15 +61,6 @@ def test_dump_is_as_old_as_its_file(tmp_path: Path) -> None:
     source.close()
 
 
-def test_dump_shows_nodes_and_all_pods(tmp_path: Path) -> None:
-    path = dump_at(tmp_path, node_with("n1"), pod_with("placed", nodeName="n1"), pod_with("waiting"))
-    source = followed_dump(path, default())
-    found = observed(source)
-    assert source.name == str(path)
-    assert [pod.name for pod in found.snapshot.nodes["n1"].pods] == ["placed"]
-    assert [pod.name for pod in found.snapshot.unbound.values()] == ["waiting"]
-
-
 def test_changed_dump_is_read_again_and_an_unreadable_one_leaves_the_last_state(tmp_path: Path) -> None:
     path = dump_at(tmp_path, node_with("n1"))
     source = followed_dump(path, default())

@@ -123,12 +123,6 @@ def test_a_pod_that_has_a_node_is_pending_for_what_fails(
             {"requests": {"cpu": "9"}}, FAILED, "pending for 4 min: 0 of 1 nodes fit", id="a pod that has no node"
         ),
         pytest.param(
-            {"schedulingGates": [{"name": "g"}]},
-            FAILED,
-            "pending for 4 min: its scheduling gates hold it (g); 1 of 1 nodes fit",
-            id="a gated pod",
-        ),
-        pytest.param(
             {"metadata": {**CREATED, "deletionTimestamp": "2026-01-01T00:00:00Z"}},
             FAILED,
             "is being deleted, so no scheduler places it; 1 of 1 nodes fit",
@@ -152,12 +146,6 @@ def test_names_first_the_reason_on_nodes_that_could_take_the_pod() -> None:
     tainted = [{**node_with(f"t{number}"), "spec": {"taints": [taint]}} for number in range(3)]
     found = _explanation({"requests": {"cpu": "9"}}, None, *tainted, node_with("n1"))
     assert [each.code for each in found.groups] == [ReasonCode.INSUFFICIENT_RESOURCE, ReasonCode.UNTOLERATED_TAINT]
-
-
-def test_a_pod_that_only_preemption_places_is_pending_for_what_fails() -> None:
-    low = pod_with("low", nodeName="n1", requests={"cpu": "4"}, priority=0)
-    verdict, line = explained({"requests": {"cpu": "4"}, "priority": 5}, FAILED, "", node_with("n1"), low)
-    assert (verdict, line.endswith("; 0 of 1 nodes fit")) == (BERTH, True)
 
 
 def test_a_cycle_that_fails_in_scoring_is_no_placement() -> None:

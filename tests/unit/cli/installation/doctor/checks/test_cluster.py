@@ -13,7 +13,6 @@ from berth_cli.installation.doctor.checks.cluster import (
     COUNTED_REMEDY,
     EVERYBODY,
     EVERYBODY_REMEDY,
-    TESTED,
     binder_permissions,
     check_cluster_of,
     check_kubernetes_version,
