@@ -8,7 +8,6 @@ from time import time
 import pytest
 
 from berth.configuration.store import ActiveConfiguration
-from berth_cli.console.cluster import NotRead
 from berth_cli.console.decisions import DecisionsHere
 from berth_cli.console.running import ConsoleContents
 from berth_cli.server.recent_decisions import RecentDecisions

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from time import time
 
-from berth_cli.console.decisions import SUMMARY_NODES
 from berth_cli.server.recent_decisions import RecentDecisions
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object

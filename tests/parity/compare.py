@@ -70,8 +70,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="default %(default)s")
     parser.add_argument("--family", type=Family, choices=list(Family), action="append", help="default: all")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="processes (default %(default)s)")
-    parser.add_argument("--most", type=int, default=5, help="rules to save a case for (default %(default)s)")
-    parser.add_argument("--save", type=Path, default=Path(".build/parity"), help="where cases go")
+    parser.add_argument("--most", type=int, default=5, help="rules to minimise a case for (default %(default)s)")
+    parser.add_argument("--save", type=Path, default=Path(".build/parity"), help="where minimised cases go")
     parser.add_argument(
         "--least", type=int, default=0, help="cases in which each plugin must say something (default none)"
     )
@@ -103,7 +103,7 @@ def _compare(
     print(f"== {family}: {differing} of {count} cases differ (seed {seed}, {rate})", flush=True)
     for rule in list(first_of_rule)[: arguments.most]:
         drawn = comparable(case(seed, family, first_of_rule[rule]), version)
-        _save(comparison, family, drawn, rule, first_of_rule[rule], arguments)
+        _save_minimised(comparison, family, drawn, rule, first_of_rule[rule], arguments)
     return differing
 
 
@@ -116,14 +116,15 @@ def _report(coverage: Coverage, arguments: argparse.Namespace) -> None:
         raise TooLittleCovered(f"fewer than {arguments.least} cases say something about {', '.join(thin)}")
 
 
-def _save(
+def _save_minimised(
     comparison: Comparison, family: Family, drawn: Case, rule: str, number: int, arguments: argparse.Namespace
 ) -> None:
+    smallest = comparison.minimised(family, drawn, rule)
     path: Path = arguments.save / f"{family}-{arguments.seed}-{number}-{rule.replace(' ', '-')}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(orjson.dumps({"family": family, **drawn}, option=orjson.OPT_INDENT_2))
+    path.write_bytes(orjson.dumps({"family": family, **smallest}, option=orjson.OPT_INDENT_2))
     print(f"-- {rule}: {path} (replay: python -m tests.parity.compare --replay {path})")
-    _print_differences(comparison.ask(family, drawn))
+    _print_differences(comparison.ask(family, smallest))
 
 
 def _replay(comparison: Comparison, paths: list[Path]) -> int:

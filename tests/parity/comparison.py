@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import orjson
 
-from tests.parity.differences import Difference, differences, preemption_differences
+from tests.parity.differences import Difference, differences, preemption_differences, still_differ
 from tests.parity.equal_victims import in_berths_order
 from tests.parity.generator.features import Family
+from tests.parity.minimise import minimise
 from tests.parity.responder import Answer, Case, Responder
 from tests.parity.versions import VERSION
 
@@ -43,7 +44,7 @@ class Programs:
 class Comparison:
     """kube-scheduler's plugins on one side, Berth on the other.
 
-    `checker` says whether a case is one that an API server could hold.
+    `checker` says whether a case is one that an API server could hold; minimised cases stay so.
     """
 
     def __init__(self, oracle: Responder, berth: Responder, checker: Responder) -> None:
@@ -77,3 +78,17 @@ class Comparison:
     def ask(self, family: Family, case: Case) -> list[Difference]:
         """The differences of one case."""
         return self.differences(family, case, self._oracle.answer(case), self._berth.answer(case))
+
+    def minimised(self, family: Family, case: Case, rule: str) -> Case:
+        """A smaller case with a difference in the same rule."""
+        must_be_valid = self._is_valid(case)
+
+        def shows(smaller: Case) -> bool:
+            if must_be_valid and not self._is_valid(smaller):
+                return False
+            return still_differ(self.ask(family, smaller), rule)
+
+        return minimise(case, shows)
+
+    def _is_valid(self, case: Case) -> bool:
+        return not self._checker.answer(case)["findings"]

@@ -37,6 +37,12 @@ def differences(family: Family, oracle: Answer, berth: Answer) -> list[Differenc
     return found
 
 
+def still_differ(found: list[Difference], rule: str) -> bool:
+    """Whether a smaller case has a difference in the rule. A failed side differs in everything and does not count."""
+    rules = {difference.rule for difference in found}
+    return rule in rules and (rule == ERROR or ERROR not in rules)
+
+
 def preemption_differences(oracle: Answer, berth: Answer) -> list[Difference]:
     """The differences of preemption. Any tied node may be nominated, and equal victims have no fixed order."""
     wanted = _mapping(oracle, "preemption")

@@ -1,7 +1,10 @@
-"""The option -o: the same content in JSON and YAML."""
+"""The option -o: one vocabulary for all commands, and the same content in JSON and YAML."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import click
 import orjson
 import pytest
 import yaml

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
 import pytest
 
 from berth_cli.installation.doctor.findings import (
@@ -13,7 +12,6 @@ from berth_cli.installation.doctor.findings import (
     document,
     exit_status,
     failed,
-    lines,
     ok,
     skipped,
     warning,

@@ -1,0 +1,55 @@
+"""`berth serve` with mutual TLS and a directory of `berth certificates`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from berth_cli.installation.certificate_directory import CertificateDirectory, IssuedCertificate
+from tests.builders.certificates import self_signed
+from tests.e2e.kubernetes.control_plane import ControlPlane
+from tests.e2e.kubernetes.scheduler_configuration import ClientTLS, ExtenderConfiguration, filter_prioritize_bind
+
+from .berth_serve import MutualTLS
+from .identities import serve
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class MutualTLSServe:
+    """Its address, its server certificate, and the directory of its client certificates."""
+
+    url_prefix: str
+    server_certificate: Path
+    directory: CertificateDirectory
+
+    def extender(
+        self, client: IssuedCertificate | None, directory: CertificateDirectory | None = None
+    ) -> ExtenderConfiguration:
+        """The entry of a scheduler with this client certificate."""
+        certificate, key = (None, None) if client is None else (directory or self.directory).files(client)
+        tls = ClientTLS(ca_file=self.server_certificate, certificate=certificate, key=key)
+        return replace(filter_prioritize_bind(self.url_prefix), tls=tls)
+
+    def options(self, certificate: Path, key: Path) -> list[str]:
+        """Options of a command with this client certificate."""
+        return [f"--ca={self.server_certificate}", f"--tls-client-cert={certificate}", f"--tls-client-key={key}"]
+
+
+@contextmanager
+def serve_with_mutual_tls(
+    control_plane: ControlPlane, home: Path, issue: Callable[[CertificateDirectory], object] = lambda directory: None
+) -> Iterator[MutualTLSServe]:
+    """It runs until the context exits. `issue` runs before the start, so before Berth reads the allow-list."""
+    certificate, key = self_signed(home, "server", ends=90 * DAY)
+    directory = CertificateDirectory(home / "certificates")
+    directory.create("e2e", datetime.now(UTC) - 10 * DAY, 365 * DAY)
+    own = directory.files(directory.issue("e2e", datetime.now(UTC), DAY))
+    issue(directory)
+    tls = MutualTLS(certificate, key, directory.authority_file, directory.allow_list_file, *own)
+    with serve(control_plane, home, tls=tls) as berth:
+        yield MutualTLSServe(berth.url_prefix, certificate, directory)
