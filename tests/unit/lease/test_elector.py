@@ -7,7 +7,7 @@ import pytest
 from berth.lease.config import BecameLeader, ElectionOutcome, Handover, LeaderCallbacks, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
 from tests.unit.lease.clocks import AT, EnvironmentClock
-from tests.unit.lease.contenders import Contender, holder
+from tests.unit.lease.contenders import Contender
 from tests.unit.lease.faults import Fault
 from tests.unit.lease.stores import InMemoryStore, stored_lease
 
@@ -168,34 +168,3 @@ def test_announced_handover_counts_down_while_leading(store: InMemoryStore) -> N
     assert alpha.elector.handover_in == 0
     alpha.release()
     assert alpha.elector.handover_in == float("inf")
-
-
-class TestElectionOff:
-    """leaderElect: false."""
-
-    CONFIG = LeaderElectionConfig(leader_elect=False)
-
-    def test_leads_immediately_despite_other_holder(self, store: InMemoryStore) -> None:
-        store.put(stored_lease("bing", lease_transitions=4))
-        alpha = Contender(store, "alpha", config=self.CONFIG)
-        assert alpha.step() is ElectionOutcome.BECAME_LEADER
-        assert holder(store) == ("alpha", 5)
-
-    def test_has_no_renewal_deadline(self, store: InMemoryStore) -> None:
-        alpha = Contender(store, "alpha", config=self.CONFIG)
-        alpha.lead()
-        alpha.faults.always = Fault.UNREACHABLE
-        for _ in range(20):
-            step = alpha.step_until_due()
-            assert (step.outcome, step.again_in) == (ElectionOutcome.RENEWAL_FAILED, 2)
-        assert alpha.fence() is not None
-        alpha.faults.always = None
-        assert alpha.publish() is True
-
-    def test_does_not_take_lease_back_from_second_process(self, store: InMemoryStore) -> None:
-        alpha = Contender(store, "alpha", config=self.CONFIG)
-        alpha.lead()
-        Contender(store, "beta", config=self.CONFIG).lead()
-        assert alpha.publish() is False
-        assert alpha.step() is ElectionOutcome.DEPOSED
-        assert holder(store) == ("beta", 1)

@@ -99,7 +99,7 @@ class Candidate:
         """The record with this candidate as holder, renewed now. `acquire_time`: by default now."""
         return LeaseSpec(
             holder_identity=self.identity,
-            lease_duration_seconds=int(self.config.lease_duration),
+            lease_duration_seconds=self.config.lease_duration,
             acquire_time=now.wall if acquire_time is None else acquire_time,
             renew_time=now.wall,
             lease_transitions=lease_transitions,
@@ -179,7 +179,7 @@ class Acquisition:
         if spec.holder_identity == self._candidate.identity:
             # No other candidate has this identity: it is an earlier claim of this candidate, and its answer was lost.
             return self._claim(found, spec.lease_transitions, spec.acquire_time)
-        if spec.holder_identity and seen.is_valid(now) and self._candidate.config.leader_elect:
+        if spec.holder_identity and seen.is_valid(now):
             return self._held(seen, now)
         return self._claim(found, max(spec.lease_transitions + 1, self._epoch_floor()))
 

@@ -61,7 +61,7 @@ class Leadership:
 
     def fence(self) -> Fence | None:
         """None if the lease has expired by this process's clocks, or if a publication was refused since."""
-        return None if self._must_read or not self._is_valid(self._clock.now()) else self._term.fence
+        return None if self._must_read or not self._term.is_valid(self._clock.now()) else self._term.fence
 
     def published(self, fence: Fence, at: Instant) -> bool:
         """Count a publication as a renewal. False: the fence is outdated, and nothing changes."""
@@ -80,7 +80,7 @@ class Leadership:
     def renew(self) -> Step:
         """One update; if that fails, a get and an update."""
         now = self._clock.now()
-        if not self._must_read and self._is_valid(now):
+        if not self._must_read and self._term.is_valid(now):
             written = self._lock.update(self._term.lease, self._renewed_spec(now))
             if isinstance(written, Written):
                 return self._renewed(written.lease, now)
@@ -109,8 +109,6 @@ class Leadership:
 
     def _failed(self, reason: str) -> Step:
         left = self._config.renew_deadline - self._clock.now().longest_since(self._term.renewed_at)
-        if not self._config.leader_elect:
-            return Step(ElectionOutcome.RENEWAL_FAILED, self._config.retry_period, reason)
         if left <= 0:
             return Step(ElectionOutcome.RENEW_DEADLINE_EXCEEDED, detail=reason, ended=True)
         return Step(ElectionOutcome.RENEWAL_FAILED, min(self._config.retry_period, left), reason)
@@ -121,9 +119,6 @@ class Leadership:
         self._observed.observe(found)
         holder, epoch = found.spec.holder_identity or "no candidate", found.spec.lease_transitions
         return Step(ElectionOutcome.DEPOSED, detail=f"{holder} holds item {found.uid} in epoch {epoch}", ended=True)
-
-    def _is_valid(self, now: Instant) -> bool:
-        return self._term.is_valid(now) or not self._config.leader_elect
 
     def _renewed_spec(self, now: Instant) -> LeaseSpec:
         spec = self._term.lease.spec
