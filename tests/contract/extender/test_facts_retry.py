@@ -8,7 +8,7 @@ import pytest
 from kubernetes.client import Configuration
 
 from berth.cluster.api_server.client import ApiServer
-from berth.cluster.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
+from berth.cluster.kubernetes_queue import KubernetesObjectQueue
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.leader import Publication
@@ -100,24 +100,3 @@ def test_fact_43_reports_unanswered_wake_up(kubernetes: KubernetesOnLoopback, qu
     kubernetes.faults.append(Fault("PATCH"))
     with pytest.raises(ClusterUnavailable, match="broke"):
         queue.wake(["ml/waiting"])
-
-
-def test_fact_43_patches_pending_pods_when_object_is_forbidden(
-    kubernetes: KubernetesOnLoopback, api: ApiServer
-) -> None:
-    KubernetesPodQueue(api, HandDrivenClock()).wake(["ml/a", "default/b"])
-    assert [(request.method, request.path) for request in kubernetes.requests] == [
-        ("PATCH", "/api/v1/namespaces/ml/pods/a/status"),
-        ("PATCH", "/api/v1/namespaces/default/pods/b/status"),
-    ]
-    assert {request.headers["Content-Type"] for request in kubernetes.requests} == {
-        "application/strategic-merge-patch+json"
-    }
-    condition = {"type": "berth.dev/CacheCurrent", "status": "True", "message": "1700000000.000"}
-    assert kubernetes.requests[0].body == {"status": {"conditions": [condition]}}
-
-
-def test_fact_43_ignores_pending_pod_that_is_deleted(kubernetes: KubernetesOnLoopback, api: ApiServer) -> None:
-    kubernetes.faults.append(Fault("PATCH", 404, 'pods "a" not found'))
-    KubernetesPodQueue(api, HandDrivenClock()).wake(["ml/a", "default/b"])
-    assert len(kubernetes.requests) == 2

@@ -9,7 +9,7 @@ import pytest
 
 from berth.cluster.kubernetes_cluster import KubernetesCluster, ListedCluster
 from berth.cluster.kubernetes_pods import KubernetesBinder
-from berth.cluster.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
+from berth.cluster.kubernetes_queue import KubernetesObjectQueue
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.runtime.cluster import connect
 from berth.runtime.cluster_settings import BindSettings, ClusterSettings, WatcherMode, WatcherSettings
@@ -61,7 +61,6 @@ def test_mode_selects_watch_or_list(settings: ClusterSettings, mode: WatcherMode
     ("wake_up", "kind"),
     [
         (WakeUp.OBJECT, KubernetesObjectQueue),
-        (WakeUp.POD, KubernetesPodQueue),
         (WakeUp.NONE, NoSchedulingQueue),
     ],
 )

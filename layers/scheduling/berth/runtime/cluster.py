@@ -84,16 +84,10 @@ class KubernetesConnection(Connection):
         return ListedCluster(cluster) if mode is WatcherMode.PERIODIC else cluster
 
     def queue(self, wake_up: WakeUp) -> SchedulingQueue:
-        from berth.cluster.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
+        from berth.cluster.kubernetes_queue import KubernetesObjectQueue
         from berth.upkeep.wake_up import NoSchedulingQueue
 
-        match wake_up:
-            case WakeUp.OBJECT:
-                return KubernetesObjectQueue(self._api, time.time)
-            case WakeUp.POD:
-                return KubernetesPodQueue(self._api, time.time)
-            case WakeUp.NONE:
-                return NoSchedulingQueue()
+        return KubernetesObjectQueue(self._api, time.time) if wake_up is WakeUp.OBJECT else NoSchedulingQueue()
 
     @property
     def reserved_pods(self) -> ReservedPods:

@@ -62,8 +62,6 @@ def watcher_permissions(configuration: BerthConfiguration) -> list[Permission]:
     permissions += [Permission(verb, "events", "events.k8s.io") for verb in ("create", "patch")]
     if _counts(configuration):
         permissions += COUNTED_PERMISSIONS
-    if configuration.node_cache.wake_up is WakeUp.POD:
-        permissions.append(Permission("patch", "pods", subresource="status"))
     return permissions
 
 

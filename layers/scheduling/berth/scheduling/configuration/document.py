@@ -63,12 +63,10 @@ class WhenStale(StrEnum):
 class WakeUp(StrEnum):
     """What the watcher touches so that the scheduler tries rejected pods again (fact 43).
 
-    OBJECT: one inert CSIStorageCapacity. POD: a condition in the status of each rejected pod, where the object is not
-    allowed. NONE: nothing; rejected pods wait for the scheduler's own flush.
+    OBJECT: one inert CSIStorageCapacity. NONE: nothing; rejected pods wait for the scheduler's own flush.
     """
 
     OBJECT = "object"
-    POD = "pod"
     NONE = "none"
 
 

@@ -71,11 +71,6 @@ def test_counted_resources_require_their_rbac_example() -> None:
     assert {finding.remedy for finding in found} == {COUNTED_REMEDY}
 
 
-def test_pod_wake_up_requires_pod_status_permission() -> None:
-    pods = BerthConfiguration.model_validate({"nodeCache": {"wakeUp": "pod"}})
-    assert asked(watcher_permissions(pods)) - asked(watcher_permissions(DEFAULT)) == {"patch /pods/status "}
-
-
 def test_reports_each_missing_permission_with_user() -> None:
     access = FakeAccess(forbidden=lambda right: right.verb == "watch" and right.resource in ("nodes", "pods"))
     found = list(check_permissions(CheckName.WATCHER_RIGHTS, access, watcher_permissions(DEFAULT)))
