@@ -14,7 +14,7 @@ from berth.nodecache.feed.table import CacheTable
 from berth.nodecache.feed.writer import Writer
 
 from .nodecache.history import History, Plan
-from .nodecache.next_release import NextReleasesTable, PreviousReleasesTable
+from .nodecache.next_release import NextReleasesTable
 
 Release = Callable[[CacheTable], CacheTable]
 
@@ -38,7 +38,6 @@ def history(seed: int, other: Release) -> History:
 @pytest.mark.parametrize(
     "other",
     [
-        pytest.param(PreviousReleasesTable, id="the previous release, and this one would misread what it writes"),
         pytest.param(next_release(ADDITIVE), id="the next one, and this one reads what it writes"),
         pytest.param(next_release(INCOMPATIBLE), id="the next one, and what it writes would mislead this one"),
     ],
@@ -69,7 +68,6 @@ def schema_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     ("broken", "other"),
     [
         pytest.param(schema_is_not_looked_at, next_release(INCOMPATIBLE), id="the next one's schema is not looked at"),
-        pytest.param(schema_is_not_looked_at, PreviousReleasesTable, id="nor is the previous one's"),
         pytest.param(schema_is_handed_on, next_release(INCOMPATIBLE), id="schema is handed on"),
     ],
 )

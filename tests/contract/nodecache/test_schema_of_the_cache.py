@@ -24,8 +24,6 @@ from berth.nodecache.feed.changes import Change, Key, Object
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import (
     FUTURE_SCHEMA,
-    OLDEST_READABLE,
-    PAST_SCHEMA,
     SCHEMA_VERSION,
     Head,
     Observation,
@@ -48,15 +46,7 @@ from tests.builders.recordings import RELEASES, Item, items_of, recorded, table_
 from tests.fakes.verbs import Verbs
 from tests.unit.lease.clocks import EnvironmentClock
 
-
-def _schema_of(release: str) -> int:
-    [schema] = [int(item["schemaVersion"]["N"]) for item in recorded(release, "cache") if "schemaVersion" in item]
-    return schema
-
-
 LATEST = RELEASES[-1]
-READ = [release for release in RELEASES if _schema_of(release) >= OLDEST_READABLE]
-NOT_READ = [release for release in RELEASES if release not in READ]
 AT = 1_800_000_000.0
 
 NODE = {
@@ -204,7 +194,7 @@ def test_writes_recorded_items(cache_of: Filled, any_dynamodb: DynamoDBClient) -
     assert unpacked(items_of(any_dynamodb, cache.name)) == unpacked(recorded(LATEST, "cache"))
 
 
-@pytest.mark.parametrize("release", READ)
+@pytest.mark.parametrize("release", RELEASES)
 def test_reads_recorded_items(release: str, cache_of: Filled) -> None:
     cache = cache_of(recorded(release, "cache"))
     snapshot = cache.snapshot()
@@ -370,7 +360,7 @@ def test_assumes_defaults_for_attributes_of_earlier_release(cache_of: Filled) ->
     assert set(cache_of(items).snapshot().nodes) == {"gpu-1", "cpu-1"}
 
 
-@pytest.mark.parametrize("release", READ)
+@pytest.mark.parametrize("release", RELEASES)
 def test_verb_that_reads_nodes_gets_nodes_alone_from_every_release(release: str, cache_of: Filled) -> None:
     cache = cache_of(recorded(release, "cache"))
     snapshot = cold(cache).at(cache.head(), parts=NODES_ONLY).snapshot
@@ -378,14 +368,3 @@ def test_verb_that_reads_nodes_gets_nodes_alone_from_every_release(release: str,
     assert not any(node.pods for node in snapshot.nodes.values())
     assert not snapshot.unbound
     assert not snapshot.namespaces
-
-
-@pytest.mark.parametrize("release", NOT_READ)
-def test_names_schema_that_is_too_old_without_reading_it(release: str, cache_of: Filled) -> None:
-    assert_names_schema(cache_of(recorded(release, "cache")), PAST_SCHEMA)
-
-
-@pytest.mark.parametrize("release", NOT_READ)
-def test_watcher_publishes_anew_after_release_that_is_too_old(release: str, cache_of: Filled) -> None:
-    """An upgrade. The release before understands the version and the lease, and publishes anew in its turn."""
-    assert_publishes_anew(cache_of(recorded(release, "cache")))

@@ -1,4 +1,4 @@
-"""The cache table as another release has it: the one before this one, or a later one; and what this one makes of it."""
+"""The cache table as a later release has it, and what this one makes of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import orjson
 
 from berth.lease.lock import Fence
 from berth.nodecache.feed.head import (
-    OLDEST_READABLE,
     OLDEST_READER,
     SCHEMA_VERSION,
     Head,
@@ -70,28 +69,6 @@ class ThisReleasesTable(CacheTable):
 
     def _decoded(self, data: bytes) -> bytes:
         return data
-
-
-class PreviousReleasesTable(ThisReleasesTable):
-    """As the release before this one reads and writes it, in a schema that this one does not read: nor does that one
-    read this one's. Each takes what it cannot read from its outline, and would take the keys for other objects'."""
-
-    def _seen(self, head: Head | None) -> Head | None:
-        if head is None or head.pointer is None:
-            return head
-        pointer = head.pointer
-        if pointer.schema_version < OLDEST_READABLE:
-            return replace(head, pointer=replace(pointer, schema_version=SCHEMA_VERSION, oldest_reader=SCHEMA_VERSION))
-        return replace(head, pointer=replace(_outline(pointer), oldest_reader=SCHEMA_VERSION + 1))
-
-    def _published(self, pointer: Pointer) -> Pointer:
-        return replace(pointer, schema_version=OLDEST_READABLE - 1, oldest_reader=OLDEST_READABLE - 1)
-
-    def _encoded(self, data: bytes) -> bytes:
-        return _renamed(data, lambda key: _MARK + key)
-
-    def _decoded(self, data: bytes) -> bytes:
-        return decoded(data)
 
 
 def _outline(pointer: Pointer) -> Pointer:

@@ -8,8 +8,6 @@ import pytest
 
 from berth.nodecache.feed.head import (
     FUTURE_SCHEMA,
-    OLDEST_READABLE,
-    PAST_SCHEMA,
     SCHEMA_VERSION,
     Head,
     Observation,
@@ -58,7 +56,6 @@ def test_chunks_of_parts(counts: dict[SnapshotPart, int], parts: Parts, wanted: 
         pytest.param(SCHEMA_VERSION, SCHEMA_VERSION, "", id="its own schema"),
         pytest.param(SCHEMA_VERSION + 1, SCHEMA_VERSION, "", id="a newer one that it may read"),
         pytest.param(SCHEMA_VERSION + 1, SCHEMA_VERSION + 1, FUTURE_SCHEMA, id="a newer one that it would misread"),
-        pytest.param(OLDEST_READABLE - 1, 1, PAST_SCHEMA, id="an older one, whatever readers that asked for"),
     ],
 )
 def test_schemas_that_this_release_reads(schema: int, oldest_reader: int, wanted: str) -> None:

@@ -25,23 +25,13 @@ class Position:
     listed_at: float
 
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 1
 """The schema of head, log and snapshots that this release writes. Every change of the schema raises it, so that readers
-know whether the current writer or an earlier one wrote an attribute of the head.
+know whether the current writer or an earlier one wrote an attribute of the head."""
 
-3: each part of the state has a log of its own, and the head names the newest version of each part."""
-
-OLDEST_READER = 3
+OLDEST_READER = 1
 """The oldest schema whose readers can read what this release writes; they may ignore what they do not know. It is
 raised only if they would misread it, one release after the first one that can read the new schema."""
-
-OLDEST_READABLE = 3
-"""The oldest schema that this release reads. It is raised when what reads an older one is deleted."""
-
-PAST_SCHEMA = (
-    "the node cache was written by an earlier release, in a form that this one does not read; "
-    "wait for the watcher of this one to publish anew, which begins when that of the earlier one ends"
-)
 
 FUTURE_SCHEMA = (
     "the node cache was written by a newer release, in a form that this one does not read; "
@@ -133,9 +123,7 @@ class Pointer:
     def unreadable_reason(self) -> str:
         """The reason why this release cannot read the pointer, with the remedy; then only version, epoch and schema are
         valid. Empty if it can."""
-        if self.oldest_reader > SCHEMA_VERSION:
-            return FUTURE_SCHEMA
-        return PAST_SCHEMA if self.schema_version < OLDEST_READABLE else ""
+        return FUTURE_SCHEMA if self.oldest_reader > SCHEMA_VERSION else ""
 
     @property
     def published(self) -> PublishedVersion:
