@@ -13,7 +13,7 @@ from berth.cluster.api_server import kubeconfig
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_pod_events import KubernetesPodEvents
 from berth.cluster.kubernetes_pods import KubernetesReservedPods
-from berth.pods import PodFound, PodTouched
+from berth.pods import FoundPod, PodTouched
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.pod_events import PodEvent, PodEventReason, Series, WriteOutcome, WriteResult
 
@@ -150,7 +150,7 @@ def test_uses_exactly_the_documented_rights(
         reserved = KubernetesReservedPods(ApiServer(watcher, time.time), time.time)
         uid = KubernetesApi(control_plane.credentials()).get(f"{PODS}/{pod.name}")["metadata"]["uid"]
         found = reserved.find(PodKey("default", pod.name, uid))
-        assert isinstance(found, PodFound)
+        assert isinstance(found, FoundPod)
         assert isinstance(reserved.touch(PodKey("default", pod.name, uid), found.resource_version), PodTouched)
         # It writes an event on a pod when something is wrong with the pod, and counts it when it is repeated.
         events = KubernetesPodEvents(ApiServer(watcher, time.time), "watcher_test")

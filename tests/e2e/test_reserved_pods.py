@@ -10,7 +10,7 @@ from kubernetes.client import Configuration
 
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_pods import KubernetesBinder, KubernetesReservedPods
-from berth.pods import Binding, Created, PodChanged, PodFound, PodNotFound, PodTouched, Refused
+from berth.pods import Binding, Created, FoundPod, PodChanged, PodNotFound, PodTouched, Refused
 from berth.scheduling.objects.pod import PodKey
 
 from .kubernetes.cluster import Cluster
@@ -35,13 +35,13 @@ def test_touch_invalidates_earlier_bindings(api: ApiServer, cluster: Cluster) ->
     pods, binder = KubernetesReservedPods(api, time.time), KubernetesBinder(api)
 
     first = pods.find(key)
-    assert isinstance(first, PodFound)
+    assert isinstance(first, FoundPod)
     assert (first.uid, first.node, first.finished) == (created.uid, "", False)
     assert pods.touch(key, first.resource_version) == PodTouched()
 
     assert pods.touch(key, first.resource_version) == PodChanged()
     second = pods.find(key)
-    assert isinstance(second, PodFound)
+    assert isinstance(second, FoundPod)
     assert pods.touch(replace(key, uid="another"), second.resource_version) == PodChanged()
     earlier = Binding(key.namespace, key.name, key.uid, node, first.resource_version)
     rejection = binder.create_binding(earlier, 5)
@@ -50,7 +50,7 @@ def test_touch_invalidates_earlier_bindings(api: ApiServer, cluster: Cluster) ->
 
     assert binder.create_binding(replace(earlier, resource_version=second.resource_version), 5) == Created()
     bound = pods.find(key)
-    assert isinstance(bound, PodFound)
+    assert isinstance(bound, FoundPod)
     assert bound.node == node
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from dataclasses import replace
+
+from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from tests.fakes.clock import HandDrivenClock
 
-Step = tuple[str, Created | Assignment | Refused | Unanswered, float]
+Step = tuple[str, Created | FoundPod | Refused | Unanswered, float]
 
 
 def created(seconds: float = 0.0) -> Step:
@@ -25,7 +27,7 @@ def lost(cause: str = "the connection broke", seconds: float = 0.0) -> Step:
 
 def pod_on(node: str, uid: str = "uid-train-0", seconds: float = 0.0) -> Step:
     """Reading the pod finds it there; an empty node is none."""
-    return ("read", Assignment(uid, node), seconds)
+    return ("read", FoundPod(uid, node, "", False, {}), seconds)
 
 
 def pod_missing() -> Step:
@@ -57,19 +59,15 @@ class ScriptedBinder(PodBinder):
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
         self.bindings.append(binding)
         found = self._next("create", timeout)
-        assert not isinstance(found, Assignment)
-        return found
-
-    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
-        found = self._next("read", timeout)
-        assert not isinstance(found, Created)
+        assert not isinstance(found, FoundPod)
         return found
 
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
-        found = self.assignment(namespace, pod_name, timeout)
-        return FoundPod(found, "", False, self._content) if isinstance(found, Assignment) else found
+        found = self._next("read", timeout)
+        assert not isinstance(found, Created)
+        return replace(found, content=self._content) if isinstance(found, FoundPod) else found
 
-    def _next(self, call: str, timeout: float) -> Created | Assignment | Refused | Unanswered:
+    def _next(self, call: str, timeout: float) -> Created | FoundPod | Refused | Unanswered:
         self.timeouts.append(timeout)
         wanted, found, seconds = self._steps.pop(0)
         assert call == wanted, f"the script has {wanted} next, but {call} was called"

@@ -20,7 +20,7 @@ from berth.nodecache.binds_under_way import BegunBinds, BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
-from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth_cli.server.store.cache_table import InMemoryConfigurationStore
@@ -117,12 +117,9 @@ class World(PodBinder):
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
         return self.answer(binding)
 
-    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment:
-        return Assignment(f"uid-{pod_name}", "")
-
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod:
         content = self.content(pod_name, namespace)
-        return FoundPod(self.assignment(namespace, pod_name, timeout), self.version, False, content)
+        return FoundPod(f"uid-{pod_name}", "", self.version, False, content)
 
     def content(self, pod_name: str, namespace: str = "default") -> dict[str, Any]:
         """The pod at the API server, unbound."""

@@ -9,16 +9,13 @@ from typing import TypeVar
 
 from berth.nodecache.feed.changes import reduced_pods
 from berth.pods import (
-    Assignment,
     Binding,
     Created,
     FoundPod,
     PodBinder,
     PodChanged,
-    PodFound,
     PodNotFound,
     PodTouched,
-    PodUnknown,
     Refused,
     ReservedPods,
     Unanswered,
@@ -186,17 +183,17 @@ class CountedCluster(PodBinder, ReservedPods):
 
     # ------------------------------------------------------------------------------------------------------- the ports
 
-    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+    def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
         found = self.pods.get(pod.name)
         if found is None:
             return PodNotFound()
-        return PodFound(found.key.uid, found.node, str(found.version), found.finished, found.deleting)
+        return FoundPod(found.key.uid, found.node, str(found.version), found.deleting, found.content())
 
-    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
         pods = ((each.key, read_pod(each.content())) for each in self.pods.values() if not each.finished)
         return tuple(key for key, pod in pods if isinstance(pod, Pod) and is_wanted(pod))
 
-    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
         found = self.pods.get(pod.name)
         if found is None:
             return PodNotFound()
@@ -209,11 +206,7 @@ class CountedCluster(PodBinder, ReservedPods):
         found = self.pods.get(pod_name)
         if found is None:
             return Refused(404, f'pods "{pod_name}" not found')
-        return FoundPod(Assignment(found.key.uid, found.node), str(found.version), False, found.content())
-
-    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
-        found = self.pod(namespace, pod_name, timeout)
-        return found.assignment if isinstance(found, FoundPod) else found
+        return FoundPod(found.key.uid, found.node, str(found.version), False, found.content())
 
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
         found = self.pods.get(binding.pod_name)

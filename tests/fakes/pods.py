@@ -8,22 +8,19 @@ from threading import Lock
 
 from berth.pods import (
     NO_ANNOTATIONS,
-    Assignment,
     Binding,
     Created,
     FoundPod,
     PodBinder,
     PodChanged,
-    PodFound,
     PodNotFound,
     PodTouched,
-    PodUnknown,
     Refused,
     ReservedPods,
     Unanswered,
 )
 from berth.scheduling.objects import Pod, read_pod
-from berth.scheduling.objects.pod import FAILED, SUCCEEDED, PodKey
+from berth.scheduling.objects.pod import PodKey
 
 CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
 
@@ -139,17 +136,14 @@ class PodsInMemory(PodBinder, ReservedPods):
             self._pods[key] = replace(found, node=binding.node, annotations=annotations, resource_version=self._next())
             return Created()
 
-    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
-        found = self.pod(namespace, pod_name, timeout)
-        return found.assignment if isinstance(found, FoundPod) else found
-
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
         with self._lock:
             found = self._pods.get((namespace, pod_name))
         if found is None:
             return Refused(404, f'pods "{pod_name}" not found')
         return FoundPod(
-            Assignment(found.uid, found.node),
+            found.uid,
+            found.node,
             str(found.resource_version),
             found.deleting,
             found.content(namespace, pod_name),
@@ -157,20 +151,16 @@ class PodsInMemory(PodBinder, ReservedPods):
 
     # ----------------------------------------------------------------------------------------------- for the watcher
 
-    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
-        with self._lock:
-            found = self._pods.get((pod.namespace, pod.name))
-        if found is None:
-            return PodNotFound()
-        finished = found.phase in (SUCCEEDED, FAILED)
-        return PodFound(found.uid, found.node, str(found.resource_version), finished, found.deleting)
+    def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
+        found = self.pod(pod.namespace, pod.name, 0.0)
+        return PodNotFound() if isinstance(found, Refused) else found
 
-    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
         found = [read_pod(stored.content(*key)) for key, stored in self.all().items()]
         pods = [pod for pod in found if isinstance(pod, Pod) and not pod.finished and is_wanted(pod)]
         return tuple(PodKey(pod.namespace, pod.name, pod.uid) for pod in pods)
 
-    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
         with self._lock:
             found = self._pods.get((pod.namespace, pod.name))
             if found is None:

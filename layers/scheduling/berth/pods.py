@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from berth.scheduling.objects import Pod
-from berth.scheduling.objects.pod import PodKey
+from berth.scheduling.objects.pod import FAILED, SUCCEEDED, PodKey
 
 NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 
@@ -44,27 +44,30 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """No answer came: what was asked for may or may not have happened."""
+    """No usable answer came: what was asked for may or may not have happened. `cause` says why."""
 
     cause: str
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
-    """Where a pod is; `node` is empty while it is not bound."""
-
-    pod_uid: str
-    node: str
-
-
-@dataclass(frozen=True, slots=True)
 class FoundPod:
-    """A pod as the API server has it. content: the object, as decoded from JSON."""
+    """A pod as the API server has it. It may be another pod than the requested one: compare the UID.
 
-    assignment: Assignment
+    node: empty while the pod is not bound. deleting: it is being deleted, and may still run. content: the object, as
+    decoded from JSON.
+    """
+
+    uid: str
+    node: str
     resource_version: str
-    is_deleting: bool
+    deleting: bool
     content: Mapping[str, object]
+
+    @property
+    def finished(self) -> bool:
+        """Return whether the pod has ended, and its object still exists."""
+        status = self.content.get("status")
+        return isinstance(status, Mapping) and status.get("phase") in (SUCCEEDED, FAILED)
 
 
 class PodBinder(ABC):
@@ -75,27 +78,8 @@ class PodBinder(ABC):
         """POST the Binding with the pod's UID as precondition, and its resourceVersion where one is given."""
 
     @abstractmethod
-    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
-        """GET the pod, consistently."""
-
-    @abstractmethod
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
-        """The same, for who needs all of it: the request to bind has no spec."""
-
-
-@dataclass(frozen=True, slots=True)
-class PodFound:
-    """The pod of this name. It may be another pod than the requested one: compare the UID.
-
-    node: empty while the pod is not bound. finished: the pod has ended, and its object still exists. deleting: it is
-    being deleted, and may still run.
-    """
-
-    uid: str
-    node: str
-    resource_version: str
-    finished: bool = False
-    deleting: bool = False
+        """GET the pod, consistently: the request to bind has no spec."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,24 +97,17 @@ class PodChanged:
     """The pod has another UID or resourceVersion than given, so it was not touched."""
 
 
-@dataclass(frozen=True, slots=True)
-class PodUnknown:
-    """The API server gave no usable answer; a touch may or may not have happened. `cause` names a remedy."""
-
-    cause: str
-
-
 class ReservedPods(ABC):
     """Pods with reservations. No method retries, and none creates a pod."""
 
     @abstractmethod
-    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+    def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
         """The pod of this name, by a consistent GET."""
 
     @abstractmethod
-    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
         """The wanted pods that have not ended, by a consistent list of all pods of the cluster."""
 
     @abstractmethod
-    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
         """Change an annotation of the pod if it still has this UID and resourceVersion."""

@@ -13,7 +13,7 @@ from kubernetes.client import Configuration
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.dump_cluster import DumpCluster
 from berth.cluster.kubernetes_pods import KubernetesBinder
-from berth.pods import Assignment, Binding, Created, PodBinder, Refused, Unanswered
+from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from tests.fakes.api_server import Fault, kubernetes_on_loopback
 from tests.fakes.clock import HandDrivenClock
 
@@ -56,17 +56,23 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]
         yield Cluster(KubernetesBinder(ApiServer(configuration, HandDrivenClock())), vanish)
 
 
+def place(cluster: Cluster, namespace: str, name: str) -> tuple[str, str]:
+    found = cluster.binder.pod(namespace, name, SECONDS)
+    assert isinstance(found, FoundPod)
+    return found.uid, found.node
+
+
 def test_unbound_pod_has_no_node(cluster: Cluster) -> None:
-    assert cluster.binder.assignment("ml", "waiting", SECONDS) == Assignment("uid-waiting", "")
+    assert place(cluster, "ml", "waiting") == ("uid-waiting", "")
 
 
 def test_running_pod_has_its_node(cluster: Cluster) -> None:
-    assert cluster.binder.assignment("ml", "running", SECONDS) == Assignment("uid-running", "n20")
+    assert place(cluster, "ml", "running") == ("uid-running", "n20")
 
 
 def test_binding_assigns_pod_to_node(cluster: Cluster) -> None:
     assert cluster.binder.create_binding(WAITING, SECONDS) == Created()
-    assert cluster.binder.assignment("ml", "waiting", SECONDS) == Assignment("uid-waiting", "n10")
+    assert place(cluster, "ml", "waiting") == ("uid-waiting", "n10")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +87,7 @@ def test_refuses_binding_of_bound_pod(cluster: Cluster, binding: Binding, node: 
     assert isinstance(refused, Refused)
     assert refused.status == 409
     assert f'already assigned to node "{node}"' in refused.message
-    assert cluster.binder.assignment("ml", "running", SECONDS) == Assignment("uid-running", node)
+    assert place(cluster, "ml", "running") == ("uid-running", node)
 
 
 @pytest.mark.parametrize("node", ["n10", "n20"], ids=["to the same node", "to another node"])
@@ -91,7 +97,7 @@ def test_second_binding_is_refused_and_changes_nothing(cluster: Cluster, node: s
     refused = cluster.binder.create_binding(Binding("ml", "waiting", "uid-waiting", node), SECONDS)
     assert isinstance(refused, Refused)
     assert refused.status == 409
-    assert cluster.binder.assignment("ml", "waiting", SECONDS) == Assignment("uid-waiting", "n10")
+    assert place(cluster, "ml", "waiting") == ("uid-waiting", "n10")
 
 
 def test_uid_is_a_precondition(cluster: Cluster) -> None:
@@ -99,17 +105,17 @@ def test_uid_is_a_precondition(cluster: Cluster) -> None:
     assert isinstance(refused, Refused)
     assert refused.status == 409
     assert "UID" in refused.message
-    assert cluster.binder.assignment("ml", "waiting", SECONDS) == Assignment("uid-waiting", "")
+    assert place(cluster, "ml", "waiting") == ("uid-waiting", "")
 
 
 @pytest.mark.parametrize(("namespace", "name"), [("ml", "absent"), ("elsewhere", "waiting")])
 def test_missing_pod_is_404_with_its_name(cluster: Cluster, namespace: str, name: str) -> None:
     wanted = Refused(404, f'pods "{name}" not found')
-    assert cluster.binder.assignment(namespace, name, SECONDS) == wanted
+    assert cluster.binder.pod(namespace, name, SECONDS) == wanted
     assert cluster.binder.create_binding(Binding(namespace, name, "uid", "n10"), SECONDS) == wanted
 
 
 def test_both_calls_are_unanswered_when_cluster_does_not_answer(cluster: Cluster) -> None:
     cluster.vanish()
     assert isinstance(cluster.binder.create_binding(WAITING, SECONDS), Unanswered)
-    assert isinstance(cluster.binder.assignment("ml", "waiting", SECONDS), Unanswered)
+    assert isinstance(cluster.binder.pod("ml", "waiting", SECONDS), Unanswered)

@@ -14,7 +14,7 @@ from berth.cluster import kubernetes_pods as kubernetes_reserved_pods
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.dump_cluster import DumpCluster, DumpReservedPods
 from berth.cluster.kubernetes_pods import KubernetesReservedPods
-from berth.pods import PodFound, PodUnknown, ReservedPods
+from berth.pods import FoundPod, ReservedPods, Unanswered
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
@@ -93,7 +93,7 @@ def _is_wanted(pod: Pod) -> bool:
 
 def test_lists_wanted_pods_that_have_not_ended(pods: ReservedPods) -> None:
     found = pods.list_pods(_is_wanted)
-    assert not isinstance(found, PodUnknown)
+    assert not isinstance(found, Unanswered)
     assert {(pod.namespace, pod.name) for pod in found} == {("ml", "waiting"), ("ml", "running"), ("ml", "leaving")}
     assert all(pod.uid.startswith(f"uid-{pod.name}") for pod in found)
 
@@ -111,7 +111,7 @@ def test_finds_a_pod_with_its_node_and_whether_it_ends(
     pods: ReservedPods, name: str, node: str, finished: bool, deleting: bool
 ) -> None:
     found = pods.find(PodKey("ml", name, f"uid-{name}"))
-    assert isinstance(found, PodFound)
+    assert isinstance(found, FoundPod)
     assert (found.node, found.finished, found.deleting) == (node, finished, deleting)
     assert found.uid.startswith(f"uid-{name}")
 
@@ -131,7 +131,7 @@ def test_list_that_is_not_complete_is_no_list(
     monkeypatch.setattr(kubernetes_reserved_pods, "PAGE_SIZE", 2)
     kubernetes.faults.append(fault)
     found = _api(kubernetes).list_pods(_is_wanted)
-    assert isinstance(found, PodUnknown)
+    assert isinstance(found, Unanswered)
     assert cause in found.cause
 
 

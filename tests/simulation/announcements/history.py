@@ -21,7 +21,7 @@ from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import DecisionContext, NodeCache, PodCoverage
 from berth.ledger.announcements import Announcement, AnnouncementLog, AnnouncementReader, BegunBind
 from berth.nodecache.binds_under_way import NOTHING_READ, BindsUnderWay
-from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.feasibility import Exemption
 from berth.scheduling.framework import SUCCESS, FilterPlugin, Status, unschedulable
 from berth.scheduling.framework.profile import AnyFilter, Profile
@@ -187,7 +187,7 @@ class AnnouncementsHistory:
         pod = self.pods.get(name)
         if pod is None:
             return Refused(404, f'pods "{name}" not found')
-        return FoundPod(Assignment(pod.uid, pod.node), str(pod.version), False, pod.content)
+        return FoundPod(pod.uid, pod.node, str(pod.version), False, pod.content)
 
     def arrived(self, binding: Binding) -> Created | Refused:
         """A Binding is at the API server: uid and resourceVersion are preconditions."""
@@ -343,10 +343,6 @@ class _Binder(PodBinder):
             return Unanswered("timed out")
         self._history.between()
         return self._history.arrived(binding)
-
-    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
-        found = self._history.find(pod_name)
-        return found.assignment if isinstance(found, FoundPod) else found
 
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
         self._history.between()

@@ -20,7 +20,7 @@ from berth.ledger.nodes.entry import EntryState, NodeLedger, OpenReservation
 from berth.ledger.nodes.ledger import new_ledger
 from berth.ledger.nodes.node_write import NodeWrite
 from berth.ledger.nodes.table import NotWritten, TableUnavailable, Written
-from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.configuration.document import BerthConfiguration, BindConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from berth.scheduling.objects.pod import PodKey
@@ -144,11 +144,6 @@ class WiredBinder(PodBinder):
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
         return self._wire.carry(
             "Binding", lambda: self._binder.create_binding(binding, timeout), lambda: self._silence(timeout)
-        )
-
-    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
-        return self._wire.carry(
-            "GET", lambda: self._binder.assignment(namespace, pod_name, timeout), lambda: self._silence(timeout)
         )
 
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:

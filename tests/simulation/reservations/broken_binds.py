@@ -15,7 +15,7 @@ from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation, Shares
 from berth.ledger.nodes.ledger import Ledger, LedgerResult
 from berth.ledger.nodes.node_write import PoolChange
 from berth.pods import Binding, Created, FoundPod, Refused, Unanswered
-from berth.upkeep.reconciler.expiry import BindingsInvalidated, Expiry
+from berth.upkeep.reconciler.expiry import Expiry
 from tests.fakes.pods import PodsInMemory
 
 from .binds import EPOCH, BindWorld
@@ -31,7 +31,7 @@ def _no_condition_on_avail(patch: pytest.MonkeyPatch) -> None:
 
 
 def _expiry_by_age_alone(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Expiry, "invalidate_bindings", lambda self, pod: BindingsInvalidated())
+    patch.setattr(Expiry, "invalidate_bindings", lambda self, pod: None)
 
 
 def _confirmed_on_the_word_of_the_open_reservation(patch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from berth.ledger.nodes.entry import EntryState
-from berth.pods import PodFound
-from berth.upkeep.reconciler.expiry import BindingsInvalidated, Expiry, OnNode
+from berth.pods import FoundPod
+from berth.upkeep.reconciler.expiry import Expiry, OnNode
 from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation
 from berth.upkeep.reconciler.published_pods import PublishedPods
 from berth.upkeep.reconciler.rebuild import Rebuild
@@ -26,17 +26,17 @@ def expiry_without_touch(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def looked_at(self, pod):
         match self._pods.find(pod):
-            case PodFound(uid=uid, node=node) if uid == pod.uid and node:
+            case FoundPod(uid=uid, node=node) if uid == pod.uid and node:
                 return OnNode(node)
             case _:
-                return BindingsInvalidated()
+                return None
 
     monkeypatch.setattr(Expiry, "invalidate_bindings", looked_at)
 
 
 def expiry_by_age_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a TTL would do it."""
-    monkeypatch.setattr(Expiry, "invalidate_bindings", lambda self, pod: BindingsInvalidated())
+    monkeypatch.setattr(Expiry, "invalidate_bindings", lambda self, pod: None)
 
 
 def expiry_of_what_is_there_after_the_touch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def rebuilt_without_touching_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def looked_at(self, pod):
         match self._expiry._pods.find(pod):
-            case PodFound(uid=uid, node=node) if uid == pod.uid and node in self._waiting:
+            case FoundPod(uid=uid, node=node) if uid == pod.uid and node in self._waiting:
                 self._waiting[node].observed_after = self._wall()
         return True
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from berth.ledger.nodes.entry import NodeLedger, OpenReservation
 from berth.ledger.nodes.node_write import NodeWrite
 from berth.ledger.nodes.table import LedgerTable, Marker, NotWritten, Written
-from berth.pods import PodChanged, PodFound, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.pods import FoundPod, PodChanged, PodNotFound, PodTouched, ReservedPods, Unanswered
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 
@@ -83,11 +83,11 @@ class InterruptedPods(Interrupted, ReservedPods):
         super().__init__(between)
         self._pods = pods
 
-    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+    def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
         return self.call(lambda: self._pods.find(pod))
 
-    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
         return self.call(lambda: self._pods.list_pods(is_wanted))
 
-    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
         return self.call(lambda: self._pods.touch(pod, resource_version))

@@ -19,7 +19,7 @@ from berth.bind.share import Reservations
 from berth.extender.deadline import Deadline
 from berth.ledger.nodes.entry import EntryState
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import Reconciler
@@ -57,9 +57,6 @@ class _SlowBinder(Interrupted, PodBinder):
             self._history.world.pause(min(timeout, 1.0))
             return Unanswered("timed out")
         return self.call(lambda: self._history.arrived(binding))
-
-    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
-        return self.call(lambda: self._history.cluster.assignment(namespace, pod_name, timeout))
 
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
         return self.call(lambda: self._history.cluster.pod(namespace, pod_name, timeout))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from berth.ledger.nodes.entry import EntryState, OpenReservation
 from berth.ledger.nodes.ledger import Ledger
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import Binding, Created, PodChanged, PodFound, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.pods import Binding, Created, FoundPod, PodChanged, PodNotFound, PodTouched, ReservedPods, Unanswered
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
@@ -51,13 +51,13 @@ def another_attempt_between_touch_and_release() -> None:
     bindings: list[Binding] = []
 
     class TakenOver(ReservedPods):
-        def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+        def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
             return harness.cluster.find(pod)
 
-        def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+        def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
             return harness.cluster.list_pods(is_wanted)
 
-        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
             touched = harness.cluster.touch(pod, resource_version)
             if not bindings:
                 now, seen = harness.clock.now, harness.ledger().entries[pod.uid]

@@ -17,7 +17,7 @@ from berth.bind.share import Reservations
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, PodTouched, Refused, Unanswered
+from berth.pods import Binding, Created, FoundPod, PodBinder, PodTouched, Refused, Unanswered
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.ledger_holder import LedgerHolder
 from berth.upkeep.reconciler.reconciler import Reconciler
@@ -156,10 +156,6 @@ class BoundBinder(PodBinder):
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
         self._carry("pod")
         return self._cluster.pod(namespace, pod_name, timeout)
-
-    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
-        self._carry("pod")
-        return self._cluster.assignment(namespace, pod_name, timeout)
 
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
         self._carry("Binding")

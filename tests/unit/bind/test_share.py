@@ -13,7 +13,7 @@ from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.ledger.nodes.entry import Entry, EntryState
 from berth.ledger.nodes.ledger import Ledger
-from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects.pod import PodKey
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
@@ -67,9 +67,6 @@ class Answering(PodBinder):
         answer = self._answer(binding)
         self._meanwhile()
         return answer
-
-    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
-        return self._cluster.assignment(namespace, pod_name, timeout)
 
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
         return self._cluster.pod(namespace, pod_name, timeout)

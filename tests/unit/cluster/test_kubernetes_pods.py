@@ -37,7 +37,7 @@ def test_reports_client_error_as_refusal_with_servers_message(
     kubernetes.faults += [Fault("POST", status, "no"), Fault("GET", status, "no")]
     binder = KubernetesBinder(api)
     assert binder.create_binding(BINDING, 5) == Refused(status, "no")
-    assert binder.assignment("ml", "train-0", 5) == Refused(status, "no")
+    assert binder.pod("ml", "train-0", 5) == Refused(status, "no")
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
@@ -45,7 +45,7 @@ def test_reports_server_error_as_unanswered(kubernetes: KubernetesOnLoopback, ap
     kubernetes.faults += [Fault("POST", status, "perhaps"), Fault("GET", status, "perhaps")]
     binder = KubernetesBinder(api)
     assert binder.create_binding(BINDING, 5) == Unanswered("perhaps")
-    assert binder.assignment("ml", "train-0", 5) == Unanswered("perhaps")
+    assert binder.pod("ml", "train-0", 5) == Unanswered("perhaps")
 
 
 @pytest.mark.parametrize("content", [b"<html>log in</html>", b"", b"[]", b"{}", b'{"metadata": 7, "spec": 7}'])
@@ -54,4 +54,4 @@ def test_reports_answer_without_pod_as_unanswered(
 ) -> None:
     """Not even that it was replaced by another."""
     kubernetes.faults.append(Fault("GET", 200, raw=content))
-    assert isinstance(KubernetesBinder(api).assignment("ml", "train-0", 5), Unanswered)
+    assert isinstance(KubernetesBinder(api).pod("ml", "train-0", 5), Unanswered)

@@ -106,7 +106,7 @@ def _plain_bind(binding: Binding, binder: PodBinder, deadline: Deadline) -> Bind
         cause = answer.cause if isinstance(answer, Unanswered) else result.reason
         if not deadline.remaining():
             break
-        found = binder.assignment(binding.namespace, binding.pod_name, deadline.remaining())
+        found = binder.pod(binding.namespace, binding.pod_name, deadline.remaining())
         final = result_of_assignment(binding, found)
         if final is not None:
             return final

@@ -16,7 +16,7 @@ from berth.bind.rules import BindRules
 from berth.bind.share import Reservation
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.configuration.document import BindConfiguration
 from berth.scheduling.fields.reading import UnreadableObject
 from berth.scheduling.managed_resources.counting import Counting
@@ -48,32 +48,30 @@ def result_of_binding(answer: Created | Refused | Unanswered) -> BindResult:
             return BindResult(BindOutcome.BOUND)
         case Refused(status=status, message=message) if status == CONFLICT:
             return BindResult(BindOutcome.CONTENDED, message)
-        case Refused() as refused:
-            return _refused(refused)
-        case Unanswered(cause=cause):
-            return unanswered(cause)
+        case _:
+            return _failure(answer)
 
 
-def result_of_assignment(binding: Binding, found: Assignment | Refused | Unanswered) -> BindResult | None:
+def result_of_assignment(binding: Binding, found: FoundPod | Refused | Unanswered) -> BindResult | None:
     """Return how the bind ended, as the pod shows; None while the pod is unbound and can be bound."""
     match found:
-        case Assignment(pod_uid=uid) if uid != binding.pod_uid:
+        case FoundPod(uid=uid) if uid != binding.pod_uid:
             reason = f'pod "{binding.pod_name}" was replaced by another of that name'
             return BindResult(BindOutcome.POD_GONE, reason)
-        case Assignment(node=node) if node == binding.node:
+        case FoundPod(node=node) if node == binding.node:
             return BindResult(BindOutcome.ALREADY_BOUND)
-        case Assignment(node=""):
+        case FoundPod(node=""):
             return None
-        case Assignment(node=node):
+        case FoundPod(node=node):
             reason = f'pod "{binding.pod_name}" is already assigned to node "{node}"'
             return BindResult(BindOutcome.BOUND_ELSEWHERE, reason)
-        case Refused() as refused:
-            return _refused(refused)
-        case Unanswered(cause=cause):
-            return unanswered(cause)
+        case _:
+            return _failure(found)
 
 
-def _refused(answer: Refused) -> BindResult:
+def _failure(answer: Refused | Unanswered) -> BindResult:
+    if isinstance(answer, Unanswered):
+        return unanswered(answer.cause)
     outcome = BindOutcome.POD_GONE if answer.status == NOT_FOUND else BindOutcome.REFUSED
     return BindResult(outcome, answer.message)
 
@@ -105,14 +103,12 @@ class UnboundPods:
         binding = self._binding
         # Half of the time left: the next steps need the other half.
         found = self._binder.pod(binding.namespace, binding.pod_name, self._deadline.remaining() / 2)
-        if not isinstance(found, FoundPod):
-            result = result_of_assignment(binding, found)
-            assert result is not None
-            return result
-        # Before the rest: for a pod that is not covered, a caller does not learn where it is.
-        if found.assignment.pod_uid == binding.pod_uid and not self._limits.covers_scheduler(_scheduler_of(found)):
-            return BindResult(BindOutcome.NOT_COVERED, REASON_SCHEDULER)
-        return result_of_assignment(binding, found.assignment) or found
+        if isinstance(found, FoundPod):
+            # Before the rest: for a pod that is not covered, a caller does not learn where it is.
+            if found.uid == binding.pod_uid and not self._limits.covers_scheduler(_scheduler_of(found)):
+                return BindResult(BindOutcome.NOT_COVERED, REASON_SCHEDULER)
+            return result_of_assignment(binding, found) or found
+        return _failure(found)
 
     def refusal(self) -> BindResult | None:
         """Read the pod once. None: it can be bound. Its scheduler never changes, and the Binding has its UID."""
@@ -195,7 +191,7 @@ class PreparedBind:
         """Return the pod while it can still be bound; otherwise how the bind ended. Release an unused reservation."""
         found = self._pods.read()
         if isinstance(found, FoundPod):
-            if not found.is_deleting:
+            if not found.deleting:
                 return found
             self._release_pod()
             # The API server refuses its Binding with these words.

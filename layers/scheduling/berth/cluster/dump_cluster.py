@@ -8,26 +8,24 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Condition
 
-from berth.cluster.dump_watch import Contents, DumpBinding, DumpFile, DumpWatch, assignment_of
+from berth.cluster.dump_watch import Contents, DumpBinding, DumpFile, DumpWatch
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWatch
 from berth.nodecache.feed.head import Position
 from berth.pods import (
-    Assignment,
     Binding,
     Created,
     FoundPod,
     PodBinder,
     PodChanged,
-    PodFound,
     PodNotFound,
     PodTouched,
-    PodUnknown,
     Refused,
     ReservedPods,
     Unanswered,
 )
-from berth.scheduling.objects.pod import FAILED, SUCCEEDED, Pod, PodKey
+from berth.scheduling.objects.pod import Pod, PodKey
 from berth.scheduling.objects.pod_reading import read_pods
+from berth.scheduling.objects.projection import part
 
 NOT_FOUND = 404
 CONFLICT = 409
@@ -69,13 +67,13 @@ class DumpCluster(Cluster, PodBinder):
             self._changed.wait_for(lambda: len(self._bound) > known, seconds)
 
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
-        found = self.assignment(binding.namespace, binding.pod_name, timeout)
-        if not isinstance(found, Assignment):
+        found = self.pod(binding.namespace, binding.pod_name, timeout)
+        if not isinstance(found, FoundPod):
             return found
-        if found.pod_uid != binding.pod_uid:
+        if found.uid != binding.pod_uid:
             return Refused(
                 CONFLICT,
-                f"the UID in the precondition ({binding.pod_uid}) does not match the UID in record ({found.pod_uid})",
+                f"the UID in the precondition ({binding.pod_uid}) does not match the UID in record ({found.uid})",
             )
         with self._changed:
             # Between the look at the pod and this, another thread may have bound it.
@@ -87,10 +85,6 @@ class DumpCluster(Cluster, PodBinder):
             self._changed.notify_all()
         return Created()
 
-    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
-        found = self.pod(namespace, pod_name, timeout)
-        return found.assignment if isinstance(found, FoundPod) else found
-
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
         """Return the pod without a resourceVersion: no other program changes a pod of a file."""
         try:
@@ -98,11 +92,13 @@ class DumpCluster(Cluster, PodBinder):
                 pod = self._file.read().pods.get((namespace, pod_name))
                 if pod is None:
                     return Refused(NOT_FOUND, f'pods "{pod_name}" not found')
-                found = assignment_of(pod)
-                bound = self._bound.get(found.pod_uid)
+                metadata, spec = part(pod, "metadata"), part(pod, "spec")
+                uid = str(metadata.get("uid") or "")
+                bound = self._bound.get(uid)
         except ClusterUnavailable as error:
             return Unanswered(str(error))
-        return FoundPod(Assignment(found.pod_uid, found.node or (bound.node if bound else "")), "", False, pod)
+        node = str(spec.get("nodeName") or (bound.node if bound else ""))
+        return FoundPod(uid, node, "", bool(metadata.get("deletionTimestamp")), pod)
 
 
 class DumpReservedPods(ReservedPods):
@@ -112,25 +108,17 @@ class DumpReservedPods(ReservedPods):
     def __init__(self, dump: DumpCluster) -> None:
         self._dump = dump
 
-    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
-        match self._dump.pod(pod.namespace, pod.name, 0):
-            case FoundPod(assignment=assignment, content=content):
-                metadata, status = content.get("metadata"), content.get("status")
-                finished = isinstance(status, dict) and status.get("phase") in (SUCCEEDED, FAILED)
-                deleting = isinstance(metadata, dict) and bool(metadata.get("deletionTimestamp"))
-                return PodFound(assignment.pod_uid, assignment.node, "", finished, deleting)
-            case Refused(status=code, message=message):
-                return PodNotFound() if code == NOT_FOUND else PodUnknown(message)
-            case Unanswered(cause=cause):
-                return PodUnknown(cause)
+    def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
+        found = self._dump.pod(pod.namespace, pod.name, 0)
+        return PodNotFound() if isinstance(found, Refused) else found
 
-    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
         try:
             contents, _ = self._dump.read()
         except ClusterUnavailable as error:
-            return PodUnknown(str(error))
+            return Unanswered(str(error))
         pods, _ = read_pods(contents.pods.values())
         return tuple(PodKey(pod.namespace, pod.name, pod.uid) for pod in pods if not pod.finished and is_wanted(pod))
 
-    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
         return PodTouched()

@@ -13,15 +13,8 @@ import yaml
 from berth.cluster.field_projection import ALL_ANNOTATIONS, RequiredFields, projections, resources
 from berth.cluster.watch.resources import (
     GANG_RESOURCES,
-    NAMESPACES,
-    NODES,
-    POD_DISRUPTION_BUDGETS,
+    KINDS,
     PODS,
-    PRIORITY_CLASSES,
-    REPLICA_SETS,
-    REPLICATION_CONTROLLERS,
-    SERVICES,
-    STATEFUL_SETS,
     Resource,
 )
 from berth.nodecache.feed.cluster import (
@@ -37,7 +30,6 @@ from berth.nodecache.feed.cluster import (
     ResourceEvent,
 )
 from berth.nodecache.feed.head import Position
-from berth.pods import Assignment
 
 NAMESPACED = (
     "Pod",
@@ -55,14 +47,12 @@ _DEFAULT_NAMESPACE = "default"
 class Contents:
     """The contents of the file when it was last changed.
 
-    modified: identifies that moment. pods: by namespace and name. malformed: the number of objects that are left out
-    because JSON cannot express them.
+    modified: identifies that moment. objects: without those that JSON cannot express. pods: by namespace and name.
     """
 
     modified: str
     objects: tuple[KubernetesObject, ...]
     pods: Mapping[tuple[str, str], KubernetesObject]
-    malformed: int = 0
 
 
 class DumpFile:
@@ -84,9 +74,8 @@ class DumpFile:
 
 
 def _parse(text: bytes, modified: str, path: Path) -> Contents:
-    items = _items(text, path)
-    objects = [found for item in items if (found := _as_stored(item)) is not None]
-    return Contents(modified, tuple(objects), _pods(objects), len(items) - len(objects))
+    objects = [found for item in _items(text, path) if (found := _as_stored(item)) is not None]
+    return Contents(modified, tuple(objects), _pods(objects))
 
 
 def _pods(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], KubernetesObject]:
@@ -96,13 +85,6 @@ def _pods(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], Kubernet
         if item.get("kind") == "Pod" and isinstance(metadata, dict):
             found[str(metadata["namespace"]), str(metadata.get("name") or "")] = item
     return found
-
-
-def assignment_of(pod: KubernetesObject) -> Assignment:
-    metadata, spec = pod.get("metadata"), pod.get("spec")
-    node = spec.get("nodeName") if isinstance(spec, dict) else None
-    uid = metadata.get("uid") if isinstance(metadata, dict) else None
-    return Assignment(str(uid or ""), str(node or ""))
 
 
 def _items(text: bytes, path: Path) -> list[dict[object, object]]:
@@ -150,17 +132,7 @@ ALL = RequiredFields(
 )
 """A file is small, so all fields that any profile reads are kept."""
 
-_RESOURCES: Mapping[str, Resource] = {
-    "Node": NODES,
-    "Pod": PODS,
-    "PodDisruptionBudget": POD_DISRUPTION_BUDGETS,
-    "PriorityClass": PRIORITY_CLASSES,
-    "Namespace": NAMESPACES,
-    "Service": SERVICES,
-    "ReplicationController": REPLICATION_CONTROLLERS,
-    "ReplicaSet": REPLICA_SETS,
-    "StatefulSet": STATEFUL_SETS,
-}
+_RESOURCES = {kind: resource for resource, kind in KINDS.items()}
 _PROJECTIONS = projections(ALL)
 _NAMES = [resource.key for resource in resources(ALL)]
 

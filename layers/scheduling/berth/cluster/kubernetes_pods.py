@@ -7,16 +7,13 @@ from datetime import UTC, datetime
 
 from berth.cluster.api_server.client import JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
 from berth.pods import (
-    Assignment,
     Binding,
     Created,
     FoundPod,
     PodBinder,
     PodChanged,
-    PodFound,
     PodNotFound,
     PodTouched,
-    PodUnknown,
     Refused,
     ReservedPods,
     Unanswered,
@@ -46,23 +43,9 @@ class KubernetesBinder(PodBinder):
         )
         return Created() if isinstance(answer, Answer) else answer
 
-    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
-        found = self.pod(namespace, pod_name, timeout)
-        return found.assignment if isinstance(found, FoundPod) else found
-
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
         answer = self._request("GET", _pod_path(namespace, pod_name), timeout)
-        if not isinstance(answer, Answer):
-            return answer
-        metadata, spec = answer.content.get("metadata"), answer.content.get("spec")
-        if not isinstance(metadata, dict) or not isinstance(spec, dict) or not isinstance(metadata.get("uid"), str):
-            return Unanswered("the API server's answer is no Pod")
-        return FoundPod(
-            Assignment(metadata["uid"], str(spec.get("nodeName") or "")),
-            str(metadata.get("resourceVersion") or ""),
-            bool(metadata.get("deletionTimestamp")),
-            answer.content,
-        )
+        return _found(answer) if isinstance(answer, Answer) else answer
 
     def _request(self, method: str, path: str, timeout: float, body: object = None) -> Answer | Refused | Unanswered:
         try:
@@ -74,6 +57,16 @@ class KubernetesBinder(PodBinder):
         if answer.status >= 500:
             return Unanswered(answer.message)
         return Refused(answer.status, answer.message)
+
+
+def _found(answer: Answer) -> FoundPod | Unanswered:
+    metadata, spec = answer.content.get("metadata"), answer.content.get("spec")
+    if not isinstance(metadata, dict) or not isinstance(spec, dict):
+        return Unanswered("the API server's answer is no Pod")
+    uid, node, version = metadata.get("uid"), spec.get("nodeName") or "", metadata.get("resourceVersion") or ""
+    if not isinstance(uid, str):
+        return Unanswered("the API server's answer is no Pod")
+    return FoundPod(uid, str(node), str(version), bool(metadata.get("deletionTimestamp")), answer.content)
 
 
 def _metadata(binding: Binding) -> dict[str, object]:
@@ -100,7 +93,6 @@ PAGE_SIZE, PAGE_SECONDS = 500, 30.0
 NOT_FOUND = 404
 CONFLICT = 409
 UNPROCESSABLE = 422
-_FINISHED = ("Succeeded", "Failed")
 
 
 class KubernetesReservedPods(ReservedPods):
@@ -111,26 +103,22 @@ class KubernetesReservedPods(ReservedPods):
         self._api = api
         self._clock = clock
 
-    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+    def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
         # Without resourceVersion it is a consistent read.
         answer = self._request("GET", pod)
-        if isinstance(answer, PodUnknown):
+        if isinstance(answer, Unanswered):
             return answer
         if answer.status == NOT_FOUND:
             return PodNotFound()
         if not answer.ok:
-            return PodUnknown(f"{answer.message}; give the watcher's user the verb get on pods")
-        metadata, spec, status = (answer.content.get(part) for part in ("metadata", "spec", "status"))
-        if not isinstance(metadata, dict) or not isinstance(spec, dict):
-            return PodUnknown("the API server's answer is no Pod")
-        uid, version = metadata.get("uid"), metadata.get("resourceVersion")
-        if not isinstance(uid, str) or not isinstance(version, str):
-            return PodUnknown("the API server's answer is no Pod")
-        phase = status.get("phase") if isinstance(status, dict) else None
-        deleting = bool(metadata.get("deletionTimestamp"))
-        return PodFound(uid, str(spec.get("nodeName") or ""), version, phase in _FINISHED, deleting)
+            return Unanswered(f"{answer.message}; give the watcher's user the verb get on pods")
+        found = _found(answer)
+        if isinstance(found, FoundPod) and not found.resource_version:
+            # A touch without it would have no precondition.
+            return Unanswered("the API server's answer is no Pod")
+        return found
 
-    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
         # Without resourceVersion the first page is a consistent read; the others are of the same moment.
         found: list[PodKey] = []
         reader, query = PodReader(), {"limit": str(PAGE_SIZE)}
@@ -138,17 +126,17 @@ class KubernetesReservedPods(ReservedPods):
             try:
                 answer = self._api.request("GET", "/api/v1/pods", timeout=PAGE_SECONDS, query=query)
             except ApiServerUnreachable as error:
-                return PodUnknown(str(error))
+                return Unanswered(str(error))
             items, metadata = answer.content.get("items"), answer.content.get("metadata")
             if not answer.ok or not isinstance(items, list) or not isinstance(metadata, dict):
-                return PodUnknown(f"{answer.message}; give the watcher's user the verb list on pods")
+                return Unanswered(f"{answer.message}; give the watcher's user the verb list on pods")
             pods = (each for each in map(reader.read, items) if isinstance(each, Pod))
             found += [PodKey(pod.namespace, pod.name, pod.uid) for pod in pods if not pod.finished and is_wanted(pod)]
             if not metadata.get("continue"):
                 return tuple(found)
             query["continue"] = str(metadata["continue"])
 
-    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
         at = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
         answer = self._request(
             "PATCH",
@@ -162,7 +150,7 @@ class KubernetesReservedPods(ReservedPods):
                 }
             },
         )
-        if isinstance(answer, PodUnknown):
+        if isinstance(answer, Unanswered):
             return answer
         if answer.ok:
             return PodTouched()
@@ -170,11 +158,11 @@ class KubernetesReservedPods(ReservedPods):
             return PodNotFound()
         if answer.status in (CONFLICT, UNPROCESSABLE):
             return PodChanged()
-        return PodUnknown(f"{answer.message}; give the watcher's user the verb patch on pods")
+        return Unanswered(f"{answer.message}; give the watcher's user the verb patch on pods")
 
-    def _request(self, method: str, pod: PodKey, body: object = None) -> Answer | PodUnknown:
-        path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
+    def _request(self, method: str, pod: PodKey, body: object = None) -> Answer | Unanswered:
+        path = _pod_path(pod.namespace, pod.name)
         try:
             return self._api.request(method, path, timeout=TIMEOUT_SECONDS, body=body, content_type=JSON_MERGE)
         except ApiServerUnreachable as error:
-            return PodUnknown(str(error))
+            return Unanswered(str(error))

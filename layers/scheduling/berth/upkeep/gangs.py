@@ -28,7 +28,7 @@ from berth.ledger.gangs.table import GangTable
 from berth.ledger.nodes.entry import OpenReservation
 from berth.nodecache.feed.changes import Change, Object
 from berth.nodecache.feed.leader import Publication
-from berth.pods import PodFound, PodNotFound, PodUnknown, ReservedPods
+from berth.pods import FoundPod, PodNotFound, ReservedPods, Unanswered
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.gangs.members import WasExempt, lives
 from berth.scheduling.objects import UnreadableObject
@@ -245,14 +245,14 @@ class GangWatch:
         living, on_nodes = list[PodKey](), list[PodKey]()
         for intent in item.intents.values():
             match self._pods.find(intent.pod):
-                case PodUnknown():
+                case Unanswered():
                     return None
-                case PodFound(uid=uid, deleting=False) as found if uid == intent.pod.uid:
+                case FoundPod(uid=uid, deleting=False) as found if uid == intent.pod.uid:
                     if not found.finished:
                         living.append(intent.pod)
                     if found.node or found.finished:
                         on_nodes.append(intent.pod)
-                case PodFound() | PodNotFound():
+                case FoundPod() | PodNotFound():
                     pass
         return _Members(living, on_nodes)
 

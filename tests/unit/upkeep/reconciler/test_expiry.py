@@ -9,7 +9,7 @@ import pytest
 
 from berth.ledger.nodes.entry import EntryState, OpenReservation
 from berth.ledger.nodes.ledger import Ledger
-from berth.pods import PodChanged, PodFound, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.pods import FoundPod, PodChanged, PodNotFound, PodTouched, ReservedPods, Unanswered
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
@@ -76,7 +76,7 @@ def test_keeps_reservation_while_api_server_does_not_answer(harness: ReconcilerH
 
 def test_reads_pod_again_when_it_changes_before_touch(harness: ReconcilerHarness) -> None:
     class BoundMeanwhile(_Forwarding):
-        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
             if not harness.cluster.pods["a"].node:
                 harness.cluster.place("a", NODE)
             return super().touch(pod, resource_version)
@@ -93,7 +93,7 @@ def test_keeps_entry_that_later_attempt_took_over(harness: ReconcilerHarness) ->
     later: list[str] = []
 
     class TakenOver(_Forwarding):
-        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
             touched = super().touch(pod, resource_version)
             if not later:
                 later.append("attempt-later")
@@ -146,22 +146,22 @@ class _Forwarding(ReservedPods):
     def __init__(self, pods: ReservedPods) -> None:
         self._pods = pods
 
-    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+    def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
         return self._pods.find(pod)
 
-    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
         return self._pods.list_pods(is_wanted)
 
-    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
         return self._pods.touch(pod, resource_version)
 
 
 class _Silent(ReservedPods):
-    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
-        return PodUnknown("no route to host")
+    def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
+        return Unanswered("no route to host")
 
-    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
-        return PodUnknown("no route to host")
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
+        return Unanswered("no route to host")
 
-    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
         raise AssertionError("a pod that was not found unbound was touched")

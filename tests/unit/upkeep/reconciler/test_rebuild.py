@@ -8,7 +8,7 @@ import pytest
 
 from berth.ledger.nodes.entry import EntryState, OpenReservation
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import PodChanged, PodFound, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.pods import FoundPod, PodChanged, PodNotFound, PodTouched, ReservedPods, Unanswered
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
@@ -104,8 +104,8 @@ def test_pod_that_only_the_api_server_shows_on_a_node_is_published_there_first(m
 
 def test_node_of_ledger_in_memory_waits_while_pods_cannot_be_listed(memory: ReconcilerHarness) -> None:
     class NoAnswer(CountedCluster):
-        def list_pods(self, is_wanted: Callable[[Pod], bool]) -> PodUnknown:
-            return PodUnknown("no route to host")
+        def list_pods(self, is_wanted: Callable[[Pod], bool]) -> Unanswered:
+            return Unanswered("no route to host")
 
     leader = memory.lead(pods=NoAnswer(), is_lost_with_process=True)
     _request(memory)
@@ -235,13 +235,13 @@ def test_reconciles_rebuilt_node_while_another_is_not_rebuilt_yet(harness: Recon
     class NotAnswering(ReservedPods):
         """About one pod."""
 
-        def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
-            return PodUnknown("no answer") if pod.name == "late" else harness.cluster.find(pod)
+        def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
+            return Unanswered("no answer") if pod.name == "late" else harness.cluster.find(pod)
 
-        def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+        def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
             return harness.cluster.list_pods(is_wanted)
 
-        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
             return harness.cluster.touch(pod, resource_version)
 
     harness.node(8, "node-b")

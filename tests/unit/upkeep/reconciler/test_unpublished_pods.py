@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import PodChanged, PodFound, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.pods import FoundPod, PodChanged, PodNotFound, PodTouched, ReservedPods, Unanswered
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
@@ -129,12 +129,12 @@ class _Counted(ReservedPods):
         self.found: list[str] = []
         self.answers = True
 
-    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+    def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
         self.found.append(pod.name)
-        return self._pods.find(pod) if self.answers else PodUnknown("no route to host")
+        return self._pods.find(pod) if self.answers else Unanswered("no route to host")
 
-    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
         return self._pods.list_pods(is_wanted)
 
-    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
         return self._pods.touch(pod, resource_version)

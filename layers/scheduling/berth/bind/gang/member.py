@@ -30,7 +30,7 @@ from berth.scheduling.gangs.members import lives
 from berth.scheduling.managed_resources.counting import Counting, Insufficient
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects import Pod
-from berth.scheduling.objects.pod import FAILED, SUCCEEDED, PodKey
+from berth.scheduling.objects.pod import PodKey
 
 NO_PODS: Mapping[str, Pod] = MappingProxyType({})
 
@@ -249,7 +249,7 @@ def _lives(answer: FoundPod | Refused | Unanswered, uid: str) -> bool | None:
     """Return whether this pod lives, or None if the API server did not tell."""
     match answer:
         case FoundPod() as found:
-            return found.assignment.pod_uid == uid and not found.is_deleting and not _has_ended(found)
+            return found.uid == uid and not found.deleting and not found.finished
         case Refused(status=status) if status == NOT_FOUND:
             return False
         case Refused() | Unanswered():
@@ -262,8 +262,3 @@ def _to_ask(intents: Mapping[str, str], pods: Mapping[str, Pod]) -> Iterator[tup
     yield from ((pod.name, pod.uid) for pod in living if pod.node_name)
     yield from ((pod.name, pod.uid) for pod in living if pod.uid in intents and not pod.node_name)
     yield from ((name, uid) for uid, name in intents.items() if uid not in pods)
-
-
-def _has_ended(found: FoundPod) -> bool:
-    status = found.content.get("status")
-    return isinstance(status, Mapping) and status.get("phase") in (SUCCEEDED, FAILED)

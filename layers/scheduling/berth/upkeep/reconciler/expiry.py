@@ -19,7 +19,7 @@ from enum import StrEnum
 from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
 from berth.ledger.nodes.ledger import Ledger, LedgerOutcome
 from berth.ledger.nodes.table import LedgerTable
-from berth.pods import PodChanged, PodFound, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.pods import FoundPod, PodChanged, PodNotFound, PodTouched, ReservedPods, Unanswered
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.node_reconciliation import StaleEpoch, stale_epoch
 
@@ -51,11 +51,6 @@ class ExpiryResult:
 
     outcome: ExpiryOutcome
     detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class BindingsInvalidated:
-    """Result: a Binding of the pod that was sent before now cannot succeed any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +99,21 @@ class Expiry:
         """Delete the open reservation of an attempt that does not own an entry, or whose entry is confirmed."""
         self._table.delete_open(reservation.pod.uid, reservation.node, reservation.attempt)
 
-    def invalidate_bindings(self, pod: PodKey) -> BindingsInvalidated | OnNode | ExpiryResult:
+    def invalidate_bindings(self, pod: PodKey) -> OnNode | ExpiryResult | None:
         """Make every Binding fail that was sent before now; or return the pod's node, or why the pod is unknown."""
         for _ in range(MAX_TOUCHES):
-            answer: PodFound | PodNotFound | PodUnknown | PodTouched | PodChanged = self._pods.find(pod)
-            if isinstance(answer, PodFound) and answer.uid == pod.uid and not answer.finished:
+            answer: FoundPod | PodNotFound | Unanswered | PodTouched | PodChanged = self._pods.find(pod)
+            if isinstance(answer, FoundPod) and answer.uid == pod.uid and not answer.finished:
                 if answer.node:
                     return OnNode(answer.node)
                 answer = self._pods.touch(pod, answer.resource_version)
             match answer:
-                case PodUnknown(cause=cause):
+                case Unanswered(cause=cause):
                     return ExpiryResult(ExpiryOutcome.CLUSTER_UNAVAILABLE, cause)
                 case PodChanged():
                     pass
-                case PodFound() | PodNotFound() | PodTouched():  # PodFound: it has ended, or is another pod
-                    return BindingsInvalidated()
+                case FoundPod() | PodNotFound() | PodTouched():  # FoundPod: it has ended, or is another pod
+                    return None
         return ExpiryResult(ExpiryOutcome.CONTENDED)
 
     def _entry(self, reservation: OpenReservation) -> Entry | None:

@@ -20,7 +20,7 @@ from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, Shares
 from berth.ledger.nodes.ledger import Ledger, LedgerOutcome, LedgerResult, new_ledger
 from berth.ledger.nodes.node_write import NodeWrite
 from berth.ledger.nodes.table import LedgerTable, NotWritten, Written
-from berth.pods import PodFound, PodUnknown, ReservedPods
+from berth.pods import FoundPod, ReservedPods, Unanswered
 from berth.upkeep.reconciler.events import Report, ReservationEvent, ReservationEventType
 from berth.upkeep.reconciler.published_pods import Presence, PublishedPods
 
@@ -188,10 +188,10 @@ class NodeReconciliation:
             # One timeout is enough: the node is reconciled again.
             return False
         match self._pods.find(entry.pod):
-            case PodUnknown(cause=cause):
+            case Unanswered(cause=cause):
                 self._unanswered = cause
                 return False
-            case PodFound() as found if found.uid == entry.pod.uid and not found.finished:
+            case FoundPod() as found if found.uid == entry.pod.uid and not found.finished:
                 if found.node == node:
                     self._published.keep(entry.pod, node)
                 return found.node not in ("", node)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from berth.ledger.nodes.entry import OpenReservation
 from berth.ledger.nodes.table import LedgerTable, MarkerState, TableUnavailable
-from berth.pods import PodUnknown, ReservedPods
+from berth.pods import ReservedPods, Unanswered
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.pod import PodKey
@@ -196,7 +196,7 @@ class Reconciler:
     def _listed_pods(self) -> list[PodKey] | None:
         """List pods that request a counted resource and are not published on a node. None: the API server failed."""
         found = self._pods.list_pods(lambda pod: bool(self._counting.demands(pod)))
-        if isinstance(found, PodUnknown):
+        if isinstance(found, Unanswered):
             self._report(ReservationEvent(ReservationEventType.CLUSTER_UNAVAILABLE, detail=found.cause))
             return None
         return [pod for pod in found if not self._published.is_bound_or_finished(pod.uid)]
