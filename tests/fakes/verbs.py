@@ -12,8 +12,7 @@ import orjson
 from berth.configuration.store import Configurations
 from berth.extender import filter as filtering
 from berth.extender import preempt, prioritize
-from berth.extender.filter import NO_GANG_IS_OPEN
-from berth.extender.ports import OpenGangs
+from berth.extender.ports import OpenGangs, no_open_gangs
 from berth.extender.reply import DecisionRecorder
 from berth.ledger.announcements import AnnouncementLog, AnnouncementReader
 from berth.ledger.nodes.table import LedgerTable
@@ -72,7 +71,7 @@ class Verbs:
         ledger: LedgerTable | None = None,
         announcements: AnnouncementLog | None = None,
         recorder: DecisionRecorder | None = None,
-        open_gangs: OpenGangs = NO_GANG_IS_OPEN,
+        open_gangs: OpenGangs = no_open_gangs,
         time_limit: TimeLimit = NO_TIME_LIMIT,
     ) -> None:
         """`interrupted`: what happens just before a method of the table runs. `recorder`: of decisions. `open_gangs`:

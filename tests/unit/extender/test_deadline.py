@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from berth.extender.deadline import NO_DEADLINE, PASSED, BoundedReads, Deadline, DeadlinePassed, ImmediateReads
+from berth.extender.deadline import NO_DEADLINE, PASSED, BoundedReads, Deadline, DeadlinePassed
 
 ATTRIBUTE: ContextVar[str] = ContextVar("attribute", default="")
 
@@ -52,7 +52,7 @@ def test_reads_in_the_same_thread_without_a_deadline() -> None:
 
 
 def test_store_that_is_never_late_is_read_in_the_same_thread() -> None:
-    assert ImmediateReads().before(in_ten_seconds(), threading.get_ident) == threading.get_ident()
+    assert BoundedReads(is_never_late=True).before(in_ten_seconds(), threading.get_ident) == threading.get_ident()
 
 
 def test_read_has_the_context_of_its_call() -> None:

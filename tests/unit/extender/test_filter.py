@@ -8,10 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.deadline import Deadline
 from berth.extender.filter import answer_filter, answer_filter_onlyone
 from berth.extender.outcomes import WAITING, FilterOutcome
-from berth.extender.ports import OpenGangs
 from berth.extender.reply import Decision, Reply
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.gangs.gang import GangKey, OpenGang
@@ -58,13 +57,13 @@ def test_names_the_code_of_the_main_reason_where_no_node_fits(
     assert answer(body_of(cache_mode(names)), cache).reason_code == code
 
 
-class CountedOpenGangs(OpenGangs):
+class CountedOpenGangs:
     """One open gang, and how often it was read."""
 
     def __init__(self, *opened: OpenGang) -> None:
         self.reads, self._opened = 0, opened
 
-    def open_gangs(self, deadline: Deadline = NO_DEADLINE) -> Sequence[OpenGang]:
+    def __call__(self, deadline: Deadline) -> Sequence[OpenGang]:
         self.reads += 1
         return self._opened
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 Clock = Callable[[], float]
 
@@ -56,31 +56,20 @@ class DeadlinePassed(Exception):
     """The call has to answer without this read."""
 
 
-class Reads(Protocol):
-    """How a call reads. Safe to share between threads."""
+class BoundedReads:
+    """How a call reads. After the deadline nothing is read; without one, a read runs in the same thread. Safe to share
+    between threads."""
 
-    def before(self, deadline: Deadline, read: Callable[[], T]) -> T:
-        """What `read` returns or raises; DeadlinePassed where that takes too long. `read` must be safe to share between
-        threads."""
-        ...
-
-
-class ImmediateReads(Reads):
-    """Of a store that is never late."""
-
-    def before(self, deadline: Deadline, read: Callable[[], T]) -> T:
-        return read()
-
-
-class BoundedReads(Reads):
-    """Of a store behind a network. After the deadline nothing is read; without one, a read runs in the same thread."""
-
-    def __init__(self) -> None:
+    def __init__(self, *, is_never_late: bool = False) -> None:
+        """is_never_late: the store is in this process, so every read runs in the same thread."""
+        self._is_never_late = is_never_late
         self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="read")
 
     def before(self, deadline: Deadline, read: Callable[[], T]) -> T:
+        """Return what `read` returns, or raise what it raises; DeadlinePassed where that takes too long. `read` must be
+        safe to share between threads."""
         remaining = deadline.remaining()
-        if math.isinf(remaining):
+        if self._is_never_late or math.isinf(remaining):
             return read()
         if not remaining:
             raise DeadlinePassed

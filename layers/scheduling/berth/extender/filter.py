@@ -9,7 +9,7 @@ from berth.extender.arguments import LastAttempt, Passthrough, RequestNodes, rea
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.joined_nodes import JoinedNodes
 from berth.extender.outcomes import WAITING, Failure, FilterOutcome, deadline_passed
-from berth.extender.ports import NodeCache, NoOpenGangs, OpenGangs
+from berth.extender.ports import NodeCache, OpenGangs, no_open_gangs
 from berth.extender.reply import Decision, Reply, UnjudgedCall, error_reply, reasons, reply
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.feasibility import Feasibility
@@ -19,14 +19,12 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.priority import may_preempt
 from berth.scheduling.snapshot.snapshot import Snapshot
 
-NO_GANG_IS_OPEN = NoOpenGangs()
-
 
 def answer_filter(
     body: str | bytes,
     cache: NodeCache,
     deadline: Deadline = NO_DEADLINE,
-    open_gangs: OpenGangs = NO_GANG_IS_OPEN,
+    open_gangs: OpenGangs = no_open_gangs,
     joined: JoinedNodes | None = None,
 ) -> Reply:
     """Every feasible name passes; every other name has a reason (fact 16). joined: None if no call waits for nodes."""
@@ -37,7 +35,7 @@ def answer_filter_onlyone(
     body: str | bytes,
     cache: NodeCache,
     deadline: Deadline = NO_DEADLINE,
-    open_gangs: OpenGangs = NO_GANG_IS_OPEN,
+    open_gangs: OpenGangs = no_open_gangs,
     joined: JoinedNodes | None = None,
 ) -> Reply:
     """Only the best feasible name passes: the scheduler has no choice left (fact 46)."""
@@ -66,7 +64,7 @@ def _answer(
     if isinstance(candidates, Passthrough):
         return _passed(candidates)
     pod_name = f"{candidates.pod.namespace}/{candidates.pod.name}"
-    opened = open_gangs.open_gangs(deadline) if candidates.policy.plans(candidates.pod) else NO_OPEN_GANGS
+    opened = open_gangs(deadline) if candidates.policy.plans(candidates.pod) else NO_OPEN_GANGS
     try:
         decision = _decided(decide, candidates, deadline, opened)
         if not (decision.feasible or candidates.names.all_known or joined is None):

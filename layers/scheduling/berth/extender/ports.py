@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import FailureOutcome
 from berth.scheduling.configuration.document import Decisions, WhenStale
-from berth.scheduling.gangs.gang import OpenGang
+from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
@@ -109,16 +109,11 @@ class NodeCache(ABC):
         """The policy alone, for requests that bring their nodes with them. It costs a read of the head at the most."""
 
 
-class OpenGangs(ABC):
-    """The gangs that are being bound. filter reads them for members of gangs, and for no other pod."""
-
-    @abstractmethod
-    def open_gangs(self, deadline: Deadline = NO_DEADLINE) -> Sequence[OpenGang]:
-        """All of them, read consistently. After the deadline no table is read: then those of the read before."""
+OpenGangs = Callable[[Deadline], Sequence[OpenGang]]
+"""Returns the gangs that are being bound, read consistently. After the deadline no table is read: then those of the
+read before. filter reads them for members of gangs, and for no other pod."""
 
 
-class NoOpenGangs(OpenGangs):
-    """Where no gang is ever open, as in the simulator."""
-
-    def open_gangs(self, deadline: Deadline = NO_DEADLINE) -> Sequence[OpenGang]:
-        return ()
+def no_open_gangs(deadline: Deadline) -> Sequence[OpenGang]:
+    """Return no gang: where none is ever open, as in the simulator."""
+    return NO_OPEN_GANGS

@@ -33,7 +33,7 @@ from berth.configuration.store import (
     CountingLossCheck,
     CountingLost,
 )
-from berth.extender.deadline import NO_DEADLINE, PASSED, BoundedReads, Deadline, DeadlinePassed, Reads
+from berth.extender.deadline import NO_DEADLINE, PASSED, BoundedReads, Deadline, DeadlinePassed
 from berth.extender.outcomes import FailureOutcome
 from berth.extender.ports import CacheState, CacheUnavailable, DecisionContext, NodeCache, PodCoverage
 from berth.lease.clock import Clock, Instant
@@ -127,7 +127,7 @@ class WarmNodeCache(NodeCache):
         under_way: BindsUnderWay = NO_BINDS,
         on_read: Callable[[Freshness], None] = _do_nothing,
         loss: CountingLossCheck | None = None,
-        reads: Reads | None = None,
+        reads: BoundedReads | None = None,
         on_fallback: Callable[[], None] = lambda: None,
         *,
         latest_only: bool = False,

@@ -13,8 +13,8 @@ from botocore.config import Config
 
 from berth.configuration.store import Configurations, ConfigurationStore, CountingLossCheck
 from berth.dynamodb import TableUnavailable
-from berth.extender.deadline import NO_DEADLINE, BoundedReads, Deadline, DeadlinePassed, ImmediateReads, Reads
-from berth.extender.ports import NoOpenGangs, OpenGangs
+from berth.extender.deadline import BoundedReads, Deadline, DeadlinePassed
+from berth.extender.ports import OpenGangs, no_open_gangs
 from berth.lease.clock import SystemClock
 from berth.ledger.announcements import AnnouncementReader
 from berth.ledger.nodes.table import LedgerTable
@@ -60,8 +60,8 @@ class CacheAdapters:
         return None if log is None else AnnouncementReader(log, wall)
 
     @property
-    def reads(self) -> Reads:
-        return ImmediateReads() if self.tables.in_process else BoundedReads()
+    def reads(self) -> BoundedReads:
+        return BoundedReads(is_never_late=self.tables.in_process)
 
     def under_way(self, verb: str = "") -> BindsUnderWay:
         """Return the binds under way for this verb. Binds of other processes count from their begin for prioritize
@@ -147,21 +147,18 @@ def trial_cache(settings: PolicySettings) -> Callable[[Parts], WarmNodeCache]:
 def open_gangs(settings: PolicySettings) -> OpenGangs:
     """Return a view of the gangs that are being bound, for filter. Building it reads nothing."""
     adapters = cache_adapters(settings)
-    table = adapters.tables.gangs
-    return NoOpenGangs() if table is None else _OpenGangs(partial(_table_open_gangs, table, adapters.reads))
+    if adapters.tables.gangs is None:
+        return no_open_gangs
+    # Imported and opened when a member of a gang comes: without gangs, a cold start needs neither.
+    opened = cache(partial(_table_open_gangs, adapters.tables.gangs, adapters.reads))
+
+    def read(deadline: Deadline) -> Sequence[OpenGang]:
+        return opened()(deadline)
+
+    return read
 
 
-class _OpenGangs(OpenGangs):
-    """Import and open the table when a member of a gang comes: without gangs, a cold start needs neither."""
-
-    def __init__(self, opened: Callable[[], OpenGangs]) -> None:
-        self._opened = cache(opened)
-
-    def open_gangs(self, deadline: Deadline = NO_DEADLINE) -> Sequence[OpenGang]:
-        return self._opened().open_gangs(deadline)
-
-
-def _table_open_gangs(open_table: Callable[[], GangTable], reads: Reads) -> OpenGangs:
+def _table_open_gangs(open_table: Callable[[], GangTable], reads: BoundedReads) -> OpenGangs:
     from berth.ledger.gangs.table import TableOpenGangs
 
     def read(deadline: Deadline, query: Callable[[], Sequence[GangItem]]) -> Sequence[GangItem]:
@@ -170,4 +167,4 @@ def _table_open_gangs(open_table: Callable[[], GangTable], reads: Reads) -> Open
         except DeadlinePassed as error:
             raise TableUnavailable("ledger table: the gangs were not read before the deadline") from error
 
-    return TableOpenGangs(open_table(), time.time, read, log.warning)
+    return TableOpenGangs(open_table(), time.time, read, log.warning).open_gangs

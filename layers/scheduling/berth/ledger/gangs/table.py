@@ -17,7 +17,6 @@ from typing import TypeVar
 
 from berth.dynamodb import TableThrottled, TableUnavailable
 from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.ports import OpenGangs
 from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
 from berth.ledger.nodes.entry import NodeLedger
 from berth.ledger.nodes.node_write import NodeWrite
@@ -201,7 +200,7 @@ Read = Callable[[Deadline, Callable[[], Sequence[GangItem]]], Sequence[GangItem]
 """A read of the table that ends at the deadline."""
 
 
-class TableOpenGangs(OpenGangs):
+class TableOpenGangs:
     """Read the open gangs, for one warm environment. Safe to share between threads.
 
     While the table does not answer, the gangs of the previous read are used. Filter only plans: if it plans by old

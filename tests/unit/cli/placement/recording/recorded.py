@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from berth.configuration.store import Configurations
-from berth.extender.filter import NO_GANG_IS_OPEN
 from berth.extender.outcomes import Outcome
-from berth.extender.ports import OpenGangs
+from berth.extender.ports import OpenGangs, no_open_gangs
 from berth.extender.reply import AnyDecision, DecisionRecorder
 from berth.ledger.nodes.table import LedgerTable
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -40,7 +39,7 @@ def recording(
     play: Callable[[Verbs], object],
     document: Mapping[str, Any] | None = None,
     ledger: LedgerTable | None = None,
-    open_gangs: OpenGangs = NO_GANG_IS_OPEN,
+    open_gangs: OpenGangs = no_open_gangs,
     time_limit: TimeLimit = NO_TIME_LIMIT,
     *,
     has_all_fields: bool = False,

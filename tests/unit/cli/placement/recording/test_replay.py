@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.ports import OpenGangs
+from berth.extender.deadline import Deadline
 from berth.ledger.nodes.entry import OpenReservation
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import TimeLimit
@@ -81,13 +80,13 @@ def test_another_policy_would_be_noticed(tmp_path: Path) -> None:
 GANGS: Mapping[str, Any] = {**FULL, "gangs": {"enabled": True}}
 
 
-class GivenOpenGangs(OpenGangs):
+class GivenOpenGangs:
     """These, whenever somebody asks."""
 
     def __init__(self, *gangs: OpenGang) -> None:
         self._gangs = gangs
 
-    def open_gangs(self, deadline: Deadline = NO_DEADLINE) -> Sequence[OpenGang]:
+    def __call__(self, deadline: Deadline) -> Sequence[OpenGang]:
         return self._gangs
 
 
