@@ -17,7 +17,7 @@ from berth.nodecache.feed.head import Position
 from tests.builders.certificates import self_signed
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, driven_api_server
-from tests.unit.cluster.taking import Consumer, at_once
+from tests.unit.cluster.taking import Consumer, at_once, running, started
 
 
 def observed_at(watches: Watches) -> float | None:
@@ -54,12 +54,12 @@ def clock() -> HandDrivenClock:
 
 @pytest.fixture
 def watches(api: ApiServer, clock: HandDrivenClock) -> Iterator[Watches]:
-    with watch(api, [NODES, PODS], clock=clock, jitter=at_once) as watches:
+    with started(watch(api, [NODES, PODS], clock=clock, jitter=at_once)) as watches:
         yield watches
 
 
 def test_lists_and_watches_all_resources_concurrently(server: DrivenApiServer, api: ApiServer) -> None:
-    with watch(api, BASE_RESOURCES, clock=HandDrivenClock(), jitter=at_once) as watches:
+    with started(watch(api, BASE_RESOURCES, clock=HandDrivenClock(), jitter=at_once)) as watches:
         for resource in BASE_RESOURCES:
             server.next(resource.path).page(versioned(f"a-{resource.name}", "1"), version="5")
         streams = {resource: server.next(resource.path).stream() for resource in BASE_RESOURCES}
@@ -164,32 +164,32 @@ def _in_the_middle_of_a_line(server: DrivenApiServer, consumer: Consumer) -> Non
 )
 def test_stop_ends_every_wait_and_later_events(server: DrivenApiServer, api: ApiServer, phase: Phase) -> None:
     """At once: the server never answers, and the time limits are far longer than a test has patience."""
-    with watch(api, [NODES, PODS], clock=HandDrivenClock(), jitter=at_once) as watches:
+    with started(watch(api, [NODES, PODS], clock=HandDrivenClock(), jitter=at_once)) as watches:
         consumer = Consumer(watches)
         phase(server, consumer)
-        assert watches.running == ["watch-nodes", "watch-pods"]
+        assert running(watches) == ["watch-nodes", "watch-pods"]
         watches.stop()
-        assert watches.running == []
+        assert running(watches) == []
         assert watches.take(PATIENCE_SECONDS) == []
 
 
 def test_stop_ends_wait_between_attempts(server: DrivenApiServer, api: ApiServer) -> None:
-    with watch(api, [NODES], clock=HandDrivenClock(), jitter=lambda: 1_000.0) as watches:
+    with started(watch(api, [NODES], clock=HandDrivenClock(), jitter=lambda: 1_000.0)) as watches:
         server.next(NODES.path).refuse(500, "InternalError")
         Consumer(watches).take(1)
         watches.stop()
-        assert watches.running == []
+        assert running(watches) == []
 
 
 def test_stop_ends_wait_for_slow_consumer(
     server: DrivenApiServer, api: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("berth.cluster.watch.watches.CAPACITY", 1)
-    with watch(api, [NODES], clock=HandDrivenClock(), jitter=at_once) as watches:
+    with started(watch(api, [NODES], clock=HandDrivenClock(), jitter=at_once)) as watches:
         server.next(NODES.path).page(version="5")
         server.next(NODES.path).stream().tell("BOOKMARK", versioned("", "6")).end()
         watches.stop()
-        assert watches.running == []
+        assert running(watches) == []
         assert [received.event for received in watches.take(0)] in ([], [Listed((), "5")])
 
 
@@ -206,7 +206,7 @@ def test_watches_can_be_stopped_twice_and_before_start(api: ApiServer) -> None:
     watches = watch(api, [NODES], clock=HandDrivenClock(), jitter=at_once)
     watches.stop()
     watches.stop()
-    assert watches.running == []
+    assert running(watches) == []
 
 
 def test_api_server_client_works_after_watches_stop(server: DrivenApiServer, api: ApiServer) -> None:

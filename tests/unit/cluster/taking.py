@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from berth.cluster.watch.watches import Watches
 from berth.nodecache.feed.cluster import Event, ResourceEvent
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS
+
+
+@contextmanager
+def started(watches: Watches) -> Iterator[Watches]:
+    """Watches that end with the block."""
+    watches.start()
+    try:
+        yield watches
+    finally:
+        watches.stop()
+
+
+def running(watches: Watches) -> list[str]:
+    """The threads that have not ended."""
+    return [thread.name for thread in watches._threads if thread.is_alive()]
 
 
 def at_once() -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -110,7 +111,7 @@ def test_restarts_watch_with_fresh_credentials(server: DrivenApiServer, pool: Th
     again.stream().chunk(b"one\ntw").chunk(b"o\n").end()
     stream = asking.result(PATIENCE_SECONDS)
     assert isinstance(stream, AnswerStream)
-    with stream:
+    with closing(stream):
         assert list(stream) == [b"one", b"two"]
 
 

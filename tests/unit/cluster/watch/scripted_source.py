@@ -52,10 +52,6 @@ class ScriptedSource(ListerWatcher):
         return self._resource
 
     @property
-    def malformed(self) -> int:
-        return 0
-
-    @property
     def finished(self) -> bool:
         """Whether every step was asked for."""
         return not self._steps

@@ -12,7 +12,7 @@ from berth.cluster.watch.watches import LOOK_SECONDS, Watches
 from berth.nodecache.feed.cluster import Bookmark, Event, Failed, WatchEvent
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS
-from tests.unit.cluster.taking import Consumer
+from tests.unit.cluster.taking import Consumer, running
 from tests.unit.cluster.watch.scripted_source import List, ScriptedSource, Step, Watch, listed
 
 DEFECT = ZeroDivisionError("a defect")
@@ -115,7 +115,7 @@ def test_takes_events_soon_after_a_look_together_and_others_at_once() -> None:
     pauses.set()
     source.end()
     watches.stop()
-    assert watches.running == []
+    assert running(watches) == []
 
 
 def test_stop_interrupts_wait_for_server() -> None:

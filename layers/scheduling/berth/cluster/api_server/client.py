@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
-from types import TracebackType
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlencode
 from urllib.request import getproxies
 from weakref import WeakSet
@@ -148,7 +147,7 @@ _PIECE_BYTES = 1 << 16
 
 
 class AnswerStream:
-    """The lines of one answer, for one thread, once. Close it, or leave its `with` block."""
+    """The lines of one answer, for one thread, once. Close it."""
 
     def __init__(self, response: BaseHTTPResponse, host: str) -> None:
         self._response = response
@@ -180,21 +179,12 @@ class AnswerStream:
         self._response.close()
         self._response.release_conn()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
 
 __all__ = [
     "APPLY",
     "CREDENTIALS_REFUSED",
     "JSON",
     "JSON_MERGE",
-    "STRATEGIC_MERGE",
     "UNAUTHORIZED",
     "Answer",
     "ApiServer",
@@ -214,7 +204,6 @@ CREDENTIALS_REFUSED = "the API server does not accept these credentials: has the
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"
 JSON_MERGE = "application/merge-patch+json"
-STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 
 from berth.cluster.api_server.client import CREDENTIALS_REFUSED, UNAUTHORIZED, Answer, ApiServer, ApiServerUnreachable
@@ -45,11 +46,6 @@ class ListerWatcher(ABC):
     @abstractmethod
     def resource(self) -> str:
         """The name of the resource."""
-
-    @property
-    @abstractmethod
-    def malformed(self) -> int:
-        """The number of malformed objects and lines that were skipped so far."""
 
     @abstractmethod
     def list_all(self) -> Listed:
@@ -110,15 +106,10 @@ class KubernetesListerWatcher(ListerWatcher):
         self._options = options
         self._projection = projection
         self._remedy = remedy
-        self._malformed = 0
 
     @property
     def resource(self) -> str:
         return self._resource.key
-
-    @property
-    def malformed(self) -> int:
-        return self._malformed
 
     def list_all(self) -> Listed:
         for _ in range(LIST_RESTARTS):
@@ -141,7 +132,7 @@ class KubernetesListerWatcher(ListerWatcher):
             answer = self._api.stream(self._resource.path, query=query, silence=silence)
             if isinstance(answer, Answer):
                 raise self._refusal(read_status(answer.content, answer.status), "watch")
-            with answer:
+            with closing(answer):
                 for line in answer:
                     yield from self._decoded(line)
         except ApiServerUnreachable as error:
@@ -182,16 +173,13 @@ class KubernetesListerWatcher(ListerWatcher):
 
     def _readable(self, items: object) -> Iterator[KubernetesObject]:
         for item in items if isinstance(items, list) else ():
-            try:
+            with suppress(MalformedObject):
                 yield project(item, self._projection)
-            except MalformedObject:
-                self._malformed += 1
 
     def _decoded(self, line: bytes) -> Iterator[WatchEvent]:
         try:
             decoded = decode(line, self._projection)
         except MalformedObject:
-            self._malformed += 1
             return
         if isinstance(decoded, Status):
             raise self._refusal(decoded, "watch")
@@ -238,10 +226,6 @@ class OptionalListerWatcher(ListerWatcher):
     @property
     def resource(self) -> str:
         return self._versions[0].resource
-
-    @property
-    def malformed(self) -> int:
-        return sum(each.malformed for each in self._versions)
 
     def list_all(self) -> Listed:
         for each in self._versions:

@@ -1,7 +1,7 @@
 """Follows one resource: list, watch, watch again, and list again if the watch cannot continue.
 
 Guarantees: events come in the order of the server. After a Listed no event is left out, except objects that could not
-be read (`malformed`). An event may come twice.
+be read. An event may come twice.
 
 Not guaranteed: that it detects a resourceVersion from before a restore of etcd after the server has passed that
 version. `relist_seconds` bounds how long that lasts.
@@ -72,11 +72,6 @@ class Reflector:
         self._is_unverified = True
         self._just_listed = False
         self._refusals = 0
-
-    @property
-    def malformed(self) -> int:
-        """The number of objects and lines that could not be read and were skipped."""
-        return self._source.malformed
 
     def events(self, resume: Position | None = None) -> Iterator[ResourceEvent]:
         """Yield all events until `stop` is set. With a valid position to resume from, it does not list first."""

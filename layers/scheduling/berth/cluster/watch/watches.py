@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from threading import Condition, Thread
 from threading import Event as Flag
-from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.watch.lister_watcher import (
@@ -73,7 +72,7 @@ STOP_SECONDS = 6.0
 
 
 class Watches(ClusterWatch):
-    """Start it, take events, stop it; a `with` block starts and stops it. Usable once.
+    """Start it, take events, stop it. Usable once.
 
     `positions` and `observed_at` cover the events that were taken.
     """
@@ -127,11 +126,6 @@ class Watches(ClusterWatch):
                 thread.join(STOP_SECONDS)
 
     @property
-    def running(self) -> Sequence[str]:
-        """The threads that have not ended. After a stop: those still making a connection, which end by themselves."""
-        return [thread.name for thread in self._threads if thread.is_alive()]
-
-    @property
     def positions(self) -> Mapping[str, Position]:
         """The position from which a successor resumes each resource, by name."""
         return self._progress.positions
@@ -140,20 +134,6 @@ class Watches(ClusterWatch):
     def observed_at(self) -> float | None:
         """The `observed_at` of the oldest resource; None while one of them was never listed."""
         return self._progress.observed_at
-
-    @property
-    def malformed(self) -> Mapping[str, int]:
-        """The number of objects and lines that could not be read and were skipped, by resource."""
-        return {name: reflector.malformed for name, reflector in self._reflectors.items()}
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def _follow(self, name: str, resume: Position | None) -> None:
         try:

@@ -24,7 +24,7 @@ from enum import StrEnum
 from berth.lease.clock import Clock
 from berth.lease.config import ElectionOutcome, Step
 from berth.lease.elector import LeaderElector, run
-from berth.nodecache.feed.changes import Key, Object, OmissionReason
+from berth.nodecache.feed.changes import Key, Object
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.nodecache.feed.head import Pointer
 from berth.nodecache.feed.leader import Leader, ObjectsView, Publication, PublishIntervals
@@ -49,16 +49,14 @@ class WatcherOutcome(StrEnum):
 class RunResult:
     """The result of one run. `reason`: the cause of the failure that ended it, or of the last one that it survived.
 
-    `oversized` and `unencodable` objects are not published, or not as a whole; `omissions` names the first ten of them
-    with their reason. `events_without_name`: watch events whose object has no name.
+    `omissions` names the first ten objects that are not published, or not as a whole, with their reason.
+    `events_without_name`: watch events whose object has no name.
     """
 
     outcome: WatcherOutcome
     publications: int = 0
     objects: int = 0
-    oversized: int = 0
     reason: str = ""
-    unencodable: int = 0
     events_without_name: int = 0
     omissions: tuple[str, ...] = ()
     nodes: int = 0
@@ -249,9 +247,7 @@ class Watcher:
             publications=leader.publications,
             objects=len(leader.objects),
             nodes=sum(resource == "nodes" for resource, _ in leader.objects),
-            oversized=sum(cause is not OmissionReason.NOT_JSON for cause in omissions.values()),
             reason=reason or self._survived_failure or leader.interrupted,
-            unencodable=sum(cause is OmissionReason.NOT_JSON for cause in omissions.values()),
             events_without_name=leader.events_without_name,
             omissions=tuple(
                 f"{resource} {key}: {cause}" for (resource, key), cause in list(omissions.items())[:_NAMED_OMISSIONS]
