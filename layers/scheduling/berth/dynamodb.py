@@ -17,17 +17,6 @@ if TYPE_CHECKING:
 CONDITION_FAILED = "ConditionalCheckFailedException"
 _TRANSACTION_CONFLICT = "TransactionConflictException"
 
-# Other errors keep DynamoDB's own message.
-_CAUSES = {
-    "AccessDeniedException": "the function's role lacks a permission on the table",
-    "ProvisionedThroughputExceededException": "the table is throttled",
-    "ThrottlingException": "the table is throttled",
-    "RequestLimitExceeded": "the account's throughput quota is exceeded",
-    _TRANSACTION_CONFLICT: "a transaction holds the item; try again",
-    "UnrecognizedClientException": "the AWS credentials are not valid",
-    "ExpiredTokenException": "the AWS credentials have expired",
-}
-
 
 class TableUnavailable(Exception):
     """The table did not do what was asked. The message names the table and why; `__cause__` is the store's error."""
@@ -45,11 +34,19 @@ class TableMissing(TableUnavailable):
     """There is no such table."""
 
 
-_KINDS: Mapping[str, type[TableUnavailable]] = {
-    "ProvisionedThroughputExceededException": TableThrottled,
-    "ThrottlingException": TableThrottled,
-    "RequestLimitExceeded": TableThrottled,
-    _TRANSACTION_CONFLICT: ItemHeld,
+# Other errors keep DynamoDB's own message.
+_CAUSES: Mapping[str, tuple[type[TableUnavailable], str]] = {
+    "AccessDeniedException": (TableUnavailable, "the function's role lacks a permission on the table"),
+    "ProvisionedThroughputExceededException": (TableThrottled, "the table is throttled"),
+    "ThrottlingException": (TableThrottled, "the table is throttled"),
+    "RequestLimitExceeded": (TableThrottled, "the account's throughput quota is exceeded"),
+    _TRANSACTION_CONFLICT: (ItemHeld, "a transaction holds the item; try again"),
+    "UnrecognizedClientException": (TableUnavailable, "the AWS credentials are not valid"),
+    "ExpiredTokenException": (TableUnavailable, "the AWS credentials have expired"),
+    "ResourceNotFoundException": (
+        TableMissing,
+        "the table does not exist; deploy the stack, or set {variable} to its table",
+    ),
 }
 
 
@@ -70,11 +67,8 @@ class TableErrors:
 
     def unavailable(self, error: ClientError | BotoCoreError) -> TableUnavailable:
         code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
-        cause = _CAUSES.get(code, str(error))
-        if code == "ResourceNotFoundException":
-            cause = f"the table does not exist; deploy the stack, or set {self.variable} to its table"
-            return TableMissing(f"{self.purpose} table {self.table}: {cause} ({code})")
-        kind = _KINDS.get(code, TableUnavailable)
+        kind, cause = _CAUSES.get(code, (TableUnavailable, ""))
+        cause = cause.format(variable=self.variable) or str(error)
         return kind(f"{self.purpose} table {self.table}: {cause} ({code})")
 
     def is_written(self, write: Callable[[], object]) -> bool:

@@ -28,12 +28,7 @@ class KubernetesLedgerLease(LedgerLease):
         self._api = api
 
     def get(self) -> Lease | Unavailable | None:
-        answer = self._request("GET", PATH)
-        if isinstance(answer, Unavailable):
-            return answer
-        if answer.status == NOT_FOUND:
-            return None
-        return _lease(answer) if answer.ok else _refused(answer)
+        return _read(self._request("GET", PATH))
 
     def create(self, spec: LeaseSpec) -> Written | Conflict | Unavailable:
         body = {
@@ -57,10 +52,8 @@ class KubernetesLedgerLease(LedgerLease):
         answer = self._request("GET", PATH, timeout=timeout)
         if isinstance(answer, Unavailable):
             return answer
-        if answer.status == NOT_FOUND:
-            return None
-        lease = _lease(answer) if answer.ok else _refused(answer)
-        if isinstance(lease, Unavailable):
+        lease = _read(answer)
+        if not isinstance(lease, Lease):
             return lease
         annotations = _mapping(_mapping(answer.content, "metadata"), "annotations")
         return Holding(lease.spec.holder_identity, annotations.get(COUNTING) == str(lease.spec.lease_transitions))
@@ -78,6 +71,14 @@ class KubernetesLedgerLease(LedgerLease):
             return self._api.request(method, path, body=body, content_type=content_type, timeout=timeout)
         except ApiServerUnreachable as error:
             return Unavailable(f"the Lease {NAMESPACE}/{NAME}: {error}")
+
+
+def _read(answer: Answer | Unavailable) -> Lease | Unavailable | None:
+    if isinstance(answer, Unavailable):
+        return answer
+    if answer.status == NOT_FOUND:
+        return None
+    return _lease(answer) if answer.ok else _refused(answer)
 
 
 def _written(answer: Answer | Unavailable) -> Written | Conflict | Unavailable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.ledger.gangs.commit import CommitOutcome, GangCommit, NoLedger, shares_on
+from berth.ledger.gangs.commit import CommitOutcome, GangCommit, shares_on
 from berth.ledger.gangs.item import Domain, GangItem, GangState
 from berth.ledger.nodes.entry import NodeLedger
 from berth.ledger.nodes.ledger import new_ledger
@@ -94,4 +94,4 @@ def test_commits_as_many_members_as_an_item_holds(
     [pytest.param(None, id="none"), pytest.param(NodeLedger("n1", avail=None), id="one that is being rebuilt")],
 )
 def test_gives_no_share_without_a_ledger(ledger: NodeLedger | None) -> None:
-    assert shares_on(ledger, "n1", [intent("train-0", "n1")], COUNTING, NOW) == NoLedger("n1")
+    assert shares_on(ledger, [intent("train-0", "n1")], COUNTING, NOW) is None

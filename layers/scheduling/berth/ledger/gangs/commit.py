@@ -38,13 +38,6 @@ from berth.scheduling.managed_resources.counting import Counting, Insufficient
 
 
 @dataclass(frozen=True, slots=True)
-class NoLedger:
-    """The node's ledger does not exist, or is being rebuilt."""
-
-    node: str
-
-
-@dataclass(frozen=True, slots=True)
 class NodeShares:
     """Shares of the members on a node, by UID. write: None if they already have them all."""
 
@@ -62,14 +55,14 @@ def counted_by_node(intents: Iterable[Intent]) -> Mapping[str, tuple[Intent, ...
 
 
 def shares_on(
-    ledger: NodeLedger | None, node: str, intents: Iterable[Intent], counting: Counting, since: float
-) -> NodeShares | NoLedger | Insufficient:
+    ledger: NodeLedger | None, intents: Iterable[Intent], counting: Counting, since: float
+) -> NodeShares | Insufficient | None:
     """Return the share of each member, by the node's ledger. An entry of an earlier call of the member is taken over.
 
-    since: of the new entries, in seconds since the epoch.
+    None: the ledger does not exist, or is being rebuilt. since: of the new entries, in seconds since the epoch.
     """
     if ledger is None or ledger.avail is None:
-        return NoLedger(node)
+        return None
     now, shares = ledger, dict[str, Shares]()
     changes, pools = list[EntryChange](), dict[str, PoolChange]()
     for intent in intents:
@@ -269,8 +262,8 @@ class GangCommit:
         members, since = counted_by_node(item.intents.values()), self._wall()
         writes, shares = dict[str, NodeWrite](), dict[str, Shares]()
         for node in nodes:
-            match shares_on(ledgers.get(node), node, members[node], counting, since):
-                case NoLedger():
+            match shares_on(ledgers.get(node), members[node], counting, since):
+                case None:
                     return REASON_NO_LEDGER
                 case Insufficient(resources=resources):
                     return REASON_INSUFFICIENT.format(", ".join(resources))

@@ -5,9 +5,9 @@ Timeouts and retries are those of the client. Every write is safe to retry.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -41,13 +41,6 @@ if TYPE_CHECKING:
 
 _EPOCH_NOT_LATER = "#epoch <= :mine"
 _EPOCH = {"#epoch": "epoch"}
-
-
-@dataclass(slots=True)
-class _ConditionCheck:
-    """Hold whether the condition of a write failed, and on which ledger."""
-
-    failure: NotWritten | None = None
 
 
 class DynamoDBLedgerTable(LedgerTable):
@@ -114,17 +107,14 @@ class DynamoDBLedgerTable(LedgerTable):
         )
 
     def delete_if_empty(self, node: str, epoch: int) -> Written | NotWritten:
-        with self._conditional() as check:
-            answer = self._client.delete_item(
-                TableName=self._table,
-                Key=node_key(node),
-                ConditionExpression=f"{_EPOCH_NOT_LATER} AND size(#e) = :none",
-                ExpressionAttributeNames={"#e": "entries", **_EPOCH},
-                ExpressionAttributeValues={":none": number(0), ":mine": number(epoch)},
-                ReturnValues="ALL_OLD",
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            )
-        return check.failure or Written(self._read(answer["Attributes"]))
+        return self._written(
+            self._client.delete_item,
+            Key=node_key(node),
+            ConditionExpression=f"{_EPOCH_NOT_LATER} AND size(#e) = :none",
+            ExpressionAttributeNames={"#e": "entries", **_EPOCH},
+            ExpressionAttributeValues={":none": number(0), ":mine": number(epoch)},
+            ReturnValues="ALL_OLD",
+        )
 
     def put_open(self, reservation: OpenReservation) -> None:
         mark: dict[str, Any] = {"releaseRequested": {"BOOL": True}} if reservation.release_requested else {}
@@ -178,45 +168,33 @@ class DynamoDBLedgerTable(LedgerTable):
         values: dict[str, Any] = {":mine": {"S": marker.nonce}}
         if seen is not None:
             values[":seen"] = {"S": seen.nonce}
-        with self._conditional(returns_ledger=False) as check:
-            self._client.put_item(
-                TableName=self._table,
-                Item=marker_item(marker),
-                ConditionExpression=f"{before} OR #n = :mine",
-                ExpressionAttributeNames={"#n": "nonce"},
-                ExpressionAttributeValues=values,
-            )
-        return check.failure is None
+        write = partial(
+            self._client.put_item,
+            TableName=self._table,
+            Item=marker_item(marker),
+            ConditionExpression=f"{before} OR #n = :mine",
+            ExpressionAttributeNames={"#n": "nonce"},
+            ExpressionAttributeValues=values,
+        )
+        return self._table_errors.is_written(write)
 
     def _put(self, ledger: NodeLedger, **condition: Any) -> Written | NotWritten:
-        with self._conditional() as check:
-            self._client.put_item(
-                TableName=self._table,
-                Item=node_item(ledger),
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                **condition,
-            )
-        return check.failure or Written(ledger)
+        # A put does not return the new item.
+        return self._written(self._client.put_item, ledger, Item=node_item(ledger), **condition)
 
     def _update(self, **request: Any) -> Written | NotWritten:
-        with self._conditional() as check:
-            answer = self._client.update_item(
-                TableName=self._table,
-                ReturnValues="ALL_NEW",
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                **request,
-            )
-        return check.failure or Written(self._read(answer["Attributes"]))
+        return self._written(self._client.update_item, ReturnValues="ALL_NEW", **request)
 
-    @contextmanager
-    def _conditional(self, *, returns_ledger: bool = True) -> Iterator[_ConditionCheck]:
-        """Run a conditional write. returns_ledger: a failed condition returns a node's ledger (ALL_OLD)."""
-        check = _ConditionCheck()
+    def _written(
+        self, write: Callable[..., Any], ledger: NodeLedger | None = None, **request: Any
+    ) -> Written | NotWritten:
+        """Write on a condition. ledger: as written; None: the answer has it."""
         try:
-            yield check
+            answer = write(TableName=self._table, ReturnValuesOnConditionCheckFailure="ALL_OLD", **request)
         except (ClientError, BotoCoreError) as error:
             found = self._table_errors.refused(error)
-            check.failure = NotWritten(self._read(found) if found is not None and returns_ledger else None)
+            return NotWritten(None if found is None else self._read(found))
+        return Written(ledger or self._read(answer["Attributes"]))
 
     def _read(self, item: Item) -> NodeLedger:
         with self._malformed_as_unavailable():

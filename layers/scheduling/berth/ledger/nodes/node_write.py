@@ -119,15 +119,7 @@ def capacity_changes(ledger: NodeLedger, capacity: Mapping[str, int]) -> dict[st
         delta = capacity.get(pool, 0) - before
         if delta:
             moved = _available_change(ledger, pool, delta)
-            changes[pool] = PoolChange(
-                moved.avail,
-                moved.owed,
-                delta,
-                moved.min_avail,
-                moved.expected_avail,
-                moved.expected_owed,
-                expected_capacity=before,
-            )
+            changes[pool] = replace(moved, capacity=delta, expected_capacity=before)
     return changes
 
 
