@@ -10,10 +10,10 @@ from berth.authentication.allow_list import (
     MIN_SERIAL,
     AllowList,
     AllowListEntry,
-    AllowListStatus,
     format_entries,
     parse,
 )
+from berth.authentication.outcomes import AuthorizerOutcome
 
 SERIAL, OTHER = 0x5EED5EED5EED5E1F, 0x5EED5EED5EED5E2A
 A, B = f"{SERIAL:x}", f"{OTHER:x}"
@@ -63,16 +63,16 @@ def test_reads_text(text: str, wanted: AllowList) -> None:
 @pytest.mark.parametrize(
     ("serials", "now", "listing"),
     [
-        pytest.param({1}, NOON, AllowListStatus.LISTED, id="without an end"),
-        pytest.param({2}, NOON - 1, AllowListStatus.LISTED, id="before its end"),
-        pytest.param({2}, NOON, AllowListStatus.EXPIRED, id="at its end"),
-        pytest.param({3}, NOON, AllowListStatus.NOT_LISTED, id="not on the list"),
-        pytest.param({3, 1}, NOON, AllowListStatus.LISTED, id="read in two ways, one of them on it"),
-        pytest.param({2, 1}, NOON, AllowListStatus.LISTED, id="read in two ways, one of them expired"),
-        pytest.param(set(), NOON, AllowListStatus.NOT_LISTED, id="no serial at all"),
+        pytest.param({1}, NOON, AuthorizerOutcome.ALLOWED, id="without an end"),
+        pytest.param({2}, NOON - 1, AuthorizerOutcome.ALLOWED, id="before its end"),
+        pytest.param({2}, NOON, AuthorizerOutcome.EXPIRED, id="at its end"),
+        pytest.param({3}, NOON, AuthorizerOutcome.NOT_LISTED, id="not on the list"),
+        pytest.param({3, 1}, NOON, AuthorizerOutcome.ALLOWED, id="read in two ways, one of them on it"),
+        pytest.param({2, 1}, NOON, AuthorizerOutcome.ALLOWED, id="read in two ways, one of them expired"),
+        pytest.param(set(), NOON, AuthorizerOutcome.NOT_LISTED, id="no serial at all"),
     ],
 )
-def test_returns_status_of_serial(serials: set[int], now: float, listing: AllowListStatus) -> None:
+def test_returns_status_of_serial(serials: set[int], now: float, listing: AuthorizerOutcome) -> None:
     assert AllowList({1: None, 2: NOON}).status(serials, now) is listing
 
 
@@ -92,4 +92,4 @@ def test_reads_what_was_written(written: list[AllowListEntry]) -> None:
 @given(st.text(max_size=200))
 def test_allows_no_serial_that_the_text_does_not_have(text: str) -> None:
     parse(text)
-    assert parse(text).status([2**200], 0.0) is AllowListStatus.NOT_LISTED
+    assert parse(text).status([2**200], 0.0) is AuthorizerOutcome.NOT_LISTED

@@ -17,7 +17,6 @@ import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
 
 from berth.authentication.outcomes import AuthorizerOutcome
 
@@ -27,14 +26,6 @@ _LINE = re.compile(r"(?P<serial>[0-9a-fA-F:]+)(?:\s+until\s+(?P<until>\S+))?")
 MIN_SERIAL = 1 << 56
 """The smallest serial of 8 bytes. The gateway writes serials in more than one notation, so a shorter one could be read
 as another client's; and a short serial is no random one."""
-
-
-class AllowListStatus(StrEnum):
-    """Whether a serial number is on the list. EXPIRED: its line has a time that has passed."""
-
-    LISTED = "listed"
-    EXPIRED = "expired"
-    NOT_LISTED = "not-listed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +44,14 @@ class AllowList:
     until: Mapping[int, float | None] = field(default_factory=dict)
     malformed: int = 0
 
-    def status(self, serials: Iterable[int], now: float) -> AllowListStatus:
-        """The best status of these serial numbers: a certificate's serial may be read in two ways."""
+    def status(self, serials: Iterable[int], now: float) -> AuthorizerOutcome:
+        """The best status of these serial numbers: a certificate's serial may be read in two ways. EXPIRED: its line
+        has a time that has passed."""
         found = [self.until[serial] for serial in serials if serial in self.until]
         if not found:
-            return AllowListStatus.NOT_LISTED
-        return (
-            AllowListStatus.LISTED if any(until is None or now < until for until in found) else AllowListStatus.EXPIRED
-        )
+            return AuthorizerOutcome.NOT_LISTED
+        is_allowed = any(until is None or now < until for until in found)
+        return AuthorizerOutcome.ALLOWED if is_allowed else AuthorizerOutcome.EXPIRED
 
 
 def parse(text: str) -> AllowList:
@@ -109,11 +100,6 @@ def _line(entry: AllowListEntry) -> str:
 
 _HEXADECIMAL = re.compile(r"[0-9a-fA-F]{1,64}")
 _DECIMAL = re.compile(r"[0-9]{1,64}")
-_OUTCOMES = {
-    AllowListStatus.LISTED: AuthorizerOutcome.ALLOWED,
-    AllowListStatus.EXPIRED: AuthorizerOutcome.EXPIRED,
-    AllowListStatus.NOT_LISTED: AuthorizerOutcome.NOT_LISTED,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +139,7 @@ def check(certificate: ClientCertificate, allowed: AllowList, now: float) -> Aut
     """Whether the certificate is valid now and on the list. now: seconds since the epoch."""
     if not certificate.not_before <= now < certificate.not_after:
         return AuthorizerOutcome.EXPIRED
-    return _OUTCOMES[allowed.status(certificate.serials, now)]
+    return allowed.status(certificate.serials, now)
 
 
 def _serials(text: object) -> frozenset[int]:

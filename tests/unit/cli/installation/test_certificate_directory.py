@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from berth.authentication.allow_list import AllowListStatus, parse
+from berth.authentication.allow_list import parse
+from berth.authentication.outcomes import AuthorizerOutcome
 from berth_cli.installation.certificate_directory import (
     CertificateDirectory,
     CertificateError,
@@ -31,7 +32,7 @@ def directory(tmp_path: Path) -> CertificateDirectory:
     return made
 
 
-def listing(directory: CertificateDirectory, issued: IssuedCertificate, at: datetime) -> AllowListStatus:
+def listing(directory: CertificateDirectory, issued: IssuedCertificate, at: datetime) -> AuthorizerOutcome:
     """By the file that a server reads, as it was last written."""
     return parse(directory.allow_list_file.read_text()).status([int(issued.serial, 16)], at.timestamp())
 
@@ -59,16 +60,16 @@ def test_only_key_files_contain_private_keys(directory: CertificateDirectory) ->
 
 def test_issued_certificate_is_on_allow_list(directory: CertificateDirectory) -> None:
     issued = directory.issue("scheduler", NOW, YEAR)
-    assert listing(directory, issued, NOW) is AllowListStatus.LISTED
+    assert listing(directory, issued, NOW) is AuthorizerOutcome.ALLOWED
     assert state(directory, issued, NOW) is CertificateState.ACTIVE
 
 
 def test_rotation_allows_both_certificates_during_overlap(directory: CertificateDirectory) -> None:
     before = directory.issue("scheduler", NOW, YEAR)
     after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
-    assert listing(directory, before, NOW + 6 * DAY) is AllowListStatus.LISTED
-    assert listing(directory, before, NOW + 7 * DAY) is AllowListStatus.EXPIRED
-    assert listing(directory, after, NOW + 7 * DAY) is AllowListStatus.LISTED
+    assert listing(directory, before, NOW + 6 * DAY) is AuthorizerOutcome.ALLOWED
+    assert listing(directory, before, NOW + 7 * DAY) is AuthorizerOutcome.EXPIRED
+    assert listing(directory, after, NOW + 7 * DAY) is AuthorizerOutcome.ALLOWED
     assert state(directory, before, NOW + 6 * DAY) is CertificateState.RETIRING
     assert state(directory, before, NOW + 7 * DAY) is CertificateState.RETIRED
 
@@ -78,23 +79,23 @@ def test_revoke_removes_all_certificates_of_client(directory: CertificateDirecto
     after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
     other = directory.issue("second-scheduler", NOW, YEAR)
     directory.revoke("scheduler", NOW)
-    assert listing(directory, before, NOW) is AllowListStatus.NOT_LISTED
-    assert listing(directory, after, NOW) is AllowListStatus.NOT_LISTED
-    assert listing(directory, other, NOW) is AllowListStatus.LISTED
+    assert listing(directory, before, NOW) is AuthorizerOutcome.NOT_LISTED
+    assert listing(directory, after, NOW) is AuthorizerOutcome.NOT_LISTED
+    assert listing(directory, other, NOW) is AuthorizerOutcome.ALLOWED
 
 
 def test_revoke_accepts_any_notation_of_serial(directory: CertificateDirectory) -> None:
     before = directory.issue("scheduler", NOW, YEAR)
     after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
     assert directory.revoke(f"00:{before.serial.upper()}", NOW)[0].serial == before.serial
-    assert listing(directory, before, NOW) is AllowListStatus.NOT_LISTED
-    assert listing(directory, after, NOW) is AllowListStatus.LISTED
+    assert listing(directory, before, NOW) is AuthorizerOutcome.NOT_LISTED
+    assert listing(directory, after, NOW) is AuthorizerOutcome.ALLOWED
 
 
 def test_rewritten_allow_list_omits_expired_certificates(directory: CertificateDirectory) -> None:
     issued = directory.issue("scheduler", NOW, DAY)
     directory.write_allow_list(NOW + DAY)
-    assert listing(directory, issued, NOW) is AllowListStatus.NOT_LISTED
+    assert listing(directory, issued, NOW) is AuthorizerOutcome.NOT_LISTED
     assert state(directory, issued, NOW + DAY) is CertificateState.EXPIRED
 
 
@@ -171,4 +172,4 @@ def test_interrupted_issue_allows_no_client(directory: CertificateDirectory, mon
         with pytest.raises(KeyboardInterrupt):
             directory.issue("scheduler", NOW, YEAR)
     assert directory.allow_list_file.read_text() == before
-    assert listing(directory, directory.issue("scheduler", NOW, YEAR), NOW) is AllowListStatus.LISTED
+    assert listing(directory, directory.issue("scheduler", NOW, YEAR), NOW) is AuthorizerOutcome.ALLOWED

@@ -156,31 +156,36 @@ def from_service_account(environ: Mapping[str, str], clock: Callable[[], float],
             f"{authority} is empty: the service account has no certificate authority; it comes from "
             "the ConfigMap kube-root-ca.crt of the pod's namespace"
         )
-    token = _TokenFile(mount / "token", clock)
+    token = KeptToken(lambda _: _token_in(mount / "token"), clock, REREAD_SECONDS)
     token.current()
     return BearerServer(address, authority, token.current)
 
 
-class _TokenFile:
-    """Threads may refresh at the same time: they read the same file."""
+class KeptToken:
+    """A token that is made anew when it is asked for and as old as that. Safe to share between threads."""
 
-    def __init__(self, path: Path, clock: Callable[[], float]) -> None:
-        self._path = path
-        self._clock = clock
+    def __init__(self, make: Callable[[float], str], clock: Callable[[], float], seconds: float) -> None:
+        """make: gets the time; may raise ClusterUnavailable. clock: wall time, in seconds."""
+        self._make, self._clock, self._seconds = make, clock, seconds
+        self._lock = Lock()
         self._last: tuple[float, str] | None = None
 
     def current(self) -> str:
-        now, last = self._clock(), self._last
-        if last is not None and 0 <= now - last[0] < REREAD_SECONDS:
+        with self._lock:
+            now, last = self._clock(), self._last
+            # Also when the clock was set back: a token from the future is refused.
+            if last is None or not 0 <= now - last[0] < self._seconds:
+                last = self._last = now, self._make(now)
             return last[1]
-        token = _read(self._path).strip()
-        if not token:
-            raise ClusterUnavailable(
-                f"{self._path} is empty: the service account has no token; the kubelet writes it: "
-                "see the events of the pod"
-            )
-        self._last = now, token
-        return token
+
+
+def _token_in(path: Path) -> str:
+    token = _read(path).strip()
+    if not token:
+        raise ClusterUnavailable(
+            f"{path} is empty: the service account has no token; the kubelet writes it: see the events of the pod"
+        )
+    return token
 
 
 def _read(path: Path) -> str:

@@ -13,13 +13,12 @@ import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from threading import Lock
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.cluster.api_server.access import BearerServer
+from berth.cluster.api_server.access import BearerServer, KeptToken
 from berth.nodecache.feed.cluster import ClusterUnavailable
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ def from_eks(
     settings: EksSettings, credentials: Callable[[], Credentials | None], clock: Callable[[], float]
 ) -> BearerServer:
     """`credentials` is a session's get_credentials. `clock` is wall time: STS compares it with its own."""
-    token = _Token(settings, credentials, clock)
+    token = KeptToken(lambda now: eks_token(settings, _frozen(credentials), now), clock, RENEW_SECONDS)
     return BearerServer(settings.endpoint.rstrip("/"), settings.certificate_authority(), token.current)
 
 
@@ -149,33 +148,11 @@ def eks_token(settings: EksSettings, credentials: ReadOnlyCredentials, at: float
     return _PREFIX + base64.urlsafe_b64encode(url.encode()).rstrip(b"=").decode()
 
 
-class _Token:
-    """Minted when it is asked for and the last one is too old. Safe to share between threads."""
-
-    def __init__(
-        self, settings: EksSettings, credentials: Callable[[], Credentials | None], clock: Callable[[], float]
-    ) -> None:
-        self._settings = settings
-        self._credentials = credentials
-        self._clock = clock
-        self._lock = Lock()
-        self._minted_at: float | None = None
-        self._token = ""
-
-    def current(self) -> str:
-        with self._lock:
-            now = self._clock()
-            # Also when the clock was set back: a token from the future is refused.
-            if self._minted_at is None or not 0 <= now - self._minted_at < RENEW_SECONDS:
-                self._token = eks_token(self._settings, self._frozen_credentials(), now)
-                self._minted_at = now
-            return self._token
-
-    def _frozen_credentials(self) -> ReadOnlyCredentials:
-        try:
-            found = self._credentials()
-            if found is not None:
-                return found.get_frozen_credentials()
-        except (BotoCoreError, ClientError) as error:
-            raise ClusterUnavailable(f"EKS: the AWS credentials cannot be had: {error}") from error
-        raise ClusterUnavailable("EKS: there are no AWS credentials; run as an IAM role, or set a profile")
+def _frozen(credentials: Callable[[], Credentials | None]) -> ReadOnlyCredentials:
+    try:
+        found = credentials()
+        if found is not None:
+            return found.get_frozen_credentials()
+    except (BotoCoreError, ClientError) as error:
+        raise ClusterUnavailable(f"EKS: the AWS credentials cannot be had: {error}") from error
+    raise ClusterUnavailable("EKS: there are no AWS credentials; run as an IAM role, or set a profile")
