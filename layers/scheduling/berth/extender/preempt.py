@@ -14,7 +14,7 @@ from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, PreemptOutcome, deadline_passed
 from berth.extender.ports import CacheUnavailable, NodeCache
 from berth.extender.preemption_arguments import PreemptionArguments, read_preemption_arguments
-from berth.extender.reply import AnyDecision, PreemptDecision, Reply, UnjudgedCall, reply, silent_reply, status_reply
+from berth.extender.reply import AnyDecision, PreemptDecision, Reply, UnjudgedCall, error_reply, reply, status_reply
 from berth.scheduling.configuration.document import WhenStale
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.objects import Pod
@@ -60,7 +60,7 @@ def failed(failure: Failure) -> Reply:
 
 def empty_on_failure(failure: Failure) -> Reply:
     """Behind Basic credentials: no node can be preempted (fact 28)."""
-    return silent_reply({"NodeNameToMetaVictims": {}}, failure)
+    return error_reply({"NodeNameToMetaVictims": {}}, failure)
 
 
 def answer_preempt(

@@ -13,9 +13,9 @@ from berth.extender.reply import (
     Decision,
     Reply,
     UnjudgedCall,
+    error_reply,
     host_scores,
     reply,
-    silent_reply,
     status_reply,
 )
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
@@ -29,7 +29,7 @@ def failed(failure: Failure) -> Reply:
 
 def empty_on_failure(failure: Failure) -> Reply:
     """Behind Basic credentials: no scores. The scheduler treats that like an error (fact 18)."""
-    return silent_reply([], failure)
+    return error_reply([], failure)
 
 
 def answer_prioritize(

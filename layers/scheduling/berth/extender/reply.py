@@ -121,7 +121,10 @@ def reply(
 
 
 def error_reply(answer: object, failure: Failure) -> Reply:
-    """A failure in the answer's `Error` field: only a 200 body reaches the pod's event (facts 3 and 14)."""
+    """A failure in the answer's `Error` field: only a 200 body reaches the pod's event (facts 3 and 14).
+
+    Without such a field the caller does not see it: behind Basic credentials an HTTP status would print the password
+    into the pod's event (facts 28 and 37). The log and the outcome's metric have it."""
     return Reply(orjson.dumps(answer), failure.outcome, pod=failure.pod, detail=failure.reason)
 
 
@@ -129,12 +132,6 @@ def status_reply(failure: Failure) -> Reply:
     """A failure of a verb whose answer has no `Error` field: the HTTP status is the only signal (facts 20 and 28)."""
     status = BAD_REQUEST if failure.outcome is FailureOutcome.BAD_REQUEST else INTERNAL_SERVER_ERROR
     return Reply(orjson.dumps({"Error": failure.reason}), failure.outcome, status, failure.pod, failure.reason)
-
-
-def silent_reply(answer: object, failure: Failure) -> Reply:
-    """A failure that the caller does not see: behind Basic credentials an HTTP status would print the password into the
-    pod's event (facts 28 and 37). The log and the outcome's metric have it."""
-    return Reply(orjson.dumps(answer), failure.outcome, pod=failure.pod, detail=failure.reason)
 
 
 def reasons(rejected: Rejected) -> object:
