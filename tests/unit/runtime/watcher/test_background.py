@@ -72,3 +72,11 @@ def test_close_ends_a_long_wait(work: Work, steps: BackgroundSteps) -> None:
     steps.close()
     steps.run_soon()
     assert work.count == 1
+
+
+def test_run_that_publishes_once_does_the_step_at_once(work: Work) -> None:
+    work.let.set()
+    steps = BackgroundSteps(work.step, "test", "nothing was done", once=True)
+    steps.published()
+    assert work.count == 1
+    steps.close()

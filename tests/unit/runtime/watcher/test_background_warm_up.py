@@ -10,7 +10,6 @@ from botocore.exceptions import ClientError
 from berth.runtime.http.events import WARM_UP_EVENT, is_warm_up
 from berth.runtime.watcher.background import WarmUp
 from tests.builders.events import http_event
-from tests.fakes.clock import HandDrivenClock
 
 
 class Functions:
@@ -26,35 +25,30 @@ class Functions:
         self.invoked.append((FunctionName, InvocationType, Payload))
 
 
-def warm_up(functions: Any, names: list[str], clock: HandDrivenClock, warnings: list[str]) -> WarmUp:
-    return WarmUp(lambda: functions, names, clock, warnings.append)
+def warm_up(functions: Any, names: list[str], warnings: list[str]) -> WarmUp:
+    return WarmUp(lambda: functions, names, warnings.append)
 
 
 def test_sends_each_function_an_event_without_waiting_for_answers() -> None:
     functions, warnings = Functions(), list[str]()
-    events = warm_up(functions, ["filter:live", "preempt:live"], HandDrivenClock(), warnings)
-    events.published()
-    events.close()
+    events = warm_up(functions, ["filter:live", "preempt:live"], warnings)
+    events.step()
     payload = b'{"source":"berth.warm-up"}'
     assert functions.invoked == [("filter:live", "Event", payload), ("preempt:live", "Event", payload)]
     assert warnings == []
 
 
 def test_starts_a_new_version_within_ten_seconds_of_its_deployment() -> None:
-    functions, clock = Functions(), HandDrivenClock()
-    events = warm_up(functions, ["filter:live"], clock, [])
-    for _ in range(61):
-        events.published()
-        clock.advance(1)
-    events.close()
-    assert len(functions.invoked) == 7
+    functions = Functions()
+    events = warm_up(functions, ["filter:live"], [])
+    assert [events.step() for _ in range(3)] == [10.0] * 3
+    assert len(functions.invoked) == 3
 
 
 def test_sends_to_other_functions_when_one_fails() -> None:
     functions, warnings = Functions("filter:live"), list[str]()
-    events = warm_up(functions, ["filter:live", "preempt:live"], HandDrivenClock(), warnings)
-    events.published()
-    events.close()
+    events = warm_up(functions, ["filter:live", "preempt:live"], warnings)
+    events.step()
     assert [name for name, _, _ in functions.invoked] == ["preempt:live"]
     assert len(warnings) == 1
     assert warnings[0].startswith("filter:live was not warmed up: ")
@@ -62,9 +56,8 @@ def test_sends_to_other_functions_when_one_fails() -> None:
 
 def test_sends_nothing_without_functions() -> None:
     functions = Functions()
-    events = warm_up(functions, [], HandDrivenClock(), [])
-    events.published()
-    events.close()
+    events = warm_up(functions, [], [])
+    events.step()
     assert functions.invoked == []
 
 

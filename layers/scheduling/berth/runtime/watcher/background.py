@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from threading import Condition, Event, Thread
+from threading import Event, Thread
 from typing import Protocol, TypeVar
 
 import orjson
@@ -25,18 +24,25 @@ from berth.upkeep.reconciler.reconciler import Reconciler
 class BackgroundSteps:
     """Repeat a step in a thread, from the first publication of a leadership to its end."""
 
-    def __init__(self, step: Callable[[], float], name: str, failure: str) -> None:
+    def __init__(self, step: Callable[[], float], name: str, failure: str, *, once: bool = False) -> None:
         """step: does a piece of work and returns the seconds until the next one. failure: begins the log line if it
-        raises."""
+        raises. once: the run publishes once and ends, so the step is done at once, without a thread."""
         self._step = step
         self._name = name
         self._failure = failure
+        self._once = once
+        self._has_begun = False
         self._is_closed = False
         self._is_wanted = Event()
         self._thread: Thread | None = None
 
     def published(self) -> None:
-        if self._thread is None:
+        if self._has_begun:
+            return
+        self._has_begun = True
+        if self._once:
+            self._step()
+        else:
             self._thread = Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
 
@@ -77,16 +83,14 @@ _RESOURCES = ("nodes", "pods")
 _Published = tuple[tuple[Change, ...], float]
 
 
-class BackgroundReconciler:
-    """Reconcile reservations in a thread. The publishing thread passes every publication. Close it at the handover."""
+class ReconcilerFeed:
+    """Pass publications to the reconciler of a leadership. The publishing thread calls `published`, another `step`."""
 
     def __init__(self, begin: Callable[[int], Reconciler]) -> None:
-        """begin: creates the reconciler of a leadership's epoch; called once, in the thread."""
+        """begin: creates the reconciler of a leadership's epoch; called once, in the thread of the steps."""
         self._begin = begin
         self._queue: deque[_Published] = deque()
-        self._wake = Condition()
-        self._is_closed = False
-        self._thread: Thread | None = None
+        self._epoch: int | None = None
         self._reconciler: Reconciler | None = None
 
     @property
@@ -94,54 +98,29 @@ class BackgroundReconciler:
         """Return whether the ledger has a later epoch than this leadership's."""
         return self._reconciler is not None and self._reconciler.is_deposed
 
-    def published(self, publication: Publication) -> None:
-        """Queue the publication's changes. The thread starts with all objects, once all of them are published."""
-        if self._thread is not None:
-            self._enqueue(publication.changes, _observed_at(publication))
-        elif publication.is_complete:
-            self._enqueue((Change(*key, obj) for key, obj in publication.objects.items()), _observed_at(publication))
-            self._thread = Thread(target=self._run, args=(publication.epoch,), name="reservations", daemon=True)
-            self._thread.start()
-
-    def close(self) -> None:
-        """End the thread after the running call."""
-        with self._wake:
-            self._is_closed = True
-            self._wake.notify()
-        if self._thread is not None:
-            self._thread.join(STOP_SECONDS)
-
-    def _enqueue(self, changes: Iterable[Change], observed_at: float) -> None:
-        relevant = tuple(change for change in changes if change.resource in _RESOURCES)
-        with self._wake:
-            if not relevant and self._queue and not self._queue[-1][0]:
-                self._queue.pop()
-            self._queue.append((relevant, observed_at))
-            self._wake.notify()
-
-    def _run(self, epoch: int) -> None:
-        reconciler = self._reconciler = self._begin(epoch)
-        seconds = 0.0
-        while self._learn_published(reconciler, seconds):
-            try:
-                seconds = reconciler.work()
-            except Exception:
-                log.exception("the reservations were not reconciled; the next attempt is in %g s", PAUSE_SECONDS)
-                seconds = PAUSE_SECONDS
-
-    def _learn_published(self, reconciler: Reconciler, seconds: float) -> bool:
-        """Wait up to `seconds` for a publication, and pass on all that came. Return False if it is closed."""
-        with self._wake:
-            if not self._queue and not self._is_closed and seconds > 0:
-                self._wake.wait(seconds)
-            if self._is_closed:
+    def published(self, publication: Publication) -> bool:
+        """Queue the publication's changes; at first all objects, once all of them are published. Return False before
+        that."""
+        changes: Iterable[Change] = publication.changes
+        if self._epoch is None:
+            if not publication.is_complete:
                 return False
-            published = [self._queue.popleft() for _ in range(len(self._queue))]
-        for changes, observed_at in published:
-            found = DecodedObjects(changes)
-            nodes, pods = _readable(found.nodes), _readable(found.pods)
-            reconciler.update(nodes, pods, observed_at)
+            self._epoch = publication.epoch
+            changes = (Change(*key, obj) for key, obj in publication.objects.items())
+        relevant = tuple(change for change in changes if change.resource in _RESOURCES)
+        self._queue.append((relevant, _observed_at(publication)))
         return True
+
+    def step(self) -> float:
+        """Pass on all that was published, and do a piece of work. Return the seconds until the next one."""
+        assert self._epoch is not None  # something was published
+        reconciler = self._reconciler = self._reconciler or self._begin(self._epoch)
+        while self._queue:
+            changes, observed_at = self._queue[0]
+            found = DecodedObjects(changes)
+            reconciler.update(_readable(found.nodes), _readable(found.pods), observed_at)
+            self._queue.popleft()
+        return reconciler.work()
 
 
 def _observed_at(publication: Publication) -> float:
@@ -168,34 +147,18 @@ class LambdaClient(Protocol):
 
 
 class WarmUp:
-    """Invokes the functions in a thread, without waiting for their answers."""
+    """Invokes the functions without waiting for their answers."""
 
     def __init__(
-        self,
-        client: Callable[[], LambdaClient],
-        functions: Sequence[str],
-        monotonic: Callable[[], float],
-        warn: Callable[[str], None],
+        self, client: Callable[[], LambdaClient], functions: Sequence[str], warn: Callable[[str], None]
     ) -> None:
         """`client`: called when the first event is sent. `warn`: called with the cause of a failed invocation."""
         self._client = client
         self._functions = functions
-        self._monotonic = monotonic
         self._warn = warn
-        self._sent_at: float | None = None
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="warm-up")
 
-    def published(self) -> None:
-        """Send the events at most once in ten seconds. Call it after every publication."""
-        now = self._monotonic()
-        if self._functions and (self._sent_at is None or now - self._sent_at >= INTERVAL_SECONDS):
-            self._sent_at = now
-            self._thread.submit(self._send)
-
-    def close(self) -> None:
-        self._thread.shutdown()
-
-    def _send(self) -> None:
+    def step(self) -> float:
+        """Send the events. Return the seconds until the next ones are due."""
         for function in self._functions:
             try:
                 self._client().invoke(
@@ -203,3 +166,4 @@ class WarmUp:
                 )
             except (ClientError, BotoCoreError) as error:
                 self._warn(f"{function} was not warmed up: {error}")
+        return INTERVAL_SECONDS

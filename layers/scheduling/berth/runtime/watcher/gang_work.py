@@ -38,8 +38,7 @@ class GangWork:
         *,
         once: bool = False,
     ) -> None:
-        """record: writes an event on a pod soon. on_closed: if another gang may be placed. once: the run publishes
-        once and ends, so it checks gangs once and does not report those that wait."""
+        """record: writes an event on a pod soon. on_closed: if another gang may be placed. once: as for steps."""
         self._once = once
         self._table = table
         self._clock = clock
@@ -51,20 +50,15 @@ class GangWork:
 
     def steps(self) -> list[BackgroundSteps]:
         """Return steps, each with its own thread: planning all gangs must not delay the end of a round."""
-        if self._once:
-            return []
         return [
-            BackgroundSteps(self._watch_step, "gangs", "the gangs were not looked at"),
-            BackgroundSteps(self._say_why, "gang-events", "no events say why gangs wait"),
+            BackgroundSteps(self._watch_step, "gangs", "the gangs were not looked at", once=self._once),
+            BackgroundSteps(self._say_why, "gang-events", "no events say why gangs wait", once=self._once),
         ]
 
     def published(self, publication: Publication) -> None:
         """Learn from the publication. Call it with every publication, if gangs are enabled."""
         self._members.published(publication)
-        if self._once:
-            self._watch_step()
-        else:
-            self._waiting.published(publication)
+        self._waiting.published(publication)
 
     def _watch_step(self) -> float:
         try:

@@ -31,7 +31,7 @@ from berth.runtime.cluster import Connection
 from berth.runtime.cluster_settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.metrics import Metrics
 from berth.runtime.telemetry.watcher_metrics import GangObserver, WatcherMetrics, ignore_gangs
-from berth.runtime.watcher.background import BackgroundReconciler, BackgroundSteps, LambdaClient, WarmUp
+from berth.runtime.watcher.background import BackgroundSteps, LambdaClient, ReconcilerFeed, WarmUp
 from berth.runtime.watcher.gang_work import GangWork
 from berth.upkeep.ledger_holder import LedgerHolder
 from berth.upkeep.pod_events import OmittedPods, Recorder, reservation_event
@@ -107,7 +107,7 @@ class WatcherRun:
         self._clock = SystemClock()
         self._metrics = WatcherMetrics(self._clock.wall, invocation.metrics, invocation.on_gang)
         self._identity = new_identity("watcher")
-        self._background: BackgroundReconciler | None = None
+        self._reconciler_feed: ReconcilerFeed | None = None
         self._standby = Standby(
             self._elector(self._tables.standby_lock(), self._limit.handover(HORIZON_SECONDS), LeaderCallbacks())
         )
@@ -123,10 +123,12 @@ class WatcherRun:
                 log.warning,
                 configured.node_cache.readable_after,
             )
-            wake_ups = BackgroundSteps(wake_up.step, "wake-up", "waiting pods were not woken")
+            once = self._mode is WatcherMode.PERIODIC
+            wake_ups = BackgroundSteps(wake_up.step, "wake-up", "waiting pods were not woken", once=once)
             cleanup.callback(wake_ups.close)
-            warm_up = WarmUp(_lambda_client, self._settings.warm_up_functions, self._clock.monotonic, log.warning)
-            cleanup.callback(warm_up.close)
+            warm_up = WarmUp(_lambda_client, self._settings.warm_up_functions, log.warning)
+            warm_ups = BackgroundSteps(warm_up.step, "warm-up", "the functions were not warmed up", once=once)
+            cleanup.callback(warm_ups.close)
             cleanup.callback(self._standby.release)
             pod_events = Recorder(
                 self._connection.pod_events(self._identity),
@@ -138,10 +140,12 @@ class WatcherRun:
             cleanup.callback(pod_events.close)
             omitted_pods = OmittedPods()
             gangs = self._gang_work(configured, wake_up.capacity_freed, pod_events)
-            reconciler = self._background = self._reconciler(configured, wake_up.capacity_freed, pod_events, gangs)
-            if reconciler is not None:
-                cleanup.callback(reconciler.close)
-            steps = [] if reconciler is None else self._holder()
+            feed = self._reconciler_feed = self._reconciler(configured, wake_up.capacity_freed, pod_events, gangs)
+            steps: list[BackgroundSteps] = []
+            if feed is not None:
+                reconciling = BackgroundSteps(feed.step, "reservations", "the reservations were not reconciled")
+                cleanup.callback(reconciling.close)
+                steps = self._holder()
             follows_gangs = gangs is not None and configured.policy.gangs.enabled
             if gangs is not None and follows_gangs:
                 steps += gangs.steps()
@@ -155,19 +159,17 @@ class WatcherRun:
                 for event in omitted_pods.new(publication):
                     log.warning("%s/%s: %s", event.namespace, event.name, event.note)
                     pod_events.record(event)
-                if reconciler is not None:
-                    reconciler.published(publication)
+                if feed is not None and feed.published(publication):
+                    reconciling.published()
+                    reconciling.run_soon()
                 if gangs is not None and follows_gangs:
                     gangs.published(publication)
                 for each in steps:
                     each.published()
                 wake_up.published(publication)
-                if self._mode is WatcherMode.PERIODIC:
-                    wake_up.step()
-                else:
-                    wake_ups.published()
-                    wake_ups.run_soon()
-                warm_up.published()
+                wake_ups.published()
+                wake_ups.run_soon()
+                warm_ups.published()
 
             return Watcher(
                 self._elector(
@@ -185,7 +187,7 @@ class WatcherRun:
                 on_published=on_published,
                 on_trouble=lambda cause: log.warning("the watcher cannot work, and tries again: %s", cause),
                 may_wait=self._standby.may_wait,
-                once=self._mode is WatcherMode.PERIODIC,
+                once=once,
                 intervals=IN_PROCESS if self._tables.in_process else None,
             ).run()
 
@@ -195,7 +197,7 @@ class WatcherRun:
         capacity_freed: Callable[[], None],
         pod_events: Recorder,
         gangs: GangWork | None,
-    ) -> BackgroundReconciler | None:
+    ) -> ReconcilerFeed | None:
         """Return the reconciler, or None if nothing is counted or this run cannot reconcile."""
         counting = configured.policy.counting
         if not counting.counts:
@@ -233,7 +235,7 @@ class WatcherRun:
                 expiry_check=None if gangs is None else gangs.watch.expiry_check,
             )
 
-        return BackgroundReconciler(begin)
+        return ReconcilerFeed(begin)
 
     def _report(self, event: ReservationEvent) -> None:
         log_reservation_event(event)
@@ -283,7 +285,7 @@ class WatcherRun:
     @property
     def has_stale_epoch(self) -> bool:
         """Return whether the ledger's epoch is later than this run's: the next leadership has to take a higher one."""
-        return self._background is not None and self._background.is_deposed
+        return self._reconciler_feed is not None and self._reconciler_feed.is_deposed
 
     def _epoch_floor(self) -> int:
         """Return an epoch above all in the ledger: a lost head item begins at 0, and the ledger outlives it."""
