@@ -9,7 +9,7 @@ import pytest
 from berth.configuration.store import ConfigurationInvalid
 from berth.runtime.cluster_settings import BindSettings, ClusterSettings, WatcherSettings
 from berth.runtime.environment import SettingsInvalid
-from berth.runtime.settings import CacheSettings, PolicySettings, deployed
+from berth.runtime.settings import PolicySettings, deployed
 
 TABLE = {"BERTH_CACHE_TABLE": "berth-cache"}
 DUMP = {"BERTH_CLUSTER_DUMP": "/tmp/dump.yaml"}
@@ -20,7 +20,7 @@ ONE_CLUSTER = (
 
 
 def test_ignores_other_variables() -> None:
-    assert CacheSettings.from_environ(TABLE | {"PATH": "/bin", "AWS_REGION": "x"}).cache_table == "berth-cache"
+    assert PolicySettings.from_environ(TABLE | {"PATH": "/bin", "AWS_REGION": "x"}).cache_table == "berth-cache"
 
 
 def test_uses_defaults_without_document() -> None:
@@ -34,7 +34,7 @@ def test_treats_empty_variable_as_absent() -> None:
         == "label-priority"
     )
     with pytest.raises(SettingsInvalid, match="BERTH_CACHE_TABLE"):
-        CacheSettings.from_environ({"BERTH_CACHE_TABLE": ""})
+        PolicySettings.from_environ({"BERTH_CACHE_TABLE": ""})
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_bind_has_the_time_limit_of_the_other_verbs(given: dict[str, str], secon
 @pytest.mark.parametrize(
     ("settings", "environ", "message"),
     [
-        pytest.param(CacheSettings, {}, "BERTH_CACHE_TABLE: Field required", id="no table"),
+        pytest.param(PolicySettings, {}, "BERTH_CACHE_TABLE: Field required", id="no table"),
         pytest.param(ClusterSettings, {}, ONE_CLUSTER, id="no cluster"),
         pytest.param(ClusterSettings, DUMP | {"BERTH_KUBECONFIG": "/k"}, ONE_CLUSTER, id="two clusters"),
         pytest.param(
@@ -115,7 +115,7 @@ def test_bind_has_the_time_limit_of_the_other_verbs(given: dict[str, str], secon
     ],
 )
 def test_error_names_variable_in_one_line(
-    settings: type[CacheSettings | ClusterSettings], environ: dict[str, str], message: str
+    settings: type[PolicySettings | ClusterSettings], environ: dict[str, str], message: str
 ) -> None:
     with pytest.raises(SettingsInvalid) as caught:
         settings.from_environ(environ)

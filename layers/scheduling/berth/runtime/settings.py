@@ -21,13 +21,6 @@ from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 
 
 @dataclass(frozen=True, kw_only=True)
-class CacheSettings(Settings):
-    """Settings of every function that reads or writes the node cache."""
-
-    cache_table: str = variable("BERTH_CACHE_TABLE")
-
-
-@dataclass(frozen=True, kw_only=True)
 class LedgerSettings(Settings):
     """Settings of functions that use counted resources. If empty, there is no ledger, and nothing is counted."""
 
@@ -35,8 +28,10 @@ class LedgerSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PolicySettings(CacheSettings, LedgerSettings, SchedulerSettings):
+class PolicySettings(LedgerSettings, SchedulerSettings):
     """Settings of the functions that decide."""
+
+    cache_table: str = variable("BERTH_CACHE_TABLE")
 
     configuration: str = variable("BERTH_CONFIGURATION", default="")
     """The BerthConfiguration that is in force until one is applied, as JSON. It is validated on first use: a verb whose
