@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from berth.cluster.kubernetes_cluster import KubernetesCluster, ListedCluster
+from berth.cluster.kubernetes_cluster import KubernetesCluster
 from berth.cluster.kubernetes_pods import KubernetesBinder
 from berth.cluster.kubernetes_queue import KubernetesObjectQueue
-from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
+from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.runtime.cluster import connect
 from berth.runtime.cluster_settings import BindSettings, ClusterSettings, WatcherMode, WatcherSettings
 from berth.scheduling.configuration.document import BerthConfiguration, WakeUp
@@ -50,11 +50,11 @@ def test_reports_missing_kubeconfig_as_unavailable_and_reads_it_again(tmp_path: 
     assert isinstance(connect(settings).binder, KubernetesBinder)
 
 
-@pytest.mark.parametrize(
-    ("mode", "kind"), [(WatcherMode.CONTINUOUS, KubernetesCluster), (WatcherMode.PERIODIC, ListedCluster)]
-)
-def test_mode_selects_watch_or_list(settings: ClusterSettings, mode: WatcherMode, kind: type[Cluster]) -> None:
-    assert isinstance(connect(settings).cluster(POLICY, mode), kind)
+@pytest.mark.parametrize(("mode", "lists"), [(WatcherMode.CONTINUOUS, False), (WatcherMode.PERIODIC, True)])
+def test_mode_selects_watch_or_list(settings: ClusterSettings, mode: WatcherMode, lists: bool) -> None:
+    cluster = connect(settings).cluster(POLICY, mode)
+    assert isinstance(cluster, KubernetesCluster)
+    assert cluster._lists_first is lists
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,4 @@
-"""A cluster behind an API server: its identity, its watches, and the user as which it knows the caller.
-
-The same cluster, listed anew, is for a periodic watcher.
-"""
+"""A cluster behind an API server: its identity, its watches, and the user as which it knows the caller."""
 
 from __future__ import annotations
 
@@ -75,17 +72,19 @@ class KubernetesCluster(Cluster):
         required: RequiredFields,
         clock: Callable[[], float],
         jitter: Callable[[], float],
-        relist_seconds: float = RELIST_SECONDS,
         remedy: str = WATCHERS_REMEDY,
+        *,
+        lists_first: bool = False,
     ) -> None:
         """`clock`: seconds since the epoch. `jitter`: a number between 0 and 1 (see Backoff). `remedy`: what to do if
-        the user may not list or watch a resource, whose name follows."""
+        the user may not list or watch a resource, whose name follows. `lists_first`: whatever the predecessor's
+        positions, for a periodic watcher: a resumed watch does not show when it has caught up."""
         self._api = api
         self._required = required
         self._clock = clock
         self._jitter = jitter
-        self._relist_seconds = relist_seconds
         self._remedy = remedy
+        self._lists_first = lists_first
 
     def uid(self) -> str:
         """Return the cluster's UID, and the projection of its objects.
@@ -101,24 +100,11 @@ class KubernetesCluster(Cluster):
             resources(self._required),
             clock=self._clock,
             jitter=self._jitter,
-            positions=positions,
+            positions={} if self._lists_first else positions,
             options=OPTIONS,
-            relist_seconds=self._relist_seconds,
+            relist_seconds=RELIST_SECONDS,
             projections=projections(self._required),
             remedy=self._remedy,
         )
         watches.start()
         return watches
-
-
-class ListedCluster(Cluster):
-    """Ignores the predecessor's positions: a resumed watch does not show when it has caught up."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-
-    def uid(self) -> str:
-        return self._cluster.uid()
-
-    def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
-        return self._cluster.watch({})

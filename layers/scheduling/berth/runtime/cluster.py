@@ -78,10 +78,10 @@ class KubernetesConnection(Connection):
 
     def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
         from berth.cluster.field_projection import RequiredFields
-        from berth.cluster.kubernetes_cluster import KubernetesCluster, ListedCluster
+        from berth.cluster.kubernetes_cluster import KubernetesCluster
 
-        cluster = KubernetesCluster(self._api, RequiredFields.of(policy), time.time, random.random)
-        return ListedCluster(cluster) if mode is WatcherMode.PERIODIC else cluster
+        required, lists_first = RequiredFields.of(policy), mode is WatcherMode.PERIODIC
+        return KubernetesCluster(self._api, required, time.time, random.random, lists_first=lists_first)
 
     def queue(self, wake_up: WakeUp) -> SchedulingQueue:
         from berth.cluster.kubernetes_queue import KubernetesObjectQueue
