@@ -24,25 +24,22 @@ from berth.nodecache.feed.cluster import (
 )
 from berth.nodecache.feed.head import Position
 
+FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 0.5, 8.0
+
 
 class Backoff:
     """Exponential backoff in seconds. `jitter`: a number between 0 and 1; the wait grows by that share."""
 
-    def __init__(
-        self, jitter: Callable[[], float], *, first: float = 0.5, factor: float = 2.0, longest: float = 8.0
-    ) -> None:
+    def __init__(self, jitter: Callable[[], float]) -> None:
         self._jitter = jitter
-        self._first = first
-        self._factor = factor
-        self._longest = longest
-        self._next = first
+        self._next = FIRST_WAIT_SECONDS
 
     def next(self) -> float:
-        wait, self._next = self._next, min(self._next * self._factor, self._longest)
+        wait, self._next = self._next, min(2 * self._next, MAX_WAIT_SECONDS)
         return wait * (1 + self._jitter())
 
     def reset(self) -> None:
-        self._next = self._first
+        self._next = FIRST_WAIT_SECONDS
 
 
 SHORTEST_WATCH_SECONDS = 1.0

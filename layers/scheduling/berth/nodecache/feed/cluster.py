@@ -128,12 +128,9 @@ class Progress:
     @property
     def observed_at(self) -> float | None:
         """The `observed_at` of the oldest resource; None while one of them was not listed."""
-        known = self.positions.values()
-        return min((position.observed_at for position in known), default=None) if self._complete else None
-
-    @property
-    def _complete(self) -> bool:
-        return all(position is not None for position in self._positions.values())
+        known = self.positions
+        is_complete = len(known) == len(self._positions)
+        return min((position.observed_at for position in known.values()), default=None) if is_complete else None
 
 
 class ClusterUnavailable(Exception):
