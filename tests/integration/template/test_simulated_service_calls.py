@@ -124,11 +124,8 @@ def _call(stack: Stack, name: str) -> None:
     match name:
         case "WatcherFunction":
             handler({"mode": "periodic"}, LocalLambdaContext(20.0))
-            warm_up = WarmUp(
-                _lambda_client, WatcherSettings.from_environ(os.environ).warm_up_functions, time.monotonic, pytest.fail
-            )
-            warm_up.published()
-            warm_up.close()
+            functions = WatcherSettings.from_environ(os.environ).warm_up_functions
+            WarmUp(_lambda_client, functions, pytest.fail).step()
         case "PreTrafficFunction":
             handler(DEPLOYMENT, None)
         case "AuthorizerFunction":

@@ -12,7 +12,7 @@ from berth.cluster.watch.watches import LOOK_SECONDS, Watches
 from berth.nodecache.feed.cluster import Bookmark, Event, Failed, WatchEvent
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS
-from tests.unit.cluster.taking import Consumer, running
+from tests.unit.cluster.taking import Consumer, running, started
 from tests.unit.cluster.watch.scripted_source import List, ScriptedSource, Step, Watch, listed
 
 DEFECT = ZeroDivisionError("a defect")
@@ -42,7 +42,7 @@ def test_reports_exception_with_its_resource_and_continues_the_others() -> None:
         pods=[List(listed("7")), Watch("7", [Bookmark("8"), Bookmark("9"), Bookmark("10")])],
     )
     events: dict[str, list[Event]] = {"nodes": [], "pods": []}
-    with scripts.watches as watches:
+    with started(scripts.watches) as watches:
         for received in Consumer(watches).take(3 + 4):
             events[received.resource].append(received.event)
         assert watches.positions["nodes"].resource_version == "6"

@@ -118,7 +118,8 @@ class ReconcilerFeed:
         while self._queue:
             changes, observed_at = self._queue[0]
             found = DecodedObjects(changes)
-            reconciler.update(_readable(found.nodes), _readable(found.pods), observed_at)
+            nodes, pods = _readable(found.nodes), _readable(found.pods)
+            reconciler.update(nodes, pods, observed_at)
             self._queue.popleft()
         return reconciler.work()
 
