@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.ledger.announcements import Announcement
 from berth.ledger.dynamodb_announcements import PARTITION, DynamoDBAnnouncementLog
 from tests.builders.announcements import announcement
 from tests.builders.recordings import RELEASES, Item, recorded, table_of
 
 ANNOUNCED = announcement(1, "web-0", until=1_800_000_000.5)
 WITHDRAWN = announcement(2, "web-1", node="node-b", until=1_800_000_001.0, withdrawn=True)
-
-BY_RELEASE: Mapping[str, Sequence[Announcement]] = {"0.1.0": ()}
-"""What a release has recorded, if it is not these two."""
 
 
 def write_today(client: DynamoDBClient, name: str) -> None:
@@ -41,7 +36,7 @@ def test_reads_recorded_announcements(release: str, is_later: bool, any_dynamodb
     items = [item for item in recorded(release, "ledger") if item["pk"]["S"] == PARTITION]
     with table_of(any_dynamodb, map(with_additions, items) if is_later else items, "S") as name:
         found = DynamoDBAnnouncementLog(any_dynamodb, name).read(1)
-    assert tuple(found) == tuple(BY_RELEASE.get(release, (ANNOUNCED, WITHDRAWN)))
+    assert tuple(found) == (ANNOUNCED, WITHDRAWN)
 
 
 def test_announces_after_announcements_of_next_release(any_dynamodb: DynamoDBClient) -> None:

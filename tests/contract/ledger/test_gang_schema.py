@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.ledger.gangs.dynamodb_item import PARTITION
 from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
-from berth.ledger.gangs.item import Domain, GangItem, GangState, QueuedGang
+from berth.ledger.gangs.item import Domain, GangState, QueuedGang
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
 from tests.builders.gang_items import claim, gang, intent
@@ -37,9 +36,6 @@ DOMAIN = Domain(
     {GangKey("ml", "small"): QueuedGang(2, AT)},
 )
 
-BY_RELEASE: Mapping[str, tuple[Sequence[GangItem], Domain]] = {"0.1.0": ((), Domain())}
-"""What a release has recorded, if it is not these."""
-
 
 def write_today(client: DynamoDBClient, name: str) -> None:
     """A gang that is committed, one that is open, and the domain."""
@@ -65,8 +61,7 @@ def test_reads_recorded_gangs(release: str, is_later: bool, any_dynamodb: Dynamo
     with table_of(any_dynamodb, map(with_additions, items) if is_later else items, "S") as name:
         table = DynamoDBGangTable(any_dynamodb, name)
         found = tuple(table.gangs()), table.domain()
-    gangs, domain = BY_RELEASE.get(release, ((OPEN, COMMITTED), DOMAIN))
-    assert found == (tuple(gangs), domain)
+    assert found == ((OPEN, COMMITTED), DOMAIN)
 
 
 def test_joins_a_gang_that_the_next_release_has_opened(any_dynamodb: DynamoDBClient) -> None:
