@@ -50,7 +50,7 @@ def test_uses_configured_plugin_arguments(load_function: Load, name: str) -> Non
     document = '{"pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "kubernetes.io/hostname"}}]}'
     cache = load_function(name, {"BERTH_CONFIGURATION": document}).__globals__["cache"]
     [plugin] = cache.policy().profile.filters
-    assert plugin._label == "kubernetes.io/hostname"
+    assert plugin.label == "kubernetes.io/hostname"
 
 
 @pytest.mark.parametrize("name", [*VERBS, "preempt"])
