@@ -21,7 +21,7 @@ from berth_cli.configuration.warnings import (
     configuration_warnings,
     records_warnings,
 )
-from berth_cli.sources.where import TableNames, tables_options
+from berth_cli.sources.tables import TableNames, tables_options
 from berth_cli.terminal.input_files import display_name, read_bytes
 from berth_cli.terminal.options import collected, plugins_option
 from berth_cli.terminal.output import Format, echo_table, output_option, render, to_yaml

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from berth_cli.sources.where import StateSource, state_options
+from berth_cli.sources.state import StateSource, state_options
 from berth_cli.terminal.output import Format, echo_table, output_option, render
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from uuid import uuid4
 
 import click
 
-from berth_cli.sources.where import StateSource, TableNames, state_options, tables_options
+from berth_cli.sources.state import StateSource, state_options
+from berth_cli.sources.tables import TableNames, tables_options
 from berth_cli.terminal.output import Format, echo_table, output_option, render
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import orjson
 
 from berth.configuration.store import REFRESH_SECONDS
 from berth.runtime.http.events import LONGEST_WAIT_SECONDS
-from berth_cli.sources.where import TableNames
+from berth_cli.sources.tables import TableNames
 
 if TYPE_CHECKING:
     from berth.scheduling.configuration.document import BerthConfiguration

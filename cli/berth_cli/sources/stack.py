@@ -16,7 +16,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.dynamodb import TableUnavailable
-from berth_cli.sources.where import TableNames
+from berth_cli.sources.tables import TableNames
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

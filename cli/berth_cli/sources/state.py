@@ -1,4 +1,4 @@
-"""The place where commands read the state of Berth: the options that name it, and a function to open it."""
+"""The state of a running Berth: the tables of a stack, or a `berth serve`, and the options that name them."""
 
 from __future__ import annotations
 
@@ -8,44 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from berth_cli.terminal.options import REGION_HELP, TLSFiles, collected, tls_files_options
+from berth_cli.sources.tables import TableNames, tables_options
+from berth_cli.terminal.options import TLSFiles, collected, tls_files_options
 
 if TYPE_CHECKING:
     from berth_cli.sources.stack import OpenTables
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True, slots=True)
-class TableNames:
-    """A stack, or tables by their names; empty if not given."""
-
-    stack: str | None = None
-    region: str | None = None
-    cache_table: str = ""
-    ledger_table: str = ""
-
-    @property
-    def is_given(self) -> bool:
-        """True if a stack or the cache or ledger table is named."""
-        return bool(self.stack or self.cache_table or self.ledger_table)
-
-    def require(self, table: str) -> None:
-        """Raise UsageError unless either the stack or this table is given."""
-        given = {"cache": self.cache_table, "ledger": self.ledger_table}
-        if not (self.stack or given[table]):
-            raise click.UsageError(f"give --stack NAME or --{table}-table NAME")
-        if self.stack and any(given.values()):
-            raise click.UsageError("--stack names both tables: leave --cache-table and --ledger-table out")
-
-
-def tables_options(command: F) -> F:
-    """Add --stack, --cache-table, --ledger-table and --region; the command gets TableNames as `tables`."""
-    command = collected("tables", TableNames, ("stack", "region", "cache_table", "ledger_table"))(command)
-    command = click.option("--region", help=REGION_HELP)(command)
-    command = click.option("--ledger-table", default="", help="Name of the ledger table, without --stack.")(command)
-    command = click.option("--cache-table", default="", help="Name of the cache table, without --stack.")(command)
-    return click.option("--stack", help="Name of the stack, whose outputs name the tables.")(command)
 
 
 @dataclass(frozen=True, slots=True)
