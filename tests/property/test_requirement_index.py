@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from berth.scheduling.fields.requirement_index import RequirementIndex, WeightSum
-from berth.scheduling.fields.selectors import Operator, Requirement
+from berth.scheduling.fields.requirements import Operator, Requirement
 
 pytestmark = pytest.mark.long
 

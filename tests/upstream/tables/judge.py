@@ -14,8 +14,8 @@ from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.local_scores import plugin_scores
 from berth.scheduling.fields.node_affinity import read_node_affinity, weights_of
 from berth.scheduling.fields.quantity import Quantity, quantity
+from berth.scheduling.fields.requirements import InvalidRequirement, Requirement, requirement
 from berth.scheduling.fields.resources import counted, read_resource_list
-from berth.scheduling.fields.selectors import InvalidRequirement, Requirement, requirement
 from berth.scheduling.fields.taints import TolerationIndex, read_taints, read_tolerations
 from berth.scheduling.framework.plugin import SUCCESS, Code, FilterPlugin, Status
 from berth.scheduling.framework.profile import Profile, Scale

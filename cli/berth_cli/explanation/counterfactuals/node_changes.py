@@ -7,8 +7,8 @@ from itertools import islice, product
 
 from berth.scheduling.fields.node_affinity import NodeSelector, NodeSelectorTerm
 from berth.scheduling.fields.reading import Object
+from berth.scheduling.fields.requirements import Operator
 from berth.scheduling.fields.resources import PODS, shown_amount
-from berth.scheduling.fields.selectors import Operator
 from berth.scheduling.fields.taints import Taint, tolerated
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.node_ports import WantedPorts

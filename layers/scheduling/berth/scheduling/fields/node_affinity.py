@@ -14,7 +14,7 @@ from berth.scheduling.fields.reading import (
     read_strings,
 )
 from berth.scheduling.fields.requirement_index import RequirementIndex, WeightSum
-from berth.scheduling.fields.selectors import FEW, InvalidRequirement, Labels, Operator, Requirement, requirement
+from berth.scheduling.fields.requirements import FEW, InvalidRequirement, Labels, Operator, Requirement, requirement
 
 NODE_NAME = "metadata.name"
 

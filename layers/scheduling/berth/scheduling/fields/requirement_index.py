@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from berth.scheduling.fields.selectors import Labels, Operator, Requirement, read_integer
+from berth.scheduling.fields.requirements import Labels, Operator, Requirement, read_integer
 
 _LONG = 64
 """A longer list of bits is turned into an integer once. There are few such lists in a pod."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from berth.scheduling.fields.reading import Object, read_integer, read_object_list, read_string, read_strings
-from berth.scheduling.fields.selectors import InvalidRequirement, LabelSelector, read_label_selector
+from berth.scheduling.fields.requirements import InvalidRequirement
+from berth.scheduling.fields.selectors import LabelSelector, read_label_selector
 
 
 class UnsatisfiableConstraintAction(StrEnum):

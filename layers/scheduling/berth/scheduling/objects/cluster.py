@@ -13,7 +13,8 @@ from berth.scheduling.fields.reading import (
     read_object,
     read_string_map,
 )
-from berth.scheduling.fields.selectors import InvalidRequirement, Labels, LabelSelector, read_label_selector
+from berth.scheduling.fields.requirements import InvalidRequirement, Labels
+from berth.scheduling.fields.selectors import LabelSelector, read_label_selector
 from berth.scheduling.objects.pod import LabelSet, Pod
 
 

@@ -12,14 +12,8 @@ from berth.scheduling.fields.reading import (
     read_object,
     read_string_map,
 )
-from berth.scheduling.fields.selectors import (
-    EVERYTHING,
-    InvalidRequirement,
-    Labels,
-    LabelSelector,
-    equals,
-    read_label_selector,
-)
+from berth.scheduling.fields.requirements import InvalidRequirement, Labels, equals
+from berth.scheduling.fields.selectors import EVERYTHING, LabelSelector, read_label_selector
 from berth.scheduling.objects.pod import Pod
 
 _API_VERSIONS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}

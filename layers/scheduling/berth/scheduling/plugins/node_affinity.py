@@ -11,7 +11,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from berth.scheduling.fields import node_affinity as affinity
 from berth.scheduling.fields.node_affinity import NO_NODE_AFFINITY, NodeSelector, weights_of
 from berth.scheduling.fields.reading import MalformedField
-from berth.scheduling.fields.selectors import InvalidRequirement, Labels
+from berth.scheduling.fields.requirements import InvalidRequirement, Labels
 from berth.scheduling.framework.plugin import (
     SUCCESS,
     FilterPlugin,

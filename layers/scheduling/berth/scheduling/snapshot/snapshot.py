@@ -12,7 +12,7 @@ from threading import Lock
 from types import MappingProxyType
 from weakref import ref
 
-from berth.scheduling.fields.selectors import Labels
+from berth.scheduling.fields.requirements import Labels
 from berth.scheduling.objects.cluster import Namespace, PodDisruptionBudget, PriorityClass
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.pod import Pod

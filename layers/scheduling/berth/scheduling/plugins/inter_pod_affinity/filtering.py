@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from berth.scheduling.fields.selectors import Labels
+from berth.scheduling.fields.requirements import Labels
 from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter, Status, unresolvable, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.inter_pod_affinity.terms import Pairs, Terms, sum_pairs

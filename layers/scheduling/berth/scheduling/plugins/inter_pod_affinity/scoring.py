@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from berth.scheduling.fields.selectors import FEW, Labels
+from berth.scheduling.fields.requirements import FEW, Labels
 from berth.scheduling.framework.plugin import ClusterScore
 from berth.scheduling.framework.score_scaling import min_max_normalize
 from berth.scheduling.objects import NodeInfo, Pod, PodSpec

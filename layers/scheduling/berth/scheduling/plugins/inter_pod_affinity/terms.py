@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from berth.scheduling.fields.pod_affinity import PodAffinityTerm
 from berth.scheduling.fields.requirement_index import RequirementIndex, WeightSum, as_bits
-from berth.scheduling.fields.selectors import FEW, NOTHING, Labels, LabelSelector
+from berth.scheduling.fields.requirements import FEW, Labels
+from berth.scheduling.fields.selectors import NOTHING, LabelSelector
 from berth.scheduling.objects import LabelSet, NodeInfo, Pod, PodSpec
 from berth.scheduling.plugins.pod_counts import PodCounter, TopologyCounts, pod_counter
 from berth.scheduling.snapshot.history import SnapshotDelta

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import nsmallest
 
-from berth.scheduling.fields.selectors import InvalidRequirement, LabelSelector, equals
+from berth.scheduling.fields.requirements import InvalidRequirement, equals
+from berth.scheduling.fields.selectors import LabelSelector
 from berth.scheduling.fields.taints import TolerationIndex
 from berth.scheduling.fields.topology_spread import TopologySpreadConstraint, UnsatisfiableConstraintAction
 from berth.scheduling.objects import LabelSet, NodeInfo, Pod
