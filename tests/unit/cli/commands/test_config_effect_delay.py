@@ -40,7 +40,7 @@ def test_waits_for_the_longest_interval_and_the_longest_call(
 
 
 @pytest.fixture
-def stack(dynamodb: DynamoDBClient, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def deployed_stack(dynamodb: DynamoDBClient, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """With a table of its own."""
     create_cache_table(dynamodb, TABLE)
     monkeypatch.setattr(stacks, "describe", lambda name, region=None: STACK)
@@ -57,7 +57,7 @@ def apply(*options: str) -> Result:
     )
 
 
-@pytest.mark.usefixtures("stack")
+@pytest.mark.usefixtures("deployed_stack")
 def test_waits_until_every_verb_uses_the_document(pauses: list[float]) -> None:
     done = apply()
     assert done.stderr.splitlines()[-1] == (
@@ -70,7 +70,7 @@ def test_waits_until_every_verb_uses_the_document(pauses: list[float]) -> None:
     assert ("every verb uses it" in done.stdout, sum(pauses)) == (False, 15)
 
 
-@pytest.mark.usefixtures("stack")
+@pytest.mark.usefixtures("deployed_stack")
 def test_says_that_another_document_was_applied_while_it_waited(
     dynamodb: DynamoDBClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
