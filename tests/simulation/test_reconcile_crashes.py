@@ -91,11 +91,6 @@ def expire_what_was_only_announced(harness: ReconcilerHarness) -> None:
     harness.table.put_open(OpenReservation(key, NODE, "attempt", {SLOT: 1}, harness.clock.now))
 
 
-def release_on_request(harness: ReconcilerHarness) -> None:
-    entry = harness.reserve(harness.cluster.create_pod("a"))
-    harness.table.request_release(OpenReservation(entry.pod, NODE, entry.attempt, entry.shares, entry.since))
-
-
 def shrink_below_use(harness: ReconcilerHarness) -> None:
     confirm(harness)
     harness.publish()
@@ -127,7 +122,6 @@ SITUATIONS = (
     expire,
     expire_of_a_pod_that_is_gone,
     expire_what_was_only_announced,
-    release_on_request,
     shrink_below_use,
     new_node,
     node_gone,

@@ -81,16 +81,6 @@ class TestOpenReservations:
             table.put_open(replace(open_reservation(f"p{number:02}"), shares=wide))
         assert [each.pod.name for each in table.open_reservations()] == [f"p{number:02}" for number in range(80)]
 
-    def test_marks_open_reservation_for_release(self, table: LedgerTable) -> None:
-        there, absent = open_reservation("a", attempt="a1"), open_reservation("b", attempt="b1")
-        table.put_open(there)
-        table.request_release(replace(there, shares={LICENCE: 2}))
-        table.request_release(absent)
-        assert table.open_reservations() == [
-            replace(there, release_requested=True),
-            replace(absent, release_requested=True),
-        ]
-
 
 class TestMarker:
     READY = Marker(MarkerState.READY, 3, AT, "n1")

@@ -66,9 +66,6 @@ class InterruptedTable(Interrupted, LedgerTable):
     def open_reservations(self) -> list[OpenReservation]:
         return self.call(lambda: list(self._table.open_reservations()))
 
-    def request_release(self, reservation: OpenReservation) -> None:
-        self.call(lambda: self._table.request_release(reservation))
-
     def marker(self) -> Marker | None:
         return self.call(self._table.marker)
 

@@ -85,11 +85,6 @@ class InMemoryLedgerTable(LedgerTable):
         with self._lock:
             return [self._open[key] for key in sorted(self._open)]
 
-    def request_release(self, reservation: OpenReservation) -> None:
-        with self._lock:
-            found = self._open.get(_key(reservation), reservation)
-            self._open[_key(reservation)] = replace(found, release_requested=True)
-
     def marker(self) -> Marker | None:
         with self._lock:
             return self._marker

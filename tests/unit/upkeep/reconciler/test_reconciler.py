@@ -128,32 +128,6 @@ def test_expires_reservation_of_clock_that_is_ahead(harness: ReconcilerHarness) 
     assert not harness.states()
 
 
-def test_expires_at_once_when_operator_requests_release(harness: ReconcilerHarness) -> None:
-    leader = harness.lead()
-    key = harness.cluster.create_pod("a")
-    entry = harness.reserve(key)
-    harness.table.request_release(OpenReservation(key, NODE, entry.attempt, entry.shares, entry.since))
-
-    harness.run(leader, 3)
-
-    assert not harness.states()
-    assert harness.table.open_reservations() == []
-
-
-def test_keeps_entry_of_running_pod_when_operator_requests_release(harness: ReconcilerHarness) -> None:
-    leader = harness.lead()
-    key = harness.cluster.create_pod("a")
-    harness.cluster.place("a", NODE)
-    harness.publish(leader)
-    harness.run(leader, 1)
-    harness.table.request_release(OpenReservation(key, NODE, "", {SLOT: 1}, harness.clock.now))
-
-    harness.run(leader, 3)
-
-    assert harness.states() == {"a": EntryState.BOUND}
-    assert harness.table.open_reservations() == []
-
-
 def test_writes_nothing_when_epoch_is_stale(harness: ReconcilerHarness) -> None:
     deposed = harness.lead()
     harness.run(deposed, 1)

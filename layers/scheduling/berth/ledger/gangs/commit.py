@@ -129,7 +129,6 @@ REASON_NODE_GONE = "gang does not fit: a node is gone"
 REASON_MEMBER_GONE = "gang waits for members: one is gone"
 REASON_INSUFFICIENT = "gang does not fit: Insufficient {}"
 REASON_CALLS_ENDED = "gang waits for members: the commit took longer than they could wait"
-REASON_RELEASED = "gang waits: an operator ended its placement"
 
 
 class CommitOutcome(StrEnum):

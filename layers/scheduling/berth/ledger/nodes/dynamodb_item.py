@@ -97,7 +97,7 @@ def entry_value(entry: Entry) -> UniversalAttributeValueTypeDef:
 
 
 def open_attributes(reservation: OpenReservation) -> Attributes:
-    """Return all attributes but the key and `releaseRequested`."""
+    """Return all attributes but the key."""
     return {
         "namespace": {"S": reservation.pod.namespace},
         "name": {"S": reservation.pod.name},
@@ -157,7 +157,6 @@ def read_open(item: Item) -> OpenReservation:
             attempt=item["attempt"]["S"],
             shares=_amounts(item["shares"]),
             since=float(item["since"]["N"]),
-            release_requested=item.get("releaseRequested", {}).get("BOOL", False),
         )
     except (KeyError, ValueError) as error:
         raise MalformedItem(f"{type(error).__name__}: {error}") from error

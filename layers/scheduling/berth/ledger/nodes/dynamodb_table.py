@@ -117,10 +117,9 @@ class DynamoDBLedgerTable(LedgerTable):
         )
 
     def put_open(self, reservation: OpenReservation) -> None:
-        mark: dict[str, Any] = {"releaseRequested": {"BOOL": True}} if reservation.release_requested else {}
         key = open_key(reservation.pod.uid, reservation.node, reservation.attempt)
         with self._table_errors.errors():
-            self._client.put_item(TableName=self._table, Item=key | open_attributes(reservation) | mark)
+            self._client.put_item(TableName=self._table, Item=key | open_attributes(reservation))
 
     def delete_open(self, uid: str, node: str, attempt: str) -> None:
         with self._table_errors.errors():
@@ -137,19 +136,6 @@ class DynamoDBLedgerTable(LedgerTable):
             items: list[Item] = [item for page in pages for item in page["Items"]]
         with self._malformed_as_unavailable():
             return [read_open(item) for item in items]
-
-    def request_release(self, reservation: OpenReservation) -> None:
-        attributes = open_attributes(reservation)
-        unless_there = [f"#{name} = if_not_exists(#{name}, :{name})" for name in attributes]
-        with self._table_errors.errors():
-            self._client.update_item(
-                TableName=self._table,
-                Key=open_key(reservation.pod.uid, reservation.node, reservation.attempt),
-                UpdateExpression=f"SET releaseRequested = :yes, {', '.join(unless_there)}",
-                ExpressionAttributeNames={f"#{name}": name for name in attributes},
-                ExpressionAttributeValues={":yes": {"BOOL": True}}
-                | {f":{name}": value for name, value in attributes.items()},
-            )
 
     def marker(self) -> Marker | None:
         return self._marker(ConsistentRead=True)

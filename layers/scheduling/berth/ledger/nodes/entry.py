@@ -49,8 +49,6 @@ class OpenReservation:
     attempt: str
     shares: Shares
     since: float
-    release_requested: bool = False
-    """An operator asks the watcher to check the reservation now, and not only when it is old enough."""
 
 
 _NO_AMOUNTS: Mapping[str, int] = MappingProxyType({})

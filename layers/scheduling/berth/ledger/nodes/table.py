@@ -113,10 +113,6 @@ class LedgerTable(ABC):
         A pod may have several on a node, one for each attempt. Its one entry names the attempt that owns it.
         """
 
-    @abstractmethod
-    def request_release(self, reservation: OpenReservation) -> None:
-        """Mark the open reservation of this attempt for release. If there is none, put this one with the mark."""
-
     # ---------------------------------------------------------------------------------------------------------- marker
 
     @abstractmethod

@@ -235,7 +235,7 @@ class Reconciler:
                 # Reconcile the node first; then the open reservation can be deleted.
                 self._changed_nodes[reservation.node] = None
                 self._to_close.append(reservation)
-            elif reservation.release_requested or self._is_old(reservation):
+            elif self._is_old(reservation):
                 self._to_expire.append(reservation)
 
     def _is_old(self, reservation: OpenReservation) -> bool:
