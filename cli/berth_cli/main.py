@@ -29,23 +29,24 @@ COMMANDS = {
     "simulate": "Place the pods of a cluster dump and explain each placement.",
     "watch": "Run the watcher of a stack, for example in a pod.",
 }
-"""Maps a name to its line in `berth --help`. The module of each name in berth_cli.commands defines the command."""
+"""Maps each command to its line in `berth --help`. The module with the same name in berth_cli.commands defines it."""
 
 INTERRUPTED_STATUS = 130
-"""Exit status of a shell for SIGINT: 128 + 2."""
+"""A shell's exit status for SIGINT: 128 + 2."""
 TERMINATED_STATUS = 128 + signal.SIGTERM
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM, which ends a command as Ctrl-C does, or SIGHUP."""
+    """Raised on SIGTERM, which ends a command like Ctrl-C, and on SIGHUP."""
 
 
 def _end_by_signals() -> None:
-    """Let SIGTERM and SIGHUP raise an exception, so that a command releases what it holds. By default they end the
-    process at once. A signal that the parent ignores stays ignored: nohup ignores SIGHUP."""
+    """Make SIGTERM and SIGHUP raise an exception, so that a command releases its resources. By default they end the
+    process at once. Signals that the parent ignores stay ignored: nohup ignores SIGHUP.
+    """
     if threading.current_thread() is not threading.main_thread():
-        return  # Python refuses handlers there
+        return  # Python rejects handlers there
     handlers = {"SIGTERM": _terminate, "SIGHUP": lambda *_: signal.raise_signal(signal.SIGTERM)}
     for name, handler in handlers.items():
         number = getattr(signal, name, None)  # Windows does not have SIGHUP
@@ -59,7 +60,7 @@ def _terminate(_number: int, _frame: FrameType | None) -> None:
 
 class _LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
-        """Report causes that can end any command: Ctrl-C, a file, a custom plugin. click handles a closed pipe."""
+        """Report errors that can end any command: Ctrl-C, a file, a custom plugin. click handles a closed pipe."""
         _end_by_signals()
         try:
             return super().invoke(ctx)
@@ -71,7 +72,7 @@ class _LazyGroup(click.Group):
                 raise
             raise click.ClickException(f"{error.filename or 'cannot write the output'}: {error.strerror}") from error
         except Exception as error:
-            # Only a command that has built a plugin has imported the module.
+            # The module is imported only if the command has built a plugin.
             plugins = sys.modules.get("berth.scheduling.framework.plugin")
             if plugins is None or not isinstance(error, plugins.PluginFailed):
                 raise
@@ -88,7 +89,7 @@ class _LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Print the summaries of COMMANDS: reading the commands' own help would import them all."""
+        """Print the summaries of COMMANDS: the commands' own help would need all their imports."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 
@@ -100,5 +101,5 @@ def main() -> None:
 
 
 def kubectl_plugin() -> None:
-    """Run the commands as `kubectl berth …`: kubectl runs the program `kubectl-berth` that it finds on the PATH."""
+    """Run the commands as `kubectl berth …`: kubectl runs the program `kubectl-berth` from the PATH."""
     main(prog_name="kubectl berth")

@@ -1,1 +1,1 @@
-"""The commands of `berth`, one module each. They read the command line and print; what they do is below them."""
+"""The commands of `berth`, one module each. They read the command line and print results; other modules do the work."""

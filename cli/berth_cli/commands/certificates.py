@@ -41,7 +41,7 @@ Exit status: 0 success, 1 failure, 2 usage error.
 
 
 def _directory_option(*, multiple: bool = False) -> Callable[..., Any]:
-    """Add --directory; the command gets a CertificateDirectory, or several, as `found`."""
+    """Add --directory. The command gets one or several CertificateDirectory objects as `found`."""
     more = " Give it twice while you replace one authority with another." if multiple else ""
     return click.option(
         "-d",
@@ -74,8 +74,8 @@ def _validate_name(_context: click.Context, _parameter: click.Parameter, value: 
 def certificates() -> None:
     """Manage client certificates for mutual TLS.
 
-    Each cluster has a private certificate authority, each client a certificate of it. Key files have mode 0600. No
-    certificate or key is ever overwritten.
+    Each cluster has a private certificate authority, which signs one certificate for each client. Key files have mode
+    0600. Certificates and keys are never overwritten.
     """
 
 
@@ -86,7 +86,7 @@ def certificates() -> None:
 def init(cluster: str, days: int, found: CertificateDirectory) -> None:
     """Create a certificate authority for CLUSTER.
 
-    Its key stays in the directory. Protect it like the key of the cluster's own authority.
+    Its private key stays in the directory. Protect it like the key of the cluster's own authority.
     """
     found.create(cluster, _now(), timedelta(days=days))
     click.echo(f"the authority is {found.authority_file}; next: berth certificates issue NAME")
@@ -113,7 +113,7 @@ def issue(name: str, days: int, found: CertificateDirectory) -> None:
 )
 @_directory_option()
 def rotate(name: str, days: int, overlap_days: int, found: CertificateDirectory) -> None:
-    """Issue a new certificate for the client NAME. The previous one ends after the overlap."""
+    """Issue a new certificate for the client NAME. The previous one stays valid for the overlap."""
     _echo_issued(found, found.rotate(name, _now(), timedelta(days=days), timedelta(days=overlap_days)))
 
 
@@ -132,7 +132,7 @@ def _echo_issued(directory: CertificateDirectory, issued: IssuedCertificate) -> 
 def revoke(name_or_serial: str, stack: str | None, region: str | None, found: CertificateDirectory) -> None:
     """Revoke all certificates of a client, or one certificate by its serial number.
 
-    With --stack, the stack's allow-list is replaced with the certificates of this directory alone. The revocation takes
+    With --stack, the stack's allow-list is replaced with the certificates of this directory only. The revocation takes
     effect within 30 seconds.
     """
     for each in found.revoke(name_or_serial, _now()):
@@ -160,7 +160,8 @@ def list_(output: str, found: CertificateDirectory) -> None:
 def upload(bucket: str, key: str, region: str | None, found: Sequence[CertificateDirectory]) -> None:
     """Upload the trust store to S3 and print the two stack parameters for samconfig.toml.
 
-    Deploy afterwards: API Gateway reads only the version that the parameter names. No private key leaves the directory.
+    Deploy the stack afterwards: API Gateway reads only the object version that the parameter names. Private keys stay
+    in the directory.
     """
     pem = b"".join(each.authority_pem() for each in found)
     import boto3
@@ -190,7 +191,7 @@ def allow(stack: str, region: str | None, found: Sequence[CertificateDirectory])
 
 
 def _publish_allow_list(found: Sequence[CertificateDirectory], stack: str, region: str | None) -> str:
-    """Write the allow-list of these directories; return the name of the SSM parameter."""
+    """Write the allow-list of these directories to SSM; return the parameter's name."""
     import boto3
 
     from berth.authentication.allow_list import format_entries
@@ -230,7 +231,7 @@ def _now() -> datetime:
 
 
 def _document(directory: CertificateDirectory, issued: IssuedCertificate, now: datetime) -> dict[str, object]:
-    """Return the certificate as a JSON object; times in ISO 8601."""
+    """Return the certificate as a JSON object, with times in ISO 8601."""
     certificate, key = directory.files(issued)
     return {
         "name": issued.name,

@@ -1,4 +1,4 @@
-"""`berth config`: check BerthConfiguration documents, apply them to a stack, and roll them back."""
+"""`berth config`: checks BerthConfiguration documents, applies them to a stack, and rolls them back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from berth_cli.terminal.input_files import display_name, read_bytes
 from berth_cli.terminal.options import collected, plugins_option
 from berth_cli.terminal.output import Format, echo_table, output_option, render, to_yaml
 
-# The AWS SDK is slow to import: the functions that read tables import it, so that a usage error appears without delay.
+# The AWS SDK is slow to import, so only the functions that read tables import it: usage errors appear without delay.
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -74,9 +74,8 @@ def config() -> None:
 def check(file: Path, cluster: Path | None, output: str) -> None:
     """Validate the BerthConfiguration in FILE.
 
-    Each error names line and field, the value that was found, and the allowed values. Warnings name parts of a valid
-    document that have no effect. Plugins of your own are loaded; `berth plugin check` runs them. `-` reads standard
-    input.
+    Each error names the line, the field, the invalid value, and the allowed values. Warnings name parts of a valid
+    document that have no effect. Custom plugins are loaded; `berth plugin check` runs them. `-` reads standard input.
 
     Exit status: 0 valid, with or without warnings; 1 invalid; 2 file not found or usage error.
     """
@@ -123,13 +122,13 @@ def apply_options(command: F) -> F:
 def apply(file: Path, options: ApplyOptions) -> None:
     """Apply the BerthConfiguration in FILE to a running stack without a deployment.
 
-    `-` reads standard input. The document is validated. Then each verb's function loads it, with the plugins that are
-    deployed, and evaluates recent pods with the current document and with this one; the differences are printed. A
-    document is refused if a function cannot load it, or if none of these pods would have a node. A document that counts
-    nothing needs --stop-counting once the ledger has counted.
+    `-` reads standard input. The document is validated. Then each verb's function loads it with the deployed plugins,
+    evaluates recent pods with the current and the new document, and the differences are printed. A document is refused
+    if a function cannot load it, or if no node passes for any of these pods. After the ledger has counted resources, a
+    document that does not count any needs --stop-counting.
 
-    The command ends when every verb uses the document: bind reads it up to 10 seconds late, and a call that has begun
-    takes up to the httpTimeout, or, without --stack, 30 seconds. --no-wait ends it earlier. The watcher reads the
+    The command returns when every verb uses the document. bind reads it up to 10 seconds late. A call that has begun
+    takes up to the httpTimeout, or, without --stack, 30 seconds. --no-wait returns earlier. The watcher reads the
     document within 15 seconds.
 
     Exit status: 0 applied, or tried with --dry-run; 1 invalid or refused document, unavailable stack or table; 2 usage
@@ -138,7 +137,7 @@ def apply(file: Path, options: ApplyOptions) -> None:
     options.check()
     loaded = load_document(file)
     name, configuration = display_name(file), loaded.configuration
-    # A table may be that of servers that keep records in other places.
+    # Tables without a stack may belong to servers that keep their records in other places.
     no_records = records_warnings(configuration, KEPT_ON_STACK if options.tables.stack else [*Decisions])
     _echo_warnings(name, loaded, (*configuration_warnings(configuration), *no_records))
     if configuration.counting.counts and options.stop_counting:
@@ -156,7 +155,7 @@ def apply(file: Path, options: ApplyOptions) -> None:
 def show(tables: TableNames, version: int | None, output: str) -> None:
     """Print the BerthConfiguration that was applied to a stack.
 
-    Exit status: 0 printed, 1 no such document or unavailable stack or table, 2 usage error.
+    Exit status: 0 printed, 1 document not found or unavailable stack or table, 2 usage error.
     """
     tables.require("cache")
     from berth_cli.configuration.versions import Versions
@@ -173,7 +172,7 @@ def show(tables: TableNames, version: int | None, output: str) -> None:
 @tables_options
 @output_option()
 def history(tables: TableNames, output: str) -> None:
-    """List the last ten documents that were applied, the newest first.
+    """List the last ten applied documents, the newest first.
 
     With --stack, version 0 is the configuration that the stack was deployed with.
 
@@ -205,9 +204,9 @@ def history(tables: TableNames, output: str) -> None:
 def rollback(version: int | None, options: ApplyOptions) -> None:
     """Apply an earlier document again, as `berth config apply` does. It becomes the newest version.
 
-    The command ends when every verb uses the document, or, with --no-wait, when it is stored.
+    The command returns when every verb uses the document, or, with --no-wait, when it is stored.
 
-    Exit status: 0 applied, or tried with --dry-run; 1 no such version, refused or unavailable; 2 usage error.
+    Exit status: 0 applied, or tried with --dry-run; 1 unknown version, refused or unavailable; 2 usage error.
     """
     options.check()
     from berth_cli.configuration.versions import Versions

@@ -1,4 +1,4 @@
-"""`berth console`: a page on the loopback address that shows the cluster as Berth sees it."""
+"""`berth console`: serves a page on the loopback address that shows the cluster as Berth sees it."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ def console(
     weight: int,
     port: int,
 ) -> None:
-    """Show nodes and pods of a cluster on a page of this machine.
+    """Show a cluster's nodes and pods on a local web page.
 
-    Open the printed address. It works once, in one browser; then another one is printed for the next browser. The page
-    only reads, it is served on 127.0.0.1 alone, and it loads nothing from elsewhere. Stop with Ctrl-C.
+    Open the printed address. It works once, in one browser; then a new address is printed for the next browser. The
+    page is read-only, is served on 127.0.0.1 only, and loads no external content. Stop with Ctrl-C.
 
     With --kubeconfig the user needs the verbs list and watch on nodes, pods, namespaces, poddisruptionbudgets and
-    priorityclasses; for pods that are spread by default, as without --config, also on services, replicationcontrollers,
-    replicasets and statefulsets, and for gangs on podgroups. With --stack the caller needs to read the stack and its
-    cache table. Counted resources are shown as the configuration counts them: with --stack the one in force, otherwise
-    that of --config or --profile.
+    priorityclasses, and for gangs on podgroups. Without --config, or with default spreading, the user also needs them
+    on services, replicationcontrollers, replicasets and statefulsets. With --stack the caller needs to read the stack
+    and its cache table. Counted resources are shown as the configuration in use counts them: with --stack the one in
+    force, otherwise that of --config or --profile.
     """
     if sum(given is not None for given in (cluster, kubeconfig, stack)) != 1:
         raise click.UsageError("give one of --cluster DUMP, --kubeconfig FILE and --stack NAME")
@@ -62,7 +62,7 @@ def console(
         raise click.UsageError("--profile and --config have no effect with --stack: the configuration in force counts")
     if stack is None and region:
         raise click.UsageError("--region needs --stack")
-    # Imported here: a usage error must not wait for the server's modules.
+    # Imported here: usage errors must not wait for the server's modules.
     from berth.configuration.store import ActiveConfiguration
     from berth_cli.configuration.document import read_policy
     from berth_cli.console import running

@@ -1,4 +1,4 @@
-"""`berth demo`: run four scenarios against one local server. Each scenario writes the cluster dump it needs."""
+"""`berth demo`: runs four scenarios against one local server. Each scenario writes its own cluster dump."""
 
 from __future__ import annotations
 

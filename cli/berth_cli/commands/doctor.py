@@ -1,4 +1,4 @@
-"""`berth doctor`: check an installation."""
+"""`berth doctor`: checks an installation."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def doctor(strict: bool, output: str, **given: Any) -> None:
         raise click.UsageError("--scheduler-configmap needs --kubeconfig FILE")
     if (given["watcher_user"] or given["binder_user"]) and not has_cluster:
         raise click.UsageError("--watcher-user and --binder-user need --kubeconfig FILE of an administrator")
-    # Imported here: the AWS and Kubernetes clients are slow to import, and a usage error must not wait for them.
+    # Imported here: the AWS and Kubernetes clients are slow to import, and usage errors must not wait for them.
     from berth_cli.installation.doctor.checklist import run_checks
     from berth_cli.installation.doctor.findings import Finding, document, exit_status, lines, summary
     from berth_cli.installation.doctor.inputs import Options, read_inputs

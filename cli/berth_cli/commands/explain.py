@@ -1,4 +1,4 @@
-"""`berth explain`: why a pod is where it is, why it is pending, and which changes would place it."""
+"""`berth explain`: shows why a pod is on its node, why it is pending, and which changes would place it."""
 
 from __future__ import annotations
 
@@ -59,21 +59,21 @@ def explain(
     gang: bool,
     output: str,
 ) -> None:
-    """Explain why a pod is where it is, why it is pending, and what would place it.
+    """Explain why a pod is on its node, why it is pending, and what would place it.
 
     The pod is evaluated as if it had no node, by kube-scheduler's own plugins and by Berth's profile. If it fits on no
-    node, the smallest changes that would place it follow: a label, a taint, a lower request, pods to end, one
-    more node. Each is tried with the real rules first. The search takes at most 5 seconds.
+    node, the output shows the smallest changes that would place it: a label, a taint, a lower request, pods to end, one
+    more node. Each change is first simulated with the real rules. The search takes at most 5 seconds.
 
     With --kubeconfig the user needs the verb list on nodes, pods, namespaces, services, replicationcontrollers,
-    replicasets, statefulsets, poddisruptionbudgets and priorityclasses, and for gangs on podgroups. Nothing is
-    written.
+    replicasets, statefulsets, poddisruptionbudgets and priorityclasses, and for gangs on podgroups. The command does
+    not write anything.
 
-    With --url the last attempts follow, and the default policy is the server's.
+    With --url the output also shows the last attempts, and the default policy is the server's.
 
-    With --stack the cluster is the one that the verbs see, with the configuration in force, and the attempts are those
-    in the table (decisions: table). You need GetItem and Query on the cache table, and cloudformation:DescribeStacks.
-    With --kubeconfig too, the cluster is the live one.
+    With --stack the cluster is the one that the verbs see, with the configuration in force, and the attempts are read
+    from the table (decisions: table). You need GetItem and Query on the cache table, and cloudformation:DescribeStacks.
+    With --stack and --kubeconfig, the cluster is the live one.
     """
     sources = Sources(cluster, kubeconfig, url, files, stack, region)
     sources.check()

@@ -1,4 +1,4 @@
-"""`berth plugin`: check plugins of one's own, and build a Lambda layer of them."""
+"""`berth plugin`: checks custom plugins, and builds a Lambda layer from them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Examples:
 
 @click.group()
 def plugin() -> None:
-    """Check plugins of your own, and build a Lambda layer of them."""
+    """Check custom plugins, and build a Lambda layer from them."""
 
 
 @plugin.command(epilog=CHECK_EPILOG)
@@ -48,17 +48,18 @@ def plugin() -> None:
 )
 @output_option()
 def check(plugin: str, cluster: Path | None, config: Path | None, output: str) -> None:
-    """Check a plugin of your own on a cluster.
+    """Check a custom plugin on a cluster.
 
-    The check filters and scores the pods of the cluster, and pods and clusters with small changes. The rules: the
-    plugin raises no exception; results have the right type; scores are integers of 0 to 100; pods of one `shape` get
-    the same answer; what `reads` leaves out makes no difference; the same call gets the same answer each time; the
-    plugin does no I/O and uses neither clock nor random numbers; an updated state answers like a new one; a pod fits
-    only after changes that are registered; a node takes at most 200 microseconds of processor time.
+    The check filters and scores the pods of the cluster, and variants of its pods and nodes with small changes. The
+    rules: the plugin raises no exception; results have the right type; scores are integers of 0 to 100; pods of one
+    `shape` get the same result; fields that `reads` omits make no difference; the same call returns the same result
+    each time; the plugin does no I/O and uses neither clock nor random numbers; an updated state gives the same results
+    as a new one; a rejected pod fits only after changes that are registered; a node takes at most 200 microseconds of
+    processor time.
 
-    Exit status: 0 every rule holds; 1 a rule is broken, or there is no such plugin; 2 usage error.
+    Exit status: 0 all rules hold; 1 a rule is broken, or the plugin does not exist; 2 usage error.
     """
-    # Imported here: a usage error must not wait for it.
+    # Imported here: usage errors must not wait for it.
     from berth.testing.checks import check_plugin
     from berth_cli.configuration.plugin_cluster import SAMPLE, checked_cluster
 
@@ -90,7 +91,7 @@ def check(plugin: str, cluster: Path | None, config: Path | None, output: str) -
 
 
 def _configs(configuration: BerthConfiguration) -> list[PluginConfig]:
-    """Return the arguments of all profiles; of several for one plugin the last one counts."""
+    """Return the plugin arguments of all profiles. If several profiles configure one plugin, the last one wins."""
     definitions = configuration.definitions.values()
     return [*configuration.plugin_config, *(each for definition in definitions for each in definition.plugin_config)]
 
@@ -103,16 +104,17 @@ def _configs(configuration: BerthConfiguration) -> list[PluginConfig]:
 )
 @click.option("--python", type=click.Choice(PYTHONS), default="3.13", show_default=True, help="The stack's.")
 def package(directory: Path, file: Path | None, architecture: str, python: str) -> None:
-    """Build a Lambda layer of the package berth_plugins in DIR.
+    """Build a Lambda layer from the package berth_plugins in DIR.
 
     berth_plugins/__init__.py has a line such as __version__ = "1.0.0". A requirements.txt in DIR is installed as wheels
-    for the stack's platform; every requirement needs a version and hashes. Packages that every function of Berth has
-    are left out. The modules are imported once, unless dependencies are for another platform than this machine's. The
-    same input makes the same file. Publish it as a layer version, and deploy the stack with its ARN as PluginLayerArn.
+    for the stack's platform; every requirement needs a version and hashes. Packages that all functions of Berth include
+    are left out. The modules are imported once as a test, unless the dependencies are for another platform than this
+    machine's. The same input produces the same file. Publish it as a layer version, and deploy the stack with its ARN
+    as PluginLayerArn.
 
     Exit status: 0 written; 1 cannot be packaged; 2 usage error.
     """
-    # Imported here: a usage error must not wait for it.
+    # Imported here: usage errors must not wait for it.
     from berth_cli.installation.plugin_layer import Platform, build_layer
 
     platform = Platform(architecture, python)

@@ -1,4 +1,4 @@
-"""`berth policy`: the cases of a policy, and what changes from one policy to another."""
+"""`berth policy`: tests a policy on its cases, and compares two policies."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ error, unreadable input, no pods to compare, or a recording without fields that 
 
 @click.group()
 def policy() -> None:
-    """Test a policy, and show what a new one changes, before it is live."""
+    """Test a policy, and show the effects of a new policy before you apply it."""
 
 
 @policy.command(epilog=TEST_EPILOG)
@@ -74,8 +74,8 @@ def policy() -> None:
 def test(path: Path, schedulers: tuple[str, ...], output: str) -> None:
     """Test a policy on the cases in DIR.
 
-    DIR is a folder, or one file. Every YAML file below it with `kind: PolicyTest` has cases: a cluster, pods, and what
-    is expected of each pod. The pods are placed as kube-scheduler with Berth would place them.
+    DIR is a folder, or one file. Every YAML file below it with `kind: PolicyTest` contains cases: a cluster, pods, and
+    the expected result for each pod. The pods are placed as kube-scheduler with Berth would place them.
     """
     results = [run_case(case, schedulers) for case in read_cases(path)]
     click.echo("\n".join(lines(results)) if output == Format.TABLE else render(document(results), output))
@@ -129,14 +129,14 @@ def diff(
     schedulers: tuple[str, ...],
     output: str,
 ) -> None:
-    """Show what changes from the policy OLD to the policy NEW.
+    """Show the differences in placement between the policies OLD and NEW.
 
     Both policies place the same pods, as kube-scheduler with Berth would: by priority, each on the result of the
-    previous ones, from empty nodes. The output has the pods that go elsewhere or become pending, and the rule that is
-    the cause. Pods of DaemonSets, static pods and pods of other schedulers stay where they are.
+    previous ones, from empty nodes. The output lists the pods that move or become pending, and the rule that is the
+    cause. Pods of DaemonSets, static pods and pods of other schedulers stay on their nodes.
 
-    With --recording each recorded pod is judged on the state of its last attempt; --weight and --scheduler-name have
-    no effect. Decisions that OLD made are made again, and must be the same: give one policy twice to check only that.
+    With --recording each recorded pod is evaluated on the state of its last attempt; --weight and --scheduler-name have
+    no effect. Decisions that OLD made are repeated, and must be the same: give one policy twice to check only that.
     """
     if (dump is None) == (recording is None):
         raise click.UsageError("give --dump FILE or --recording FILE")
@@ -162,7 +162,7 @@ def diff(
 
 
 def _of_recording(recording: Path, before: BerthConfiguration, after: BerthConfiguration) -> PolicyDiff:
-    # Imported here: most comparisons are of a dump.
+    # Imported here: most comparisons use a dump.
     from berth_cli.placement.policy.diff_from_recording import diff_recording
     from berth_cli.placement.recording.format import read_recording
     from berth_cli.placement.recording.replay import RecordedDecisions

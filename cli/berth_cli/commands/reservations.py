@@ -1,4 +1,6 @@
-"""`berth reservations`. Only the watcher changes the ledger: a rebuild is a request to it."""
+"""`berth reservations`: lists and rebuilds reservations. Only the watcher changes the ledger: the command requests a
+rebuild.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +44,10 @@ def reservations() -> None:
 @state_options
 @output_option()
 def list_(source: StateSource, output: str) -> None:
-    """List the reservations: pod, node, amount and reason; and what the pod claims, if that differs.
+    """List the reservations: pod, node, amount and reason; and the pod's claim, if it differs.
 
-    Reads the whole ledger table, and the node cache for what pods claim; with --url a berth serve does. Exit status: 0
-    success, 1 table or server cannot be read, 2 usage error.
+    The command reads the whole ledger table, and the node cache for the claims of pods; with --url the `berth serve`
+    process reads them. Exit status: 0 success, 1 table or server cannot be read, 2 usage error.
     """
     from berth_cli.ledger.reservations import HEADER, cells, node_warnings
 
@@ -80,8 +82,8 @@ def _of_tables(opened: OpenTables) -> Mapping[str, Any]:
 def rebuild(tables: TableNames, yes: bool, wait: float) -> None:
     """Ask the watcher to rebuild the ledger from the pods on the nodes, for example after a restore from a backup.
 
-    Until the end, which takes about a minute, no pod that requests counted resources is bound. Running pods stay. Exit
-    status: 0 rebuilt, 1 failed or not finished in time, 2 usage error.
+    Until the rebuild ends, after about a minute, pods that request counted resources are not bound. Running pods stay.
+    Exit status: 0 rebuilt, 1 failed or not finished in time, 2 usage error.
     """
     from berth.ledger.nodes.table import Marker, MarkerState
     from berth_cli.sources.stack import open_tables

@@ -1,4 +1,4 @@
-"""`berth scheduler-config`: print the kube-scheduler configuration that calls Berth."""
+"""`berth scheduler-config`: prints the kube-scheduler configuration that calls Berth."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from berth_cli.installation.second_scheduler import (
 )
 from berth_cli.terminal.options import REGION_HELP, TLSFiles, parse_duration, plugins_option, tls_files_options
 
-# The AWS SDK is imported in the functions that need it, so that a usage error appears without delay.
+# Functions that need the AWS SDK import it themselves, so that usage errors appear without delay.
 if TYPE_CHECKING:
     from berth.scheduling.configuration.document import BerthConfiguration
     from berth_cli.sources.server import TLSMaterial
@@ -223,7 +223,7 @@ def scheduler_config(
         own = _document(choices, names, source.basic, kubeconfig=given["scheduler_kubeconfig"])
         click.echo(yaml_text(own, FIELD_COMMENTS), nl=False)
         return
-    # Two schedulers of one name would both take its pods.
+    # Two schedulers with the same name would both schedule its pods.
     names = (second, *(name for name in configuration.profiles if name != DEFAULT_SCHEDULER))
     document = _document(choices, names, source.basic, lock=(given["namespace"], second))
     described = SecondScheduler(
@@ -254,7 +254,7 @@ def _document(
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """authentication: of the stack; empty if it is unknown. basic: None if no password is wanted."""
+    """authentication: the stack's; empty if it is unknown. basic: None if the password is not wanted."""
 
     configuration: BerthConfiguration
     address: str
@@ -273,7 +273,7 @@ class _Source:
 def _source(
     name: str | None, region: str | None, config: Path | None, url: str | None, *, with_password: bool
 ) -> _Source:
-    """Return what the stack has, and the options override. Raises ClickException."""
+    """Return the stack's settings, overridden by the options. Raises ClickException."""
     from berth_cli.configuration.document import load_configuration
 
     if name is None:
@@ -291,7 +291,7 @@ def _source(
 
 
 def _material(files: TLSFiles) -> TLSMaterial:
-    """Return the content of the files. Raises ClickException, also if key and certificate do not match."""
+    """Read the content of the files. Raises ClickException, also if key and certificate do not match."""
     from berth_cli.sources.server import CredentialsUnreadable, TLSMaterial
 
     try:
@@ -301,6 +301,6 @@ def _material(files: TLSFiles) -> TLSMaterial:
 
 
 def _by_path(files: TLSFiles) -> Entry | None:
-    """`tlsConfig` with paths on the scheduler's machine; the files need not exist here."""
+    """Return `tlsConfig` with paths on the scheduler's machine; the files need not exist here."""
     named = {"certFile": files.certificate, "keyFile": files.key, "caFile": files.ca}
     return {name: str(path) for name, path in named.items() if path is not None} or None

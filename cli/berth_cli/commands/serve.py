@@ -1,4 +1,4 @@
-"""`berth serve`: run the Lambda functions behind a local HTTP server."""
+"""`berth serve`: runs the Lambda functions behind a local HTTP server."""
 
 from __future__ import annotations
 
@@ -135,8 +135,8 @@ def serve(
 ) -> None:
     """Run the extender on http://HOST:PORT/scheduler.
 
-    Handlers, routes and events are those of the deployed stack; the store is in this process unless --store says
-    otherwise. Set the scheduler's urlPrefix to the printed address. Stop with Ctrl-C. Exit status: 0 stopped, 1 cannot
+    Handlers, routes and events are those of the deployed stack; the store is in this process unless --store names
+    another. Set the scheduler's urlPrefix to the printed address. Stop with Ctrl-C. Exit status: 0 stopped, 1 cannot
     start, 2 usage error.
     """
     if (cluster is None) == (kubeconfig is None):
@@ -188,7 +188,7 @@ def _serve(
     verbose: bool,
 ) -> None:
     """Serve until Ctrl-C: uvicorn shuts down cleanly and then raises the signal again."""
-    # Imported here: these imports take most of the start-up time, and a usage error must not wait for them.
+    # Imported here: these imports take most of the start-up time, and usage errors must not wait for them.
     from botocore.exceptions import BotoCoreError
 
     from berth_cli.server import local_stack
@@ -223,7 +223,7 @@ def _serve(
             log_level="INFO" if verbose else "WARNING",
             allow_list=listen_options.allow_list,
             binder=None if binder is None else local_stack.kubeconfig_environment(binder),
-            # Over HTTPS the certificate has proved the name.
+            # Over HTTPS the certificate already proves the host name.
             check=RequestCheck(None if tls else listen_options.host_names),
             store=store,
             decisions_file=file,
@@ -287,7 +287,7 @@ def _new_recording(path: Path, *, has_all_fields: bool) -> RecordingWriter:
 
 @contextmanager
 def _console(stack: LocalStack, address: str, port: int | None) -> Iterator[None]:
-    """port: None without the page."""
+    """Serve the console page until the block ends. port: None for no page."""
     if port is None:
         yield
         return
@@ -309,7 +309,9 @@ def _followed(
     store: Store,
     warnings: Callable[[BerthConfiguration], Iterable[object]],
 ) -> Iterator[None]:
-    """Apply the configuration's file when it changes. Tables that servers share change by berth config apply alone."""
+    """Apply the configuration's file when it changes. Tables that servers share are changed by `berth config apply`
+    only.
+    """
     from berth_cli.configuration.changed_file import ConfigurationFile, local_functions
     from berth_cli.server.store.embedded_store import EmbeddedStore
     from berth_cli.server.watcher_thread import watcher_thread

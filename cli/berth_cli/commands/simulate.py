@@ -1,4 +1,4 @@
-"""`berth simulate`: place the pods of a cluster dump and explain each placement."""
+"""`berth simulate`: places the pods of a cluster dump and explains each placement."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ def simulate(
 
     Pods are placed by priority, each on the result of the previous ones. kube-scheduler's own plugins always apply. A
     profile other than `full` applies in addition, as an extender. A pod that fits on no node preempts; its victims are
-    removed at once. Volumes and dynamic resources are ignored. Warnings name pods that have them, and kinds that the
-    dump lacks. Without --pod the pending pods of the dump are placed.
+    removed at once. Volumes and dynamic resources are ignored. Warnings list the pods that use them, and kinds that are
+    missing from the dump. Without --pod the pending pods of the dump are placed.
 
-    What-if options change the dump: --add-nodes with --like, and --drain, together and repeatedly. The output shows
-    each pod before and after.
+    What-if options change the dump: --add-nodes with --like, and --drain. They can be combined and repeated. The output
+    shows each pod before and after.
     """
     if cluster is None:
         raise click.UsageError(
@@ -138,7 +138,7 @@ def _place(
 ) -> Summary:
     loop = control_loop_of(configuration, cluster.snapshot, weight=weight, explain_placed=explain)
     summary = Summary(queue, cluster.unreadable)
-    # Output that is printed pod by pod shows the progress itself.
+    # Output that is printed pod by pod already shows the progress.
     streams = output is Format.JSON or explain
     outcomes = loop.run(queue.pods)
     if sys.stderr.isatty() and not (streams and sys.stdout.isatty()):

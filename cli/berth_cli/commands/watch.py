@@ -1,4 +1,4 @@
-"""`berth watch`: run the watcher of a stack as a process, for example in a pod of the cluster."""
+"""`berth watch`: runs the watcher of a stack as a process, for example in a pod of the cluster."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def watch(
     """Run the watcher of a stack as a process, for example in a pod of the cluster.
 
     It takes part in the same leader election as the watcher function and runs the same code. Deploy the stack with
-    WatcherMode external, so that no function watches. Several processes may run: one leads, and one waits to take over.
-    SIGTERM, SIGHUP and Ctrl-C release the lease. The log is on standard output: JSON in a pipe, readable on a terminal.
-    examples/watcher-pod has a Deployment.
+    WatcherMode external, so that the watcher function is not started. Several processes may run: one leads, and one
+    waits to take over. SIGTERM, SIGHUP and Ctrl-C release the lease. The log is written to standard output: JSON in a
+    pipe, readable on a terminal. examples/watcher-pod contains a Deployment.
     """
     if kubeconfig is not None and not kubeconfig.is_file():
         raise click.ClickException(
@@ -60,7 +60,7 @@ def watch(
 def _watch(
     stack_name: str, region: str | None, kubeconfig: Path | None, health_dir: Path | None, *, has_metrics: bool
 ) -> None:
-    # Imported here: these imports take most of the start-up time, and a usage error must not wait for them.
+    # Imported here: these imports take most of the start-up time, and usage errors must not wait for them.
     import os
     import time
 
