@@ -1,1 +1,1 @@
-"""BerthConfiguration documents: read, checked, tried on the verbs, applied."""
+"""BerthConfiguration documents: reading, validation, trial on the verbs, and application."""

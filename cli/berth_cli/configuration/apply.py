@@ -1,4 +1,4 @@
-"""Try a BerthConfiguration on the verbs, store it where every function reads it, and wait until it has effect."""
+"""Tries a BerthConfiguration on the verbs, stores it in the tables, and waits until it takes effect."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOT_TRIED = "note: it was not tried on the verbs, because table names name no fu
 
 @dataclass(frozen=True, slots=True)
 class ApplyOptions:
-    """The options with which a document is applied."""
+    """The options of `berth config apply` and `rollback`."""
 
     tables: TableNames
     stop_counting: bool
@@ -32,7 +32,7 @@ class ApplyOptions:
     no_wait: bool
 
     def check(self) -> None:
-        """Raise UsageError."""
+        """Check the combination of options. Raises UsageError."""
         self.tables.require("cache")
         if self.dry_run and (self.tables.stack is None or self.skip_trial):
             raise click.UsageError("--dry-run needs --stack and excludes --skip-trial: it asks the stack's functions")
@@ -41,9 +41,9 @@ class ApplyOptions:
 def apply_configuration(
     opened: OpenTables, configuration: BerthConfiguration, name: str, options: ApplyOptions, note: str = ""
 ) -> None:
-    """Try, apply, and wait until it has taken effect, and print each step. Raises ClickException.
+    """Try and apply the document, wait until it takes effect, and print each step. Raises ClickException.
 
-    name: of the document, in messages. note: of the new version in the history.
+    name: the document's name in messages. note: the new version's note in the history.
     """
     from berth.configuration.store import hash_of
     from berth_cli.configuration.trial import deployed_functions, try_document
@@ -80,9 +80,9 @@ def apply_configuration(
 
 
 def _stops_counting(opened: OpenTables, configuration: BerthConfiguration, options: ApplyOptions) -> bool:
-    """Return whether the document ends counting. Requests a rebuild if it begins again: while counting was stopped,
-    pods were bound that the ledger does not have. Raises ClickException if the ledger counts, and the document would
-    not.
+    """Return whether the document ends counting. Request a rebuild if counting begins again, because pods that were
+    bound meanwhile are missing from the ledger. Raises ClickException if the ledger counts, and the document would stop
+    counting.
     """
     from berth.ledger.nodes.table import Marker, MarkerState
 
@@ -104,9 +104,10 @@ def _stops_counting(opened: OpenTables, configuration: BerthConfiguration, optio
     return options.stop_counting or is_stopped
 
 
-# The head has the document's hash at once, but some verbs read the head at intervals only: bind, and every verb if
-# `minHeadReadInterval` is set. An answer cannot prove that all warm environments have read it, because they cannot be
-# addressed. So the proof is the time: the longest interval, and the longest call that may have begun before its end.
+# The head contains the document's hash at once, but some verbs read the head at intervals only: bind, and every verb if
+# `minHeadReadInterval` is set. A response cannot prove that all warm environments have read the document, because they
+# cannot be addressed individually. So the command waits for the longest interval plus the longest call that may have
+# begun before the interval ends.
 
 MAX_INTERVAL = 60.0
 """The maximum of `minHeadReadInterval`."""
@@ -114,15 +115,17 @@ MAX_INTERVAL = 60.0
 
 @dataclass(frozen=True, slots=True)
 class EffectDelay:
-    """interval: the longest time for which a verb does not look for another document. call: the longest call. Both in
-    seconds."""
+    """The delay until all verbs use a new document, in seconds.
+
+    interval: the longest time for which a verb does not read the head. call: the duration of the longest call.
+    """
 
     interval: float
     call: float
 
     @property
     def seconds(self) -> float:
-        """The delay after the document was stored."""
+        """The delay after the document is stored."""
         return self.interval + self.call
 
     @property
@@ -135,16 +138,17 @@ class EffectDelay:
 
 
 def effect_delay(before: str | None, http_timeout: str) -> EffectDelay:
-    """Compute the delay. before: the applied document until now, as JSON; None if none was applied. http_timeout: of
-    the scheduler, in seconds; empty if unknown."""
+    """Compute the delay. before: the document applied until now, as JSON; None if the stack has no applied document.
+    http_timeout: the scheduler's, in seconds; empty if unknown.
+    """
     call = float(http_timeout) if http_timeout else LONGEST_WAIT_SECONDS
     try:
         content = orjson.loads(before or "{}")
     except orjson.JSONDecodeError:
-        # Written by hand, and about to be replaced: which document the verbs used is unknown.
+        # The previous document was written by hand: it is unknown which document the verbs used.
         return EffectDelay(MAX_INTERVAL, call)
     match content:
-        # It is in force until a verb has read the next one.
+        # The old interval applies until a verb has read the new document.
         case {"nodeCache": {"minHeadReadInterval": int() | float() as seconds}}:
             return EffectDelay(max(REFRESH_SECONDS, seconds), call)
     return EffectDelay(REFRESH_SECONDS, call)

@@ -1,4 +1,4 @@
-"""The file of `berth serve --config`: a changed document is tried on the verbs, and applied, without a restart."""
+"""The file of `berth serve --config`: a changed document is tried on the verbs and applied without a restart."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from berth_cli.configuration.document import ValidDocument, error_line, parse_do
 from berth_cli.configuration.trial import VERB_FUNCTIONS, Invoke, try_document
 
 Handler = Callable[[Mapping[str, object], object], Any]
-"""A function's handler: event and context in, answer out."""
+"""A function's handler: takes event and context, returns the response."""
 
 
 def local_functions(handlers: Mapping[str, Handler]) -> Mapping[str, Invoke]:
-    """Return the verbs' functions of this process, by verb. handlers: by route."""
+    """Return this process's functions by verb. handlers: by route."""
     routes = {verb: f"POST /scheduler/{verb}" for verb in VERB_FUNCTIONS.values()}
     return {verb: partial(_invoke, handlers[route]) for verb, route in routes.items() if route in handlers}
 
@@ -28,7 +28,7 @@ def _invoke(handler: Handler, event: Mapping[str, object]) -> object:
 
 
 class ConfigurationFile:
-    """Follows the file of a configuration; for one thread. `say` gets a line for each change."""
+    """Follows the file of a configuration, in one thread. `say` receives a line for each change."""
 
     def __init__(
         self,
@@ -39,7 +39,9 @@ class ConfigurationFile:
         say: Callable[[str], None],
         warnings: Callable[[BerthConfiguration], Iterable[object]],
     ) -> None:
-        """counts: whether the configuration that the server began with counts resources. warnings: about a document."""
+        """counts: whether the server's first configuration counts resources. warnings: returns the warnings about a
+        document.
+        """
         self._path = path
         self._counts = counts
         self._store = store
@@ -49,9 +51,9 @@ class ConfigurationFile:
         self._seen = self._read()
 
     def poll(self) -> None:
-        """Apply the document if the file was changed since the last call."""
+        """Apply the document if the file has changed since the last call."""
         text = self._read()
-        # An editor may replace the file in two steps: without content it is not there yet.
+        # An editor may replace the file in two steps, so the file may be empty for a moment.
         if text and text != self._seen:
             self._seen = text
             self._changed(text)

@@ -1,4 +1,4 @@
-"""Check a BerthConfiguration document: is it valid, and does each part of it have an effect?"""
+"""Checks whether a BerthConfiguration document is valid, and whether each part of it has an effect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from berth_cli.configuration.warnings import ConfigurationWarning, cluster_warni
 
 
 def warnings_about(configuration: BerthConfiguration, cluster: Path | None) -> list[ConfigurationWarning]:
-    """Return what the document shows and, with a dump, what its nodes and pods show. Raises InvalidInput."""
+    """Return the warnings about the document and, with a dump, about its fit to the dump's nodes and pods. Raises
+    InvalidInput.
+    """
     return [*configuration_warnings(configuration), *_cluster_warnings(configuration, cluster)]
 
 
@@ -29,7 +31,7 @@ def _cluster_warnings(configuration: BerthConfiguration, cluster: Path | None) -
 
 
 def description(configuration: BerthConfiguration) -> str:
-    """Return the profile with its plugins, then the profiles of individual schedulers."""
+    """Describe the default profile with its plugins, and the profiles of individual schedulers."""
     profiles = {"": configuration.profile, **configuration.profiles}
     return "; ".join(
         f"{f'for {scheduler}: ' if scheduler else ''}profile {name}, plugins "

@@ -1,4 +1,4 @@
-"""Read a BerthConfiguration from --config or --profile. Errors name line, field and the allowed values."""
+"""Reads a BerthConfiguration from --config or --profile. Errors name the line, the field and the allowed values."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _path_of(cause: BaseException | None, configuration: BerthConfiguration) -> 
 
 
 def error_line(source: str, field: str, message: str, line: int | None) -> str:
-    """Return a message about a field of a document: `berth.yaml:3: profile: …`."""
+    """Format a message about a field of a document: `berth.yaml:3: profile: …`."""
     return f"{source}{'' if line is None else f':{line}'}: {field}: {message}"
 
 
@@ -120,8 +120,9 @@ def policy_options(command: F) -> F:
 
 
 def read_policy(config: Path | None, profile: str | None = None) -> BerthConfiguration:
-    """Read the configuration that the options name; without options kube-scheduler's own rules. Raises InvalidInput,
-    with one line for each invalid field."""
+    """Read the configuration from the options; without options, kube-scheduler's own rules apply. Raises InvalidInput,
+    with one line for each invalid field.
+    """
     try:
         return load_configuration(config, profile if config or profile else FULL)
     except click.UsageError:

@@ -1,4 +1,4 @@
-"""Errors of a document's fields: the position of the field, the value that was found, and the valid values."""
+"""Errors in the fields of a document: the field's position, the invalid value, and the valid values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 WHOLE_DOCUMENT = "document"
 
-# Messages of pydantic that use Python's type names, in the words of YAML.
+# pydantic's messages that use Python type names, rewritten in YAML terms.
 _YAML_MESSAGES = {
     "model_type": "Input should be a mapping",
     "dict_type": "Input should be a mapping",
@@ -32,7 +32,7 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*", re.ASCII)
 class FieldError:
     """An invalid field.
 
-    `field`: its path, or `document` if the error concerns the whole document. `line`: from 1; None if unknown.
+    `field`: its path, or `document` if the error concerns the whole document. `line`: starts at 1; None if unknown.
     """
 
     field: str
@@ -41,7 +41,7 @@ class FieldError:
 
 
 def field_path(path: Iterable[object]) -> str:
-    """Return the path as Kubernetes writes it: `pluginConfig[0].args.label`; a key with dots stands in brackets."""
+    """Format the path as Kubernetes does: `pluginConfig[0].args.label`; a key with dots is in brackets."""
     text = ""
     for part in path:
         if isinstance(part, int) or _PLAIN_KEY.fullmatch(str(part)) is None:
@@ -52,7 +52,7 @@ def field_path(path: Iterable[object]) -> str:
 
 
 def field_errors(details: Sequence[ErrorDetails], document: YAMLDocument) -> list[FieldError]:
-    """Return the errors of a validation, in the order of their lines."""
+    """Return the errors of a validation, sorted by line."""
     found = [_field_error(detail, document) for detail in details]
     return sorted(found, key=lambda each: each.line or 0)
 
@@ -67,8 +67,8 @@ def _field_error(detail: ErrorDetails, document: YAMLDocument) -> FieldError:
 
 
 def _unknown_field(path: list[str | int], document: object) -> str:
-    """Return where the field belongs, or which one is probably meant, and the fields that may stand there."""
-    # Imported here: building the schema takes a moment.
+    """Return where the field belongs, or the most similar field, and the fields that are allowed there."""
+    # Imported here: building the schema takes time.
     from berth_cli.configuration.schema import known_fields
 
     *parents, name = path
@@ -84,7 +84,7 @@ def _unknown_field(path: list[str | int], document: object) -> str:
 
 
 def _invalid_value(detail: ErrorDetails) -> Iterator[str]:
-    """Yield what the value should be, what it is, and the allowed value that is closest to it."""
+    """Yield the expected type, the invalid value, and the closest allowed value."""
     yield _YAML_MESSAGES.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
     value = detail["input"]
     is_container = isinstance(value, dict | list | tuple)
@@ -111,7 +111,7 @@ def _described(value: object) -> str:
 
 
 def _closest(name: str, known: Sequence[str]) -> str:
-    """Return the known name that is probably meant; empty if none is close. Underscores and case do not matter."""
+    """Return the closest known name; empty if all differ too much. Underscores and case do not matter."""
     plain = {each.replace("_", "").replace("-", "").lower(): each for each in known}
     found = get_close_matches(name.replace("_", "").replace("-", "").lower(), plain, n=1, cutoff=0.7)
     return plain[found[0]] if found else ""

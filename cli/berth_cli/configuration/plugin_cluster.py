@@ -1,4 +1,4 @@
-"""The cluster on which custom plugins are checked: a dump's, or a sample."""
+"""The cluster on which custom plugins are checked: from a dump, or a sample."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _GPU = "nvidia.com/gpu"
 
 
 def checked_cluster(dump: Path | None, configuration: BerthConfiguration) -> tuple[Snapshot, Sequence[Pod]]:
-    """Return the cluster of a dump, or a sample, and the pods to place, which include the pods on nodes. A dump without
-    pods gets pods of the sample. Raises InvalidInput.
+    """Return the cluster of a dump, or a sample, and the pods to place, which include the pods on nodes. For a dump
+    without pods, return pods of the sample. Raises InvalidInput.
 
-    configuration: the sample has labels whose keys are arguments of a plugin in it.
+    configuration: the sample uses its plugin arguments as label keys.
     """
     keys = _label_keys(configuration)
     if dump is None:
@@ -44,7 +44,7 @@ def _label_keys(configuration: BerthConfiguration) -> list[str]:
 
 
 def _unplaced(objects: Sequence[Object]) -> Iterator[Pod]:
-    """Yield the pods on nodes as if they were to be placed: they are read whole."""
+    """Yield the pods on nodes as pending pods, with all fields."""
     for obj in objects:
         spec = obj.get("spec")
         if obj.get("kind") == "Pod" and isinstance(spec, dict) and spec.get("nodeName"):
@@ -54,8 +54,9 @@ def _unplaced(objects: Sequence[Object]) -> Iterator[Pod]:
 
 
 def _sample_cluster(keys: Collection[str]) -> Snapshot:
-    """Make nodes in three zones, some of a team, with a taint or a GPU, and pods on most of them. keys: of labels that
-    the plugin reads."""
+    """Make nodes in three zones, some with a team label, a taint or a GPU, and pods on most of them. keys: the label
+    keys that the plugin reads.
+    """
     blue, green = _team("blue", keys), _team("green", keys)
     nodes: list[NodeInfo] = [
         node("blue-1", {_ZONE: "a", **blue}),
@@ -75,7 +76,7 @@ def _sample_cluster(keys: Collection[str]) -> Snapshot:
 
 
 def _sample_pods(keys: Collection[str]) -> Sequence[Pod]:
-    """Make pods to place, with and without a team, with requests, tolerations, affinity and constraints."""
+    """Make pods to place, with and without a team label, with requests, tolerations, affinity and constraints."""
     blue, green = _team("blue", keys), _team("green", keys)
     spread = {
         "maxSkew": 1,

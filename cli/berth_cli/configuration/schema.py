@@ -24,7 +24,7 @@ DESCRIPTIONS = Path(__file__).with_name("field_descriptions.yaml")
 
 
 class FieldsUndocumented(Exception):
-    """A field has no description, or a description has no field. The message lists them."""
+    """A field without a description, or a description without a field. The message lists them."""
 
 
 def schema_text() -> str:
@@ -40,7 +40,7 @@ def schema_document() -> Schema:
 
 
 def objects_in(schema: Any) -> Iterator[Schema]:
-    """Yield each object of the schema that has a title and fields, at any depth."""
+    """Yield each object of the schema that has a title and fields, at all depths."""
     if isinstance(schema, dict):
         if "title" in schema and schema.get("properties"):
             yield schema
@@ -64,7 +64,9 @@ def _describe(schema: Schema, texts: Mapping[str, Mapping[str, str]]) -> None:
 
 
 def known_fields(document: object, path: Sequence[str | int]) -> list[str]:
-    """Field names allowed at this path; the document's values select between alternatives. Empty: any name."""
+    """Return the field names that are allowed at this path; empty if any name is allowed. The document's values select
+    between alternatives.
+    """
     whole = _schema()
     value, found = document, whole
     for part in path:
@@ -79,7 +81,7 @@ def _schema() -> Schema:
 
 
 def _resolve(schema: Schema, value: object, whole: Schema) -> Schema:
-    """Follow references. Of several alternatives take the one whose `name` equals the value's `name`."""
+    """Follow references. If there are several alternatives, take the one whose `name` equals the value's `name`."""
     if "$ref" in schema:
         return _resolve(whole["$defs"][schema["$ref"].rpartition("/")[2]], value, whole)
     name = value.get("name") if isinstance(value, dict) else None

@@ -1,4 +1,6 @@
-"""Try a configuration on the verbs before it takes effect: which of them can load it, and what would it change?"""
+"""Tries a configuration on the verbs before it takes effect: whether each verb can load it, and what it would
+change.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,17 @@ VERB_FUNCTIONS: Mapping[str, str] = {
     "BindFunction": "bind",
     "PreemptFunction": "preempt",
 }
-"""Verbs by their function's logical id."""
+"""Maps the logical id of each verb's function to the verb."""
 NO_TRIAL = "it did not try the document; deploy the stack of this release first"
 ALIAS = "AWS::Lambda::Alias"
 _INVOKE_SECONDS = 35
 
 Invoke = Callable[[Mapping[str, object]], object]
-"""Invokes a function with this event, and returns what it answered, decoded. Raises TrialUnavailable."""
+"""Invokes a function with this event, and returns its decoded response. Raises TrialUnavailable."""
 
 
 class TrialUnavailable(click.ClickException):
-    """A function cannot be invoked. The message names cause and remedy."""
+    """A function cannot be invoked. The message states the cause and the remedy."""
 
 
 _SKIP_TRIAL = "--skip-trial applies it all the same"
@@ -42,9 +44,10 @@ _PLUGINS_ARE_LIVE = "a document in force that names plugins runs these, too: to 
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """errors: by verb, why it must not get the document. report: of the first verb that evaluated pods.
+    """The result of a trial. errors: by verb, why it cannot use the document. report: from the first verb that
+    evaluated pods.
 
-    plugin_versions: by verb, of its custom plugins; empty if the document does not use any.
+    plugin_versions: the version of custom plugins by verb; empty if the document does not use any.
     """
 
     verbs: tuple[str, ...]
@@ -54,7 +57,7 @@ class TrialResult:
 
     @property
     def plugin_version(self) -> str:
-        """The version of all verbs."""
+        """The version that all verbs have."""
         return next(iter(self.plugin_versions.values()), "")
 
     @property
@@ -111,7 +114,7 @@ def try_document(document: str, functions: Mapping[str, Invoke]) -> TrialResult:
 
 
 def deployed_functions(stack: DeployedStack) -> Mapping[str, Invoke]:
-    """Find the verbs' functions of a stack. Raises StackUnavailable; TrialUnavailable if it does not have any."""
+    """Return the verbs' functions of a stack. Raises StackUnavailable, and TrialUnavailable if it does not have any."""
     import boto3
     from botocore.config import Config
 
@@ -128,7 +131,7 @@ def deployed_functions(stack: DeployedStack) -> Mapping[str, Invoke]:
 
 
 def verbs_of_aliases(aliases: Mapping[str, str]) -> Mapping[str, str]:
-    """Map each verb to its function's alias. aliases: by logical id, which SAM makes of the ids of both."""
+    """Map each verb to its function's alias. aliases: by logical id, which SAM generates from the ids of both."""
     return {
         verb: physical_id
         for function, verb in VERB_FUNCTIONS.items()
@@ -154,7 +157,9 @@ def _invoker(client: Any, function: str) -> Invoke:
 
 
 def _body(answer: object) -> Mapping[str, Any] | None:
-    """Return the report; None if the function did not try the document, such as one of an earlier release."""
+    """Return the report; None if the function did not try the document, for example because it is of an earlier
+    release.
+    """
     match answer:
         case {"body": str(body)}:
             found = orjson.loads(body)

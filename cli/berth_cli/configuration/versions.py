@@ -1,4 +1,4 @@
-"""The documents that were applied to a stack: which one is in force, and which one was before."""
+"""The documents that were applied to a stack: the one in force, and the previous ones."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ DEPLOYED = 0
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """`kept`: the newest first; the deployed configuration is the last one, if it is known. `document`: in force; None
-    if none was applied."""
+    """The versions of a stack's configuration. `kept`: the newest first; the last one is the deployed configuration, if
+    it is known. `document`: the one in force; None if the stack has no applied document.
+    """
 
     kept: Sequence[AppliedVersion]
     document: str | None
@@ -35,11 +36,11 @@ class Versions:
 
     @property
     def newest(self) -> int:
-        """The newest version with the document in force; the deployed version if no document was applied."""
+        """The newest version with the document in force; the deployed version if the stack has no applied document."""
         return next((each.version for each in self.kept if each.document == self.document), DEPLOYED)
 
     def numbered(self, number: int) -> AppliedVersion:
-        """Find a version. Raises ClickException."""
+        """Return the version with this number. Raises ClickException."""
         for each in self.kept:
             if each.version == number:
                 return each
@@ -47,7 +48,7 @@ class Versions:
         raise click.ClickException(f"there is no version {number}; kept are: {kept}; see berth config history")
 
     def previous(self) -> AppliedVersion:
-        """Return the newest version before the one in force that has another document. Raises ClickException."""
+        """Return the newest version before the one in force that has a different document. Raises ClickException."""
         for each in self.kept:
             if each.version < self.newest and each.document != self.document:
                 return each
@@ -73,7 +74,7 @@ class Versions:
 
 
 def history_cells(row: Mapping[str, object]) -> tuple[str, ...]:
-    """Return a version's row as the cells of a table."""
+    """Format a version as the cells of a table row."""
     version, applied, profile, plugins = (
         str(row[name]) for name in ("version", "appliedAt", "profile", "pluginVersion")
     )

@@ -1,4 +1,4 @@
-"""Warnings about a valid document: parts that have no effect, or an effect that its author hardly wants."""
+"""Warnings about a valid document: parts without an effect, or with an effect that is probably unintended."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NEEDED_FOR_RECORDS = {
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationWarning:
-    """`path`: of the field, as the document has it."""
+    """A warning about one field. `path`: the field's path in the document."""
 
     path: tuple[str | int, ...]
     message: str
@@ -45,7 +45,7 @@ class ConfigurationWarning:
 
 
 def configuration_warnings(configuration: BerthConfiguration) -> list[ConfigurationWarning]:
-    """Return what the document alone shows."""
+    """Return the warnings that need only the document."""
     return [
         *_counting(configuration),
         *_unused_arguments(configuration),
@@ -57,7 +57,9 @@ def configuration_warnings(configuration: BerthConfiguration) -> list[Configurat
 
 
 def serve_warnings(configuration: BerthConfiguration, *, has_file: bool, has_table: bool) -> Iterator[object]:
-    """Warn for `berth serve`. has_file: for records of decisions. has_table: whether its tables are DynamoDB's."""
+    """Return the warnings of `berth serve`. has_file: whether it has a file for records of decisions. has_table:
+    whether its tables are in DynamoDB.
+    """
     yield from configuration_warnings(configuration)
     missing = {kind for kind, has in ((Decisions.FILE, has_file), (Decisions.TABLE, has_table)) if not has}
     yield from records_warnings(configuration, {*Decisions} - missing)
@@ -66,7 +68,9 @@ def serve_warnings(configuration: BerthConfiguration, *, has_file: bool, has_tab
 
 
 def records_warnings(configuration: BerthConfiguration, kept: Collection[Decisions]) -> Iterator[ConfigurationWarning]:
-    """Warn about records of decisions that are not kept. kept: the kinds that have a place."""
+    """Warn if records of decisions cannot be kept where the configuration says. kept: the kinds of records that have a
+    destination.
+    """
     decisions = configuration.decisions
     if decisions is not None and decisions not in kept:
         needed = _NEEDED_FOR_RECORDS[decisions]
@@ -117,7 +121,7 @@ def _gangs(pods: Iterable[Pod]) -> Iterator[ConfigurationWarning]:
 
 
 def _used_profiles(configuration: BerthConfiguration) -> dict[str, set[str]]:
-    """Return the plugins of each profile that decides for some pod."""
+    """Return the plugins of each profile that applies to some pods."""
     names = dict.fromkeys((configuration.profile, *configuration.profiles.values()))
     return {name: {each.name for each in configuration.composition(name).plugins} for name in names}
 
@@ -214,7 +218,7 @@ def _unresolvable(configuration: BerthConfiguration) -> Iterator[ConfigurationWa
 
 
 def _rules_about_pods(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
-    """Warn if rules depend on other pods: the document does not show whether Berth binds."""
+    """Warn if rules depend on other pods: the document does not show whether the scheduler calls Berth's bind."""
     rules = {name: configuration.build_profile(name).for_bind().filters for name in _used_profiles(configuration)}
     for name, filters in rules.items():
         if filters:
