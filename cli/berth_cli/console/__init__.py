@@ -1,1 +1,1 @@
-"""`berth console`: a page on the loopback address that shows the cluster as Berth sees it."""
+"""`berth console`: serves a page on the loopback address that shows the cluster as Berth sees it."""

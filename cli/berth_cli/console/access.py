@@ -1,12 +1,12 @@
-"""The check of the caller: by the header alone, before anything else is read.
+"""Authenticates requests by their headers, before the rest is read.
 
-The page is for one person on this machine. Three kinds of others can reach a loopback address:
+The page is for one user of this machine. Three other parties can reach a loopback address:
 - Other users and programs of this machine. They do not know the token.
 - Web pages in the same browser. They cannot send the session's key, and their Origin and Sec-Fetch-Site differ.
 - Web pages whose name resolves to this machine (DNS rebinding). They send that name as Host.
 
-The key goes in a header, not in a cookie: a browser sends a cookie of 127.0.0.1 to every port, also to servers of other
-users. It ends with the process: a program that listens on the port afterwards learns a useless key.
+The key is sent in a header, not in a cookie: a browser sends a cookie of 127.0.0.1 to every port, also to servers of
+other users. The key is valid until the process ends, so a program that later listens on the port cannot use it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BEARER = "Bearer "
 
 
 class Outcome(StrEnum):
-    """Why a request is answered or not. The names are in the console's log."""
+    """The reasons why a request is answered or refused. The names are written to the console's log."""
 
     OK = "ok"
     UNKNOWN_HOST = "refused-host"
@@ -41,7 +41,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A refused request. reason: the text of the answer."""
+    """A refused request. reason: the text of the response."""
 
     status: int
     outcome: Outcome
@@ -52,7 +52,7 @@ REMEDY = "open the address that berth console printed last"
 
 
 class Access:
-    """Tokens and sessions of one server. Safe to share between threads."""
+    """Tokens and sessions of one server. Thread-safe."""
 
     def __init__(
         self,
@@ -60,8 +60,9 @@ class Access:
         on_token: Callable[[str], None],
         secret: Callable[[], str] = lambda: secrets.token_urlsafe(32),
     ) -> None:
-        """`hosts`: what browsers may send as Host, with the port. `on_token`: called with the first token, and with
-        another one whenever a token was used."""
+        """`hosts`: the valid Host headers, with the port. `on_token`: called with the first token, and with a new token
+        each time that one is used.
+        """
         self._hosts, self._on_token, self._secret = hosts, on_token, secret
         self._lock = Lock()
         self._token = secret()
@@ -69,7 +70,7 @@ class Access:
         on_token(self._token)
 
     def refusal(self, headers: Mapping[str, str]) -> Refusal | None:
-        """Check every request, whatever its path. headers: with names in lower case."""
+        """Check a request for any path. headers: with names in lower case."""
         host = headers.get("host", "").lower()
         if host not in self._hosts:
             return Refusal(421, Outcome.UNKNOWN_HOST, f"this server is not {host[:100] or 'without a Host header'}")
@@ -83,17 +84,17 @@ class Access:
         return None
 
     def session_refusal(self, headers: Mapping[str, str]) -> Refusal | None:
-        """Check a request for data, which is not part of the page itself."""
+        """Check a request for data, which needs a session; the page itself does not."""
         key = _credential(headers)
         with self._lock:
             known = list(self._sessions)
-        # Each comparison takes the same time, whatever is equal.
+        # Each comparison takes the same time, whether the keys are equal or not.
         if any(secrets.compare_digest(key, each.encode()) for each in known):
             return None
         return Refusal(401, Outcome.NO_SESSION, f"this page has no session with this console; {REMEDY}")
 
     def new_session(self, headers: Mapping[str, str]) -> str | Refusal:
-        """Return the key of a session for the token. The token is used up, and another one is given out."""
+        """Exchange the token for a session key. The token becomes invalid, and a new one is issued."""
         if "origin" not in headers:
             return Refusal(403, Outcome.FOREIGN_ORIGIN, "the request has no Origin")
         given = _credential(headers)

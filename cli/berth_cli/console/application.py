@@ -1,6 +1,6 @@
 """The console's paths, as an ASGI application.
 
-| path | answer |
+| path | response |
 |---|---|
 | `/` and the page's files | the page; it does not have data or need a session |
 | `POST /session` | a session for the token |
@@ -24,16 +24,16 @@ from berth_cli.server.http.limits import Limits, Receive, Scope, Send
 
 Query = Mapping[str, str]
 Document = Callable[[Query], "bytes | Refusal"]
-"""Answers a GET of data: JSON, or why not. Called in a thread of the console's own."""
+"""Answers a GET of data with JSON or a refusal. Called in a thread of the console."""
 
 PAGE = Path(__file__).parent / "page"
 SESSION = "/session"
 JSON = "application/json"
 THREADS = 4
-"""The number of threads for documents that take some seconds each: evaluating and explaining."""
+"""The number of threads for documents that take seconds each: evaluation and explanation."""
 
 QUICK_THREADS = 2
-"""The number of threads for other documents, so that a page that opens does not wait for another page's explanation."""
+"""The number of threads for other documents, so that a page can open while another page waits for an explanation."""
 
 MAX_QUERY = 2048
 LIMITS = Limits(connections=64, head_bytes=16 * 1024, request_bytes=32 * 1024)
@@ -45,7 +45,7 @@ CONTENT_TYPES = {
     ".svg": "image/svg+xml",
 }
 
-# Nothing inline, nothing from elsewhere, and no frame around it. No script can turn a text into markup.
+# Forbids inline and external content and framing. Scripts cannot convert text to markup.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -61,7 +61,7 @@ SECURITY_HEADERS: Mapping[str, str] = {
     "X-Frame-Options": "DENY",
     "Cache-Control": "no-store",
 }
-"""The headers of every answer."""
+"""The headers of all responses."""
 
 log = logging.getLogger("berth.console")
 
@@ -76,14 +76,14 @@ class _Answer:
 
 
 class ConsoleApplication:
-    """`limits`: of its connections."""
+    """The console as an ASGI application. `limits`: the limits for its connections."""
 
     limits = LIMITS
 
     def __init__(
         self, access: Access, quick: Mapping[str, Document], slow: Mapping[str, Document] | None = None
     ) -> None:
-        """`quick`, `slow`: documents by path."""
+        """`quick`, `slow`: the documents by path."""
         self._access, self._files = access, _page()
         pools = ThreadPoolExecutor(QUICK_THREADS, "console-quick"), ThreadPoolExecutor(THREADS, "console")
         self._documents = {
@@ -127,7 +127,7 @@ class ConsoleApplication:
         try:
             found = await asyncio.get_running_loop().run_in_executor(pool, document, asked)
         except Exception as error:
-            # A defect must not end the connection: the page shows it, and asks again.
+            # A defect must not end the connection: the page shows the error and requests the data again.
             log.exception("GET %s", path)
             return Refusal(500, Outcome.DEFECT, f"the console cannot answer: {type(error).__name__}")
         return found if isinstance(found, Refusal) else _Answer(200, JSON, found)
@@ -144,7 +144,7 @@ class ConsoleApplication:
 
 
 def _page() -> Mapping[str, _Answer]:
-    """Read the files by their path in URLs. No other path is ever looked up in the file system."""
+    """Read the page's files, by their path in URLs. Other paths are never looked up in the file system."""
     found = {
         f"/{path.relative_to(PAGE).as_posix()}": _Answer(200, CONTENT_TYPES[path.suffix], path.read_bytes())
         for path in sorted(PAGE.rglob("*"))

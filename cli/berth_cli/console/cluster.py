@@ -1,5 +1,6 @@
-"""The sources of the console's cluster: a dump, an API server that is watched, or a node cache. The console does not
-write to them."""
+"""The sources of the console's cluster: a dump, a watched API server, or a node cache. The console never writes to
+them.
+"""
 
 from __future__ import annotations
 
@@ -40,15 +41,15 @@ LISTING = "the cluster is being listed"
 REMEDY = "give the user of the kubeconfig the verbs list and watch"
 
 LOOK_SECONDS = 1.0
-"""The interval of reads: each read of a node cache costs a read unit of a stack's table."""
+"""The interval of reads in seconds: each read of a node cache costs one read unit of the stack's table."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedCluster:
     """The cluster at one moment.
 
-    observed_at: all changes until then are in it; seconds since the epoch. configured: what decides. problem: why it
-    cannot be brought up to date; empty if it can.
+    observed_at: the time until which it contains all changes, in seconds since the epoch. configured: the configuration
+    in force. problem: why the cluster cannot be updated; empty if it can.
     """
 
     snapshot: Snapshot
@@ -59,34 +60,35 @@ class ObservedCluster:
 
 @dataclass(frozen=True, slots=True)
 class NotRead:
-    """Takes the place of what cannot be read now. reason: why, for people."""
+    """Replaces a result that cannot be read now. reason: text for users."""
 
     reason: str
 
 
 class ClusterSource(ABC):
-    """Reads the cluster; for one thread."""
+    """Reads the cluster, in one thread."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """The file, the stack or the server, for people."""
+        """The file, the stack or the server, as text for users."""
 
     @abstractmethod
     def observe(self, timeout: float) -> ObservedCluster | NotRead:
-        """Return the cluster as of now. Wait up to `timeout` seconds for a change, and return at the first one. An
-        unchanged cluster has the same snapshot."""
+        """Return the current cluster. Wait up to `timeout` seconds for a change, and return at the first one. If the
+        cluster did not change, the snapshot is the same object.
+        """
 
     @abstractmethod
     def close(self) -> None:
-        """End what runs in the background."""
+        """Stop the background threads."""
 
 
 class FollowedCluster(ClusterSource):
-    """A dump that is read again when it changes, or a cluster whose API server is watched as the watcher does it."""
+    """A dump that is reread when it changes, or a cluster that is watched in the same way as by `berth watch`."""
 
     def __init__(self, cluster: Cluster, name: str, configured: ActiveConfiguration, dump: Path | None = None) -> None:
-        """dump: its data is as old as the file, also if it was read just now."""
+        """dump: its data is as old as the file, even if it was read just now."""
         self._name, self._configured, self._dump = name, configured, dump
         self._watch = cluster.watch({})
         self._objects = ObservedState({})
@@ -106,7 +108,7 @@ class FollowedCluster(ClusterSource):
         problem = next(iter(self._problems.values()), "")
         if observed_at is None:
             return NotRead(problem or LISTING)
-        # Kept until they are applied: if that fails, the next look tries it again.
+        # Kept until they are applied: if that fails, the next call tries again.
         self._changes += self._objects.take_changes()
         if self._changes:
             self._state, self._changes = self._view.applied(self._state, self._changes), []
@@ -139,7 +141,7 @@ class FollowedCluster(ClusterSource):
 
 
 def followed_dump(path: Path, configured: ActiveConfiguration) -> ClusterSource:
-    """Follow the dump of this path. Reads nothing yet."""
+    """Follow the dump at this path. Does not read it yet."""
     return FollowedCluster(DumpCluster(path), str(path), configured, path)
 
 
@@ -151,8 +153,9 @@ def followed_kubeconfig(path: Path, configured: ActiveConfiguration, clock: Call
 
 
 class NodeCacheSource(ClusterSource):
-    """The node cache that the verbs decide on: of a stack, or of `berth serve` in this process. Each look reads the
-    head, one read unit, and what was published since the previous look."""
+    """The node cache that the verbs use: of a stack, or of `berth serve` in this process. Each call reads the head,
+    which costs one read unit, and the changes that were published since the previous call.
+    """
 
     def __init__(
         self,
@@ -163,7 +166,7 @@ class NodeCacheSource(ClusterSource):
         closed: Event,
         look_seconds: float = LOOK_SECONDS,
     ) -> None:
-        """`closed`: set by `close`, which ends the wait for the next look."""
+        """`closed`: set by `close`, which ends the wait for the next read."""
         self._name, self._table, self._reader, self._configurations = name, table, reader, configurations
         self._closed, self._look_seconds = closed, look_seconds
         self._last: ObservedCluster | None = None
@@ -174,7 +177,7 @@ class NodeCacheSource(ClusterSource):
 
     @property
     def last(self) -> ObservedCluster | None:
-        """The cluster as of the last read. For any thread."""
+        """The cluster as of the last read. Thread-safe."""
         return self._last
 
     def observe(self, timeout: float) -> ObservedCluster | NotRead:

@@ -1,5 +1,6 @@
-"""The calls of the verbs: `/api/decisions`, those that a filter finds, and `/api/decision`, one of them with its
-nodes."""
+"""Recorded extender calls: `/api/decisions` lists those that match a filter, `/api/decision` returns one with its
+nodes.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from berth_cli.console.cluster import NotRead
 from berth_cli.server.recent_decisions import RecentDecisions
 
 MAX_SHOWN = 200
-"""The newest that a filter finds. All are counted."""
+"""The maximum of decisions in a list, the newest first. The counts include all decisions."""
 
 NO_DECISIONS = (
     "this console has no decisions: no verb runs in its process; start berth serve with --console, or berth console "
@@ -29,14 +30,16 @@ NO_DECISIONS = (
 )
 
 SUMMARY_NODES = 30
-"""The number of nodes for each reason: a filter finds parts of their names."""
+"""The number of node names per reason: a filter can match parts of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """number: unique in this process; later decisions have higher numbers. record: its document, with some nodes of
-    each reason. judges: returns whether the verdict of the node is known. details: the document with `rejected`, the
-    nodes by reason, `passed`, the other nodes, and `scores`; a reason may have more nodes (`count`) than it names."""
+    """A recorded call. number: unique in this process; later decisions have higher numbers. record: its document, with
+    some nodes of each reason. judges: returns whether the verdict on the node is known. details: the document with
+    `rejected` (the nodes by reason), `passed` (the other nodes) and `scores`; a reason's `count` may exceed the number
+    of its node names.
+    """
 
     number: int
     record: Mapping[str, Any]
@@ -45,20 +48,20 @@ class Decision:
 
     @property
     def key(self) -> str:
-        """The name in the page's address: after a restart another decision has the number."""
+        """The key in the page's address: it stays unambiguous after a restart, when numbers are reused."""
         return f"{self.number}@{self.record['time']}"
 
 
 class DecisionSource(ABC):
-    """A source of decisions; safe to share between threads."""
+    """A source of decisions. Thread-safe."""
 
     @abstractmethod
     def all(self) -> Sequence[Decision] | NotRead:
-        """Return all known decisions, the oldest first. May take some hundred milliseconds."""
+        """Return all known decisions, the oldest first. Takes up to some hundred milliseconds."""
 
     @abstractmethod
     def of_pod(self, namespace: str, name: str) -> Sequence[Mapping[str, Any]]:
-        """Return the known records of a pod's name, the oldest first, without reading the table."""
+        """Return the known records of pods with this name, the oldest first, without reading the table."""
 
 
 class DecisionsHere(DecisionSource):
@@ -68,7 +71,7 @@ class DecisionsHere(DecisionSource):
         self._recent = recent
         self._lock = Lock()
         self._numbers = count(1)
-        # By identity: a record stays referenced, so that no other one gets its identity.
+        # By identity: the record stays referenced, so no other record can get the same identity.
         self._known: dict[int, tuple[Record | CallRecord, Decision]] = {}
 
     def all(self) -> Sequence[Decision]:
@@ -86,7 +89,7 @@ class DecisionsHere(DecisionSource):
 
 
 def is_of_pod(record: Mapping[str, Any], namespace: str, name: str) -> bool:
-    """Return whether the record is of a pod with this name."""
+    """Return whether the record belongs to a pod with this name."""
     return (record["namespace"], record["name"]) == (namespace, name)
 
 
@@ -98,7 +101,7 @@ def _decision(number: int, record: Record | CallRecord) -> Decision:
 
 
 def named_decision(number: int, record: Mapping[str, Any]) -> Decision:
-    """Return a decision of which only the nodes in its record are known."""
+    """Return a decision whose only known nodes are those in its record."""
     chosen = [record["chosen"]] if record["chosen"] and record["feasible"] != 0 else []
     passed = list(dict.fromkeys([*chosen, *record["victims"]]))
     details = {**record, "rejected": record["reasons"], "passed": passed, "scores": record["best"]}
@@ -112,7 +115,7 @@ def nodes_named(record: Mapping[str, Any]) -> set[str]:
 
 
 def _details(record: Record) -> dict[str, Any]:
-    """Return the document with every node."""
+    """Return the document with all nodes."""
     names = record.names()
     passed = compress(names, record.mask) if record.mask else names
     return {
@@ -127,19 +130,20 @@ def _details(record: Record) -> dict[str, Any]:
 
 
 class DecisionDocuments:
-    """`source`: None if no verb is known."""
+    """The documents about decisions. `source`: None if this console has no source of decisions."""
 
     def __init__(self, source: DecisionSource | None) -> None:
         self._source = source
 
     @property
     def by_path(self) -> Mapping[str, Document]:
-        """The documents of the application."""
+        """Return the application's documents by path."""
         return {"/api/decisions": self.decisions, "/api/decision": self.decision}
 
     def decisions(self, query: Query) -> bytes | Refusal:
-        """Answer the decisions with a verb, a reason and a text, the newest first; how many there are by verb and by
-        reason."""
+        """Return the decisions that match a verb, a reason and a text, the newest first, with counts by verb and by
+        reason.
+        """
         found = self._all()
         if isinstance(found, Refusal):
             return found
@@ -156,7 +160,7 @@ class DecisionDocuments:
         )
 
     def decision(self, query: Query) -> bytes | Refusal:
-        """Answer one decision with its nodes."""
+        """Return one decision with its nodes."""
         found = self._all()
         if isinstance(found, Refusal):
             return found
@@ -178,7 +182,7 @@ def _has(decision: Decision, verb: str, reason: str) -> bool:
 
 
 def _has_text(decision: Decision, text: str) -> bool:
-    """Return whether a record has this text in any part, or evaluated the node with this name."""
+    """Return whether the record contains the text, or evaluated the node with this name."""
     if not text:
         return True
     record = decision.record
@@ -193,5 +197,5 @@ def _reasons(decision: Decision) -> set[str]:
 
 
 def _counted(texts: Iterable[str]) -> list[tuple[str, int]]:
-    """Count the texts, the most frequent first."""
+    """Count equal texts, the most frequent first."""
     return sorted(Counter(texts).items(), key=lambda item: (-item[1], item[0]))

@@ -1,4 +1,4 @@
-"""The cluster as the page asks for it. One thread follows the source; requests read what it saw last."""
+"""The cluster as requested by the page. One thread follows the source; requests use its last result."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from berth_cli.console.cluster import ClusterSource, NotRead, ObservedCluster
 
 
 def node_row(node: NodeInfo, counting: Counting) -> dict[str, object]:
-    """Return a node. amounts: allocatable and requested, by resource; cpu in thousandths. A counted resource has the
-    sum of its devices, and replaces an entry of the node's allocatable of the same name."""
+    """Convert a node to JSON. amounts: allocatable and requested, by resource; cpu in thousandths. A counted resource
+    is the sum of its devices, and replaces the allocatable resource of the same name.
+    """
     requested = node.usage.requested
     amounts = {name: (amount, requested.get(name, 0)) for name, amount in node.allocatable.items()}
     amounts[PODS] = node.allowed_pods, len(node.pods)
@@ -43,7 +44,9 @@ def node_row(node: NodeInfo, counting: Counting) -> dict[str, object]:
 
 
 def pod_row(pod: Pod) -> dict[str, object]:
-    """Return a pod on a node. controller: kind and name; empty without one. gang: empty if it is not in a gang."""
+    """Convert a pod on a node to JSON. controller: kind and name; empty without one. gang: empty if it is not in a
+    gang.
+    """
     controller = pod.spec.controller
     return {
         "namespace": pod.namespace,
@@ -74,7 +77,7 @@ def _by_resource(pools: Mapping[str, int]) -> dict[str, int]:
 
 
 VERSION = 2
-"""The version of the documents. Page and server have one release, so a page of another release reloads itself."""
+"""The version of the documents. A page of another release than the server's reloads itself."""
 
 OBSERVE_SECONDS = 1.0
 PAUSE_SECONDS = 1.0
@@ -85,7 +88,9 @@ log = logging.getLogger("berth.console")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The age of the state. sequence: 0 before the first state. max_staleness: verbs call older data stale."""
+    """The age of the state. sequence: 0 before the first state. max_staleness: the age above which the verbs treat data
+    as stale.
+    """
 
     sequence: int
     observed_at: float
@@ -93,7 +98,7 @@ class Condition:
     max_staleness: float | None = None
 
     def document(self, now: float) -> dict[str, object]:
-        """Return the condition for the page, with an age because the page's clock may differ from this one."""
+        """Return the condition for the page, with an age instead of a time, because the page's clock may differ."""
         return {
             "sequence": self.sequence,
             "ageSeconds": max(0.0, now - self.observed_at) if self.sequence else None,
@@ -103,7 +108,7 @@ class Condition:
 
 
 class Feed:
-    """Safe to share between threads."""
+    """The current state for all pages. Thread-safe."""
 
     def __init__(self, source: ClusterSource, wall: Callable[[], float]) -> None:
         """`wall`: seconds since the epoch."""
@@ -111,7 +116,7 @@ class Feed:
         self._lock = Lock()
         self._condition = Condition(0, 0.0, "nothing was read yet")
         self._observed: ObservedCluster | None = None
-        # Made once for each state, however many pages ask, and of a node once while it does not change.
+        # Encoded once per state for all pages; a node is encoded again only if it changed.
         self._state: tuple[int, bytes] = 0, b""
         self._rows: dict[str, tuple[NodeInfo, orjson.Fragment]] = {}
         self._counting: Counting | None = None
@@ -119,13 +124,13 @@ class Feed:
 
     @property
     def by_path(self) -> Mapping[str, Document]:
-        """The documents of the application."""
+        """Return the application's documents by path."""
         return {"/api/cluster": self.cluster, "/api/pods": self.pods}
 
-    # The thread that follows
+    # The thread that follows the source
 
     def observe(self, timeout: float = OBSERVE_SECONDS) -> None:
-        """Look at the source once."""
+        """Read the source once."""
         found = self._source.observe(timeout)
         if isinstance(found, NotRead):
             self._note(found.reason)
@@ -158,7 +163,7 @@ class Feed:
             try:
                 self.observe()
             except Exception as error:
-                # A defect must not leave a page that looks current.
+                # After a defect the page must not look current.
                 log.exception("the console cannot read %s", self._source.name)
                 self._note(f"the console cannot read it: {type(error).__name__}")
                 self._stop.wait(PAUSE_SECONDS)
@@ -167,7 +172,7 @@ class Feed:
         with self._lock:
             self._condition = replace(self._condition, problem=problem)
 
-    # Requests
+    # Methods for requests
 
     @property
     def condition(self) -> Condition:
@@ -175,12 +180,13 @@ class Feed:
         return self._condition
 
     def observed_or_refusal(self) -> ObservedCluster | Refusal:
-        """Return the cluster that was read last, or the refusal if there is none yet."""
+        """Return the cluster that was read last, or a refusal if the first read is not finished."""
         return self._observed or Refusal(503, Outcome.NOT_READY, self._condition.problem)
 
     def cluster(self, query: Query) -> bytes | Refusal:
-        """Answer how current the state is and, unless the page has it, all nodes. since: the sequence of the state that
-        the page has."""
+        """Return the condition of the state and, unless the page already has it, all nodes. since: the sequence of the
+        page's state.
+        """
         with self._lock:
             condition, observed = self._condition, self._observed
             if observed is None:
@@ -193,7 +199,7 @@ class Feed:
         return head[:-1] + b"," + self._state[1][1:]
 
     def pods(self, query: Query) -> bytes | Refusal:
-        """Answer the pods on a node."""
+        """Return the pods on a node."""
         observed = self.observed_or_refusal()
         if isinstance(observed, Refusal):
             return observed

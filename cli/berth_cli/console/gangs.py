@@ -1,4 +1,4 @@
-"""`/api/gangs` and `/api/gang`: all gangs of the cluster with what they wait for, and what keeps one of them out."""
+"""`/api/gangs` and `/api/gang`: all gangs of the cluster with the reasons why they wait, and the explanation of one."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ from berth_cli.terminal.input_files import InvalidInput
 
 
 class GangDocuments:
-    """Documents about gangs, by the rules of filter, on the console's cluster. It makes one plan at a time: a plan may
-    take some seconds of a processor."""
+    """Documents about gangs, by filter's rules on the console's cluster. Makes one plan at a time, because a plan may
+    take some seconds of processor time.
+    """
 
     def __init__(
         self,
@@ -38,19 +39,20 @@ class GangDocuments:
         monotonic: Callable[[], float],
         wall: Callable[[], float],
     ) -> None:
-        """`table`: opens the table of gangs that are being bound; None without one. `monotonic`: seconds. `wall`:
-        seconds since the epoch."""
+        """`table`: opens the table of gangs in bind; None without one. `monotonic`: seconds. `wall`: seconds since the
+        epoch.
+        """
         self._feed, self._table, self._monotonic, self._wall = feed, table, monotonic, wall
         self._planning, self._explaining = Lock(), Lock()
         self._last: tuple[ObservedCluster, Sequence[OpenGang], Sequence[GangStatus]] | None = None
 
     @property
     def by_path(self) -> Mapping[str, Document]:
-        """The documents of the application."""
+        """Return the application's documents by path."""
         return {"/api/gangs": self.gangs, "/api/gang": self.gang}
 
     def gangs(self, _: Query) -> bytes | Refusal:
-        """Answer what `berth gangs list -o json` prints."""
+        """Return the output of `berth gangs list -o json`."""
         observed = self._feed.observed_or_refusal()
         if isinstance(observed, Refusal):
             return observed
@@ -67,8 +69,9 @@ class GangDocuments:
         return orjson.dumps(document(Gangs(items, domain, self._statuses(observed, items, now)), now))
 
     def gang(self, query: Query) -> bytes | Refusal:
-        """Answer the output of `berth explain --gang -o json` for a gang with a pending member, its headline, and
-        `searchNote`: why there are no changes, or may be others; empty if neither is the case."""
+        """Return the output of `berth explain --gang -o json` for a gang with a pending member, with its headline and
+        `searchNote`: why there are no changes, or may be others; empty if neither is the case.
+        """
         observed = self._feed.observed_or_refusal()
         if isinstance(observed, Refusal):
             return observed

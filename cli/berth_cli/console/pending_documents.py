@@ -1,4 +1,4 @@
-"""`/api/pending` and `/api/explain`: answered from what the console has read, by the rules of the verbs."""
+"""`/api/pending` and `/api/explain`: use the console's state and the rules of the verbs."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from berth_cli.explanation.rules import Rules
 JUDGE_SECONDS = 4.0
 SEARCH_SECONDS = 4.0
 MAX_PODS = 2000
-"""The number of pods that are listed. The others are counted."""
+"""The maximum number of pods in the list. Other pods are only counted."""
 
 
 class PendingDocuments:
-    """Documents about pending pods, one request at a time: each may take some seconds of a processor."""
+    """Documents about pending pods, one request at a time, because each may take some seconds of processor time."""
 
     def __init__(
         self,
@@ -40,8 +40,9 @@ class PendingDocuments:
         weight: int = 1,
         decisions: DecisionSource | None = None,
     ) -> None:
-        """`monotonic`: seconds. `wall`: seconds since the epoch. `weight`: of the extender in kube-scheduler's
-        configuration. `decisions`: explain why a pod waits that fits on a node."""
+        """`monotonic`: seconds. `wall`: seconds since the epoch. `weight`: the extender's weight in kube-scheduler's
+        configuration. `decisions`: the source of the reasons why a pod waits although it fits on a node.
+        """
         self._feed, self._monotonic, self._wall, self._weight = feed, monotonic, wall, weight
         self._decisions = decisions
         self._lock = Lock()
@@ -51,12 +52,13 @@ class PendingDocuments:
 
     @property
     def by_path(self) -> Mapping[str, Document]:
-        """The documents of the application."""
+        """Return the application's documents by path."""
         return {"/api/pending": self.pending, "/api/explain": self.explain}
 
     def pending(self, _: Query) -> bytes | Refusal:
-        """Answer all pending pods by reason. If it is not complete, there was no time for some: the next answer has
-        more."""
+        """Return all pending pods by reason. If the time was too short for some pods, the result is marked incomplete,
+        and the next one has more.
+        """
         observed = self._feed.observed_or_refusal()
         if isinstance(observed, Refusal):
             return observed
@@ -71,8 +73,9 @@ class PendingDocuments:
             return found
 
     def explain(self, query: Query) -> bytes | Refusal:
-        """Answer the output of `berth explain -o json` for a pending pod, with changes that would place it, its
-        headline, and `searchNote`: why there are no changes, or may be others; empty if neither is the case."""
+        """Return the output of `berth explain -o json` for a pending pod, with changes that would place it, its
+        headline and `searchNote`: why there are no changes, or may be others; empty if neither is the case.
+        """
         observed = self._feed.observed_or_refusal()
         if isinstance(observed, Refusal):
             return observed
@@ -110,8 +113,9 @@ def _pending_pods(snapshot: Snapshot) -> list[Pod]:
 
 
 def _document(judged: Sequence[tuple[Pod, Judgement]], count: int, names: Sequence[str]) -> dict[str, object]:
-    """Return reasons, each with the nodes that it rejects for any pod, as positions in `nodes`; and pods, each with the
-    positions of its reasons."""
+    """Return the reasons, each with the nodes that it rejects for any pod, as positions in `nodes`; and the pods, each
+    with the positions of its reasons.
+    """
     nodes: dict[ReasonKey, set[str]] = {}
     for _, judgement in judged:
         for key, rejected in judgement.reasons.items():

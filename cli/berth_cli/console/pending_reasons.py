@@ -1,7 +1,7 @@
-"""Pending pods by reason: each kind of pod is evaluated once, as long as there is time.
+"""Groups pending pods by reason. Each kind of pod is evaluated once, until the time limit.
 
-Pods of one controller have one spec and one set of labels, so thousands of them are evaluated together. A member of a
-gang is evaluated as in filter: with the plan of its gang.
+Pods of one controller have the same spec and labels, so thousands of them are evaluated together. A member of a gang is
+evaluated as in filter: with the plan of its gang.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from berth_cli.terminal.output import duration
 
 
 class Category(StrEnum):
-    """The result for a pending pod if it is tried now. The names are part of the page's documents."""
+    """The result if a pending pod is evaluated now. The names are part of the page's documents."""
 
     UNSCHEDULABLE = "unschedulable"
     SCHEDULABLE = "schedulable-now"
@@ -28,7 +28,7 @@ class Category(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReasonKey:
-    """The reason why nodes are rejected, and the owner of the rule."""
+    """A reason why nodes are rejected, and the owner of the rule."""
 
     by: DecidedBy
     plugin: str
@@ -38,8 +38,9 @@ class ReasonKey:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict for one kind of pod. fitting: how many nodes pass every rule. reasons: with the nodes that each
-    rejects, the most useful reason first. note: why it is undetermined."""
+    """The verdict on one kind of pod. fitting: the number of nodes that pass all rules. reasons: with the nodes that
+    each one rejects, the most useful reason first. note: why the verdict is undetermined.
+    """
 
     category: Category
     fitting: int = 0
@@ -57,7 +58,7 @@ Kind = tuple[PodSpec, LabelSet, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """at: in seconds of the monotonic clock. is_current: evaluated on the state that is shown."""
+    """A cached verdict. at: in seconds of the monotonic clock. is_current: evaluated on the state that is shown."""
 
     judgement: Judgement
     at: float
@@ -65,23 +66,25 @@ class _Kept:
 
 
 class PendingJudge:
-    """Keeps its verdicts from one question to the next. For one thread at a time.
+    """Evaluates pending pods, and keeps the verdicts between calls. Not thread-safe.
 
-    Each question goes on where the previous one ended: with the kinds that were never evaluated, then with the kinds
-    that were evaluated longest ago. So every kind has its turn, even if there are many and the cluster changes often.
+    Each call continues after the previous one: first with the kinds that were never evaluated, then with the kinds that
+    were evaluated longest ago. So every kind is evaluated in turn, even if there are many and the cluster changes
+    often.
     """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         """`monotonic`: seconds."""
         self._monotonic = monotonic
         self._state: tuple[Snapshot, Rules] | None = None
-        self._kept: dict[Kind, _Kept] = {}  # the kind that was evaluated longest ago first
+        self._kept: dict[Kind, _Kept] = {}  # the least recently evaluated kind first
 
     def judge(
         self, pods: Iterable[Pod], snapshot: Snapshot, rules: Rules, seconds: float
     ) -> tuple[Sequence[tuple[Pod, Judgement]], int]:
-        """Return each pod with its verdict, and how many kinds are not evaluated on this state. seconds: when they have
-        passed, no other kind is begun."""
+        """Return each pod with its verdict, and the number of kinds without a verdict on this state. seconds: the time
+        after which no other kind is started.
+        """
         listed = list(pods)
         kinds = {_kind(pod): pod for pod in listed if not pod.spec.gated}
         self._begin(kinds, snapshot, rules)
@@ -118,7 +121,7 @@ def _kind(pod: Pod) -> Kind:
 
 
 def _earlier(kept: _Kept, seconds: float, snapshot: Snapshot) -> Judgement:
-    """Return it without the nodes that are gone, and with its age."""
+    """Return the cached verdict without deleted nodes, and with its age."""
     found = kept.judgement
     main = next((key.reason for key in found.reasons), found.category.value) if not found.note else found.note
     reasons = {key: [name for name in names if name in snapshot.nodes] for key, names in found.reasons.items()}

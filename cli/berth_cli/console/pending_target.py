@@ -1,6 +1,6 @@
 """A pending pod of a snapshot, in the form that `berth explain` uses.
 
-A snapshot keeps the fields that rules read. The objects are made again from these fields, so that a pod of a dump, of a
+A snapshot contains the fields that rules read. The objects are rebuilt from these fields, so that a pod of a dump, of a
 live cluster and of a node cache is explained in the same way.
 """
 
@@ -23,25 +23,27 @@ from berth_cli.sources.pod_document import pod_document
 
 
 def pending_target(pod: Pod, snapshot: Snapshot) -> Target:
-    """Return the pod, in the cluster without it."""
+    """Return the pod, and the cluster without it."""
     pod_object = {"kind": "Pod", **pod_document(pod)}
     without = snapshot.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid)]))
     case = Case(replace(pod, nominated_node=""), pod_object, without, _NodeObjects(without))
-    # A snapshot does not have what schedulers wrote into the pod's status.
+    # A snapshot does not contain the status fields that schedulers write.
     state = PodState("", pod.phase, tuple(_gates(pod_object)), pod.terminating, True, pod.created_at)
     return Target(case, state)
 
 
 def recorded_cause(target: Target, records: Sequence[Mapping[str, object]]) -> Cause | None:
-    """Return why the pod waits although it fits, by the records of its calls. records: of its name, oldest first."""
+    """Return why the pod waits although it fits, according to the records of its calls. records: of pods with its name,
+    oldest first.
+    """
     read = [Attempt.model_validate(each) for each in records]
-    # A pod that had the name before has other calls. A call that failed does not know the pod's uid.
+    # Calls for an earlier pod with this name are excluded. A failed call has no UID.
     own = [each for each in read if each.uid in (target.case.pod.uid, "")]
     return pending_cause(target, attempts_of(own), "")
 
 
 def object_of_node(node: NodeInfo) -> Object:
-    """Return a v1.Node with the fields that rules read. `read_node` makes the same node of it, without its pods."""
+    """Build a v1.Node with the fields that rules read. `read_node` parses it into the same node, without its pods."""
     taints = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in node.taints]
     allocatable = {name: f"{amount}m" if name == CPU else str(amount) for name, amount in node.allocatable.items()}
     allocatable[PODS] = str(node.allowed_pods)
@@ -60,7 +62,7 @@ def object_of_node(node: NodeInfo) -> Object:
 
 
 class _NodeObjects(Mapping[str, Object]):
-    """Made when they are asked for: a search looks at a few of thousands."""
+    """Builds nodes on access: a search reads few of thousands."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot

@@ -1,4 +1,4 @@
-"""A running console: the source is followed, and the page is served on the loopback address."""
+"""A running console: follows the source, and serves the page on the loopback address."""
 
 from __future__ import annotations
 
@@ -38,13 +38,14 @@ from berth_cli.server.recent_decisions import RecentDecisions
 from berth_cli.sources.stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, aws_errors, describe
 
 HOST = "127.0.0.1"
-"""The only address: a user who reaches the page sees the cluster."""
+"""The only listen address, because anyone who can reach the page sees the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsoleContents:
     """The contents of a console. decisions: None if there is no source of decisions. gang_table: opens the table of
-    gangs that are being bound; None without one. weight: of the extender in kube-scheduler's configuration."""
+    gangs in bind; None without one. weight: the extender's weight in kube-scheduler's configuration.
+    """
 
     source: ClusterSource
     decisions: DecisionSource | None = None
@@ -54,21 +55,22 @@ class ConsoleContents:
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """Served by `uvicorn_server` on `listener`."""
+    """A console that `uvicorn_server` serves on `listener`."""
 
     uvicorn_server: uvicorn.Server
     listener: socket.socket
     feed: Feed
 
     def run(self) -> None:
-        """Serve in this thread, until Ctrl-C."""
+        """Serve in this thread until Ctrl-C."""
         with self.feed.followed():
             self.uvicorn_server.run(sockets=[self.listener])
 
 
 def open_console(shown: ConsoleContents, port: int, show: Callable[[str], None]) -> Console:
-    """Listen, and give out the first address. show: called with each address that opens the page once. Raises
-    ListenError."""
+    """Listen, and issue the first address. show: called with each address, which opens the page once. Raises
+    ListenError.
+    """
     listener = server.listen(HOST, port)
     authority = f":{listener.getsockname()[1]}"
     hosts = frozenset((f"{HOST}{authority}", f"localhost{authority}"))
@@ -84,19 +86,21 @@ def open_console(shown: ConsoleContents, port: int, show: Callable[[str], None])
 
 @contextmanager
 def console_in_thread(shown: ConsoleContents, port: int, show: Callable[[str], None]) -> Iterator[Console]:
-    """Serve until the block ends, beside what the program does itself. Raises ListenError."""
+    """Serve in the background until the block ends. Raises ListenError."""
     console = open_console(shown, port, show)
     with console.feed.followed(), server.running_in_thread(console.uvicorn_server, console.listener):
         yield console
 
 
 def show_address(address: str) -> None:
-    """Print an address for a person to open."""
+    """Print an address for the user to open."""
     click.echo(f"console: {address} (opens once, in one browser)")
 
 
 SERVE_LOOK_SECONDS = 0.25
-"""The node cache of `berth serve` is in this process, or in tables that its verbs read more often."""
+"""The interval of reads in seconds. The node cache of `berth serve` is in this process, or in tables that its verbs
+read more often.
+"""
 
 
 def cluster_contents(
@@ -133,7 +137,9 @@ def stack_contents(stack: str, region: str | None, weight: int) -> ConsoleConten
 
 
 def serve_contents(address: str, adapters: CacheAdapters, recent: RecentDecisions) -> ConsoleContents:
-    """Show what the verbs of `berth serve` in this process decide on, and their decisions. address: of the server."""
+    """Show the cluster that the verbs of `berth serve` in this process use, and their decisions. address: the
+    server's.
+    """
     tables, configurations = adapters.tables, adapters.configurations
     source = NodeCacheSource(address, tables.cache, adapters.reader, configurations, Event(), SERVE_LOOK_SECONDS)
     return ConsoleContents(source, DecisionsHere(recent), tables.gangs)

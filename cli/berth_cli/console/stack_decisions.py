@@ -1,7 +1,7 @@
-"""The decisions of a deployed stack, by the records in its cache table.
+"""The decisions of a deployed stack, from the records in its cache table.
 
-Not guaranteed: that all are shown. A function records some of its calls, a table has them by pod, and a look asks for
-some pods only: those that wait and those that started last, in turn.
+The list may be incomplete: functions record only some calls, the table stores them by pod, and each read queries some
+pods only, in turn: pods that wait, and pods that started last.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from berth_cli.console.cluster import NotRead, ObservedCluster
 from berth_cli.console.decisions import Decision, DecisionSource, is_of_pod, named_decision
 
 LOOK_SECONDS = 1.0
-"""Pages that look more often get what was read last."""
+"""The minimum interval of reads in seconds. More frequent requests get the last result."""
 
 MAX_QUERIES = 20
-"""The limit of queries per look: each reads the table."""
+"""The maximum number of queries per read, because each one reads the table."""
 
 QUERIES_AT_ONCE = 8
 STARTED_PODS = 100
-"""Pods on nodes that are asked for: those that have not started, then those that started last."""
+"""The number of pods on nodes to query: first pods that have not started, then the most recently started."""
 
 MAX_OF_A_POD = 20
-"""The limit of a pod's records: a pod that waits has one for each attempt of a week."""
+"""The maximum number of records per pod: a waiting pod has one for each attempt of a week."""
 
 MAX_KEPT = 1000
 
@@ -42,7 +42,7 @@ PodName = tuple[str, str]
 
 
 class StackDecisions(DecisionSource):
-    """Reads decisions of a stack, one look at a time."""
+    """Reads decisions of a stack, a few pods at a time."""
 
     def __init__(
         self,
@@ -52,14 +52,15 @@ class StackDecisions(DecisionSource):
         monotonic: Callable[[], float],
     ) -> None:
         """`where`: names the stack in messages. `observed`: returns the last read of its node cache. `monotonic`:
-        seconds."""
+        seconds.
+        """
         self._where, self._table, self._observed, self._monotonic = where, table, observed, monotonic
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(QUERIES_AT_ONCE, thread_name_prefix="console-decisions")
         self._numbers = count(1)
         self._kept: dict[tuple[object, ...], Decision] = {}
         self._looks = count(1)
-        self._asked: dict[PodName, int] = {}  # at which look
+        self._asked: dict[PodName, int] = {}  # the number of the read
         self._looked_at = -inf
         self._problem: NotRead | None = None
 
@@ -101,7 +102,7 @@ class StackDecisions(DecisionSource):
         return None
 
     def _due(self, snapshot: Snapshot) -> list[PodName]:
-        """Return the pods to ask for now: those that were asked for longest ago."""
+        """Return the next pods to query: those that were queried longest ago."""
         placed = (pod for node in snapshot.nodes.values() for pod in node.pods)
         started = nlargest(STARTED_PODS, placed, key=lambda pod: inf if pod.start_time is None else pod.start_time)
         names = [(pod.namespace, pod.name) for pod in (*snapshot.unbound.values(), *started)]
