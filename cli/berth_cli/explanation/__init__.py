@@ -1,1 +1,1 @@
-"""`berth explain`: why a pod is where it is, why it is pending, and which changes would place it."""
+"""`berth explain`: shows why a pod is on its node, why it is pending, and which changes would place it."""

@@ -1,4 +1,4 @@
-"""One answer of the command: lines for people, a document for programs, and the exit status."""
+"""The output of the command: text for users, a document for programs, and the exit status."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from berth_cli.terminal.input_files import NoSuchNode
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """status: the exit status."""
+    """The output of `berth explain`. status: the exit status."""
 
     lines: Sequence[str]
     document: Mapping[str, object]
@@ -27,8 +27,9 @@ class Answer:
 
 
 def answer_to(inputs: Inputs, *, weight: int = 1, node: str | None = None, gang: bool = False) -> Answer:
-    """weight: of the extender in kube-scheduler's configuration. node: only this one. gang: the pod's gang instead of
-    the pod. Raises InvalidInput and PluginFailed."""
+    """Explain the pod. weight: the extender's weight in kube-scheduler's configuration. node: restricts the output to
+    this node. gang: explain the pod's gang instead of the pod. Raises InvalidInput and PluginFailed.
+    """
     rules = Rules(inputs.configuration)
     if gang:
         return _of_gang(inputs, rules)

@@ -1,4 +1,4 @@
-"""The attempts to place one pod, from the records of decisions, wherever they were kept."""
+"""The attempts to place one pod, from the records of decisions of any source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ FILTERS = frozenset({"filter", "filter_onlyone"})
 
 
 class RejectedCount(BaseModel):
-    """The number of nodes that one reason rejects, with examples. code: a server may have codes of its own release."""
+    """The number of nodes that one reason rejects, with examples. code: a string, because a server of another release
+    may have other codes.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -24,9 +26,10 @@ class RejectedCount(BaseModel):
 
 
 class Attempt(BaseModel):
-    """A call of a verb, as a record of version 1 has it. time: seconds since the epoch. nodes: how many the scheduler
-    asked about. feasible: None if no rule was applied. chosen: by bind. error: why the call failed; empty if it
-    decided."""
+    """An extender call, as in a record of version 1. time: seconds since the epoch. nodes: the number of nodes in the
+    request. feasible: None if the rules were not applied. chosen: set by bind. error: why the call failed; empty if it
+    succeeded.
+    """
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
@@ -47,7 +50,7 @@ class Attempt(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """The attempts, the oldest first, at least one. bind: the bind that followed the last attempt."""
+    """The attempts, the oldest first; at least one. bind: the bind that followed the last attempt."""
 
     all: Sequence[Attempt]
     bind: Attempt | None = None
@@ -60,28 +63,28 @@ class Attempts:
 
 @dataclass(frozen=True, slots=True)
 class NoRecord:
-    """The attempts are not on record. reason: the cause and the remedy."""
+    """There are no records of the attempts. reason: the cause and the remedy."""
 
     reason: str
 
 
 def cause_of(error: ValidationError) -> str:
-    """Return why records cannot be read: the first field that is wrong."""
+    """Return why records cannot be read: the first invalid field."""
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 def attempts_of(records: Sequence[Attempt]) -> Attempts | None:
-    """Return the attempts to place a pod; of several pods that had its name, the last one's. None without attempts.
+    """Return the attempts to place a pod; if several pods had its name, those of the last pod. None without attempts.
 
-    records: of the name, the oldest first.
+    records: of pods with the name, the oldest first.
     """
     of_filters = [each for each in records if each.verb in FILTERS]
-    # If the scheduler is configured without filter, its calls of prioritize are the attempts.
+    # If the scheduler is configured without filter, its prioritize calls are the attempts.
     found = of_filters or [each for each in records if each.verb == "prioritize"]
     if not found:
         return None
-    # A call that failed does not know the pod's uid.
+    # A failed call has no UID.
     uid = next((each.uid for each in reversed(found) if each.uid), "")
     own = [each for each in found if each.uid in (uid, "")]
     binds = [each for each in records if each.verb == "bind" and each.time >= own[-1].time]

@@ -1,7 +1,7 @@
 """A pod in a cluster, before and after a change of the pod or of a node.
 
-Changes are made to the objects as Kubernetes stores them, and read again. So a changed pod or node means the same as to
-the verbs.
+Changes are applied to the stored Kubernetes objects, which are then parsed again. So a changed pod or node means the
+same as to the verbs.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ Edit = Callable[[Object], None]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """pod: as it is before it has a node. snapshot: the cluster without this pod. The objects are those of both.
-    in_gang: whether the pod is placed together with the other members of its gang, which are then in the snapshot.
-    planned: members that are in the snapshot as if they were on the nodes of the gang's plan."""
+    """A pod and its cluster. pod: without a node. snapshot: the cluster without this pod. The objects are those of pod
+    and nodes. in_gang: whether the pod is placed together with the other members of its gang, which are then in the
+    snapshot. planned: members that the snapshot has on the nodes of the gang's plan.
+    """
 
     pod: Pod
     pod_object: Object
@@ -43,7 +44,7 @@ class Case:
 
     @property
     def mates(self) -> tuple[Pod, ...]:
-        """The other members of its gang that do not have a node, in the order of their names."""
+        """The other members of the pod's gang that do not have a node, sorted by name."""
         if not self.in_gang or not names_gang(self.pod):
             return ()
         planned = {pod.uid for pod in self.planned}
@@ -54,7 +55,7 @@ class Case:
 
     @property
     def whom(self) -> str:
-        """The subject of a change of the pod: in a gang every member with the same spec."""
+        """The subject of a change of the pod: in a gang, all members with the same spec."""
         mates = self.mates
         if not mates:
             return "the pod"
@@ -66,7 +67,7 @@ class Case:
         return {"the pod": "the pod's", "each member": "each member's"}.get(self.whom, "each like member's")
 
     def rooted_at(self, uid: str) -> Case:
-        """Return the same cluster, with this member of the gang, which has no node, as the pod of the case."""
+        """Return the same cluster with this unplaced member of the gang as the pod of the case."""
         if uid == self.pod.uid:
             return self
         snapshot = self.snapshot.with_changes(Changes(pods=(self.pod,)))
@@ -75,12 +76,13 @@ class Case:
         return replace(self, pod=other, pod_object=dict(pod_document(other)), snapshot=without)
 
     def with_pod(self, edit: Edit) -> Case | None:
-        """Return the case with another spec of the pod, and of the members of its gang that have the same; None if it
-        cannot be read any more."""
+        """Return the case with a changed spec of the pod, and of gang members with the same spec; None if the result
+        cannot be parsed.
+        """
         return self._with_pods(edit, [mate for mate in self.mates if mate.spec is self.pod.spec])
 
     def with_size(self, size: int) -> Case | None:
-        """Return the case with so many members of its gang that are placed together."""
+        """Return the case with this number of gang members that are placed together."""
         if names_pod_group(self.pod):
             name = self.pod.namespace, gang_names(self.pod)[0]
             groups = self.snapshot.pod_groups.values()
@@ -93,7 +95,7 @@ class Case:
         return self._with_pods(edit, self.mates)
 
     def with_more_members(self, count: int) -> Case | None:
-        """Return the case with so many more pods like this one."""
+        """Return the case with this number of additional pods like this one."""
         changed = []
         for number in range(count):
             copy = _copy(self.pod_object)
@@ -103,19 +105,20 @@ class Case:
         return self.with_changes(Changes(pods=added)) if len(added) == count else None
 
     def with_node(self, name: str, edit: Edit) -> Case | None:
-        """Return the case with another state of the node; None if it cannot be read any more."""
+        """Return the case with a changed node; None if the result cannot be parsed."""
         changed = _copy(self.node_objects[name])
         edit(changed)
         return self._with_nodes({name: changed}, ())
 
     def with_nodes_like(self, like: str, names: Iterable[str]) -> Case | None:
-        """Return the case with more nodes of this kind, and what runs on every node of it."""
+        """Return the case with new nodes of this kind, and the pods that run on every node."""
         added = {name: node_like(self.node_objects[like], name) for name in names}
         return self._with_nodes(added, [copy for name in added for copy in self._agents(like, name)])
 
     def with_one_of_each_kind(self) -> tuple[Case | None, Mapping[str, str]]:
-        """Return the case with a new node of each kind that the cluster has; and for each new node the first node, by
-        name, of its kind."""
+        """Return the case with a new node of each kind in the cluster; and map each new node to the first node of its
+        kind, by name.
+        """
         kinds: dict[bytes, str] = {}
         for name in sorted(self.node_objects):
             kinds.setdefault(orjson.dumps(node_like(self.node_objects[name], ""), option=orjson.OPT_SORT_KEYS), name)
@@ -126,16 +129,16 @@ class Case:
         ), likes
 
     def new_names(self, like: str, count: int) -> Sequence[str]:
-        """Return names that no node has."""
+        """Return names that are not used by nodes."""
         free = (name for number in itertools.count(1) if (name := f"{like}-new-{number}") not in self.node_objects)
         return list(itertools.islice(free, count))
 
     def with_changes(self, changes: Changes) -> Case:
-        """Return the case in the cluster after these changes. The objects of nodes stay."""
+        """Return the case after these changes of the cluster. The node objects stay the same."""
         return replace(self, snapshot=self.snapshot.with_changes(changes))
 
     def _agents(self, like: str, name: str) -> Iterator[Pod]:
-        """Yield what runs on every node, on the node of this name."""
+        """Yield the pods that run on every node, for the node with this name."""
         agents = (pod for pod in self.snapshot.nodes[like].pods if pod.controller_kind in EVERY_NODE)
         return (replace(pod, uid=f"{pod.uid}.{name}", node_name=name) for pod in agents)
 
@@ -154,7 +157,7 @@ class Case:
         readable = [node for node in nodes if isinstance(node, NodeInfo) and node.defect is None]
         if len(readable) < len(nodes):
             return None
-        # Nobody writes to them.
+        # These maps are never written.
         maps = [cast("MutableMapping[str, Object]", each) for each in (changed, self.node_objects)]
         return replace(self.with_changes(Changes(nodes=readable, pods=pods)), node_objects=ChainMap(*maps))
 

@@ -1,4 +1,6 @@
-"""The explanation of one pod: a verdict, the reasons of all nodes in groups, scores, and what would place it."""
+"""The explanation of one pod: the verdict, the rejection reasons in groups, the scores, and changes that would place
+it.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,13 @@ from berth_cli.placement.scheduler.preemption import Preemption
 
 MAX_RANKED = 10
 SCHEDULER_ERROR, UNSCHEDULABLE = "SchedulerError", "Unschedulable"
-"""Reasons of PodScheduled: the cycle ended with an error, or no node fitted."""
+"""Reasons of PodScheduled: the cycle ended with an error, or no node fit."""
 
 
 class Verdict(StrEnum):
-    """The names are part of the JSON output. PLACEABLE: a node fits now. PREEMPTING: after evictions. Those in FAILS: a
-    node fits, or would after evictions, and a call or the scheduler's cycle fails all the same."""
+    """The verdict on a pod. The names are part of the JSON output. PLACEABLE: a node fits now. PREEMPTING: a node fits
+    after evictions. Those in FAILS: a node fits now or after evictions, but a call or the scheduler's cycle fails.
+    """
 
     PLACED = "placed"
     PLACEABLE = "placeable"
@@ -46,8 +49,9 @@ IS_PENDING = frozenset({Verdict.PENDING, Verdict.GATED, Verdict.UNTRIED, *FAILS}
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a pod waits that has a node by every rule. verdict: one of FAILS. event: what fails, as half a sentence.
-    error: the text of the failure; may be empty. at: its time, in seconds since the epoch; None for now."""
+    """Why a pod waits although it fits. verdict: one of FAILS. event: the failure, as a clause. error: the text of the
+    failure; may be empty. at: its time, in seconds since the epoch; None for now.
+    """
 
     verdict: Verdict
     event: str
@@ -56,8 +60,9 @@ class Cause:
 
 
 def pending_cause(target: Target, attempts: Attempts | NoRecord | None, failure: str) -> Cause | None:
-    """Return why a pod that fits by every rule still waits: the calls of its scheduler fail, or the scheduler reports a
-    reason that no rule here checks. None if no failure is known. failure: why Berth cannot answer now; may be empty."""
+    """Return why a pod that fits still waits: its scheduler's calls fail, or the scheduler reports a reason that no
+    rule here checks. None if no failure is known. failure: why Berth cannot answer now; may be empty.
+    """
     if failure:
         return Cause(Verdict.BERTH_FAILS, failure)
     if isinstance(attempts, Attempts):
@@ -73,7 +78,7 @@ def pending_cause(target: Target, attempts: Attempts | NoRecord | None, failure:
 
 
 def _failure_of(last: Attempt) -> str:
-    """Return why the call failed, or rejected all nodes without evaluating any; empty otherwise."""
+    """Return why the call failed, or rejected all nodes without evaluating any; otherwise an empty string."""
     unjudged, codes = {ReasonCode.TOO_COSTLY, ReasonCode.NODE_NOT_IN_CACHE}, {each.code for each in last.reasons}
     if last.feasible == 0 and (last.outcome == FilterOutcome.TOO_COSTLY or codes <= unjudged):
         return last.error or ", ".join(each.reason for each in last.reasons)
@@ -93,8 +98,10 @@ class ReasonGroup:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """node: the pod's own, or where it would go. fitting: the nodes that pass every rule. ranking: the best of them.
-    search: for changes that would place the pod; None if the search was not run. cause: of a verdict in FAILS."""
+    """The explanation. node: the pod's own, or where it would be placed. fitting: the nodes that pass all rules.
+    ranking: the best of them. search: changes that would place the pod; None if the search was not run. cause: for
+    verdicts in FAILS.
+    """
 
     pod: Pod
     target: Target
@@ -118,8 +125,9 @@ def explain_pod(
     is_over: Callable[[], bool],
     cause: Cause | None = None,
 ) -> Explanation:
-    """Evaluate every node. now: seconds since the epoch. is_over: whether the search for changes has to stop. cause:
-    why the pod waits, if it fits on a node."""
+    """Evaluate all nodes. now: seconds since the epoch. is_over: returns whether the search for changes must stop.
+    cause: why the pod waits, if it fits on a node.
+    """
     case = target.case
     names = list(case.snapshot.nodes)
     rejected = rules.rejected(case.pod, names, case.snapshot)

@@ -1,4 +1,4 @@
-"""The gang of a pod as a whole: its members, their common places, and the reasons against the next member."""
+"""The gang of a pod as a whole: its members, their common plan, and the reasons against the next member."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ NOT_ENABLED = "the configuration does not enable gangs, so each pod is placed al
 
 
 class MemberState(StrEnum):
-    """The names are part of the JSON output. PLANNED: it would go to the node, together with the others."""
+    """The state of a gang member. The names are part of the JSON output. PLANNED: it would be placed on the node,
+    together with the other members.
+    """
 
     ON_NODE = "on-node"
     PLANNED = "planned"
@@ -58,9 +60,11 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class GangExplanation:
-    """minimum: how many members are placed together. reason: why they wait; empty if they do not. groups: the reasons
-    against the next member, once the planned ones are on their nodes. before: gangs that get their places first. cause:
-    why it waits although its members have places. search: for changes that would place it; None if it was not run."""
+    """The explanation of a gang. minimum: the number of members that are placed together. reason: why they wait; empty
+    if they do not. groups: the reasons against the next member, with the planned members on their nodes. before: gangs
+    that are placed earlier. cause: why it waits although its members fit. search: changes that would place it; None if
+    the search was not run.
+    """
 
     key: GangKey
     minimum: int
@@ -74,7 +78,7 @@ class GangExplanation:
     search: Search | None = None
 
     def count(self, *states: MemberState) -> int:
-        """Return how many members are in these states."""
+        """Return the number of members in these states."""
         return sum(each.state in states for each in self.members)
 
 
@@ -109,7 +113,7 @@ def explain_gang(target: Target, configuration: BerthConfiguration) -> GangExpla
 
 
 def with_changes(found: GangExplanation, target: Target, rules: Rules, is_over: IsOver) -> GangExplanation:
-    """Add changes that would place the gang, if it is pending. is_over: whether the search has to stop."""
+    """Add changes that would place the gang, if it is pending. is_over: returns whether the search must stop."""
     is_pending = found.verdict is Verdict.PENDING
     return replace(found, search=search(target.case, rules, is_over)) if is_pending else found
 
@@ -127,7 +131,9 @@ def _member(pod: Pod, placement: GangPlacement | None) -> Member:
 
 
 def _groups(placement: GangPlacement | None, case: Case, rules: Rules) -> list[ReasonGroup]:
-    """Return the reasons against the first member without a place. It is evaluated alone, beside all planned pods."""
+    """Return the reasons against the first unplaced member. It is evaluated alone, with all planned pods on their
+    nodes.
+    """
     if placement is None or placement.outcome is not GangWait.FOR_ROOM:
         return []
     beside = next_member(replace(case, in_gang=True), placement)

@@ -1,4 +1,4 @@
-"""The output of `berth explain`: text for people, a document for programs."""
+"""The output of `berth explain`: text for users, a document for programs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from berth_cli.sources.dump.admission import DEFAULT_SCHEDULER
 from berth_cli.terminal.output import duration, examples, table_lines
 
 VERSION = 1
-"""The version of the document. It rises when a key is removed or gets another meaning."""
+"""The version of the document. It is incremented when a key is removed or changes its meaning."""
 
 MAX_ATTEMPTS = 5
 
 
 def text(found: Explanation, schedulers: Sequence[str], now: float, history: Iterable[str] = ()) -> Iterator[str]:
-    """Yield the explanation, the verdict first. schedulers: names that the configuration has profiles for. history:
-    lines about earlier attempts, which come before the changes."""
+    """Yield the explanation, the verdict first. schedulers: the scheduler names with profiles in the configuration.
+    history: lines about earlier attempts, which are printed before the changes.
+    """
     yield headline(found, now)
     if found.verdict is Verdict.UNTRIED:
         yield f"  {untried_remedy(found.pod.scheduler_name, schedulers)}"
@@ -49,7 +50,7 @@ def text(found: Explanation, schedulers: Sequence[str], now: float, history: Ite
 
 
 def _remarks(found: Explanation) -> Iterator[str]:
-    """Yield the scheduler's message, if the verdict does not say the same; and the parts that were not evaluated."""
+    """Yield the scheduler's message if it differs from the verdict, and the parts that were not evaluated."""
     target = found.target
     if found.verdict in (Verdict.PLACED, Verdict.FINISHED):
         return
@@ -61,7 +62,7 @@ def _remarks(found: Explanation) -> Iterator[str]:
 
 
 def reasons_text(groups: Iterable[ReasonGroup]) -> Iterator[str]:
-    """Yield the lines of a table with a line for each reason."""
+    """Yield a table with one line per reason."""
     rows = [("NODES", "RULE", "REASON", "FOR EXAMPLE")]
     rows += [
         (str(len(each.nodes)), f"{each.by} {each.plugin}".strip(), each.reason, examples(each.nodes)) for each in groups
@@ -70,7 +71,7 @@ def reasons_text(groups: Iterable[ReasonGroup]) -> Iterator[str]:
 
 
 def reason_document(group: ReasonGroup) -> dict[str, object]:
-    """Return the reason for programs."""
+    """Return the reason as a JSON object."""
     return {
         "code": group.code,
         "reason": group.reason,
@@ -111,7 +112,7 @@ def headline(found: Explanation, now: float) -> str:
 
 
 def cause_text(cause: Cause, now: float | None = None) -> str:
-    """Return the cause. now: seconds since the epoch; None leaves its time out."""
+    """Format the cause. now: seconds since the epoch; None omits its time."""
     ago = "" if cause.at is None or now is None else f" {duration(now - cause.at)} ago"
     return f"{cause.event}{ago}" + (f": {cause.error}" if cause.error else "")
 
@@ -169,7 +170,7 @@ def history_document(found: Attempts | NoRecord | None) -> dict[str, object]:
 
 
 def node_text(pod: Pod, node: str, rejection: Rejection | None, verdicts: Sequence[PluginVerdict]) -> Iterator[str]:
-    """Yield one line for each plugin. rejection: by the first rule that rejects the node."""
+    """Yield one line for each plugin. rejection: the first rule that rejects the node."""
     verdict = "fits" if rejection is None else f"rejected by {rejection.by}: {rejection.status.message}"
     yield f"{pod.namespace}/{pod.name} on {node}: {verdict}"
     yield ""
@@ -206,7 +207,7 @@ def _header(pod: Pod) -> Mapping[str, object]:
 
 
 def search_document(search: Search | None) -> Mapping[str, object]:
-    """Return the changes for programs. searchEnd: null if the search was not run."""
+    """Return the changes as a JSON object. searchEnd: null if the search was not run."""
     found = () if search is None else search.found
     return {
         "counterfactuals": [
@@ -224,7 +225,7 @@ def search_document(search: Search | None) -> Mapping[str, object]:
 
 
 def changes_text(search: Search, codes: Iterable[ReasonCode]) -> Iterator[str]:
-    """Yield the changes that were found, and why there may be others. codes: of the reasons."""
+    """Yield the changes that were found, and why there may be others. codes: the codes of the reasons."""
     if search.found:
         yield "Each of these would place it; the rules were run on each:"
         for each in search.found:

@@ -1,4 +1,4 @@
-"""The rules that decide about a pod: kube-scheduler's own plugins, then Berth's profile for the pod."""
+"""The rules that apply to a pod: kube-scheduler's own plugins, then Berth's profile for the pod."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class DecidedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Why a node is rejected: the first rule that rejects it."""
+    """A rejection of a node: the first rule that rejects it."""
 
     by: DecidedBy
     status: Status
 
 
-# Nodes with these are not meant for the pod, or for no pod now.
+# Nodes with these reasons are not meant for the pod, or are unavailable to all pods now.
 _OTHER_NODES = {
     ReasonCode.NODE_AFFINITY_MISMATCH: 1,
     ReasonCode.ADDED_NODE_AFFINITY_MISMATCH: 1,
@@ -57,16 +57,18 @@ _OTHER_NODES = {
 
 
 def reason_order(code: ReasonCode, nodes: int, reason: str) -> tuple[int, int, str]:
-    """Sort reasons: first those of nodes that could otherwise take the pod, then by the number of nodes."""
+    """Return a sort key for reasons: first reasons of nodes that could otherwise take the pod, then by number of
+    nodes.
+    """
     return _OTHER_NODES.get(code, 0), -nodes, reason
 
 
 PluginVerdict = tuple[DecidedBy, str, Status]
-"""The owner of the rule, the plugin, and its status of a node."""
+"""The owner of the rule, the plugin, and its status for a node."""
 
 
 class Rules:
-    """Both sets of rules. If Berth's profile is `full`, it contains the scheduler's rules, and they decide alone."""
+    """Both sets of rules. If Berth's profile is `full`, it contains the scheduler's rules and is used alone."""
 
     def __init__(self, configuration: BerthConfiguration) -> None:
         self.configuration = configuration
@@ -75,13 +77,13 @@ class Rules:
         self._scheduler = Policy(self.scheduler, NO_EXEMPTION)
 
     def plugins(self, pod: Pod, kind: type[T]) -> Iterator[T]:
-        """Yield the filters of this kind that decide about the pod."""
+        """Yield the filters of this kind that apply to the pod."""
         for _, plugin in self._filters(pod):
             if isinstance(plugin, kind):
                 yield plugin
 
     def rejected(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Rejection]:
-        """Return the nodes of `names` that are rejected, by name."""
+        """Return the rejected nodes of `names`, by name."""
         first = self._scheduler.feasibility(pod, names, snapshot)
         found = {name: Rejection(DecidedBy.SCHEDULER, status) for name, status in first.rejected.items()}
         if first.feasible and (self.berth.plans(pod) or self._berth_profile(pod) is not None):
@@ -97,15 +99,15 @@ class Rules:
 
     @cached_property
     def without_gangs(self) -> Rules:
-        """These rules without gangs: every pod is placed alone."""
+        """Return these rules without gangs: every pod is placed alone."""
         return Rules(self.configuration.model_copy(update={"gangs": GangsConfiguration()}))
 
     def is_member(self, pod: Pod, snapshot: Snapshot) -> bool:
-        """Return whether the pod is placed together with other members of a gang, or asks for it wrongly."""
+        """Return whether the pod is placed together with other members of a gang, or requests it wrongly."""
         return self.berth.plans(pod) and self._planner.is_member(pod, snapshot)
 
     def placement(self, pod: Pod, snapshot: Snapshot) -> GangPlacement | InvalidGang | None:
-        """Return what becomes of the pod's gang; None if no member of it waits. snapshot: the pod may be in it."""
+        """Return the placement of the pod's gang; None if no member of it waits. snapshot: may contain the pod."""
         snapshot = snapshot.with_changes(Changes(pods=(pod,)))
         gang = gang_of(pod, snapshot.pod_groups, self.configuration.gangs)
         if not isinstance(gang, Gang):
@@ -113,12 +115,12 @@ class Rules:
         return self._planner.placement(gang.key, snapshot, NO_OPEN_GANGS)
 
     def fitting(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[str]:
-        """Return those of these nodes that pass every rule."""
+        """Return the nodes of `names` that pass all rules."""
         rejected = self.rejected(pod, names, snapshot)
         return [name for name in names if name not in rejected]
 
     def failing(self, pod: Pod, snapshot: Snapshot) -> Mapping[str, Sequence[Status]]:
-        """Return by node the statuses of all filters that reject it, not only of the first."""
+        """Return, by node, the statuses of all filters that reject it, not only of the first."""
         found: dict[str, list[Status]] = {name: [] for name in snapshot.nodes}
         for _, plugin in self._filters(pod):
             statuses = _alone(plugin, pod, snapshot).statuses
@@ -129,7 +131,7 @@ class Rules:
         return found
 
     def by_plugin(self, pod: Pod, node: str, snapshot: Snapshot) -> Iterator[PluginVerdict]:
-        """Yield the verdict of every plugin on this node, independent of the other verdicts."""
+        """Yield each plugin's verdict on this node, independent of the other verdicts."""
         for by, plugin in self._filters(pod):
             yield by, plugin.name, _alone(plugin, pod, snapshot).statuses[node]
 
@@ -150,6 +152,6 @@ class Rules:
 
 
 def _alone(plugin: AnyFilter, pod: Pod, snapshot: Snapshot) -> Evaluation:
-    """Return the verdicts of one filter plugin by itself."""
+    """Evaluate one filter plugin without the others."""
     profile = Profile(plugin.name, (plugin,), ())
     return Evaluation.of(profile, pod, snapshot, LocalEvaluation.of(profile, pod, snapshot))

@@ -1,4 +1,4 @@
-"""The pod that is asked about, as a dump has it, and the cluster without it."""
+"""The pod to explain, as in a dump, and the cluster without it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ from berth_cli.terminal.input_files import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class PodState:
-    """The pod's state in Kubernetes. node: empty before it has one. was_tried: a scheduler has tried it. created_at:
-    seconds since the epoch; None for a manifest. scheduler_reason, scheduler_message: of PodScheduled if it is false.
+    """The pod's state in Kubernetes. node: empty if it is not bound. was_tried: whether a scheduler has tried it.
+    created_at: seconds since the epoch; None for a manifest. scheduler_reason, scheduler_message: of PodScheduled if it
+    is false.
     """
 
     node: str
@@ -40,8 +41,9 @@ class PodState:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """case: the pod as if it had no node, in the cluster without it. Other members of gangs that wait are in it.
-    unchecked: parts that no rule here checks. warnings: about parts that the dump lacks."""
+    """The pod to explain. case: the pod without a node, and the cluster without the pod but with other waiting members
+    of gangs. unchecked: parts that no rule here checks. warnings: about parts that the dump lacks.
+    """
 
     case: Case
     state: PodState
@@ -61,8 +63,9 @@ def read_target(
     *,
     is_trimmed: bool = False,
 ) -> Target:
-    """Find the pod among the objects of a cluster. gone: the message if it is not there. is_trimmed: whether they have
-    only the fields that the rules read. Raises InvalidInput."""
+    """Find the pod among the objects of a cluster. gone: the message if it is missing. is_trimmed: whether the objects
+    have only the fields that the rules read. Raises InvalidInput.
+    """
     namespace, name = parse_name(pod)
     found: Object | None = None
     trimmed, pods = [], []
@@ -100,7 +103,7 @@ def read_target(
 
 
 def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:
-    """Return the pod with the API server's defaults, so that hand-written members of a gang are alike."""
+    """Return the pod with the API server's defaults, so that hand-written members of a gang are equal."""
     try:
         read = read_pod(admit(dict(pod_document(pod)), classes))
     except (MalformedField, AdmissionDenied):

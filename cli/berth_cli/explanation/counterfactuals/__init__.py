@@ -1,1 +1,1 @@
-"""Changes that would place a pod: what might answer a reason, and the search for the smallest that the rules pass."""
+"""Changes that would place a pod: candidates for each rejection reason, and the search for the smallest that works."""

@@ -1,4 +1,4 @@
-"""One change of the pod, of its gang or of the cluster, as somebody would make it."""
+"""One change of the pod, of its gang or of the cluster, as an operator would make it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ RANK = {kind: rank for rank, kind in enumerate(ChangeKind)}
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """text: for people. subject: what is changed, apart from the node: equal changes of different nodes have the same.
-    node: the node that is changed; empty if the pod is. size: to compare two changes of a kind. details: for
-    programs. apply: the case after the change; None if it cannot be made. ended: the UIDs of the pods that end."""
+    """A change. text: for users. subject: the target of the change apart from the node: equal changes of different
+    nodes have the same subject. node: the changed node; empty if the pod is changed. size: compares two changes of a
+    kind. details: for programs. apply: returns the case after the change; None if the change is impossible. ended: the
+    UIDs of the pods that end.
+    """
 
     kind: ChangeKind
     text: str
@@ -46,28 +48,28 @@ class Change:
 
 
 Option = tuple[Change, ...]
-"""Changes that together answer one reason."""
+"""Changes that together remove one reason."""
 
 
 def of_pod(kind: ChangeKind, text: str, subject: str, edit: Edit, size: float = 0.0, **details: object) -> Change:
-    """Make a change of the pod, and of the members of its gang that are like it."""
+    """Build a change of the pod, and of gang members with the same spec."""
     return Change(kind, text, subject, lambda case: case.with_pod(edit), size=size, details=details)
 
 
 def of_node(
     kind: ChangeKind, text: str, node: str, edit: Edit, subject: str = "", size: float = 0.0, **details: object
 ) -> Change:
-    """Make a change of a node."""
+    """Build a change of a node."""
     return Change(kind, text, subject, lambda case: case.with_node(node, edit), node, size, details)
 
 
 def size_of(changes: Option) -> tuple[int, int, float]:
-    """Order changes: fewer are smaller, then changes of smaller kinds, then smaller ones of a kind."""
+    """Return a sort key: fewer changes first, then smaller kinds, then smaller sizes."""
     return len(changes), sum(RANK[each.kind] for each in changes), sum(each.size for each in changes)
 
 
 def apply_all(changes: Iterable[Change], case: Case) -> Case | None:
-    """Return the case after all of them; None if one cannot be made."""
+    """Return the case after all changes; None if one of them is impossible."""
     for each in changes:
         changed = each.apply(case)
         if changed is None:
@@ -77,7 +79,7 @@ def apply_all(changes: Iterable[Change], case: Case) -> Case | None:
 
 
 def at(obj: Object, *path: str) -> Object:
-    """Return the part of an object that this path names; empty if it is missing."""
+    """Return the part of an object at this path; empty if it is missing."""
     for name in path:
         found = obj.get(name)
         obj = found if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""Proposals to change the cluster: labels of a node, its cordon, the pods that it has; and more nodes."""
+"""Proposes changes of the cluster: a node's labels, its cordon, its pods; and additional nodes."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from berth_cli.placement.changed_objects import EVERY_NODE, is_node_state
 CORDON = "node.kubernetes.io/unschedulable"
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 NOT_OURS = ("kubernetes.io", "k8s.io", "k8s.aws", "karpenter.sh", "amazonaws.com", "cloud.google.com", "azure.com")
-"""Owners of labels that describe a node, such as its zone: another value does not make it another node."""
+"""Domains of labels that describe a node, such as its zone: changing the label does not change what the node is."""
 
 MAX_LABELS = 3
-"""A node that lacks more labels is another kind of node."""
+"""A node that lacks more labels is considered another kind of node."""
 
 MAX_VALUES = 3
-"""The limit of values that are tried for one label."""
+"""The maximum number of values to try for one label."""
 
 MAX_PODS = 5
-"""Nobody ends more pods for one."""
+"""The maximum number of pods to end for one pod."""
 
 MAX_OPTIONS = 8
-"""The limit for one node: of sets of labels, and of single pods whose end is enough."""
+"""The maximum number of options per node: sets of labels, and single pods whose end is enough."""
 
 Held = Callable[[Pod], Mapping[str, int]]
 """Returns the amounts that a pod holds, by resource."""
 
 
 def label_node(node: NodeInfo, labels: Mapping[str, str]) -> Change:
-    """Give a node these labels; a label that it has gets another value."""
+    """Set these labels on a node; an existing label gets the new value."""
 
     def edit(obj: Object) -> None:
         metadata = at(obj, "metadata")
@@ -56,7 +56,7 @@ def label_node(node: NodeInfo, labels: Mapping[str, str]) -> Change:
 
 
 def labels_for(node: NodeInfo, selected: Mapping[str, str], terms: NodeSelector | None) -> Iterator[Option]:
-    """Yield the labels that a node selector and one of the terms require. terms: None for the selector alone."""
+    """Yield the labels that a node selector and one of the terms require. terms: None for the selector only."""
     missing = {key: value for key, value in selected.items() if node.labels.get(key) != value}
     alternatives: Iterable[Mapping[str, str]] = [{}]
     if terms is not None:
@@ -69,7 +69,7 @@ def labels_for(node: NodeInfo, selected: Mapping[str, str], terms: NodeSelector 
 
 
 def _labels_for_term(term: NodeSelectorTerm, node: NodeInfo) -> Iterator[Mapping[str, str]]:
-    """Yield alternative sets of labels; empty if new labels do not help."""
+    """Yield alternative sets of labels; nothing if new labels do not help."""
     if term.invalid or not all(field.matches(node.name) for field in term.fields):
         return
     wrong = [each for each in term.expressions if not each.matches(node.labels)]
@@ -80,7 +80,7 @@ def _labels_for_term(term: NodeSelectorTerm, node: NodeInfo) -> Iterator[Mapping
 
 
 def uncordon(node: str) -> Change:
-    """Let pods on a cordoned node again."""
+    """Make a cordoned node schedulable again."""
 
     def edit(obj: Object) -> None:
         spec = at(obj, "spec")
@@ -91,8 +91,9 @@ def uncordon(node: str) -> Change:
 
 
 def answers_to_taints(case: Case, node: NodeInfo) -> Iterator[Option]:
-    """Uncordon the node, which has a taint, and let the pod tolerate other taints. Yields nothing if a taint marks the
-    node as not ready, leaving or belonging to the control plane."""
+    """Uncordon the tainted node, and add tolerations for other taints to the pod. Yields nothing if a taint marks the
+    node as not ready, being removed, or part of the control plane.
+    """
     taints = [each for each in node.taints if each.forbids and not tolerated(each, case.pod.spec.tolerations)]
     own = [each for each in taints if each.key != CORDON]
     if not any(is_node_state(each.key) or each.key in CONTROL_PLANE for each in own):
@@ -113,12 +114,12 @@ def _tolerate(case: Case, taint: Taint) -> Change:
 
 
 def free(case: Case, node: NodeInfo, shortages: Mapping[str, int], held: Held) -> Iterator[Option]:
-    """Yield the end of the fewest pods that hold the missing amounts; empty if all together hold too little."""
+    """Yield the end of the fewest pods that hold the missing amounts; nothing if all pods together hold too little."""
     removable = _removable(case, node)
     amounts = {pod.uid: {**held(pod), PODS: 1} for pod in removable}
 
     def excess(pod: Pod) -> tuple[int, float]:
-        """Order pods that are enough: less important pods first, then pods that hold little more than is missing."""
+        """Return a sort key: less important pods first, then pods that hold little more than the missing amount."""
         own = amounts[pod.uid]
         return pod.priority or 0, sum(own.get(name, 0) / missing for name, missing in shortages.items())
 
@@ -143,8 +144,9 @@ def end_holders_of_ports(case: Case, node: NodeInfo) -> Iterator[Option]:
 
 
 def _removable(case: Case, node: NodeInfo) -> list[Pod]:
-    """Return the pods that would stay ended and are not more important, the least important first. The pod's own
-    controller would replace an ended pod; planned members of its gang are not on their nodes yet."""
+    """Return the pods that would stay ended and are not more important than the pod, the least important first. Pods of
+    the pod's own controller would be replaced; planned members of its gang are not on their nodes yet.
+    """
     own, planned = case.pod, {pod.uid for pod in case.planned}
     mates = (own.namespace, own.spec.controller)
     found = [

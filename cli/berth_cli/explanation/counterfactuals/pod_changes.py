@@ -1,4 +1,4 @@
-"""Proposals to change the pod, or its gang: lower requests, fewer or softer rules, more or fewer members."""
+"""Proposes changes of the pod or its gang: lower requests, fewer or softer rules, more or fewer members."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 
 
 def lower_requests(case: Case, shortages: Mapping[str, int]) -> Iterator[Option]:
-    """Lower the request of each resource that is short, by the missing amount; not if that would leave nothing."""
+    """Lower the request of each missing resource by the missing amount; not if the request would become 0."""
     asked = case.pod.spec.requests.asked
     lower = {name: _rounded(name, asked.get(name, 0) - missing) for name, missing in shortages.items()}
     if lower and all(amount > 0 for amount in lower.values()):
@@ -28,7 +28,9 @@ def lower_requests(case: Case, shortages: Mapping[str, int]) -> Iterator[Option]
 def lower_counted_requests(
     case: Case, node: NodeInfo, resources: Iterable[ManagedResource], counting: Counting
 ) -> Iterator[Option]:
-    """Ask for no more of each counted resource than the node has left, one device has, and one pod may have."""
+    """Lower each counted resource's request to the node's free amount, one device's free amount, and the maximum per
+    pod.
+    """
     capacity = counting.capacity(node)
     room = left(capacity, counting.used(node.pods, capacity))
     lower = {}
@@ -43,13 +45,14 @@ def lower_counted_requests(
 
 
 def _rounded(name: str, units: int) -> int:
-    """Round down to an amount that people would write."""
+    """Round down to a typical amount."""
     return units // MEBIBYTE * MEBIBYTE if name in (MEMORY, EPHEMERAL_STORAGE) and units > MEBIBYTE else units
 
 
 def _lower_request(case: Case, name: str, amount: int) -> Change:
-    """Ask for so many units. The largest container gives way, each init container asks for no more, and a limit follows
-    its request."""
+    """Lower the pod's request to this many units: reduce the largest container, cap every init container, and lower the
+    limits to match.
+    """
     asked = case.pod.spec.requests.asked[name]
     before, after = shown_amount(name, asked), shown_amount(name, amount)
 
@@ -69,7 +72,7 @@ def _lower_request(case: Case, name: str, amount: int) -> Change:
 
 
 def _cap(resources: Object, name: str, units: int) -> None:
-    """Let the request be at most so much."""
+    """Cap the request and the limit at `units`."""
     if _requested({"resources": resources}, name) > units:
         for amounts in (at(resources, "requests"), at(resources, "limits")):
             if name in amounts:
@@ -86,7 +89,7 @@ def _amount(value: object, name: str) -> int:
 
 
 def remove_node_selector(case: Case, labels: Mapping[str, str]) -> Iterator[Option]:
-    """Drop the entries of nodeSelector that the node does not have; without the required node affinity."""
+    """Remove the nodeSelector entries that the node does not match, without changing the required node affinity."""
     spec = case.pod.spec
     wrong = {key: value for key, value in (spec.node_selector or {}).items() if labels.get(key) != value}
     removed = tuple(_remove_entry(case, key, value) for key, value in wrong.items())
@@ -108,7 +111,7 @@ def _remove_entry(case: Case, key: str, value: str) -> Change:
 
 
 def remove_affinity(case: Case) -> Change:
-    """Drop the required node affinity."""
+    """Remove the required node affinity."""
 
     def edit(obj: Object) -> None:
         at(obj, "spec", "affinity", "nodeAffinity").pop(REQUIRED, None)
@@ -118,7 +121,7 @@ def remove_affinity(case: Case) -> Change:
 
 
 def remove_terms(case: Case, field: str) -> Iterator[Option]:
-    """Drop one of the required terms of podAffinity or podAntiAffinity."""
+    """Remove one of the required terms of podAffinity or podAntiAffinity."""
     for index, term in enumerate(objects_in(at(case.pod_object, "spec", "affinity", field).get(REQUIRED))):
 
         def edit(obj: Object, index: int = index) -> None:
@@ -131,7 +134,7 @@ def remove_terms(case: Case, field: str) -> Iterator[Option]:
 
 
 def soften_spread(case: Case) -> Iterator[Option]:
-    """Make one of the hard spread constraints a soft one."""
+    """Change one hard spread constraint to a soft one."""
     for index, each in enumerate(objects_in(at(case.pod_object, "spec").get("topologySpreadConstraints"))):
 
         def edit(obj: Object, index: int = index) -> None:
@@ -143,7 +146,7 @@ def soften_spread(case: Case) -> Iterator[Option]:
 
 
 def create_members(case: Case, count: int) -> Change:
-    """Create this number of members of the gang, like the pod."""
+    """Create this number of gang members like the pod."""
     gated = sum(mate.spec.gated for mate in case.mates)
     text = f"create {count} more {'member' if count == 1 else 'members'}" + (f" ({gated} more gated)" if gated else "")
     return Change(
@@ -157,7 +160,7 @@ def create_members(case: Case, count: int) -> Change:
 
 
 def lower_size(before: int, size: int) -> Iterator[Option]:
-    """Let fewer members of the gang be enough."""
+    """Lower the minimum size of the gang."""
     if 0 < size < before:
         text, share = f"lower the gang's size from {before} to {size}", (before - size) / before
         details = {"size": size}

@@ -1,4 +1,4 @@
-"""Proposals that might remove a reason: from its code to changes of the node or of the pod."""
+"""Proposes changes that might remove a reason: maps its code to changes of the node or of the pod."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Rejected:
     rules: Rules
 
     def held(self, pod: Pod) -> Mapping[str, int]:
-        """Return the counted resources that a pod asks for."""
+        """Return the counted resources that a pod requests."""
         demands = self.rules.berth.counting.demands(pod)
         return {} if isinstance(demands, UnreadableObject) else {each.resource: each.amount for each in demands}
 
@@ -41,7 +41,7 @@ Answer = Callable[[Rejected], Iterator[Option]]
 
 
 def proposals(rejected: Rejected, status: Status) -> Iterator[Option]:
-    """Yield changes that might remove all reasons of one plugin's status; empty if a reason has no known answer."""
+    """Yield changes that might remove all reasons of one plugin's status; nothing if a reason has no known remedy."""
     answers = dict.fromkeys(ANSWERS.get(code) for code in status.reason_codes)
     options = [[] if answer is None else list(answer(rejected)) for answer in answers]
     for chosen in product(*options):
@@ -49,13 +49,15 @@ def proposals(rejected: Rejected, status: Status) -> Iterator[Option]:
 
 
 def shortage(case: Case, node: NodeInfo) -> float:
-    """Return how much the node lacks, each resource as a part of the pod's request: to begin with the closest nodes."""
+    """Return the total shortage of the node, each resource relative to the request of the pod: the search begins with
+    the closest nodes.
+    """
     asked = case.pod.spec.requests.asked
     return sum(missing / asked[name] for name, missing in shortages(case.pod, node).items() if asked.get(name))
 
 
 def shortages(pod: Pod, node: NodeInfo) -> Mapping[str, int]:
-    """Return what is missing of each resource in the scheduler's units, and of places for pods."""
+    """Return the missing amount of each resource, in the scheduler's units, and the missing number of pods."""
     short = {name: amount - node.free.get(name, 0) for name, amount in pod.spec.requests.asked.items()}
     places = {PODS: 1} if len(node.pods) >= node.allowed_pods else {}
     return {name: amount for name, amount in chain(short.items(), places.items()) if amount > 0}
@@ -95,7 +97,7 @@ def _counted_resources(of: Rejected) -> Iterator[Option]:
     capacity = counting.capacity(node)
     room, demands = left(capacity, counting.used(node.pods, capacity)), counting.demands(of.case.pod)
     for demand in () if isinstance(demands, UnreadableObject) else demands:
-        # Of devices the one with the most room lacks the least.
+        # The device with the most room has the smallest shortage.
         lacks = [demand.of(capacity[pool]) - room[pool] for pool in counting.pools(demand.resource, capacity)]
         short[demand.resource] = min(lacks, default=demand.amount)
     yield from node_changes.free(of.case, node, {name: amount for name, amount in short.items() if amount > 0}, of.held)
@@ -139,7 +141,7 @@ ANSWERS: Mapping[ReasonCode, Answer] = {
     ReasonCode.POD_AFFINITY_MISMATCH: lambda of: pod_changes.remove_terms(of.case, "podAffinity"),
     ReasonCode.POD_ANTI_AFFINITY_CONFLICT: lambda of: pod_changes.remove_terms(of.case, "podAntiAffinity"),
 }
-"""Maps the code of a plugin's reason to its answer. The search answers the codes of GANG_CODES for the whole gang."""
+"""Maps the code of a plugin's reason to its proposals. The search handles GANG_CODES for the whole gang."""
 
 GANG_CODES = frozenset({ReasonCode.GANG_WAITS_FOR_MEMBERS, ReasonCode.GANG_DOES_NOT_FIT})
 
@@ -163,4 +165,4 @@ NO_CHANGE: Mapping[ReasonCode, str] = {
     ReasonCode.NODE_UNREADABLE: "the node is malformed, and no API server stores such a one; correct the dump",
     ReasonCode.TOO_COSTLY: "no single rule of the pod costs too much; shorten its rules, or give Berth more time",
 }
-"""The other codes of filter: why no small change answers them."""
+"""The other codes of filter, with the reason why small changes do not remove them."""

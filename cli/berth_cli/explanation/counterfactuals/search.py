@@ -1,6 +1,7 @@
-"""The search: proposals for the closest nodes, the smallest first, each verified by all rules until the time is over.
+"""Searches for changes: proposals for the closest nodes, the smallest first, each verified by all rules, until the time
+limit.
 
-For a member of a gang each change is evaluated with the whole gang planned on all nodes.
+For a member of a gang each change is evaluated with a plan of the whole gang on all nodes.
 """
 
 from __future__ import annotations
@@ -24,35 +25,35 @@ from berth_cli.explanation.counterfactuals.proposals import Rejected, proposals,
 from berth_cli.explanation.rules import Rules
 
 SEARCH_SECONDS = 5.0
-"""The time limit of the search for changes: on a large cluster it ends before it has tried all."""
+"""The time limit of the search. On a large cluster it is reached before all changes are tried."""
 
 MAX_RESULTS = 8
 MAX_CHANGES = 3
 MAX_NODES = 40
-"""Nodes for which changes are proposed."""
+"""The maximum number of nodes for which changes are proposed."""
 
 MAX_ALIKE = 3
-"""The limit of nodes that fail for the same reasons."""
+"""The maximum number of nodes that fail for the same reasons."""
 
 MAX_COMBINATIONS = 48
-"""The limit of combinations of answers for one node."""
+"""The maximum number of combinations of options for one node."""
 
 MAX_KINDS = 5
-"""The limit of kinds of new nodes that fit the pod, or the gang's next member."""
+"""The maximum number of kinds of new nodes that fit the pod, or the gang's next member."""
 
 IsOver = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """Changes after which the pod fits. fits: the nodes that take it then. Every rule was run on the changed state."""
+    """Changes after which the pod fits. fits: the nodes that then pass. All rules were run on the changed state."""
 
     changes: Option
     fits: Sequence[str]
 
 
 class SearchEnd(StrEnum):
-    """Why a search ended. COMPLETE: nothing else is proposed for any node. The names are part of the JSON output."""
+    """Why a search ended. COMPLETE: all proposals were tried. The names are part of the JSON output."""
 
     COMPLETE = "complete"
     RESULTS = "results"
@@ -62,7 +63,9 @@ class SearchEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The result of a search, the smallest changes first. tried: for how many nodes changes were proposed."""
+    """The result of a search, the smallest changes first. tried: the number of nodes for which changes were
+    proposed.
+    """
 
     found: Sequence[Counterfactual] = ()
     end: SearchEnd = SearchEnd.COMPLETE
@@ -71,7 +74,7 @@ class Search:
 
 @dataclass(slots=True)
 class _Candidates:
-    """Changes that might place the pod. tried: for how many nodes. is_cut: whether there are more nodes."""
+    """Changes that might place the pod. tried: the number of nodes. is_cut: whether nodes were left out."""
 
     options: list[Option]
     tried: int = 0
@@ -79,7 +82,7 @@ class _Candidates:
 
 
 def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
-    """Find the smallest changes that place the pod, in a gang with all members. is_over: called before each step."""
+    """Find the smallest changes that place the pod, or all members of its gang. is_over: called before each step."""
     is_member = rules.is_member(case.pod, case.snapshot)
     case = replace(case, in_gang=is_member)
     candidates = _of_gang(case, rules, is_over) if is_member else _for_nodes(case, rules, is_over)
@@ -91,7 +94,7 @@ def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
             break
         changed = None if findings.contains_subset_of(changes) else apply_all(changes, case)
         if changed is not None:
-            # One node's case is changed for this node; in a gang it may be another one.
+            # Without a gang, a change of one node is for that node; with a gang, another node may be used.
             names = () if is_member else {each.node for each in changes if each.node}
             if fits := rules.fitting(changed.pod, sorted(names or changed.snapshot.nodes), changed.snapshot):
                 findings.add(*_without_needless(case, changes, fits, rules))
@@ -104,7 +107,7 @@ def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
 
 
 class _Findings:
-    """Counterfactuals, each of another kind or subject. None contains another one."""
+    """Counterfactuals, each of a different kind or subject. They do not contain each other."""
 
     def __init__(self) -> None:
         self._found: dict[frozenset[tuple[str, str]], Counterfactual] = {}
@@ -118,7 +121,7 @@ class _Findings:
         return sorted(self._found.values(), key=lambda each: size_of(each.changes))
 
     def contains_subset_of(self, changes: Option) -> bool:
-        """Return whether some of these changes, or changes like them, are enough."""
+        """Return whether a subset of these changes, or changes like them, is enough."""
         signature = _signature(changes)
         ended = frozenset(uid for each in changes for uid in each.ended)
         return any(
@@ -127,7 +130,7 @@ class _Findings:
         )
 
     def add(self, changes: Option, fits: Sequence[str]) -> None:
-        """Add changes that `contains_subset_of` does not know, in place of changes that contain them."""
+        """Add changes for which `contains_subset_of` is false, and remove changes that contain them."""
         signature = _signature(changes)
         self._found = {known: each for known, each in self._found.items() if not signature <= known}
         self._found[signature] = Counterfactual(changes, fits)
@@ -138,8 +141,9 @@ def _signature(changes: Option) -> frozenset[tuple[str, str]]:
 
 
 def _without_needless(case: Case, changes: Option, fits: Sequence[str], rules: Rules) -> tuple[Option, Sequence[str]]:
-    """Return the changes without the unnecessary ones, and the nodes that the pod then fits on: two reasons may have
-    one answer, and fewer changes may make another node fit."""
+    """Remove unnecessary changes; return the rest, and the nodes that the pod then fits on. Two reasons may have one
+    remedy, and fewer changes may make another node fit.
+    """
     for index in range(len(changes)) if len(changes) > 1 else ():
         fewer = (*changes[:index], *changes[index + 1 :])
         changed = apply_all(fewer, case)
@@ -153,7 +157,7 @@ def _fitting(case: Case, rules: Rules) -> Sequence[str]:
 
 
 def _for_nodes(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
-    """Propose, for the closest nodes, options that answer every status of the node."""
+    """Propose, for the closest nodes, changes that remove every reason for the node's rejection."""
     failing = rules.failing(case.pod, case.snapshot)
     names, is_cut = _closest(case, failing)
     found = _Candidates([], len(names), is_cut)
@@ -167,14 +171,16 @@ def _for_nodes(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
 
 
 def _kinds_that_fit(case: Case, rules: Rules) -> Iterator[str]:
-    """Yield a node of each kind if the pod fits on a new node of that kind."""
+    """Yield one existing node of each kind if the pod fits on a new node of that kind."""
     changed, likes = case.with_one_of_each_kind()
     if changed is not None:
         yield from (likes[new] for new in rules.fitting(case.pod, list(likes), changed.snapshot))
 
 
 def _of_gang(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
-    """Propose changes for the gang; nothing if its members contradict each other: they must be corrected."""
+    """Propose changes for the gang; nothing if its members contradict each other, because they must be corrected
+    first.
+    """
     placement = rules.placement(case.pod, case.snapshot)
     if not isinstance(placement, GangPlacement):
         return _Candidates([])
@@ -195,7 +201,7 @@ def _of_gang(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
 
 
 def _fewest(case: Case, rules: Rules, like: str, most: int, is_over: IsOver) -> int | None:
-    """Return the fewest nodes that give places to the gang; None if `most` nodes do not."""
+    """Return the fewest new nodes on which the gang fits; None if `most` nodes are not enough."""
 
     def is_enough(count: int) -> bool:
         changed = add_nodes(case, like, count).apply(case)
@@ -211,7 +217,7 @@ def _fewest(case: Case, rules: Rules, like: str, most: int, is_over: IsOver) -> 
 
 
 def next_member(case: Case, placement: GangPlacement) -> Case:
-    """Return the first member without a place, in the cluster where those with places are on their nodes."""
+    """Return the first unplaced member, in the cluster with the placed members on their nodes."""
     left = [pod for pod in placement.members.waiting if pod.uid not in placement.places]
     root = case.rooted_at(left[0].uid) if left else case
     placed = [pod for pod in placement.placed if pod.uid != root.pod.uid]
@@ -220,7 +226,7 @@ def next_member(case: Case, placement: GangPlacement) -> Case:
 
 
 def _change_for_member(uid: str, change: Change) -> Change:
-    """Return the change as it is made to this member, and to those like it, whichever member the case is about."""
+    """Return the change for this member and those like it, whichever member is the pod of the case."""
 
     def apply(case: Case) -> Case | None:
         changed = change.apply(case.rooted_at(uid))
@@ -230,15 +236,16 @@ def _change_for_member(uid: str, change: Change) -> Change:
 
 
 def _merge(options: Iterable[Option]) -> Option:
-    """Merge changes that answer several reasons: a cordoned node has a taint, too, and a pod ends only once."""
+    """Merge changes that remove several reasons: a cordoned node also has a taint, and a pod ends only once."""
     found = {(each.kind, each.subject, each.node, each.ended): each for option in options for each in option}
     ended = [each.ended for each in found.values() if each.ended]
     return tuple(each for each in found.values() if not any(each.ended < other for other in ended if each.ended))
 
 
 def _closest(case: Case, failing: Mapping[str, Sequence[Status]]) -> tuple[list[str], bool]:
-    """Return the rejected nodes with the fewest reasons and the smallest shortage, few of nodes that are alike; and
-    whether others were left out."""
+    """Return the rejected nodes with the fewest reasons and the smallest shortage, few of each kind; and whether other
+    nodes were left out.
+    """
     rejected = {name: statuses for name, statuses in failing.items() if statuses}
     nodes = case.snapshot.nodes
     order = sorted(rejected, key=lambda name: (len(rejected[name]), shortage(case, nodes[name]), name))

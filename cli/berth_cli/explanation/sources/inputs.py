@@ -28,7 +28,7 @@ NO_FILES = TLSFiles()
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The sources of the pod, its cluster and its attempts. stack: a deployed one, which has them all."""
+    """The sources of the pod, its cluster and its attempts. stack: a deployed stack, which contains them all."""
 
     cluster: Path | None = None
     kubeconfig: Path | None = None
@@ -38,7 +38,7 @@ class Sources:
     region: str | None = None
 
     def check(self) -> None:
-        """Raises UsageError."""
+        """Check the combination of sources. Raises UsageError."""
         if self.cluster is not None and self.kubeconfig is not None:
             raise click.UsageError("give --cluster DUMP or --kubeconfig FILE, not both")
         if self.stack is not None and self.url is not None:
@@ -49,8 +49,9 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """notes: what the reader has to know of the sources. failure: why Berth answers no call now; empty if it does.
-    passes_exempt: whether it passes exempt pods then."""
+    """The inputs of an explanation. notes: for the user, about the sources. failure: why Berth does not answer calls
+    now; empty if it does. passes_exempt: whether exempt pods pass in that state.
+    """
 
     configuration: BerthConfiguration
     attempts: Attempts | NoRecord | None
@@ -61,7 +62,7 @@ class Inputs:
 
 
 def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | None) -> Inputs:
-    """Read the inputs. Without config and profile the policy is that of server or stack. Raises InvalidInput."""
+    """Read the inputs. Without config and profile, use the policy of the server or stack. Raises InvalidInput."""
     given = read_policy(config, profile) if config or profile else None
     attempts: Attempts | NoRecord | None = None
     running: BerthConfiguration | None = None
@@ -98,7 +99,7 @@ def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | 
 def _ask_server(
     url: str, tls: TLSFiles, pod: str, *, wants_configuration: bool
 ) -> tuple[Attempts | NoRecord, BerthConfiguration | None, str]:
-    """Return the attempts, the configuration, and why the server does not answer. Raises InvalidInput."""
+    """Return the attempts, the configuration, and why the server does not respond. Raises InvalidInput."""
     # Imported here: a dump does not need an HTTP client.
     from berth_cli.explanation.sources.server import (
         ServerUnreachable,

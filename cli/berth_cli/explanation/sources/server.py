@@ -1,4 +1,4 @@
-"""The reports of a running `berth serve` about a pod: the records of its decisions, and its configuration."""
+"""Reads reports of a running `berth serve` about a pod: the records of its decisions, and its configuration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CALL_SECONDS = 30.0
 
 
 class ServerUnreachable(InvalidInput):
-    """Nobody answers at this address."""
+    """No server responds at this address."""
 
 
 class _Answer(BaseModel):
@@ -49,9 +49,9 @@ def running_configuration(server: Endpoint) -> BerthConfiguration:
 
 
 def read_attempts(server: Endpoint, namespace: str, name: str) -> Attempts | NoRecord:
-    """Return the attempts to place this pod; of several pods that had the name, the last one's.
+    """Return the attempts to place this pod; if several pods had the name, those of the last pod.
 
-    Raises ServerUnreachable, and InvalidInput for an answer that cannot be read.
+    Raises ServerUnreachable, and InvalidInput if the response cannot be read.
     """
     answer = _read(server, f"{namespace}/{name}")
     return attempts_of(answer.decisions) or NoRecord(

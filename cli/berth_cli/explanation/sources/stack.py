@@ -1,4 +1,4 @@
-"""The tables of a stack as a source about a pod: the cluster in its node cache, its configuration, and the records of
+"""Reads a pod's data from the tables of a stack: the cluster in its node cache, its configuration, and the records of
 its decisions.
 
 The user needs GetItem and Query on the cache table, and cloudformation:DescribeStacks.
@@ -39,9 +39,10 @@ NOT_IN_NODE_CACHE = (
 
 @dataclass(frozen=True, slots=True)
 class StackState:
-    """objects: as a dump has them, with the fields that Berth keeps. configuration: that in force. age: of the objects,
-    in seconds. where: how the table is called in messages. fallback: why another configuration than the applied one is
-    in force; may be empty."""
+    """The state of a stack. objects: as in a dump, with the fields that Berth keeps. configuration: the one in force.
+    age: of the objects, in seconds. where: the table's name in messages. fallback: why another configuration than the
+    applied one is in force; may be empty.
+    """
 
     objects: list[Object]
     configuration: BerthConfiguration
@@ -63,13 +64,14 @@ class StackState:
 
     @property
     def failure(self) -> str:
-        """Why the verbs answer with an error; empty if they do not. An exempt pod passes all the same."""
+        """Why the verbs return an error; empty if they do not. An exempt pod passes anyway."""
         fails = self.configuration.node_cache.when_stale is WhenStale.FAIL
         return f"Berth cannot decide: {self.stale}" if self.stale and fails else ""
 
     def notes(self, given: BerthConfiguration | None) -> Iterator[str]:
-        """Yield notes for the reader. given: the policy that is applied to these objects, if it is not the policy in
-        force: the node cache lacks the fields that only this policy reads."""
+        """Yield notes for the user. given: the policy that is evaluated, if it is not the one in force: the node cache
+        lacks fields that only this policy reads.
+        """
         yield from filter(None, [self.stale])
         if self.fallback:
             yield f"The applied configuration is not in use: {self.fallback}."
@@ -101,7 +103,9 @@ def read_tables(
     where: str,
     now: float,
 ) -> StackState:
-    """now: seconds since the epoch. Raises InvalidInput, TableUnavailable and ConfigurationInvalid."""
+    """Read the state from these tables. now: seconds since the epoch. Raises InvalidInput, TableUnavailable and
+    ConfigurationInvalid.
+    """
     head = cache.head()
     configured = configurations.at("" if head is None else head.configuration_hash)
     if configured.lacks_plugins:
