@@ -1,1 +1,1 @@
-"""The connection of a scheduler with Berth: its configuration, certificates, plugins, and the check of all of it."""
+"""Connects a scheduler to Berth: its configuration, certificates, plugins, and checks of all of them."""

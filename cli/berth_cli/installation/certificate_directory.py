@@ -29,11 +29,13 @@ _SECRET, _PUBLIC, _DIRECTORY = 0o600, 0o644, 0o700
 
 
 class CertificateError(click.ClickException):
-    """The operation was not carried out. The message names cause and remedy."""
+    """The operation failed. The message states the cause and the remedy."""
 
 
 class CertificateState(StrEnum):
-    """RETIRING: replaced by a rotation and still allowed during the overlap. RETIRED: after the overlap."""
+    """The state of a certificate. RETIRING: replaced by a rotation and still allowed during the overlap. RETIRED: after
+    the overlap.
+    """
 
     ACTIVE = "active"
     RETIRING = "retiring"
@@ -55,7 +57,7 @@ class IssuedCertificate(BaseModel):
 
     @property
     def stem(self) -> str:
-        """Base name of its files."""
+        """The base name of the certificate's files."""
         return f"{self.name}-{self.serial[:8]}"
 
     def state(self, now: datetime) -> CertificateState:
@@ -93,7 +95,7 @@ class CertificateRecord(BaseModel):
         return self.model_copy(update={"certificates": found})
 
     def allow_list_entries(self, now: datetime) -> list[AllowListEntry]:
-        """Allow-list entries of all certificates that are valid now."""
+        """Return the allow-list entries of all certificates that are valid now."""
         valid = (CertificateState.ACTIVE, CertificateState.RETIRING)
         return [
             AllowListEntry(
@@ -106,23 +108,23 @@ class CertificateRecord(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class CertificateDirectory:
-    """`path`: the directory. All times are arguments, timezone-aware."""
+    """The directory of one certificate authority. `path`: the directory. All times are arguments, timezone-aware."""
 
     path: Path
 
     @property
     def authority_file(self) -> Path:
-        """Path of the authority's certificate."""
+        """The path of the authority's certificate."""
         return self.path / "ca.crt"
 
     @property
     def authority_key_file(self) -> Path:
-        """Path of the authority's private key."""
+        """The path of the authority's private key."""
         return self.path / "ca.key"
 
     @property
     def allow_list_file(self) -> Path:
-        """Path of the allow-list."""
+        """The path of the allow-list."""
         return self.path / "allow-list"
 
     @property
@@ -130,7 +132,7 @@ class CertificateDirectory:
         return self.path / "certificates.json"
 
     def files(self, issued: IssuedCertificate) -> tuple[Path, Path]:
-        """Paths of the certificate and its key."""
+        """Return the paths of the certificate and its key."""
         return self.path / f"{issued.stem}.crt", self.path / f"{issued.stem}.key"
 
     def create(self, cluster: str, now: datetime, lifetime: timedelta) -> KeyPair:
@@ -164,7 +166,7 @@ class CertificateDirectory:
         return self._issue(record.with_times(previous, retires_at=now + overlap), name, now, lifetime)
 
     def revoke(self, name_or_serial: str, now: datetime) -> tuple[IssuedCertificate, ...]:
-        """Revoke all certificates of a client, or one by its serial. Raises CertificateError if none is found."""
+        """Revoke all certificates of a client, or one by its serial. Raises CertificateError if it is not found."""
         record = self.record()
         found = tuple(each for each in record.find(name_or_serial) if each.state(now) is not CertificateState.REVOKED)
         if not found:

@@ -1,4 +1,4 @@
-"""The `extenders` of a KubeSchedulerConfiguration, the counted resources in them, and what their options entail."""
+"""The `extenders` of a KubeSchedulerConfiguration, the counted resources in them, and the effects of their options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from berth_cli.terminal.options import parse_duration
 PLUGIN = "ManagedResources"
 
 GANG_BIND_SECONDS = 2.5
-"""The part of httpTimeout that a gang member keeps: for the answer, for one call of the table, and for its Binding."""
+"""The part of httpTimeout in seconds that a gang member reserves for its response, one table call, and its Binding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class ManagedResources:
     """The counted resources.
 
     `counts_only`: the policy has rules only for pods that request one of them. `by_annotation`: pods can request one
-    with an annotation, which kube-scheduler does not see. `rules_about_pods`: a rule depends on other pods, and holds
-    for pods that are created at the same time if Berth binds all of them. `gangs`: they are enabled, and any pod may be
-    a member.
+    with an annotation, which kube-scheduler ignores. `rules_about_pods`: a rule depends on other pods; for pods that
+    are created at the same time it is enforced only if Berth binds all of them. `gangs`: gangs are enabled, so any pod
+    may be a member.
     """
 
     resources: tuple[ManagedResource, ...] = ()
@@ -44,7 +44,7 @@ class ManagedResources:
 
     @property
     def bind_needs_every_pod(self) -> bool:
-        """True if bind must also get pods that do not request any of them by name."""
+        """True if bind must also be called for pods that do not request any of them by name."""
         return self.by_annotation or self.rules_about_pods or self.gangs
 
 
@@ -95,10 +95,10 @@ class ExtenderOptions:
 def extenders(choices: ExtenderOptions) -> list[Entry]:
     """Return one or two entries: `managedResources` limits all verbs of its entry to pods that request them (fact 7).
 
-    A policy for all pods therefore gets an entry without `managedResources`; the entry that binds has them. Requests by
+    So a policy for all pods gets an entry without `managedResources`; the entry for bind has them. Requests by
     annotation would not match that entry, and rules about other pods need every bind: then it does not have verbs and
-    only makes kube-scheduler ignore the resources.
-    `enableHTTPS` is never set: without a CA it disables verification, with a CA it has no effect (fact 36).
+    only makes kube-scheduler ignore the resources. `enableHTTPS` is never set: without a CA it disables verification,
+    with a CA it has no effect (fact 36).
     """
     managed = choices.managed
     if not managed.resources:
@@ -135,7 +135,7 @@ def _entry(choices: ExtenderOptions, verbs: frozenset[Verb], managed: Sequence[M
 
 
 def option_notes(choices: ExtenderOptions, *, with_password: bool, second: bool) -> Iterator[str]:
-    """Yield what the options entail, one line each; `berth doctor` checks the rest.
+    """Yield the effects of the options, one per line; `berth doctor` checks the rest.
 
     `with_password`: the urlPrefix contains Basic credentials. `second`: the scheduler runs in a pod.
     """
@@ -149,13 +149,13 @@ def option_notes(choices: ExtenderOptions, *, with_password: bool, second: bool)
     if choices.managed.gangs:
         waits = member_waits(parse_duration(choices.http_timeout) or 0.0)
         yield f"gangs: a member waits {waits:.1f} s in bind for the others; large gangs need a longer httpTimeout"
-        # The longest back-off, and the second until kube-scheduler looks for those that are over.
+        # The maximum back-off, plus one second until kube-scheduler checks for expired back-offs.
         longest = GANG_BACKOFF_SECONDS + 1
         yield f"gangs: a rejected pod that now fits is retried after up to {longest} s, not 0.1 s (fact 44)"
 
 
 def member_waits(http_timeout: float) -> float:
-    """Seconds that a member of a gang waits in bind for the others."""
+    """Return for how many seconds a gang member waits in bind for the other members."""
     return max(0.0, http_timeout - GANG_BIND_SECONDS)
 
 

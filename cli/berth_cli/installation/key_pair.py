@@ -1,4 +1,4 @@
-"""X.509 key pairs: a certificate authority and the client certificates it signs. No file access.
+"""X.509 key pairs: a certificate authority and the client certificates that it signs. Does not access files.
 
 Keys are ECDSA on P-256, which API Gateway and Go both accept.
 """
@@ -25,12 +25,12 @@ class KeyPair:
 
     @property
     def certificate_pem(self) -> bytes:
-        """The certificate in PEM; public."""
+        """The certificate in PEM, which is public."""
         return self.certificate.public_bytes(serialization.Encoding.PEM)
 
     @property
     def key_pem(self) -> bytes:
-        """The private key in PEM: PKCS #8, not encrypted."""
+        """The private key in PEM (PKCS #8, unencrypted)."""
         return self.key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
@@ -53,7 +53,9 @@ def read_key_pair(certificate: bytes, key: bytes) -> KeyPair:
 
 
 def new_authority(cluster: str, now: datetime, lifetime: timedelta) -> KeyPair:
-    """Create an authority that signs client certificates only. Its name is unique: a trust store may hold two."""
+    """Create an authority that signs client certificates only. Its name is unique, because a trust store may contain
+    two.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     serial = x509.random_serial_number()
     name = _name(cluster, f"Berth {serial:040x}"[:22])

@@ -32,8 +32,9 @@ def scheduler_configuration(
     kubeconfig: str = "",
     gangs: bool = False,
 ) -> dict[str, object]:
-    """`lock`: namespace and name of the leader's Lease; None for kube-scheduler's default. `kubeconfig`: a path on the
-    scheduler's machine; empty: its pod's service account. `gangs`: they are enabled.
+    """Build the document. `lock`: namespace and name of the leader's Lease; None for kube-scheduler's default.
+    `kubeconfig`: a path on the scheduler's machine; empty for the pod's service account. `gangs`: whether they are
+    enabled.
     """
     document: dict[str, object] = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -57,21 +58,26 @@ def scheduler_configuration(
 
 
 GANG_BACKOFF_SECONDS = 3
-"""The longest back-off of a pod if gangs are enabled. With bounded retries a gang that fits again is tried when the
-back-off of its members is over, and kube-scheduler looks for those once a second: so it runs within 5 s."""
+"""The maximum back-off of a pod in seconds if gangs are enabled. With bounded retries, a gang that fits again is
+retried when its members' back-off ends; kube-scheduler checks for this once a second, so the gang runs within 5 s.
+"""
 
 BOUNDED_RETRIES = "--feature-gates=SchedulerPopFromBackoffQ=false"
-"""Rejected pods then wait for the end of their back-off even if the queue is idle (fact 44). Gangs need it."""
+"""With this flag, rejected pods wait until the end of their back-off even if the queue is idle (fact 44). Gangs need
+it.
+"""
 
 
 def scheduler_flags(*, with_password: bool, gangs: bool) -> list[str]:
-    """Return the flags other than --config. At -v=2 the start-up log has the urlPrefix and its password (fact 37)."""
+    """Return the flags other than --config. At -v=2 the start-up log contains the urlPrefix with its password (fact
+    37).
+    """
     verbosity = "-v=1" if with_password else "-v=2"
     return [verbosity, BOUNDED_RETRIES] if gangs else [verbosity]
 
 
 class InvalidAddress(ValueError):
-    """The URL is not a valid urlPrefix. The message names the reason."""
+    """The URL is not a valid urlPrefix. The message states the reason."""
 
 
 def parse_address(url: str) -> SplitResult:
@@ -91,7 +97,7 @@ def parse_address(url: str) -> SplitResult:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Block style for multi-line texts; lists indented under their key."""
+    """Uses block style for multi-line strings, and indents lists under their key."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         return super().increase_indent(flow, False)
@@ -108,7 +114,7 @@ _Dumper.add_representer(str, _text)
 
 
 def yaml_text(document: Document, comments: Mapping[str, str] | None = None) -> str:
-    """`comments`: comments by key, each above the first line with that key."""
+    """Format the document as YAML. `comments`: by key; each comment is above the first line with that key."""
     text = yaml.dump(dict(document), Dumper=_Dumper, sort_keys=False, width=110, allow_unicode=True)
     remaining = dict(comments or {})
     lines = []

@@ -1,4 +1,4 @@
-"""Builds a Lambda layer of the user's plugins and their locked dependencies."""
+"""Builds a Lambda layer from custom plugins and their locked dependencies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EVERY_FUNCTIONS = PROJECT / "layers" / "scheduling" / "requirements.txt"
 _SOME_FUNCTIONS = PROJECT / "layers" / "kubernetes" / "requirements.txt"
 PLATFORMS: Mapping[str, str] = {"arm64": "manylinux2014_aarch64", "x86_64": "manylinux2014_x86_64"}
 MAX_BYTES = 50_000_000
-"""The limit of a zip file that Lambda accepts in one call."""
+"""The maximum size of a zip file that Lambda accepts in one call."""
 
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]]*\])?==([^\s;\\]+)")
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
@@ -44,12 +44,12 @@ for name in names:
 
 
 class InvalidPackage(click.ClickException):
-    """The directory cannot be packaged. The message names cause and remedy."""
+    """The directory cannot be packaged. The message states the cause and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """architecture: arm64 or x86_64. python: such as 3.13. Both as the stack has them."""
+    """The stack's platform. architecture: arm64 or x86_64. python: for example 3.13."""
 
     architecture: str
     python: str
@@ -63,8 +63,9 @@ class Platform:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A built layer. dependencies: the number of packages that were added to the plugins. is_imported: whether its
-    modules were imported; dependencies for another platform cannot be."""
+    """A built layer. dependencies: the number of packages that were added to the plugins. is_imported: whether the
+    modules were imported; they cannot be if the dependencies are for another platform.
+    """
 
     file: Path
     version: str
@@ -105,7 +106,7 @@ def build_layer(directory: Path, file: Path | None, platform: Platform) -> Layer
 
 
 def own_requirements(file: Path) -> Mapping[str, str]:
-    """Return the locked requirements by name, without those that every function has. Raises InvalidPackage."""
+    """Return the locked requirements by name, without those that all functions include. Raises InvalidPackage."""
     everywhere = {name: version for name, version, _ in _requirements(_EVERY_FUNCTIONS)}
     present = {**{name: version for name, version, _ in _requirements(_SOME_FUNCTIONS)}, **everywhere}
     found: dict[str, str] = {}
@@ -121,7 +122,9 @@ def own_requirements(file: Path) -> Mapping[str, str]:
 
 
 def _requirements(file: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield name, version and text of each requirement. Raises InvalidPackage if one is not pinned, or has no hash."""
+    """Yield name, version and text of each requirement. Raises InvalidPackage if a requirement is not pinned, or lacks
+    a hash.
+    """
     text = file.read_text(encoding="utf-8").replace("\\\n", " ")
     for line in text.splitlines():
         requirement = line.strip()
@@ -137,7 +140,7 @@ def _requirements(file: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _check_imports(root: Path) -> None:
-    """Import all modules: if the verbs found one that cannot be imported, they would use an earlier document."""
+    """Import all modules. If the verbs could not import a module, they would use an earlier document."""
     done = subprocess.run(  # noqa: S603  # this Python, in a process of its own
         [sys.executable, "-c", _IMPORT_ALL, str(root)], capture_output=True, text=True, check=False
     )
@@ -147,7 +150,7 @@ def _check_imports(root: Path) -> None:
 
 
 def _install(pins: Mapping[str, str], root: Path, platform: Platform) -> None:
-    """Install as layers/layer.mk does: wheels for the platform, whatever machine this is; nothing is resolved."""
+    """Install wheels for the platform, as layers/layer.mk does, on any machine and without resolving dependencies."""
     if find_spec("pip") is None:
         raise InvalidPackage(
             f"{REQUIREMENTS} cannot be installed: this environment has no pip; install Berth with pipx, or: uv tool "
@@ -173,7 +176,7 @@ def _install(pins: Mapping[str, str], root: Path, platform: Platform) -> None:
 
 
 def _compile(root: Path, platform: Platform) -> None:
-    """Byte-code, if the platform's Python is here: without it every cold start compiles its imports."""
+    """Compile to byte-code, if the platform's Python is installed: otherwise every cold start compiles its imports."""
     python = shutil.which(f"python{platform.python}")
     if python is not None:
         options = ["-q", "--invalidation-mode", "unchecked-hash", "-s", str(root), "-p", "/opt/python", str(root)]
@@ -181,7 +184,7 @@ def _compile(root: Path, platform: Platform) -> None:
 
 
 def _zip(root: Path, file: Path) -> None:
-    """Write the same bytes for the same content: times and rights are constants."""
+    """Write a reproducible zip file: times and permissions are constants."""
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
         for path in sorted(root.rglob("*")):
             if path.is_file():

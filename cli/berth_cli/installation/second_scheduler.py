@@ -1,6 +1,6 @@
 """A second kube-scheduler, for control planes whose own scheduler cannot be configured with extenders.
 
-Its rights and its Deployment are files of the Helm chart, which the command and the chart fill in.
+The command and the Helm chart use the same template files for its RBAC roles and its Deployment.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _CREDENTIALS = re.compile("//[^/@]*@")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondScheduler:
-    """`configuration`: text of the KubeSchedulerConfiguration. `client`: certificate and key in PEM; or
-    `client_secret`: the name of an existing Secret of type kubernetes.io/tls.
+    """A second scheduler. `configuration`: the text of the KubeSchedulerConfiguration. `client`: certificate and key in
+    PEM; or `client_secret`: the name of an existing Secret of type kubernetes.io/tls.
     """
 
     name: str
@@ -40,7 +40,7 @@ class SecondScheduler:
 
 
 def mounted_tls(*, client: object, ca: object) -> Entry | None:
-    """Return the extender's `tlsConfig` with paths in the container. client, ca: whether there is one."""
+    """Return the extender's `tlsConfig` with paths in the container. client, ca: whether the file exists."""
     entry: Entry = {"certFile": f"{TLS_FOLDER}/tls.crt", "keyFile": f"{TLS_FOLDER}/tls.key"} if client else {}
     return (entry | ({"caFile": f"{CONFIGURATION_FOLDER}/{CA}"} if ca else {})) or None
 
@@ -63,7 +63,7 @@ def manifests(second: SecondScheduler) -> str:
 
 
 def chart_values(second: SecondScheduler) -> Document:
-    """Return the Helm chart's values for this scheduler. A client certificate can only be in an existing Secret."""
+    """Return the Helm chart's values for this scheduler. A client certificate must be in an existing Secret."""
     scheduler = {
         "name": second.name,
         "image": second.image,
@@ -80,7 +80,7 @@ def _tls_secret(second: SecondScheduler) -> str:
 
 
 def _configuration_objects(second: SecondScheduler) -> list[Document]:
-    """Return public files in a ConfigMap, and files with secrets in Secrets."""
+    """Return a ConfigMap with the public files, and Secrets with the secret files."""
     texts = {CONFIGURATION: second.configuration} | ({CA: second.ca} if second.ca else {})
     metadata = {"name": second.name, "namespace": second.namespace}
     found: list[Document] = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": texts}]
@@ -94,9 +94,9 @@ def _configuration_objects(second: SecondScheduler) -> list[Document]:
 
 
 def _configuration_hash(second: SecondScheduler) -> str:
-    """Hash the configuration. A changed hash makes the Deployment restart: kube-scheduler reads its files once.
+    """Hash the configuration. A changed hash restarts the Deployment, because kube-scheduler reads its files once.
 
-    The hash does not cover secrets: a reader of the Deployment could otherwise guess passwords and compare hashes.
+    The hash does not include secrets: otherwise a reader of the Deployment could guess passwords and compare hashes.
     """
     public = _CREDENTIALS.sub("//", second.configuration)
     certificate = second.client[0] if second.client is not None else b""

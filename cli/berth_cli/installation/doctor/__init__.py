@@ -1,5 +1,5 @@
-"""`berth doctor`: check an installation.
+"""`berth doctor`: checks an installation.
 
-inputs.py reads what the options name, checklist.py runs the checks, findings.py prints what they find. checks/ has one
-module for each subject.
+inputs.py reads the inputs that the options name, checklist.py runs the checks, findings.py prints the findings. checks/
+has one module for each subject.
 """

@@ -1,4 +1,4 @@
-"""The stack in its AWS account: cache table, ledger and schedule. Read only, with the caller's rights."""
+"""Reads a stack in its AWS account: cache table, ledger and schedule. Read-only, with the caller's permissions."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _DENIED_CODES = (
 
 
 class AccountUnavailable(Exception):
-    """The lookup failed. The message names the cause."""
+    """The lookup failed. The message states the cause."""
 
 
 class InspectionDenied(AccountUnavailable):
-    """The caller lacks the permission, or the account lacks the service. It does not mean a problem of the stack.
+    """The caller lacks the permission, or the account lacks the service. This does not indicate a problem of the stack.
 
     remedy: names the permission.
     """
@@ -44,7 +44,7 @@ class InspectionDenied(AccountUnavailable):
 
 
 def is_inspection_denied(error: BaseException | None) -> bool:
-    """Return whether the error concerns the caller's permissions or the account's services, not the object itself."""
+    """Return whether the error concerns the caller's permissions or the account's services, rather than the object."""
     if isinstance(error, ClientError):
         return str(error.response.get("Error", {}).get("Code", "")) in _DENIED_CODES
     return isinstance(error, BotoCoreError)
@@ -68,7 +68,7 @@ class Schedule:
 
 
 class AWSAccount:
-    """Inspects a stack in its account. Every method may raise AccountUnavailable and StackUnavailable."""
+    """Reads a stack in its account. Every method may raise AccountUnavailable and StackUnavailable."""
 
     def __init__(self, stack: DeployedStack) -> None:
         self._stack = stack
@@ -92,7 +92,9 @@ class AWSAccount:
             raise AccountUnavailable(f"node cache table {table}: the head item cannot be read: {error}") from error
 
     def ledger_epoch(self) -> int | None:
-        """Return the epoch in the ledger's marker: the latest leadership's that wrote there. None without a marker."""
+        """Return the epoch in the ledger's marker: that of the latest leader that wrote there. None without a
+        marker.
+        """
         client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
         try:
             marker = DynamoDBLedgerTable(client, self._stack.output(LEDGER_TABLE_NAME)).marker()
@@ -109,7 +111,7 @@ class AWSAccount:
         return [Schedule(each["Name"], each["State"], each["ScheduleExpression"]) for each in found]
 
     def concurrent_executions(self) -> int:
-        """Return how many executions of all functions the account allows at once, in this region."""
+        """Return the account's limit of concurrent executions in this region."""
         with _account_errors("the account's limits", "lambda:GetAccountSettings"):
             client = boto3.client("lambda", region_name=self._stack.region, config=CLIENT_CONFIG)
             return int(client.get_account_settings()["AccountLimit"]["ConcurrentExecutions"])
@@ -117,7 +119,7 @@ class AWSAccount:
 
 @contextmanager
 def _account_errors(subject: str, permissions: str) -> Iterator[None]:
-    """Translate errors of AWS within the block."""
+    """Translate AWS errors within the block."""
     try:
         yield
     except StackUnavailable as error:

@@ -1,4 +1,6 @@
-"""Run the checks for the given inputs. What others depend on comes first, so the first failure is usually the cause."""
+"""Runs the checks for the given inputs. Checks that others depend on run first, so the first failure is usually the
+cause.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ INPUT_ERRORS = {
     CheckName.CLUSTER: {CheckName.KUBECONFIG, CheckName.KUBECONFIG_SECRET},
     CheckName.ACCOUNT: {CheckName.STACK},
 }
-"""Findings that already explain why the input is missing, so that no check needs to ask for it."""
+"""Findings that already explain why an input is missing: the checks that need it do not ask for it again."""
 
 DEPLOY_REMEDY = "check stack, region and credentials, or deploy the stack again"
 # Not "deploy again": CloudFormation restores a deleted resource only if the template changed.
@@ -55,7 +57,9 @@ KUBECONFIG_REMEDY = "check whether this kubeconfig is of the cluster, and whethe
 
 
 class Check(NamedTuple):
-    """`run`: may raise ClusterUnavailable, AccountUnavailable and StackUnavailable. `remedy`: for the latter two."""
+    """A check. `run`: may raise ClusterUnavailable, AccountUnavailable and StackUnavailable. `remedy`: for the latter
+    two.
+    """
 
     name: CheckName
     run: Callable[[], Iterable[Finding]]
@@ -63,7 +67,7 @@ class Check(NamedTuple):
 
 
 def run_checks(inputs: Inputs, now: Callable[[], float]) -> Iterator[Finding]:
-    """Run all checks one after another, so that they do not disturb measured times. now: seconds since the epoch."""
+    """Run all checks sequentially, so that they do not distort measured times. now: seconds since the epoch."""
     yield from inputs.findings
     yield from _run([Check(CheckName.CONFIGURATION, lambda: _configuration_findings(inputs))])
     for group in (_account, _cluster, _scheduler, _address):
@@ -75,7 +79,7 @@ def _run(checks: Iterable[Check]) -> Iterator[Finding]:
         try:
             yield from check.run()
         except ClusterUnavailable as error:
-            # No further check of this group would have an answer.
+            # The remaining checks of this group would fail, too.
             yield failed(check.name, str(error), KUBECONFIG_REMEDY)
             return
         except InspectionDenied as error:
@@ -159,7 +163,7 @@ def _binder_findings(inputs: Inputs) -> Iterator[Finding]:
 
 
 def _unknown_user(check: CheckName, identity: str) -> Finding:
-    """Skip the check: an administrator's permissions do not show which ones the function has."""
+    """Skip the check: an administrator's permissions do not show the function's permissions."""
     remedy = f"give --{identity}-user NAME with an administrator's --kubeconfig"
     return skipped(check, f"the user of the {identity} is unknown", remedy)
 
@@ -182,7 +186,7 @@ def _scheduler(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
 
 
 def _managed_resources_findings(inputs: Inputs, side: SchedulerSide) -> list[Finding]:
-    """Check the given configuration and the one in use: either may be wrong."""
+    """Check the given configuration and the one in use, because either may be wrong."""
     known = [each for each in (inputs.configuration, inputs.running.configuration) if each is not None]
     if not known:
         return _input_missing(CheckName.MANAGED_RESOURCES, inputs)
@@ -203,7 +207,7 @@ def _address(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
     if not reaches_berth(answer):
         return
     if inputs.account is None and (inputs.scheduler_side or inputs.reader):
-        # A server on a dump is meant for neither.
+        # These checks do not apply to a server on a dump.
         yield Check(CheckName.SAME_CLUSTER, lambda: check_cluster_of(inputs.running, None))
     yield Check(CheckName.CACHE, lambda: check_healthz(endpoint))
     yield Check(CheckName.VERBS, lambda: check_verbs(endpoint, verbs))

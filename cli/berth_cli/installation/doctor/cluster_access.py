@@ -1,4 +1,4 @@
-"""The cluster through an API server, as the user of a kubeconfig or, for an administrator, as another user."""
+"""Access to the cluster's API server, as the user of a kubeconfig or, for an administrator, as another user."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """An RBAC permission; an empty field matches all."""
+    """An RBAC permission; an empty field matches every value."""
 
     verb: str
     resource: str
@@ -58,7 +58,7 @@ class UntriedPod:
 
 
 def parse_subject(text: str) -> Subject:
-    """Parse `NAME[,GROUP…]`; add the groups that the API server gives every user and every service account."""
+    """Parse `NAME[,GROUP…]`; add the groups that the API server adds to all users and all service accounts."""
     name, *groups = (part.strip() for part in text.split(","))
     if name.startswith(_SERVICE_ACCOUNT_PREFIX):
         namespace = name.removeprefix(_SERVICE_ACCOUNT_PREFIX).partition(":")[0]
@@ -71,14 +71,15 @@ class ClusterAccess:
 
     def __init__(self, api: ApiServer, timeout: float, subject: Subject | None = None) -> None:
         """`subject`: the user whose permissions are reviewed; the caller needs the permission to create these reviews.
-        None: the caller."""
+        None: the caller.
+        """
         self._api = api
         self._timeout = timeout
         self._subject = subject
 
     @classmethod
     def of(cls, server: Server, timeout: float) -> ClusterAccess:
-        """Connect as the user of the server's credentials. Calls nothing yet."""
+        """Connect as the user of the server's credentials. Does not call the server yet."""
         return cls(ApiServer(server, time.monotonic), timeout)
 
     def reviewing(self, subject: Subject) -> ClusterAccess:
@@ -116,7 +117,7 @@ class ClusterAccess:
         return isinstance(status, dict) and status.get("allowed") is True
 
     def uid(self) -> str:
-        """UID of the cluster."""
+        """Return the UID of the cluster."""
         return cluster_uid(self._api)
 
     def version(self) -> str:
@@ -124,12 +125,12 @@ class ClusterAccess:
         return str(self._request_ok("GET", "/version").content.get("gitVersion", ""))
 
     def node_names(self) -> list[str]:
-        """Names of all nodes."""
+        """Return the names of all nodes."""
         items = self._request_ok("GET", "/api/v1/nodes").content.get("items")
         return [item["metadata"]["name"] for item in items] if isinstance(items, list) else []
 
     def untried_pods(self) -> list[UntriedPod]:
-        """List the untried ones of the first pending pods, without those whose scheduling gates hold them."""
+        """List the untried pods among the first pending pods, without pods that have scheduling gates."""
         query = {"fieldSelector": "spec.nodeName=,status.phase=Pending", "limit": str(MAX_PENDING_PODS)}
         items = self._request_ok("GET", "/api/v1/pods", query=query).content.get("items")
         return [_untried_pod(item) for item in items if _is_untried(item)] if isinstance(items, list) else []
@@ -137,7 +138,7 @@ class ClusterAccess:
     def try_wake_up(self) -> str:
         """Try the wake-up of the scheduling queue as a dry run; return the error, or an empty string."""
         if self._subject is not None:
-            # Only the user itself can try it: check that the object exists and that the user may patch it.
+            # Only the user can try it. Check that the object exists and that the user may patch it.
             found = self._request("GET", WAKE_UP_PATH)
             if not found.ok:
                 return found.message
@@ -154,7 +155,7 @@ class ClusterAccess:
         return "" if answer.ok else answer.message
 
     def config_texts(self, namespace: str, name: str) -> dict[str, str]:
-        """Data of the ConfigMap with this name, else of the Secret; empty if neither exists."""
+        """Return the data of the ConfigMap with this name, otherwise of the Secret; empty if neither exists."""
         for resource in ("configmaps", "secrets"):
             answer = self._request("GET", f"/api/v1/namespaces/{namespace}/{resource}/{name}")
             data = answer.content.get("data")

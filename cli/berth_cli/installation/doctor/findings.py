@@ -1,4 +1,4 @@
-"""Findings of checks, each one line about one thing with its remedy; and the report that has them."""
+"""The findings of checks, each about one subject, with its remedy; and the report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import click
 
 
 class Result(StrEnum):
-    """SKIPPED: not checked, the message has the reason. WARNING: it works, with a disadvantage."""
+    """The result of a check. SKIPPED: not checked; the message states the reason. WARNING: it works, with a
+    disadvantage.
+    """
 
     OK = "ok"
     WARNING = "warning"
@@ -109,7 +111,7 @@ WIDTH = max(map(len, Result)) + 2
 
 
 def lines(finding: Finding) -> Iterator[str]:
-    """Lines for the finding and its remedy. Colored; click removes colors in a pipe."""
+    """Format the finding and its remedy as lines. Colored; click removes colors in a pipe."""
     # Messages of other systems may contain line breaks.
     yield f"{click.style(f'{finding.result:<{WIDTH}}', fg=COLORS[finding.result])}{finding.check}: " + " ".join(
         finding.message.split()
@@ -119,7 +121,7 @@ def lines(finding: Finding) -> Iterator[str]:
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """Return the number of findings by result."""
+    """Return the number of findings per result."""
     counted = Counter(finding.result for finding in findings)
     return ", ".join(f"{counted[result]} {result}" for result in Result if counted[result])
 
@@ -134,6 +136,6 @@ def document(findings: Sequence[Finding]) -> dict[str, object]:
 
 
 def exit_status(findings: Sequence[Finding], *, strict: bool) -> int:
-    """0, or 1 if a check failed; with `strict` also for warnings."""
+    """Return 1 if a check failed, or with `strict` if it warned; otherwise 0."""
     failures = {Result.FAILED, Result.WARNING} if strict else {Result.FAILED}
     return 1 if any(finding.result in failures for finding in findings) else 0

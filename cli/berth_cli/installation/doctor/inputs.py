@@ -1,4 +1,6 @@
-"""Read what the options name: the scheduler's configuration, the address, the stack, the cluster and its users."""
+"""Reads the inputs that the options name: the scheduler's configuration, the address, the stack, the cluster and its
+users.
+"""
 
 from __future__ import annotations
 
@@ -56,14 +58,14 @@ from berth_cli.sources.stack import (
 from berth_cli.terminal.options import TLSFiles
 
 DEFAULT_TIMEOUT = 5.0
-"""kube-scheduler's for a call, if httpTimeout is not set (fact 5)."""
+"""kube-scheduler's default timeout in seconds, if httpTimeout is not set (fact 5)."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The values of the command line."""
+    """The values of the command-line options."""
 
     scheduler_config: Path | None = None
     scheduler_configmap: tuple[str, str] | None = None
@@ -82,7 +84,7 @@ class Options:
 class Inputs:
     """The inputs of the checks; None if not given or not readable. `findings`: the errors of unreadable inputs.
 
-    `address`: Berth's address from the options. `is_configuration_given`: by --config; else it is the stack's.
+    `address`: Berth's address from the options. `is_configuration_given`: by --config; otherwise it is the stack's.
     `reader`: the cluster as the caller. `watcher`, `binder`: the cluster as these functions; None if unknown.
     `stack_timeout`: the stack's HttpTimeoutSeconds. `watcher_mode`: the stack's WatcherMode.
     """
@@ -103,12 +105,12 @@ class Inputs:
 
     @cached_property
     def running(self) -> RunningBerth:
-        """The Berth that runs behind the address."""
+        """The state of the Berth at this address."""
         return UNKNOWN if self.endpoint is None else running_berth(self.endpoint)
 
     @cached_property
     def node_names(self) -> list[str]:
-        """Names of the cluster's nodes; empty if unknown."""
+        """The names of the cluster's nodes; empty if unknown."""
         try:
             return [] if self.reader is None else self.reader.node_names()
         except ClusterUnavailable:
@@ -116,19 +118,21 @@ class Inputs:
 
     @property
     def wanted(self) -> BerthConfiguration:
-        """The configuration that the installation should fit."""
+        """The configuration that the installation should match."""
         return self.configuration or self.running.configuration or BerthConfiguration()
 
     @property
     def verbs(self) -> Mapping[str, str]:
-        """Verbs by field, from the scheduler's configuration or the defaults."""
+        """The verbs by field, from the scheduler's configuration or the defaults."""
         if self.scheduler_side is None or not self.scheduler_side.berth_extenders:
             return DEFAULT_VERBS
         return {field: verb for entry in self.scheduler_side.berth_extenders for field, verb in entry.verbs.items()}
 
     @property
     def filter_verb_of_all_pods(self) -> str:
-        """Empty if Berth is asked only about pods that request a managed resource, or not at all (fact 7)."""
+        """The filter verb; empty if Berth is called only for pods that request a managed resource, or not at all (fact
+        7).
+        """
         entries = () if self.scheduler_side is None else self.scheduler_side.berth_extenders
         if not entries:
             return DEFAULT_VERBS["filterVerb"]
@@ -140,17 +144,17 @@ class Inputs:
 
     @property
     def timeout(self) -> float:
-        """The time that the scheduler waits for a call, in seconds."""
+        """The scheduler's timeout for a call, in seconds."""
         entries = () if self.scheduler_side is None else self.scheduler_side.berth_extenders
         return min((entry.timeout for entry in entries if entry.verbs), default=self.stack_timeout or DEFAULT_TIMEOUT)
 
     def as_running_user(self, user: Subject | None) -> ClusterAccess | None:
-        """Return the cluster as a user that the running Berth names; None if unknown."""
+        """Return the cluster as a user that the running Berth reports; None if unknown."""
         return None if user is None or self.reader is None else self.reader.as_user(user)
 
 
 def read_inputs(options: Options) -> Inputs:
-    """Read everything. Raises InvalidAddress only."""
+    """Read all inputs. Raises only InvalidAddress."""
     reading = _Reading(options)
     stack = reading.stack()
     address = reading.address(stack)
@@ -182,7 +186,7 @@ def read_inputs(options: Options) -> Inputs:
 
 
 class _Reading:
-    """Reads each input once, and records a finding for each that cannot be read."""
+    """Reads each input once, and records a finding for each unreadable input."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -229,9 +233,10 @@ class _Reading:
         *,
         is_running: bool,
     ) -> ClusterAccess | None:
-        """Return the cluster by reviews for the given user, or with the kubeconfig in the stack's secret.
+        """Return the cluster with reviews for the given user, or with the kubeconfig in the stack's secret.
 
-        Without a stack it is `berth serve`: it reports its own user (is_running), or will use the caller's kubeconfig.
+        Without a stack, Berth runs as `berth serve`: it reports its own user (is_running), or will use the caller's
+        kubeconfig.
         """
         if user is not None:
             return None if reader is None else reader.reviewing(parse_subject(user))
@@ -277,7 +282,7 @@ class _Reading:
         if not prefix:
             return None, NO_MATERIAL
         config = entries[0].tls_config if entries else None
-        # The scheduler's configuration has the password of its own.
+        # The scheduler's configuration contains its own password.
         try:
             tls = load_tls_material(config, self._options.files)
             if stack is not None and not entries and stack.parameters.get("Authentication") == "basic":
@@ -288,7 +293,7 @@ class _Reading:
             remedy = "to call Berth, give the scheduler's configuration, --ca, --tls-client-cert or --tls-client-key"
             self.findings.append(skipped(CheckName.CREDENTIALS, str(error), remedy))
         except CredentialsUnreadable as error:
-            if config is None or not config.has_half:  # half of a pair is reported by the check tlsConfig
+            if config is None or not config.has_half:  # the check tlsConfig reports half of a pair
                 remedy = "kube-scheduler cannot use it either: use the output of `berth scheduler-config`"
                 self.findings.append(failed(CheckName.CREDENTIALS, str(error), remedy))
         return None, NO_MATERIAL

@@ -1,4 +1,4 @@
-"""The scheduler's configuration as kube-scheduler reads it, its place, and its extenders that are Berth."""
+"""The scheduler's configuration as kube-scheduler reads it, its location, and its extender entries that call Berth."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ _LENIENT = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 
 class InvalidSchedulerConfiguration(Exception):
-    """kube-scheduler would reject the document, or a place has none or several. The message names cause or place."""
+    """kube-scheduler would reject the document, or its location contains none or several. The message states the cause
+    or the location.
+    """
 
 
 class _Part(BaseModel):
-    """A part of the document. null is as no value, as for Go."""
+    """A part of the document. null means no value, as in Go."""
 
     @model_validator(mode="before")
     @classmethod
@@ -39,7 +41,7 @@ class _Part(BaseModel):
 
 
 DURATION = "httpTimeout"
-"""Go parses it itself, so null is not a duration."""
+"""Go parses this field with custom code, so null is not a valid duration."""
 
 
 class TLSConfig(_Part):
@@ -101,12 +103,12 @@ class Extender(_Part):
 
     @property
     def timeout(self) -> float:
-        """Seconds for a call; 0 means 5 (fact 5)."""
+        """The timeout of a call in seconds; 0 means 5 (fact 5)."""
         return parse_duration(self.http_timeout.lstrip("+")) or 5.0
 
     @property
     def verbs(self) -> dict[str, str]:
-        """The configured verbs by field name."""
+        """The configured verbs, by field name."""
         named = {
             "filterVerb": self.filter_verb,
             "prioritizeVerb": self.prioritize_verb,
@@ -125,7 +127,7 @@ class Profile(_Part):
 
 
 class LeaderElection(_Part):
-    """Leader election between the scheduler's processes."""
+    """Leader election among the scheduler's processes."""
 
     model_config = _LENIENT
     leader_elect: bool = Field(default=True, alias="leaderElect")
@@ -157,7 +159,7 @@ def parse_scheduler_configuration(document: object) -> SchedulerConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class SchedulerSide:
-    """`source`: the file or object that contains the configuration.
+    """The scheduler's configuration and its entries for Berth. `source`: the file or object that contains it.
 
     `berth_extenders`: the entries that call Berth, in their order.
     """
@@ -189,7 +191,7 @@ def scheduler_side(source: str, configuration: SchedulerConfiguration, address: 
 
 
 def _host_and_port(url: str) -> tuple[str, int | None]:
-    """Compare host and port only, so that a wrong path is reported by the checks."""
+    """Return only host and port for comparison, so that the checks report a wrong path."""
     parts = urlsplit(url)
     try:
         port = parts.port
@@ -199,7 +201,7 @@ def _host_and_port(url: str) -> tuple[str, int | None]:
 
 
 def from_file(path: Path) -> SchedulerConfiguration:
-    """Read a file. Raises InvalidSchedulerConfiguration."""
+    """Read the configuration from a file. Raises InvalidSchedulerConfiguration."""
     try:
         documents = [each.value for each in load_all(path.read_text())]
     except OSError as error:
@@ -212,7 +214,7 @@ def from_file(path: Path) -> SchedulerConfiguration:
 
 
 def from_cluster(access: ClusterAccess, namespace: str, name: str) -> SchedulerConfiguration:
-    """Read the ConfigMap or Secret. Raises InvalidSchedulerConfiguration."""
+    """Read the configuration from the ConfigMap or Secret. Raises InvalidSchedulerConfiguration."""
     try:
         config_texts = access.config_texts(namespace, name)
     except ClusterUnavailable as error:
@@ -258,5 +260,5 @@ def _parse_texts(config_texts: Iterable[str]) -> Iterator[object]:
 
 
 def _cause(error: InvalidYAML) -> str:
-    """Return the cause with its line, without the line's content: it may be a password."""
+    """Return the cause with its line number, but not the line's content, which may be a password."""
     return f"{error}{'' if error.line is None else f' (line {error.line})'}"

@@ -1,1 +1,1 @@
-"""A module for each subject of checks. They take what the ports return and yield findings, without other I/O."""
+"""One module per subject. The checks evaluate data from the ports and yield findings, without other I/O."""

@@ -1,4 +1,6 @@
-"""Do calls reach Berth: certificates of server and client, and credentials. What blocks all calls is reported once."""
+"""Checks whether calls reach Berth: certificates of server and client, and credentials. A cause that blocks all calls
+is reported once.
+"""
 
 from __future__ import annotations
 
@@ -33,14 +35,14 @@ _REMEDIES = {
 
 
 def reaches_berth(answer: HttpResponse | NoResponse) -> bool:
-    """Return whether the answer of a verb comes from Berth, whatever it is."""
+    """Return whether a verb's response comes from Berth, whatever its content."""
     return isinstance(answer, HttpResponse) and answer.status not in UNAUTHORIZED_STATUSES
 
 
 def check_access(
     endpoint: Endpoint, material: TLSMaterial, answer: HttpResponse | NoResponse, now: float
 ) -> Iterator[Finding]:
-    """`answer`: of any verb. `now`: seconds since the epoch."""
+    """Check the connection. `answer`: a response of any verb. `now`: seconds since the epoch."""
     shown = endpoint.certificate()
     found = [
         check_server_certificate(endpoint.address, shown, now),
@@ -58,7 +60,7 @@ def check_access(
 
 
 def check_server_certificate(address: str, shown: ServerCertificate | NoResponse | None, now: float) -> Finding:
-    """Verify with the scheduler's CA."""
+    """Verify the server's certificate with the scheduler's CA."""
     match shown:
         case None:
             return skipped(SERVER, "plain http, no certificate")
@@ -86,7 +88,7 @@ def check_client_certificate(
     cause = answer.cause if isinstance(answer, NoResponse) else ""
     if not material.certificate:
         if is_rejected:
-            # The TLS alert can be lost when the server closes the connection at once.
+            # The TLS alert can be lost if the server closes the connection at once.
             yield failed(
                 CLIENT,
                 f"none configured, and the server closes the connection as if it required one ({cause})",

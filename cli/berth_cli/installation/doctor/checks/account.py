@@ -1,4 +1,4 @@
-"""The stack in its AWS account: table, lease and schedule."""
+"""Checks the stack in its AWS account: table, lease and schedule."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from berth_cli.installation.doctor.findings import CheckName, Finding, failed, o
 
 TABLE, LEASE, SCHEDULE = CheckName.TABLE, CheckName.LEASE, CheckName.SCHEDULE
 TAKEOVER_SECONDS = 150.0
-"""Time for a successor of a failed watcher: one minute until the schedule, a cold start, and listing the cluster."""
+"""The time until a failed watcher is replaced: one minute until the schedule, a cold start, and listing the cluster."""
 
 NO_LEADER_REMEDY = "see the check schedule and the watcher's log"
 AGAIN_REMEDY = "run the check again in a minute"
@@ -19,7 +19,7 @@ ENABLE_REMEDY = "enable it: docs/how-to/recover.md"
 
 
 def check_table(item: HeadItem | None) -> Finding:
-    """`item`: the head item of the cache table, read as the caller; the functions have rights of their own."""
+    """Check the cache table. `item`: its head item, read as the caller; the functions have separate permissions."""
     if item is None:
         return failed(TABLE, "the table is empty: no watcher has ever run", NO_LEADER_REMEDY)
     if item.head.pointer is None:
@@ -28,9 +28,9 @@ def check_table(item: HeadItem | None) -> Finding:
 
 
 def check_lease(item: HeadItem, now: float, *, periodic: bool, ledger_epoch: int | None = None) -> Finding:
-    """`now`: seconds since the epoch. `periodic`: the watcher releases the lease after each run.
+    """Check the lease. `now`: seconds since the epoch. `periodic`: the watcher releases the lease after each run.
 
-    ledger_epoch: the latest that wrote to the ledger; the ledger refuses a leader below it.
+    ledger_epoch: the latest epoch in the ledger, which rejects leaders with a lower epoch.
     """
     spec = item.lease.spec
     if ledger_epoch is not None and ledger_epoch > spec.lease_transitions:
@@ -59,7 +59,7 @@ def check_lease(item: HeadItem, now: float, *, periodic: bool, ledger_epoch: int
 
 
 def check_schedule(account: AWSAccount) -> Iterator[Finding]:
-    """Check the schedule: a disabled one lets the cache become stale without any error."""
+    """Check the schedule: if it is disabled, the cache becomes stale without any error."""
     found = account.schedules()
     if not found:
         yield failed(SCHEDULE, "the stack has no schedule: nothing starts the watcher", "deploy the stack again")
@@ -71,7 +71,9 @@ def check_schedule(account: AWSAccount) -> Iterator[Finding]:
 
 
 def check_concurrency(account: AWSAccount, gangs: GangsConfiguration) -> Iterator[Finding]:
-    """Return whether all members of the largest gang can wait in bind at once. Nothing if gangs are not enabled."""
+    """Check whether all members of the largest gang can wait in bind concurrently. Yields nothing if gangs are not
+    enabled.
+    """
     if not gangs.enabled:
         return
     limit = account.concurrent_executions()

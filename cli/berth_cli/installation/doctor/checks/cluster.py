@@ -1,4 +1,6 @@
-"""The cluster: its version, the rights of watcher and bind, the wake-up, and whether the cache is of this cluster."""
+"""Checks the cluster: its version, the permissions of watcher and bind, the wake-up, and whether the cache belongs to
+this cluster.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,14 @@ from berth_cli.sources.server import RunningBerth
 SAME, WAKE_UP = CheckName.SAME_CLUSTER, CheckName.WAKE_UP
 
 TESTED = ("1.34", "1.35", "1.36", "1.37")
-"""Minor versions that docs/reference/kubernetes-versions.md has a column of."""
+"""The minor versions with a column in docs/reference/kubernetes-versions.md."""
 # A managed cluster adds a suffix: v1.35.4-eks-3025e55.
 _MINOR = re.compile(r"v?(\d+\.\d+)")
 
 REMEDY = "apply examples/rbac.yaml, and bind its roles to that user"
 COUNTED_REMEDY = "apply examples/rbac-counted-resources.yaml, and bind its role to that user"
 EVERYBODY = frozenset({"system:anonymous", "system:authenticated", "system:unauthenticated", "system:serviceaccounts"})
-"""Names of callers without credentials, and of groups that the API server adds to users of all kinds."""
+"""The names of callers without credentials, and of groups that the API server adds to users of all kinds."""
 EVERYBODY_REMEDY = "give Berth a user of its own (--watcher-user, --binder-user), and bind no role to this one"
 _READ_LEASE, _PATCH_LEASE = (
     Permission(verb, "leases", "coordination.k8s.io", namespace=LEASE_NAMESPACE, name=LEASE_NAME)
@@ -37,7 +39,7 @@ BINDER_PERMISSIONS = (Permission("get", "pods"), Permission("create", "pods", su
 
 
 def check_kubernetes_version(access: ClusterAccess) -> Finding:
-    """Check the API server's version in place of the scheduler's, which may be one minor version behind."""
+    """Check the API server's version, because the scheduler's is unknown; it may be one minor version behind."""
     version = access.version()
     minor = _MINOR.match(version)
     if minor is not None and minor[1] in TESTED:
@@ -50,12 +52,14 @@ def check_kubernetes_version(access: ClusterAccess) -> Finding:
 
 
 def binder_permissions(configuration: BerthConfiguration) -> list[Permission]:
-    """Return the part of examples/rbac.yaml and rbac-counted-resources.yaml that bind needs with this configuration."""
+    """Return the permissions in examples/rbac.yaml and rbac-counted-resources.yaml that bind needs with this
+    configuration.
+    """
     return [*BINDER_PERMISSIONS, *([_READ_LEASE] if _counts(configuration) else [])]
 
 
 def watcher_permissions(configuration: BerthConfiguration) -> list[Permission]:
-    """Return the part of examples/rbac.yaml and rbac-counted-resources.yaml that this configuration needs."""
+    """Return the permissions in examples/rbac.yaml and rbac-counted-resources.yaml that this configuration needs."""
     watched = resources(RequiredFields.of(configuration.policy()))
     permissions = [Permission(verb, each.name, each.group) for each in watched for verb in ("list", "watch")]
     permissions.append(Permission("get", "namespaces", name="kube-system"))
@@ -102,7 +106,9 @@ def check_wake_up(access: ClusterAccess, mode: WakeUp) -> Finding:
 
 
 def check_same_cluster(access: ClusterAccess, cached: str) -> Finding:
-    """`cached`: the cluster of the cache: its UID, then a slash and the format of its objects."""
+    """Check that the cache belongs to this cluster. `cached`: the UID of the cache's cluster, a slash, and the format
+    of its objects.
+    """
     of, uid = cached.partition("/")[0], access.uid()
     if uid == of:
         return ok(SAME, "the cache is of this cluster")
@@ -114,7 +120,7 @@ def check_same_cluster(access: ClusterAccess, cached: str) -> Finding:
 
 
 def check_cluster_of(running: RunningBerth, access: ClusterAccess | None) -> Iterator[Finding]:
-    """Check the cluster of the Berth that the scheduler calls. `access`: None if no kubeconfig is given."""
+    """Check the cluster of the Berth that the scheduler calls. `access`: None without a kubeconfig."""
     if running.is_on_dump:
         yield failed(
             SAME,

@@ -1,4 +1,4 @@
-"""Counted resources: does kube-scheduler ignore them, and does it send Berth the pods that request them."""
+"""Checks counted resources: whether kube-scheduler ignores them, and sends Berth the pods that request them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REMEDY = "use the extenders that `berth scheduler-config --config FILE` prints"
 
 
 def check_managed_resources(side: SchedulerSide, managed: ManagedResources) -> Iterator[Finding]:
-    """`managed`: the counted resources of Berth's configuration."""
+    """Check the scheduler's configuration. `managed`: the counted resources in Berth's configuration."""
     listed = {
         each.name: each.ignored_by_scheduler for entry in side.berth_extenders for each in entry.managed_resources
     }
@@ -56,7 +56,7 @@ def _missing_findings(listed: dict[str, bool], managed: ManagedResources) -> Ite
 
 
 def _gate_findings(side: SchedulerSide, managed: ManagedResources) -> Iterator[Finding]:
-    """Check managedResources: such an entry is called only for pods that request one of them (fact 7)."""
+    """Check managedResources: an extender with this field is called only for pods that request one of them (fact 7)."""
     for_all_pods = [each for each in side.berth_extenders if not each.managed_resources]
     sees_all = any(each.filter_verb or each.prioritize_verb for each in for_all_pods)
     gated = any(each.filter_verb or each.prioritize_verb for each in side.berth_extenders if each.managed_resources)

@@ -1,4 +1,4 @@
-"""Gangs: does kube-scheduler call Berth as they need it?"""
+"""Checks whether kube-scheduler is configured to call Berth as gangs need it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from berth_cli.installation.kube_scheduler_configuration import GANG_BACKOFF_SEC
 
 CHECK = CheckName.GANGS
 MIN_TIMEOUT_SECONDS = 5
-"""A shorter timeout makes members miss each other that the scheduler binds a second apart."""
+"""With a shorter timeout, members that the scheduler binds a second apart miss each other."""
 REMEDY = "use what `berth scheduler-config --config FILE` prints"
 
 
 def check_gang_scheduling(side: SchedulerSide, gangs: GangsConfiguration) -> Iterator[Finding]:
-    """Check what gangs need of the scheduler's configuration. Yields nothing if they are not enabled."""
+    """Check the scheduler settings that gangs need. Yields nothing if gangs are not enabled."""
     if not gangs.enabled:
         return
     problems = [*_calls(side), *_times(side)]

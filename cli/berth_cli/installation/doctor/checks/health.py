@@ -1,4 +1,6 @@
-"""The response of /healthz: age of the cache, the watcher's heartbeat, the server's clock and its configuration."""
+"""Checks the response of /healthz: the cache's age, the watcher's heartbeat, the server's clock and its
+configuration.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,10 @@ from berth_cli.sources.server import Endpoint, HttpResponse, NoResponse, Running
 
 CACHE, CLOCK, CONFIGURATION = CheckName.CACHE, CheckName.CLOCK, CheckName.CONFIGURATION
 MAX_HEARTBEAT_AGE_SECONDS = 150.0
-"""Longer than one minute until the schedule, a cold start and listing the cluster together."""
+"""Longer than the sum of one minute until the schedule, a cold start, and listing the cluster."""
 MAX_SKEW_SECONDS = 5.0
 AWS_MAX_SKEW_SECONDS = 300.0
-"""AWS rejects requests whose signature time differs by more."""
+"""AWS rejects requests whose signature time differs by more than this."""
 
 CLOCK_REMEDY = "synchronize both clocks with a time server"
 WATCHER_LOG_REMEDY = "see the watcher's log; docs/reference/events-and-reasons.md lists the reasons"
@@ -35,7 +37,7 @@ PLUGINS_REMEDY = "berth config apply tries the configuration with these plugins:
 
 
 def check_healthz(endpoint: Endpoint) -> Iterator[Finding]:
-    """Freshness, heartbeat and clock from one response."""
+    """Check freshness, heartbeat and clock with one response."""
     answer = endpoint.healthz()
     if isinstance(answer, NoResponse):
         yield failed(CACHE, f"/healthz: {answer.cause}", IS_IT_BERTH)
@@ -59,10 +61,10 @@ def check_healthz(endpoint: Endpoint) -> Iterator[Finding]:
 
 
 def check_clock(answer: HttpResponse) -> Finding:
-    """Compare clocks. The Date header has a resolution of one second and may be from any moment of the call."""
+    """Compare the clocks. The Date header has a resolution of one second and may be from any moment of the call."""
     if answer.date is None:
         return skipped(CLOCK, "Berth sends no Date header")
-    # The header 12:00:07 stands for any moment of that second.
+    # The header 12:00:07 means any moment of that second.
     skew = answer.date + 0.5 - answer.requested_at
     message = f"Berth's clock is {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} this machine's"
     certain = abs(skew) - 0.5 - answer.seconds / 2
@@ -95,7 +97,9 @@ def _heartbeat(age: float) -> Finding:
 
 
 def check_configuration(running: RunningBerth, given: BerthConfiguration) -> Iterator[Finding]:
-    """`given`: the document of --config. Nothing if it is in use, or if the one in use is unknown."""
+    """Compare the configurations. `given`: the document of --config. Yields nothing if it is in use, or if the one in
+    use is unknown.
+    """
     in_use = running.configuration
     if in_use is None or in_use == given:
         return

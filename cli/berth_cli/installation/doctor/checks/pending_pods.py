@@ -1,4 +1,4 @@
-"""Pending pods that no scheduler has tried: their schedulerName is misspelled, or its scheduler does not run."""
+"""Checks for pending pods that no scheduler has tried: their schedulerName is misspelled, or its scheduler is down."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 UNTRIED_SECONDS = 60.0
 """A running scheduler tries a new pod within this time, unless very many are created at once."""
 MISSPELLED = 0.8
-"""The similarity of a name and its misspelling. Two names that only share the ending -scheduler are less similar."""
+"""The minimum similarity of a name and its misspelling. Names that share only the ending -scheduler are less
+similar.
+"""
 
 
 def check_pending_pods(access: ClusterAccess, own: Sequence[str], now: float) -> Iterator[Finding]:
-    """Yield a finding for each schedulerName whose pods are untried: it is misspelled, or its scheduler is down.
+    """Yield a finding for each schedulerName with untried pods: it is misspelled, or its scheduler is down.
 
-    `own`: the names that the scheduler of Berth serves. `now`: seconds since the epoch.
+    `own`: the names that Berth's scheduler serves. `now`: seconds since the epoch.
     """
     waiting: dict[str, list[UntriedPod]] = {}
     for pod in access.untried_pods():
@@ -37,7 +39,7 @@ def check_pending_pods(access: ClusterAccess, own: Sequence[str], now: float) ->
 
 
 def untried_remedy(name: str, own: Sequence[str]) -> str:
-    """Return what to do about pods of this schedulerName. own: the names that the scheduler of Berth serves."""
+    """Return the remedy for pods with this schedulerName. own: the names that Berth's scheduler serves."""
     if name in own or name == DEFAULT_SCHEDULER:
         return f"check whether the scheduler of {name} runs with this configuration and holds its lease"
     served = sorted({*own, DEFAULT_SCHEDULER})

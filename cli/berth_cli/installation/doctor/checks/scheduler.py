@@ -1,4 +1,6 @@
-"""The scheduler's configuration: is Berth called, for all nodes and pods, by one scheduler only, and safely."""
+"""Checks the scheduler's configuration: whether exactly one scheduler calls Berth, for all nodes and pods, and
+securely.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ DEFAULT_LOCK = "kube-scheduler"
 
 
 def check_document(side: SchedulerSide, address: str) -> Iterator[Finding]:
-    """Checks of the whole document."""
+    """Check the whole document."""
     yield _extender(side, address)
     yield _percentage(side)
     yield _lock(side)
@@ -69,7 +71,7 @@ def _lock(side: SchedulerSide) -> Finding:
 
 
 def check_extenders(side: SchedulerSide) -> Iterator[Finding]:
-    """Checks of Berth's extender entries: mode, weight, verbs and failures."""
+    """Check Berth's extender entries: mode, weight, verbs and failures."""
     for check in (_mode, _weight, _bind, _ignorable):
         yield from check(side)
 
@@ -131,7 +133,7 @@ def _ignorable(side: SchedulerSide) -> Iterator[Finding]:
 
 
 def check_transport(side: SchedulerSide) -> Iterator[Finding]:
-    """Yield all entries of Berth; equal findings are reported once."""
+    """Check the transport of all entries that call Berth; equal findings are reported once."""
     yield from dict.fromkeys(finding for entry in side.berth_extenders for finding in _transport(entry))
 
 

@@ -1,7 +1,7 @@
-"""Call the verbs as the scheduler does: do they answer, in time, and does the policy leave a node?
+"""Calls the verbs as the scheduler does: checks the responses, their latency, and whether the policy leaves a node.
 
-The requests change nothing: filter and prioritize get a pod that does not exist, bind a request without a pod, preempt
-one without candidates (facts 20 and 35).
+The requests do not change anything: filter and prioritize get a nonexistent pod, bind a request without a pod, and
+preempt a request without candidates (facts 20 and 35).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MIN_BIND_TIMEOUT_SECONDS = 2
 MAX_MEASURING_SECONDS = 2.0
 
 THROTTLED_STATUS = 429
-"""API Gateway's answer above its own limits, and the emulator's above its concurrent calls."""
+"""The status of API Gateway above its limits, and of the emulator above its concurrency limit."""
 THROTTLED_REMEDY = "run berth doctor again; if it stays, find out who calls: the API accepts 2,000 calls a second"
 IS_IT_BERTH = "check whether the address is Berth"
 FUNCTION_LOG = "see the function's log"
@@ -51,7 +51,7 @@ CONSEQUENCES = {
 
 
 def probe(field: str, nodes: list[str]) -> bytes:
-    """Return a request body for the verb of this field, in node-cache mode."""
+    """Build a request body for this field's verb, in node-cache mode."""
     match field:
         case "bindVerb":
             return b"{}"
@@ -62,7 +62,7 @@ def probe(field: str, nodes: list[str]) -> bytes:
 
 
 def check_verbs(endpoint: Endpoint, verbs_by_field: Mapping[str, str]) -> Iterator[Finding]:
-    """Call the verbs of the scheduler's configuration. Stops at the first call without a response."""
+    """Call the verbs of the scheduler's configuration. Stop at the first call without a response."""
     for field, verb in verbs_by_field.items():
         answer = endpoint.verb(verb, probe(field, []))
         if isinstance(answer, NoResponse):
@@ -114,7 +114,7 @@ def _content_finding(field: CheckName, verb: str, content: object) -> Finding:
 
 
 def _scores_finding(verb: str, content: object) -> Finding:
-    """Go discards the whole list for one score that is not an integer (fact 19)."""
+    """Check the scores. If one score is not an integer, Go discards the whole list (fact 19)."""
     field = CheckName.PRIORITIZE_VERB
     is_valid = isinstance(content, list) and all(
         isinstance(each, dict) and isinstance(each.get("Score"), int) and isinstance(each.get("Host"), str)
@@ -124,7 +124,7 @@ def _scores_finding(verb: str, content: object) -> Finding:
         message = f"{verb}: the response is not a list of hosts with integer scores; {CONSEQUENCES[field]}"
         return failed(field, message, IS_IT_BERTH)
     if not content:
-        # With Basic credentials the response of a failure is an empty list (fact 28).
+        # With Basic credentials a failure's response is an empty list (fact 28).
         message = f"{verb}: no scores: an internal error, which the response must not contain"
         return failed(field, message, FUNCTION_LOG)
     return ok(field, f"{verb} responds with scores")
@@ -135,7 +135,7 @@ def check_latency(
 ) -> Iterator[Finding]:
     """Compare the verbs' latency with the scheduler's httpTimeout (facts 5 and 9).
 
-    `nodes`: names in the requests, as many as the cluster has. `timeout`: httpTimeout in seconds.
+    `nodes`: names for the requests, as many as the cluster has. `timeout`: httpTimeout in seconds.
     """
     check = CheckName.HTTP_TIMEOUT
     slowest: dict[str, float] = {}
@@ -158,7 +158,7 @@ def check_latency(
 
 
 def _times(endpoint: Endpoint, verb: str, body: bytes) -> list[float]:
-    """Durations of answered calls in seconds. Stops early when the calls are slow."""
+    """Return the durations of answered calls in seconds. Stop early if the calls are slow."""
     times: list[float] = []
     for _ in range(CALLS):
         answer = endpoint.verb(verb, body)
@@ -171,7 +171,9 @@ def _times(endpoint: Endpoint, verb: str, body: bytes) -> list[float]:
 
 
 def check_bind_time(timeout: float, stack_timeout: float | None) -> Iterator[Finding]:
-    """bind must respond one second before httpTimeout ends, or a successful Binding counts as failed (fact 23)."""
+    """Check that bind responds one second before httpTimeout ends; otherwise a successful Binding counts as failed
+    (fact 23).
+    """
     check = CheckName.HTTP_TIMEOUT
     if timeout < MIN_BIND_TIMEOUT_SECONDS:
         message = f"{timeout:g} s: bind cannot respond in time (fact 23)"
@@ -186,7 +188,7 @@ def check_bind_time(timeout: float, stack_timeout: float | None) -> Iterator[Fin
 
 
 def check_policy(endpoint: Endpoint, verb: str, scheduler_names: Sequence[str], nodes: list[str]) -> Iterator[Finding]:
-    """Return whether the policy leaves a node for a pod that asks for nothing. An Error is reported by check_verbs."""
+    """Check whether the policy leaves a node for a pod without requests. An Error is reported by check_verbs."""
     if not nodes:
         yield skipped(CheckName.POLICY, "the names of the cluster's nodes are unknown, or it has none")
     for name in scheduler_names if nodes else ():
