@@ -1,7 +1,7 @@
 """Scenario 4, managed-resources: memory of three GPUs, which the scheduler ignores and Berth counts.
 
-Cluster and pods are those of examples/counted-resources. The pods are bound faster than the watcher publishes, so only
-the ledger knows which amounts are reserved.
+The cluster and pods are from examples/counted-resources. The pods are bound faster than the watcher publishes, so only
+the ledger contains the reserved amounts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def configuration(others: Mapping[str, str]) -> BerthConfiguration:
 
 
 def run(path: Path, extender: Extender, view: View, table: LedgerTable) -> None:
-    """`path`: the dump that the watcher reads. `table`: the server's ledger. Raises ExtenderFailed."""
+    """Run the scenario. `path`: the dump that the watcher reads. `table`: the server's ledger. Raises
+    ExtenderFailed.
+    """
     nodes: list[Manifest] = list(parse_objects(read_input(EXAMPLE / "cluster.yaml"), "the example"))
     stored: list[Manifest] = list(read_manifests([EXAMPLE / "pods.yaml"]).stored(PriorityClasses(())))
     pods = [{**pod, "spec": {**pod["spec"], "schedulerName": SCHEDULER}, "status": {}} for pod in stored]
@@ -77,7 +79,7 @@ def _schedule(extender: Extender, pod: Manifest, names: Sequence[str], view: Vie
 
 
 def _is_confirmed(ledger: NodeLedger) -> bool:
-    """Return whether the watcher has seen all pods of the ledger on the node."""
+    """Return whether the watcher has confirmed all reservations of the ledger."""
     return all(entry.state is EntryState.BOUND for entry in ledger.entries.values())
 
 

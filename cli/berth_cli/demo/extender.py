@@ -13,17 +13,17 @@ from berth_cli.placement.scheduler.control_loop import fit_error_message
 from berth_cli.sources.server import NO_MATERIAL, Endpoint, NoResponse
 
 Manifest = Mapping[str, Any]
-"""A complete v1.Pod or v1.Node."""
+"""A complete v1.Pod or v1.Node object."""
 
 CALL_SECONDS = 30.0
 
 
 class ExtenderFailed(click.ClickException):
-    """The extender returned an Error, a status other than 200, or nothing."""
+    """The extender returned an Error or a status other than 200, or did not respond."""
 
 
 def pending_pod(name: str, namespace: str, annotations: Mapping[str, str] | None = None, **spec: object) -> Manifest:
-    """Make a pod with this spec. It has one container unless the spec has `containers`."""
+    """Build a pod with this spec. It has one container unless the spec has `containers`."""
     metadata = {"name": name, "namespace": namespace, "uid": f"uid-of-{name}", "annotations": annotations or {}}
     spec = {"containers": [{"name": "app", "image": "app"}], **spec}
     return {"kind": "Pod", "metadata": metadata, "spec": spec, "status": {}}
@@ -36,7 +36,7 @@ def name_of(manifest: Manifest) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The chosen node (empty if no node was chosen), the scores, and the reason of each rejected node."""
+    """The chosen node (empty without a choice), the scores, and the reason for each rejected node."""
 
     node: str
     passed: Sequence[str]
@@ -49,18 +49,18 @@ class Placement:
 
 
 class Extender:
-    """One extender, in node-cache mode. Every method raises ExtenderFailed."""
+    """Calls one extender, in node-cache mode. Every method raises ExtenderFailed."""
 
     def __init__(self, url_prefix: str) -> None:
         self._endpoint = Endpoint(url_prefix, NO_MATERIAL, CALL_SECONDS)
 
     def filter(self, pod: Manifest, names: Sequence[str], verb: str = "filter") -> Placement:
-        """Return the nodes that pass, and the reasons of the others. `verb`: filter or filter_onlyone."""
+        """Return the nodes that pass, and the reasons for the other nodes. `verb`: filter or filter_onlyone."""
         answer = self._call(verb, {"Pod": pod, "Nodes": None, "NodeNames": list(names)})
         return Placement("", answer["NodeNames"], answer["FailedAndUnresolvableNodes"])
 
     def prioritize(self, pod: Manifest, names: Sequence[str]) -> dict[str, int]:
-        """Return the scores by name."""
+        """Return the scores by node name."""
         answer = self._call("prioritize", {"Pod": pod, "Nodes": None, "NodeNames": list(names)})
         return {each["Host"]: each["Score"] for each in answer}
 
@@ -70,7 +70,7 @@ class Extender:
         self._call("bind", {"PodName": name, "PodNamespace": namespace, "PodUID": uid, "Node": node})
 
     def schedule(self, pod: Manifest, nodes: Sequence[str], filter_verb: str = "filter") -> Placement:
-        """Filter, score and bind one pod; the extender alone decides."""
+        """Filter, score and bind one pod; only the extender decides."""
         filtered = self.filter(pod, nodes, filter_verb)
         if not filtered.passed:
             return filtered

@@ -1,4 +1,4 @@
-"""Scenario 3, gangs: a training job of four pods, which needs four nodes, on three of them and then on four."""
+"""Scenario 3, gangs: a training job of four pods that needs four nodes, first on three nodes, then on four."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ NAMESPACE, GANG, SIZE = "ml", "train", 4
 GPU = "nvidia.com/gpu"
 
 WhyGangWaits = Callable[[str], str]
-"""Returns the reason that `berth gangs list` prints for this gang."""
+"""Returns the reason in the output of `berth gangs list` for this gang."""
 
 
 def run(path: Path, extender: Extender, run_watcher: Callable[[], object], why_waits: WhyGangWaits, view: View) -> None:
-    """`path`: the dump that the watcher reads. `run_watcher`: publishes the changed cluster. Raises ExtenderFailed."""
+    """Run the scenario. `path`: the dump that the watcher reads. `run_watcher`: publishes the changed cluster. Raises
+    ExtenderFailed.
+    """
     members = [_pod(f"{GANG}-{number}", {GPU: "8"}, is_member=True) for number in range(1, SIZE + 1)]
     notebook = _pod("notebook", {"cpu": "4"})
 
@@ -38,7 +40,7 @@ def run(path: Path, extender: Extender, run_watcher: Callable[[], object], why_w
     names = _publish(path, SIZE, members, run_watcher)
     chosen = {name_of(member): extender.filter(member, names).passed for member in members}
     with ThreadPoolExecutor(SIZE) as binds:
-        # As kube-scheduler's binds: each waits for the others.
+        # Concurrent, as in kube-scheduler: each bind waits for the other members.
         list(binds.map(lambda member: _bind(extender, member, chosen[name_of(member)]), members))
     nodes = sorted(found[0] for found in chosen.values())
     view.success(f"all {SIZE} pods of {NAMESPACE}/{GANG} run: on {', '.join(nodes)}")

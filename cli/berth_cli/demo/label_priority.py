@@ -1,4 +1,4 @@
-"""Scenario 1, label-priority: three labelled nodes and one without the label, then changed and removed labels."""
+"""Scenario 1, label-priority: three nodes with the label and one without it, then changed and removed labels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def write_cluster(path: Path, priorities: Mapping[str, str | None]) -> None:
 
 
 def run(path: Path, extender: Extender, run_watcher: Callable[[], object], view: View) -> None:
-    """`path`: the dump that the watcher reads. `run_watcher`: publishes the changed cluster. Raises ExtenderFailed."""
+    """Run the scenario. `path`: the dump that the watcher reads. `run_watcher`: publishes the changed cluster. Raises
+    ExtenderFailed.
+    """
     priorities = dict(LABELLED)
 
     def schedule(pod: Manifest, filter_verb: str = "filter") -> None:

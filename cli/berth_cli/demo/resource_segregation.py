@@ -1,6 +1,6 @@
 """Scenario 2, resource-segregation: 9 nodes without a GPU and 6 with GPUs, without and with the policy.
 
-Cluster and pods are those of examples/resource-segregation.
+The cluster and pods are from examples/resource-segregation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from berth_cli.terminal.input_files import PROJECT, read_input
 
 EXAMPLE = PROJECT / "examples" / "resource-segregation"
 
-# The pods of this scenario name a scheduler, those of scenario 1 do not: one server has a profile for each.
+# The pods of this scenario set schedulerName, unlike those of scenario 1, because one server has a profile for each
+# scenario.
 PROFILES = {DEFAULT_SCHEDULER: "resource-segregation"}
 
 TITLES = ("the scheduler alone", "with resource-segregation")
@@ -56,7 +57,7 @@ class ServedExtender(SimulatedExtender):
 
 
 def run(path: Path, extender: Extender, run_watcher: Callable[[], object], view: View) -> None:
-    """`path`: the dump that the watcher reads. Raises ExtenderFailed."""
+    """Run the scenario. `path`: the dump that the watcher reads. Raises ExtenderFailed."""
     nodes = list(parse_objects(read_input(EXAMPLE / "cluster.yaml"), "the example"))
     deployed = read_manifests([EXAMPLE / "pods.yaml"])
     cluster = read_cluster([*nodes, *deployed.others], "the example")

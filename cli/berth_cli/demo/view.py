@@ -1,4 +1,4 @@
-"""The demo's output, colored on a terminal; and the dump that its server reads."""
+"""The demo's output, colored on a terminal, and the dump that its server reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Occupants = Mapping[str, Sequence[str]]
 
 
 class View:
-    """Writes to standard output."""
+    """Writes the demo's output to standard output."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -72,7 +72,7 @@ def _filter_result(name: str, placement: Placement) -> tuple[str, str]:
 
 
 def write_dump(path: Path, items: Sequence[Mapping[str, object]]) -> None:
-    """Write the file atomically, so that the watcher never reads half of it."""
+    """Write the file atomically, so that the watcher never reads a partial file."""
     temporary = path.with_suffix(".new")
     temporary.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     os.replace(temporary, path)

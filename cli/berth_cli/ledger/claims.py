@@ -1,4 +1,4 @@
-"""The node cache beside the ledger: what pods claim, for comparison with what it holds for them."""
+"""The node cache, for comparison of the pods' claims with the ledger's reservations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Claims: TypeAlias = Mapping[tuple[str, str], Shares]
-"""Maps node and UID to the claim of a pod that differs from its entry; empty shares if it does not claim any."""
+"""Maps node and UID to the claim of a pod whose entry differs; empty shares if it does not claim any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,13 @@ class NotRead:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSources:
-    """The node cache, for what the ledger does not have. table: None if it is not known."""
+    """Reads the node cache for data that the ledger lacks. table: None if it is unknown."""
 
     table: CacheTable | None
     configurations: Configurations
 
     def read(self, view: View[T], reads: Callable[[Policy], bool], otherwise: str) -> tuple[Policy, T] | NotRead:
-        """Read the whole cache, if the policy in force `reads` it. otherwise: what the policy does instead."""
+        """Read the whole cache, if `reads` is true for the policy in force. otherwise: what the policy does instead."""
         if self.table is None:
             return NotRead("give --cache-table too")
         try:
@@ -58,7 +58,7 @@ class ClaimSources:
 
 
 def claim_sources(client: DynamoDBClient, cache_table: str) -> ClaimSources:
-    """Return the node cache in this table, whose name is empty if it is not known. Reads nothing."""
+    """Return the node cache in this table. cache_table: empty if it is unknown. Does not read the table."""
     store = DynamoDBConfigurationStore(client, cache_table)
     table = DynamoDBCacheTable(client, cache_table) if cache_table else None
     return ClaimSources(table, Configurations(store, BerthConfiguration))

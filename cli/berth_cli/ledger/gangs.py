@@ -1,4 +1,4 @@
-"""Gangs as table lines and as a JSON document: the state in the ledger's table, and the plan that filter makes."""
+"""Gangs as table lines and as a JSON document: the state in the ledger's table, and filter's plan."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Gangs:
 
 
 def statuses_in(published: ClaimSources, items: list[GangItem], now: float) -> list[GangStatus] | NotRead:
-    """Return all gangs of the cluster. Reads the whole node cache. now: seconds since the epoch."""
+    """Return the status of all gangs of the cluster. Reads the whole node cache. now: seconds since the epoch."""
     read = published.read(SnapshotView(), lambda policy: policy.gangs.enabled, "does not enable gangs")
     if isinstance(read, NotRead):
         return read
@@ -42,7 +42,7 @@ def statuses_in(published: ClaimSources, items: list[GangItem], now: float) -> l
 
 
 def document(found: Gangs, now: float) -> dict[str, object]:
-    """Return all gangs, by namespace and name. now: seconds since the epoch."""
+    """Return all gangs, sorted by namespace and name. now: seconds since the epoch."""
     items = {item.key: item for item in found.items}
     statuses = {} if isinstance(found.statuses, NotRead) else {each.key: each for each in found.statuses}
     claim = found.domain.open
@@ -57,7 +57,7 @@ def document(found: Gangs, now: float) -> dict[str, object]:
 
 
 def cells(gang: Mapping[str, Any], now: float) -> tuple[str, ...]:
-    """Return the row of a gang of a document, for HEADER."""
+    """Format a gang of a document as a row under HEADER."""
     members = gang["members"]
     exist, on_nodes = ("?" if members[field] is None else str(members[field]) for field in ("exist", "onNodes"))
     return (
@@ -96,7 +96,7 @@ def _gang(
 
 
 def _state(item: GangItem | None, status: GangStatus | None, domain: Domain, now: float) -> tuple[str, str]:
-    """Return the state, and what the gang waits for."""
+    """Return the state, and the reason why the gang waits."""
     if item is not None and item.state is not GangState.ENDED:
         return _state_of_round(item, status, now)
     if status is None:

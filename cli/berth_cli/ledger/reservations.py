@@ -26,7 +26,7 @@ def document(
     """Return all reservations by node and pod, and the nodes. `now`: seconds since the epoch.
 
     The state is `announced` if only the start of the bind is recorded. `claims`: the pod's own claim, if it differs
-    from its entry; null with `diverged` null if the pods are not compared.
+    from its entry; it is null, like `diverged`, if the pods are not compared.
     """
     found = [_entry(ledger, entry, now, claims) for ledger in ledgers for entry in ledger.entries.values()]
     held = {(each["node"], each["uid"]) for each in found}
@@ -47,7 +47,7 @@ def document(
 
 
 def cells(reservation: Mapping[str, Any], now: float) -> tuple[str, ...]:
-    """Return the row of a reservation of a document, for HEADER."""
+    """Format a reservation of a document as a row under HEADER."""
     claims, since = reservation["claims"], datetime.fromisoformat(reservation["since"]).timestamp()
     return (
         *(reservation[field] for field in ("node", "pod", "state")),
@@ -59,7 +59,7 @@ def cells(reservation: Mapping[str, Any], now: float) -> tuple[str, ...]:
 
 
 def node_warnings(content: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the document's nodes under rebuild, and those whose reservations exceed their capacity."""
+    """Yield warnings about nodes under rebuild, and nodes whose reservations exceed their capacity."""
     for each in content["nodes"]:
         if each["available"] is None:
             yield f"{each['node']}: being rebuilt; no reservations until the end"
@@ -74,7 +74,7 @@ def amounts(holds: Mapping[str, int]) -> str:
 
 def _entry(ledger: NodeLedger, entry: Entry, now: float, claims: Claims | NotRead) -> dict[str, Any]:
     if entry.state is EntryState.BOUND:
-        # An entry without an attempt was found on the node: bound by another scheduler or before a rebuild.
+        # The watcher found an entry without an attempt on the node: bound by another scheduler or before a rebuild.
         why = "the pod is on this node" if entry.attempt else "the pod is on this node, found there by the watcher"
     else:
         why = _reservation_reason(now - entry.since)
@@ -106,7 +106,7 @@ def _reservation(
 
 
 def _reservation_reason(age: float) -> str:
-    # Whether the bind goes on is not known here: it may take as long as the stack's httpTimeout.
+    # It is unknown here whether the bind still runs: it may take as long as the stack's httpTimeout.
     left = min(EXPIRY_SECONDS, EXPIRY_SECONDS - age)
     if left < 1:
         return "bind did not complete; the watcher reviews it now"
