@@ -1,1 +1,1 @@
-"""kube-scheduler's control loop on a dump or a recording, and what differs between two runs."""
+"""kube-scheduler's control loop on a dump or a recording, and the comparison of two runs."""

@@ -1,6 +1,6 @@
-"""Make changes to the objects of a dump: what the cluster's controllers would leave for the scheduler to do.
+"""Changes the objects of a dump, up to the state that the cluster's controllers would leave for the scheduler.
 
-The objects that are given stay as they are. What did not change is shared.
+The given objects are not modified. Unchanged parts are shared.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from berth_cli.sources.dump.manifests import as_new_pod
 from berth_cli.terminal.input_files import NoSuchNode
 
 PodName = tuple[str, str]
-"""Namespace and name. A pod that is created again has another UID."""
+"""Namespace and name. A recreated pod has another UID."""
 
 EVERY_NODE = ("DaemonSet", "Node")
 """The kinds of controllers whose pods belong to their node: DaemonSets, and the kubelet of a static pod."""
@@ -42,7 +42,7 @@ class AddNodes:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The changes of one call. Nodes are added first: a drained node can be replaced by nodes like it."""
+    """The changes of one call. Nodes are added first, so that a drained node can be replaced by nodes like it."""
 
     add_nodes: tuple[AddNodes, ...] = ()
     drain: tuple[str, ...] = ()
@@ -53,7 +53,9 @@ class Changes:
 
 @dataclass(slots=True)
 class ChangedObjects:
-    """`created`: pods that the scheduler has to place because of the changes. `notes`: what else the changes mean."""
+    """The objects after the changes. `created`: pods that the scheduler must place because of the changes. `notes`:
+    other effects of the changes.
+    """
 
     objects: list[Object]
     created: set[PodName] = field(default_factory=set)
@@ -61,7 +63,9 @@ class ChangedObjects:
 
 
 def change_objects(objects: Sequence[Object], changes: Changes) -> ChangedObjects:
-    """Return the objects after the changes. Raises NoSuchNode if a change names a node that the dump lacks."""
+    """Return the objects after the changes. Raises NoSuchNode if a change names a node that is missing from the
+    dump.
+    """
     nodes = [str(part(obj, "metadata").get("name")) for obj in objects if obj.get("kind") == "Node"]
     for name in (*(each.like for each in changes.add_nodes), *changes.drain):
         if name not in nodes:
@@ -82,7 +86,7 @@ def pod_name(obj: Object) -> PodName:
 
 
 def node_of(pod: Object) -> str:
-    """Return the node that the pod is on; empty without one."""
+    """Return the pod's node; empty if it does not have one."""
     return str(part(pod, "spec").get("nodeName") or "")
 
 
@@ -93,7 +97,7 @@ def is_leaving(pod: Object) -> bool:
 
 
 def runs_on_every_node(pod: Object) -> bool:
-    """Return whether it is a DaemonSet's pod or a static one: `kubectl drain` leaves it on its node."""
+    """Return whether this is a DaemonSet's pod or a static pod: `kubectl drain` leaves it on its node."""
     return _controller_kind(pod) in EVERY_NODE or _MIRROR in part(part(pod, "metadata"), "annotations")
 
 
@@ -104,7 +108,7 @@ def _controller_kind(pod: Object) -> str:
 
 
 def _added(addition: AddNodes, objects: Iterable[Object], taken: set[str]) -> Iterator[Object]:
-    """Yield new nodes like one of the dump, and the pods that run on every node."""
+    """Yield new nodes like a node of the dump, and the pods that run on every node."""
     model: Object = {}
     agents: list[Object] = []
     for obj in objects:
@@ -124,13 +128,14 @@ def _added(addition: AddNodes, objects: Iterable[Object], taken: set[str]) -> It
 
 
 def is_node_state(key: str) -> bool:
-    """Return whether a taint is set for the state of a node, such as not ready, cordoned, or about to be removed."""
+    """Return whether the taint is set because of a node's state, such as not ready, cordoned, or being removed."""
     return key.startswith(_STATE_OF_A_NODE)
 
 
 def node_like(model: Object, name: str) -> Object:
-    """Make a new node of the same kind: it is ready and schedulable, whatever the state of the other, and has not
-    pulled images yet."""
+    """Build a new node of the same kind: ready and schedulable, whatever the state of the model, and without pulled
+    images.
+    """
     metadata, spec, status = part(model, "metadata"), part(model, "spec"), part(model, "status")
     labels = metadata.get("labels")
     if isinstance(labels, dict) and _HOSTNAME in labels:

@@ -1,4 +1,4 @@
-"""The place of each pod in one run, compared with its place in another; and the cluster's figures in both."""
+"""Compares the place of each pod in two runs, and the cluster's load in both."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """The cause why the second run does not place a pod on the node of the first run: a plugin rejects that node or,
-    without a plugin, another node has a higher score. `code`: of the reason; None without a plugin."""
+    """Why the second run does not place a pod on its node of the first run: a plugin rejects that node or, without a
+    plugin, another node has a higher score. `code`: of the reason; None without a plugin.
+    """
 
     node: str
     plugin: str
@@ -53,7 +54,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class PodComparison:
-    """A pod in both runs. `cause`: why it is not where it was, if that is known."""
+    """A pod in both runs. `cause`: why it is not on its earlier node, if the cause is known."""
 
     pod: PodName
     priority: int
@@ -79,12 +80,14 @@ class PodComparison:
 
     @property
     def name(self) -> str:
-        """The name as messages write it."""
+        """The pod's name in messages."""
         return "/".join(self.pod)
 
     @property
     def message(self) -> str:
-        """Why the pod is not where it was: the rules that reject all nodes or that node; without a cause, its event."""
+        """Why the pod is not on its earlier node: the rules that reject all nodes or that node; without a cause, its
+        event.
+        """
         if self.cause is None or self.after.kind is PlaceKind.EVICTED:
             return self.after.message
         if self.after.kind is PlaceKind.PENDING:
@@ -94,22 +97,23 @@ class PodComparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs, and the pods that either of them decided on: of higher priority first, then by name."""
+    """Two runs, and the pods that either run decided on, sorted by descending priority, then by name."""
 
     before: Run
     after: Run
     pods: tuple[PodComparison, ...]
 
     def count(self, effect: Effect) -> int:
-        """Return how many pods the change does this to."""
+        """Return the number of pods with this effect."""
         return sum(each.effect is effect for each in self.pods)
 
 
 def compare(
     before: Run, after: Run, also: Iterable[PodName] = (), reasons: Mapping[PodName, Cause] | None = None
 ) -> Comparison:
-    """Compare two runs. `also`: pods to list that neither run decided on, such as deleted ones. `reasons`: why a pod
-    does not stay where it was."""
+    """Compare two runs. `also`: additional pods to list, such as deleted pods. `reasons`: why a pod does not stay on
+    its node.
+    """
     priorities, reasons = {**before.priorities, **after.priorities}, reasons or {}
     pods = (
         PodComparison(name, priorities.get(name, 0), before.place_of(name), after.place_of(name), reasons.get(name))
@@ -120,8 +124,9 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class ClusterLoad:
-    """The load of the schedulable nodes. `unused`: nodes that run only DaemonSets' and static pods. Amounts by
-    resource, in thousandths of cpu and in whole units of anything else."""
+    """The load of the schedulable nodes. `unused`: nodes that run only pods of DaemonSets and static pods. Amounts by
+    resource, in thousandths of cpu and in whole units of other resources.
+    """
 
     nodes: int
     unused: int
@@ -135,7 +140,7 @@ class ClusterLoad:
 
 
 def cluster_load(nodes: Iterable[NodeInfo]) -> ClusterLoad:
-    """Return the load of the schedulable nodes together."""
+    """Return the total load of the schedulable nodes."""
     schedulable = [node for node in nodes if not node.unschedulable]
     unused = sum(all(pod.controller_kind in EVERY_NODE for pod in node.pods) for node in schedulable)
     requested: Counter[str] = Counter()
@@ -147,13 +152,13 @@ def cluster_load(nodes: Iterable[NodeInfo]) -> ClusterLoad:
 
 
 def resources_shown(*loads: ClusterLoad) -> list[str]:
-    """cpu, memory, and the extended resources that pods request."""
+    """Return cpu, memory, and the extended resources that pods request."""
     requested = {name for load in loads for name, amount in load.requested.items() if amount}
     return [*_ALWAYS_SHOWN, *sorted(requested - {*_ALWAYS_SHOWN, EPHEMERAL_STORAGE})]
 
 
 def pod_rows(pods: Iterable[PodComparison]) -> Iterator[str]:
-    """Yield one line for each pod, under a header; nothing without pods."""
+    """Yield a header and one line for each pod; nothing without pods."""
     rows = [(*each.pod, str(each.priority), str(each.before), str(each.after), each.message) for each in pods]
     if rows:
         yield from table_lines([POD_HEADER, *rows])
@@ -165,7 +170,7 @@ def figure_rows(comparison: Comparison) -> Iterator[str]:
 
 
 def figures(comparison: Comparison) -> list[tuple[str, ...]]:
-    """Return the name of each figure, and its value before and after."""
+    """Return each figure's name, and its values before and after."""
     runs = comparison.before, comparison.after
     loads = [cluster_load(run.nodes.values()) for run in runs]
     shares = {f"{each} requested": [load.share(each) for load in loads] for each in resources_shown(*loads)}
@@ -180,7 +185,7 @@ def figures(comparison: Comparison) -> list[tuple[str, ...]]:
 
 
 def comparison_document(comparison: Comparison, pods: Iterable[PodComparison]) -> dict[str, object]:
-    """Return the comparison as a JSON object, with these of its pods."""
+    """Return the comparison as a JSON object that lists only these pods."""
     return {
         "reasonCodesVersion": REASON_CODES_VERSION,
         "pods": [_pod(each) for each in pods],
@@ -222,7 +227,7 @@ def _place(place: Place) -> dict[str, object]:
 
 
 def rules_document(rules: Iterable[Rule]) -> list[dict[str, object]]:
-    """Return what rejects nodes, for JSON."""
+    """Return the rules that reject nodes, for JSON."""
     return [{"plugin": each.plugin, "code": each.code, "reason": each.reason, "nodes": each.nodes} for each in rules]
 
 

@@ -1,7 +1,7 @@
-"""kube-scheduler's queue: which pods are placed, and in which order.
+"""kube-scheduler's queue: selects the pods to place, and sorts them.
 
-The highest priority comes first. Pods of equal priority are sorted by namespace and name, because a dump does not
-contain the order of their arrival. Numbers in names count as numbers: replica 9 comes before replica 10.
+Pods with higher priority are first. Pods of equal priority are sorted by namespace and name, because a dump does not
+contain their order of arrival. Numbers in names are compared as numbers: replica 9 is before replica 10.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ def read_queue(
     manifests: Manifests = NO_MANIFESTS,
     created: Collection[tuple[str, str]] = (),
 ) -> tuple[Cluster, Queue]:
-    """Read the cluster of a dump, and the pods to place in it: those of the manifests, whatever their scheduler is, or
-    the pending ones of the schedulers. Raises InvalidInput.
+    """Read the cluster of a dump, and the pods to place in it: the pods of the manifests, for any scheduler, or the
+    schedulers' pending pods. Raises InvalidInput.
 
-    schedulers: without any the default scheduler and those in `profiles`. created: namespace and name of pods of the
-    dump that are placed in any case.
+    schedulers: if empty, the default scheduler and those in `profiles`. created: namespace and name of pods of the dump
+    that are always placed.
     """
     trimmed = [trim(obj, configuration.counting) for obj in objects]
     cluster = read_cluster([*trimmed, *manifests.others], where, replaced=manifests.names)
@@ -64,8 +64,9 @@ def read_queue(
 
 
 def build_queue(pods: Iterable[Pod], schedulers: Collection[str], created: Collection[tuple[str, str]] = ()) -> Queue:
-    """Queue the pods without a node. `schedulers`: names of the schedulers to place for; empty: all. `created`:
-    namespace and name of pods that are placed whatever their scheduler is."""
+    """Queue the pods without a node. `schedulers`: the names of the schedulers to place for; empty for all. `created`:
+    namespace and name of pods that are placed for any scheduler.
+    """
     queued: list[Pod] = []
     skipped: Counter[SkipReason] = Counter()
     others: set[str] = set()
@@ -82,7 +83,7 @@ def build_queue(pods: Iterable[Pod], schedulers: Collection[str], created: Colle
 
 
 def _parts(name: str) -> list[str | int]:
-    # The parts alternate, so text is compared with text, and a number with a number.
+    # Text and numbers alternate, so text is compared with text, and numbers with numbers.
     return [int(part) if part.isdecimal() else part for part in re.split("([0-9]+)", name)]
 
 

@@ -1,4 +1,4 @@
-"""The output of `berth simulate`: one line for each pod, each pod with all nodes, or JSON."""
+"""The output of `berth simulate`: one line per pod, each pod with all nodes, or JSON."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Summary:
 
 
 def left_out(queue: Queue, unreadable: Mapping[str, int]) -> Iterator[str]:
-    """Yield what the simulation does not place or read, as text lines."""
+    """Yield the pods and objects that the simulation does not place or read, as text lines."""
     for reason, count in sorted(queue.skipped.items()):
         yield f"left out: {count} {reason}"
     if queue.other_schedulers:
@@ -79,7 +79,9 @@ def left_out(queue: Queue, unreadable: Mapping[str, int]) -> Iterator[str]:
 
 
 def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
-    """Yield one line for each pod. The column widths need all outcomes, so nothing is yielded before the last one."""
+    """Yield one line per pod. The column widths depend on all outcomes, so the first line is yielded after the last
+    outcome.
+    """
     rows = [
         (each.pod.namespace, each.pod.name, str(each.pod.priority or 0), each.node or NO_NODE_TEXT, _message(each))
         for each in outcomes
@@ -91,9 +93,10 @@ def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
 
 
 def explained(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
-    """Yield each pod with every node: total scores, best first, then the plugin and reason that reject other nodes.
+    """Yield each pod with all nodes: first the total scores, best first, then the plugin and reason that reject other
+    nodes.
 
-    The evicted pods follow.
+    The evicted pods are printed last.
     """
     for outcome in outcomes:
         where = " ".join(filter(None, (outcome.node, _devices(outcome)))) if outcome.node else outcome.message
@@ -160,7 +163,7 @@ def _nodes(outcome: Outcome, explain_placed: bool) -> dict[str, dict[str, object
 
 
 def _shares(scores: Mapping[str, int]) -> str:
-    """Return the scores that are not 0, and always Berth's if it was called."""
+    """Format the scores other than 0, and always Berth's if it was called."""
     parts = [f"{plugin} {score}" for plugin, score in scores.items() if score or plugin == EXTENDER]
     return f" = {' + '.join(parts)}" if parts else ""
 
@@ -184,7 +187,9 @@ def eviction_text(preemption: Preemption | None) -> str:
 
 
 def eviction_document(preemption: Preemption | None) -> dict[str, object] | None:
-    """Return None without preemption, or if no eviction helps; the nodes then have the reasons."""
+    """Return the evictions as a JSON object; None without preemption, or if no eviction helps: the nodes then have the
+    reasons.
+    """
     if preemption is None:
         return None
     if preemption.ineligible is not None:

@@ -18,7 +18,7 @@ from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome
 
 
 class PlaceKind(StrEnum):
-    """The kind of a pod's place. ABSENT: the cluster does not have the pod."""
+    """The kind of a pod's place. ABSENT: the cluster does not contain the pod."""
 
     NODE = "node"
     PENDING = "pending"
@@ -28,7 +28,9 @@ class PlaceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The plugin that rejects nodes, its reason with its code, and how many nodes it rejects with it."""
+    """A plugin that rejects nodes, the reason with its code, and the number of nodes that it rejects for this
+    reason.
+    """
 
     plugin: str
     reason: str
@@ -41,8 +43,9 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a pod. `message`: of a pending pod, the text of its event; of an evicted one, for which pod.
-    `rules`: the rules that reject the nodes for a pending pod, the most frequent first."""
+    """The place of a pod. `message`: for a pending pod, the text of its event; for an evicted pod, the preemptor.
+    `rules`: the rules that reject the nodes for a pending pod, the most frequent first.
+    """
 
     kind: PlaceKind
     node: str = ""
@@ -66,8 +69,9 @@ NOWHERE = Place(PlaceKind.ABSENT)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The end of a run. `places`: of the pods that were queued or evicted. `on_nodes`: the node of every pod that has
-    one. `priorities`: of the queued pods."""
+    """The result of a run. `places`: of the pods that were queued or evicted. `on_nodes`: the node of every pod that
+    has one. `priorities`: of the queued pods.
+    """
 
     places: Mapping[PodName, Place]
     on_nodes: Mapping[PodName, str]
@@ -75,7 +79,7 @@ class Run:
     nodes: Mapping[str, NodeInfo]
 
     def place_of(self, pod: PodName) -> Place:
-        """Return where the pod is in the end."""
+        """Return the pod's place at the end of the run."""
         found = self.places.get(pod)
         if found is not None:
             return found
@@ -83,7 +87,7 @@ class Run:
         return NOWHERE if node is None else Place(PlaceKind.NODE, node)
 
     def count(self, kind: PlaceKind) -> int:
-        """Return how many of the queued and evicted pods are in such a place."""
+        """Return the number of queued and evicted pods with this kind of place."""
         return sum(place.kind is kind for place in self.places.values())
 
 
@@ -111,13 +115,13 @@ class RunRecorder:
         )
 
     def finish(self, snapshot: Snapshot) -> Run:
-        """Return the run, which ended with this snapshot."""
+        """Return the run. snapshot: the state at its end."""
         on_nodes = {(pod.namespace, pod.name): node.name for node in snapshot.nodes.values() for pod in node.pods}
         return Run(self._places, on_nodes, self._priorities, dict(snapshot.nodes))
 
 
 def record(loop: ControlLoop, outcomes: Iterable[Outcome]) -> Run:
-    """Run the loop to its end. `outcomes`: those of this loop."""
+    """Run the loop to its end and record it. `outcomes`: the loop's outcomes."""
     recorder = RunRecorder()
     for outcome in outcomes:
         recorder.add(outcome)
@@ -125,7 +129,7 @@ def record(loop: ControlLoop, outcomes: Iterable[Outcome]) -> Run:
 
 
 def rules_of(rejected: Mapping[str, Status]) -> tuple[Rule, ...]:
-    """Return the rejections grouped by plugin and reason, the most frequent first."""
+    """Group the rejections by plugin and reason, the most frequent first."""
     found = rejected if isinstance(rejected, Rejected) else Rejected.of(rejected)
     counted: Counter[tuple[str, str, ReasonCode]] = Counter()
     for index, count in Counter(found.codes).items():

@@ -1,4 +1,4 @@
-"""The blind spots of a simulation: parts that the dump lacks, and parts of a pod that are not evaluated."""
+"""The limits of a simulation: parts that the dump lacks, and parts of a pod that are not evaluated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def dump_warnings(
     manifests: Manifests = NO_MANIFESTS,
     created: Collection[PodName] = (),
 ) -> list[str]:
-    """Warn about the pods of a dump that are to be placed. created: pods that are placed beside the manifests' pods."""
+    """Warn about the pods of a dump to place. created: pods that are placed in addition to the manifests' pods."""
     pods = [obj for obj in objects if obj.get("kind") == "Pod" and not node_of(obj)]
     if manifests.pods:
         pods = [*manifests.pods, *(obj for obj in pods if pod_name(obj) in created)]
@@ -33,16 +33,16 @@ def dump_warnings(
 
 
 def pod_warnings(pods: Iterable[Object], kinds: Counter[str], gangs: GangsConfiguration = NO_GANGS) -> list[str]:
-    """Warn about pods to place, as they were given; kinds: how many objects of each kind the dump has."""
+    """Warn about pods to place, in their original form. kinds: the number of objects of each kind in the dump."""
     found: Counter[str] = Counter()
     for pod in pods:
-        # A warning that several pods have in common is printed once.
+        # A warning that applies to several pods is printed once.
         found.update(list(dict.fromkeys(_of_pod(pod, kinds, gangs))))
     return [f"{text} ({count} pods)" if count > 1 else text for text, count in found.items()]
 
 
 def eviction_warnings(evicted: int, budgets: Collection[object]) -> Iterator[str]:
-    """Warn about a simulation that preempted this many pods. budgets: the PodDisruptionBudgets of the dump."""
+    """Warn about a simulation that evicted this number of pods. budgets: the PodDisruptionBudgets of the dump."""
     if evicted and not budgets:
         yield (
             f"preemption: the dump has no PodDisruptionBudgets, so none protects a pod ({evicted} evicted); dump with: "
@@ -59,7 +59,7 @@ def _of_pod(pod: Object, kinds: Counter[str], gangs: GangsConfiguration) -> Iter
 
 
 def unchecked_claims(pod: Object) -> tuple[str, ...]:
-    """Return what the pod asks for of volumes and devices, which no rule here looks at."""
+    """Return the volumes and devices that the pod requests, which no rule here checks."""
     spec = part(pod, "spec")
     volumes = spec.get("volumes")
     found = [
@@ -74,7 +74,7 @@ def unchecked_claims(pod: Object) -> tuple[str, ...]:
 
 
 def _lacking(pod: Object, spec: Object, kinds: Counter[str]) -> Iterator[str]:
-    """Yield the kinds that a rule about this pod needs, and that the dump lacks."""
+    """Yield the kinds that a rule about this pod needs and that the dump lacks."""
     class_name = spec.get("priorityClassName")
     if class_name and class_name not in _SYSTEM_CLASSES and spec.get("priority") is None and not kinds["PriorityClass"]:
         yield f"spec.priorityClassName: the dump has no PriorityClasses, so the priority is 0; dump with: {_DUMP}"
@@ -91,7 +91,7 @@ def _lacking(pod: Object, spec: Object, kinds: Counter[str]) -> Iterator[str]:
 
 
 def _workloads_of(pod: Object) -> tuple[str, ...]:
-    """Return the kinds by which the default spread knows the pods that belong together."""
+    """Return the kinds by which the default spread constraints find the pods that belong together."""
     metadata = part(pod, "metadata")
     if metadata.get("ownerReferences"):
         return KINDS

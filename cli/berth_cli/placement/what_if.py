@@ -1,4 +1,4 @@
-"""Place the pods of a dump as it is, and of the same dump with changes."""
+"""Places the pods of a dump as it is, and of the same dump with changes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ from berth_cli.sources.dump.manifests import Manifests
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """The input of the simulation. `where`: the file, for messages. `schedulers`: of the pending pods to place."""
+    """The input of the simulation. `where`: the file's name in messages. `schedulers`: whose pending pods are
+    placed.
+    """
 
     objects: Sequence[Object]
     where: str
@@ -36,7 +38,9 @@ class Dump:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """`queue`: the pods that were to be placed after the changes. `notes`: what else the changes mean."""
+    """The result with and without the changes. `queue`: the pods that were queued after the changes. `notes`: other
+    effects of the changes.
+    """
 
     comparison: Comparison
     queue: Queue
@@ -50,7 +54,7 @@ class WhatIf:
         return bool(self.comparison.after.count(PlaceKind.PENDING))
 
     def lines(self) -> Iterator[str]:
-        """Yield every pod before and after as a table, with the cluster's figures under it."""
+        """Yield a table of all pods before and after, followed by the cluster's figures."""
         if self.comparison.pods:
             yield from pod_rows(self.comparison.pods)
             yield ""

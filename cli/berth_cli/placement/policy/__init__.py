@@ -1,1 +1,1 @@
-"""`berth policy`: cases that a policy must pass, and what a new policy changes."""
+"""`berth policy`: tests a policy on its cases, and compares a new policy with the old one."""

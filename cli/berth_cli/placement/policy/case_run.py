@@ -1,4 +1,4 @@
-"""Place the pods of a case, compare the result with the expectations, and report each one that does not hold."""
+"""Places the pods of a case, compares the result with the expectations, and reports each failed expectation."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ NODES_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An expectation that does not hold. `details`: the rules that decide about the expected nodes. `codes`: of the
-    reasons that were found."""
+    """A failed expectation. `details`: the verdicts on the expected nodes. `codes`: of the reasons that were found."""
 
     pod: str
     expected: str
@@ -37,7 +36,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """`failures`: in the order of the expectations; empty if the case passes."""
+    """The result of a case. `failures`: in the order of the expectations; empty if the case passes."""
 
     case: Case
     failures: tuple[Failure, ...]
@@ -45,7 +44,7 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class _PlacedPod:
-    """A pod that was to be placed, or was evicted: its place in the end, and the verdicts on the nodes."""
+    """A pod that was queued or evicted: its final place, and the verdicts on the nodes."""
 
     name: str
     place: Place
@@ -57,7 +56,8 @@ class _PlacedPod:
 def run_case(case: Case, schedulers: Collection[str] = ()) -> CaseResult:
     """Place the pods of the case. Raises InvalidInput if its cluster or pods cannot be read.
 
-    schedulers: whose pending pods of the cluster; empty: the default scheduler's and those in the policy's `profiles`.
+    schedulers: the schedulers whose pending pods are placed; empty for the default scheduler and those in the policy's
+    `profiles`.
     """
     cluster, queue = read_queue(case.objects, case.place, case.configuration, schedulers, case.manifests)
     loop = control_loop_of(case.configuration, cluster.snapshot, weight=case.weight, explain_placed=True)
@@ -68,7 +68,7 @@ def run_case(case: Case, schedulers: Collection[str] = ()) -> CaseResult:
     run = recorder.finish(loop.snapshot)
     placed = []
     for name, place in run.places.items():
-        outcome = outcomes.get(name)  # None for a pod that was on its node and was evicted
+        outcome = outcomes.get(name)  # None for a pod that was evicted from its node
         rejected = outcome.rejected if outcome else {}
         totals = dict(zip(outcome.candidates, outcome.totals, strict=False)) if outcome else {}
         placed.append(_PlacedPod("/".join(name), place, rejected, totals, run.nodes.keys()))
@@ -78,7 +78,7 @@ def run_case(case: Case, schedulers: Collection[str] = ()) -> CaseResult:
 def _failures(
     expect: Mapping[str, PodExpectation], placed: Sequence[_PlacedPod], not_placed: tuple[str, ...]
 ) -> Iterator[Failure]:
-    """`not_placed`: what was left out, for a pod that is missing."""
+    """Yield the failed expectations. `not_placed`: pods that were left out, to explain a missing pod."""
     for pattern, expectation in expect.items():
         qualified = pattern if "/" in pattern else f"{DEFAULT_NAMESPACE}/{pattern}"
         matching = [pod for pod in placed if fnmatchcase(pod.name, qualified)]
@@ -123,7 +123,7 @@ def _wrong_rejections(pod: _PlacedPod, pattern: str, reason: str) -> Iterator[Fa
 
 
 def _gives(reason: str, message: str, codes: Collection[ReasonCode]) -> bool:
-    """reason: a part of the message, or a code."""
+    """Return whether the message contains the reason, or the codes include it."""
     return reason in codes or reason in message
 
 
@@ -138,7 +138,7 @@ def _found(pod: _PlacedPod) -> str:
 
 
 def _about_nodes(pod: _PlacedPod, expected: Sequence[str]) -> Iterator[str]:
-    """Yield the verdict on the nodes that were expected, and the score of the node that has the pod."""
+    """Yield the verdicts on the expected nodes, and the score of the pod's node."""
     if not expected:
         yield "no node has such a name"
     for node in (*expected, *([pod.place.node] if pod.place.node in pod.totals else ())):
@@ -151,7 +151,7 @@ def _verdict(node: str, status: Status | None) -> str:
 
 
 def lines(results: Sequence[CaseResult]) -> Iterator[str]:
-    """Yield one line for each case, with what does not hold under it."""
+    """Yield one line for each case, followed by its failed expectations."""
     for result in results:
         yield f"{'FAIL' if result.failures else 'pass'}  {result.case.place}  {result.case.name}"
         for failure in result.failures:

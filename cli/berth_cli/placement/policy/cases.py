@@ -1,4 +1,4 @@
-"""The cases of `berth policy test`: their document in YAML, and what it names, read from files."""
+"""The cases of `berth policy test`: their YAML documents, and the files that these name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _as_tuple(value: object) -> object:
 
 
 Patterns = Annotated[tuple[str, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
-"""Names in which `*` stands for anything; one of them is enough."""
+"""Names in which `*` matches any text. A value must match one of them."""
 
 
 class _Model(BaseModel):
@@ -38,9 +38,10 @@ class _Model(BaseModel):
 
 
 class PodExpectation(_Model):
-    """What is expected of a pod. node: it is placed on one of these. pending: whether it stays without a node.
-    reason: a part of the message of its event, or the code of a reason. rejected: by node, a part of the reason why the
-    node is rejected, or its code."""
+    """The expectation for a pod. node: it is placed on one of these. pending: whether it stays without a node. reason:
+    a part of its event's message, or the code of a reason. rejected: by node, a part of the reason for its rejection,
+    or the code.
+    """
 
     node: Patterns | None = Field(default=None, strict=False)
     pending: bool | None = None
@@ -57,7 +58,7 @@ class PodExpectation(_Model):
 
 
 class _Given(_Model):
-    """What a case or the document gives. pods: without any, the pending pods of the cluster."""
+    """The inputs of a case or of the document. pods: if empty, the pending pods of the cluster."""
 
     config: str | None = None
     profile: str | None = None
@@ -66,7 +67,7 @@ class _Given(_Model):
 
 
 class CaseDocument(_Given):
-    """One case. What it does not give comes from the document."""
+    """One case. Inputs that it lacks are those of the document."""
 
     name: str = Field(min_length=1)
     weight: int | None = Field(default=None, ge=1)
@@ -103,7 +104,9 @@ class PolicyTestFile:
 
 
 def find_test_files(path: Path) -> Iterator[Path]:
-    """Yield the file itself, or all files below a folder that are such a document. Raises InvalidInput without any."""
+    """Yield the file itself, or all files below a folder with such a document. Raises InvalidInput if there are
+    none.
+    """
     if not path.is_dir():
         yield path
         return
@@ -140,7 +143,9 @@ def _errors(path: Path, error: ValidationError, source: strict_yaml.YAMLDocument
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`objects`: the cluster. `manifests`: the pods to place; without any, the pending pods of the cluster."""
+    """A case with its files read. `objects`: the cluster. `manifests`: the pods to place; if empty, the pending pods of
+    the cluster.
+    """
 
     name: str
     file: Path
@@ -153,7 +158,7 @@ class Case:
 
     @property
     def place(self) -> str:
-        """File and line, as editors open them."""
+        """The file and line, in the format that editors open."""
         return f"{self.file}:{self.line}"
 
 

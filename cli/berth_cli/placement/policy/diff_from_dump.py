@@ -1,7 +1,7 @@
-"""Place the pods of a dump by two policies.
+"""Places the pods of a dump by two policies.
 
-The nodes are emptied first: each pod that a scheduler has placed is placed again, by priority, beside the pods of
-DaemonSets and static pods. Both policies so decide on the same pods in the same order.
+The nodes are emptied first: each pod that a scheduler has placed is placed again, by priority; pods of DaemonSets and
+static pods stay. So both policies decide on the same pods in the same order.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from berth_cli.terminal.input_files import InvalidInput
 
 
 def schedulers_of(old: BerthConfiguration, new: BerthConfiguration) -> frozenset[str]:
-    """Return the default scheduler, and those that have a profile of their own in one of the policies."""
+    """Return the default scheduler, and the schedulers with a profile in one of the policies."""
     return frozenset({DEFAULT_SCHEDULER, *old.profiles, *new.profiles})
 
 
 def objects_to_place(objects: Iterable[Object], schedulers: Collection[str]) -> list[Object]:
-    """Return the objects of the dump; pods that are placed again do not have a node."""
+    """Return the objects of the dump, without the node of pods that are placed again."""
     return [as_new_pod(obj, 0) if _is_placed_again(obj, schedulers) else obj for obj in objects]
 
 
@@ -40,10 +40,11 @@ def diff_policies(
     schedulers: Collection[str],
     weight: int = 1,
 ) -> PolicyDiff:
-    """Place the pods without a node by both policies. `where`: the dump, for messages. `schedulers`: the schedulers of
-    these pods; other pods stay where they are. `weight`: of the extender in kube-scheduler's configuration.
+    """Place the pods without a node by both policies. `where`: the dump's name in messages. `schedulers`: the
+    schedulers of these pods; other pods stay on their nodes. `weight`: the extender's weight in kube-scheduler's
+    configuration.
 
-    Raises InvalidInput, also if there is no pod to place: such a comparison would keep every limit.
+    Raises InvalidInput, also if there is no pod to place: such a comparison would not exceed any limit.
     """
     read = [read_queue(objects, where, policy, schedulers) for policy in policies]
     before, after = (
@@ -58,7 +59,7 @@ def diff_policies(
 
 
 def _compare_placements(before: ControlLoop, after: ControlLoop, pods: Sequence[tuple[Pod, Pod]]) -> Comparison:
-    """Place each pod by both control loops. pods: each as the two policies read it."""
+    """Place each pod by both control loops. pods: each pod as parsed for the two policies."""
     outcomes, outcomes_after = before.run(pod for pod, _ in pods), after.run(same_pod for _, same_pod in pods)
     recorded, recorded_after = RunRecorder(), RunRecorder()
     reasons: dict[PodName, Cause] = {}
@@ -88,7 +89,7 @@ def _is_placed_again(obj: Object, schedulers: Collection[str]) -> bool:
 
 
 def _is_of_a_scheduler(obj: Object) -> bool:
-    """Return whether a scheduler placed the pod, or has to place it."""
+    """Return whether a scheduler placed the pod, or must place it."""
     if obj.get("kind") != "Pod" or not part(obj, "metadata"):
         return False
     return not (runs_on_every_node(obj) or is_leaving(obj))

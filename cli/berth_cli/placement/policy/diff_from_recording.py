@@ -1,7 +1,7 @@
-"""The decisions that another policy would have made: each recorded pod on the state of its last attempt.
+"""Computes the decisions of another policy: each recorded pod is evaluated on the state of its last attempt.
 
-The states are those of the recording: a pod that the other policy places elsewhere does not take room there from the
-pods that follow. Decisions that the old policy made are made again, and have to be the same.
+The states are those of the recording: if the other policy places a pod on another node, this node's free amounts for
+later pods do not change. Decisions that the old policy made are repeated, and must be the same.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ from berth_cli.terminal.input_files import InvalidInput
 
 FILTERS = frozenset({"filter", "filter_onlyone"})
 _Judged = tuple[Pod, Place, Place, Cause | None]
-"""A pod, its places by both policies, and why the second one differs. States are not kept: a day has many pods."""
+"""A pod, its places by both policies, and the cause of the difference. States are not kept, because a day has many
+pods.
+"""
 
 
 def diff_recording(
     recorded: RecordedDecisions, old: BerthConfiguration, new: BerthConfiguration, where: str
 ) -> PolicyDiff:
-    """Compare two policies. where: names the recording in messages. Raises InvalidInput."""
+    """Compare two policies. where: the recording's name in messages. Raises InvalidInput."""
     policies, repeated, differing = (old.policy(), new.policy()), 0, 0
     last: dict[PodName, _Judged] = {}
     for decision in recorded:
@@ -69,8 +71,10 @@ def _judged(decision: RecordedDecision, snapshot: Snapshot, old: Policy, new: Po
 def _best(
     policy: Policy, decision: RecordedDecision, snapshot: Snapshot, preferred: str = ""
 ) -> tuple[Place, Mapping[str, Status]]:
-    """Return a feasible node with the highest score, and the statuses of the rejected nodes. Of equally good nodes it
-    is the preferred one, or one that depends on the pod alone: else all pods of a moment would meet on one node."""
+    """Return a feasible node with the highest score, and the statuses of the rejected nodes. Among equal scores, return
+    the preferred node, or one that is derived from the pod's UID: otherwise all concurrent pods would get the same
+    node.
+    """
     pod, gangs = decision.pod, decision.line.open_gangs
     found = policy.feasibility(pod, list(decision.nodes), snapshot, open_gangs=gangs)
     scores = policy.scores(pod, found.feasible, snapshot)
@@ -78,7 +82,7 @@ def _best(
     if not equal:
         rules = rules_of(found.rejected)
         return Place(PlaceKind.PENDING, message=", ".join(map(str, rules)), rules=rules), found.rejected
-    # Unlike the hash of a string, this sum is the same in every run.
+    # Unlike a string's hash, this checksum is the same in every process.
     node = preferred if preferred in equal else equal[zlib.crc32(pod.uid.encode()) % len(equal)]
     return Place(PlaceKind.NODE, node), found.rejected
 

@@ -1,4 +1,4 @@
-"""The output of `berth policy diff`: a table, Markdown for a comment, or an object for JSON."""
+"""The output of `berth policy diff`: a table, Markdown for a comment, or a JSON object."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from berth_cli.placement.policy.policy_diff import MOVED, NEWLY_PENDING, PolicyD
 from berth_cli.terminal.output import Format, render
 
 MARKDOWN = "markdown"
-"""The value of -o that only a comparison has."""
+"""A value of -o that only comparisons have."""
 
 ROWS_OF_A_COMMENT = 50
-"""GitHub takes comments of 65,536 characters."""
+"""The maximum number of rows in a comment: GitHub accepts comments of up to 65,536 characters."""
 
 
 def table(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
-    """Yield the lines for people, on a terminal."""
+    """Yield the lines for a terminal."""
     yield from (f"warning: {each}" for each in missing_texts(diff))
     yield f"{diff.source}: {headline(diff)}"
     if diff.changed:
@@ -72,7 +72,7 @@ def rendered(diff: PolicyDiff, exceeded: Sequence[str], output: str) -> str:
 
 
 def document(diff: PolicyDiff, exceeded: Iterable[str]) -> dict[str, object]:
-    """Build the document for programs. Of the pods, those that the policies place differently."""
+    """Build the document for programs. It lists only the pods that the policies place differently."""
     found = comparison_document(diff.comparison, diff.changed)
     return {
         "source": diff.source,
@@ -101,5 +101,5 @@ def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Ite
 
 
 def _escaped(text: str) -> str:
-    """Escape a cell: names of labels and reasons may contain anything, such as a bar or a tag."""
+    """Escape a cell: names of labels and reasons may contain any character, such as `|` or a tag."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("@", "&#64;")

@@ -1,4 +1,4 @@
-"""The effects of a new policy, for pods from any source, and the limits that it must keep."""
+"""The effects of a new policy, for pods of any source, and the limits that it must not exceed."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Limit:
         return f"{self.number}{'%' if self.per_cent else ''}"
 
     def allows(self, count: int, judged: int) -> bool:
-        """Return whether so many of the evaluated pods are within the limit."""
+        """Return whether this number of evaluated pods is within the limit."""
         return 100 * count <= self.number * judged if self.per_cent else count <= self.number
 
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
-    """A rule, and how many pods it concerns. `plugin`: empty if a score decides; `code` is then None."""
+    """A rule, and the number of pods that it affects. `plugin`: empty if a score decides; `code` is then None."""
 
     plugin: str
     reason: str
@@ -46,9 +46,11 @@ class RuleCount:
 
 @dataclass(frozen=True, slots=True)
 class PolicyDiff:
-    """`judged`: how many pods both policies placed. `source`: which pods these are, in words. `missing`: what the
-    policies read and the source does not have: without it the comparison may be wrong. `repeated`: how many recorded
-    decisions the old policy made and has made again; `differing`: how many of them are not the same."""
+    """The differences between two policies. `judged`: the number of pods that both policies evaluated. `source`:
+    describes these pods. `missing`: parts that the policies read and the source lacks, so the comparison may be wrong.
+    `repeated`: the number of recorded decisions by the old policy that were repeated; `differing`: how many of them
+    differ now.
+    """
 
     comparison: Comparison
     judged: int
@@ -63,7 +65,7 @@ class PolicyDiff:
 
     @property
     def changed(self) -> list[PodComparison]:
-        """The pods that the policies place differently: those that lose their node first."""
+        """The pods that the policies place differently, first those that lose their node."""
         order = (NEWLY_PENDING, MOVED, NEWLY_PLACED)
         return [each for effects in order for each in self.pods(effects)]
 
@@ -76,7 +78,7 @@ class PolicyDiff:
 
     @property
     def moving_rules(self) -> list[RuleCount]:
-        """Why moved pods are not on the nodes that they had, each with the number of these pods."""
+        """Why moved pods are not on their earlier nodes, each cause with the number of these pods."""
         causes = (each.cause for each in self.pods(MOVED))
         return _counted((cause.plugin, cause.reason, cause.code) for cause in causes if cause is not None)
 
@@ -87,7 +89,7 @@ def _counted(rules: Iterable[tuple[str, str, ReasonCode | None]]) -> list[RuleCo
 
 
 def limit_violations(diff: PolicyDiff, pending: Limit | None, moved: Limit | None) -> Iterator[str]:
-    """Yield one line for each limit that the new policy does not keep. None: any number."""
+    """Yield one line for each limit that the new policy exceeds. None: no limit."""
     for text, limit, effects in (("newly pending", pending, NEWLY_PENDING), ("moved", moved, MOVED)):
         count = len(diff.pods(effects))
         if limit is not None and not limit.allows(count, diff.judged):
@@ -103,12 +105,12 @@ def read_limit(text: str) -> Limit:
 
 
 def pods_text(count: int) -> str:
-    """`1 pod`, `2 pods`."""
+    """Format a number of pods: `1 pod`, `2 pods`."""
     return f"{count} pod{'' if count == 1 else 's'}"
 
 
 def missing_texts(diff: PolicyDiff) -> list[str]:
-    """Return what the source lacks, a line for each part, and whether recorded decisions are not the same again."""
+    """Return the parts that the source lacks, one per line, and whether repeated decisions differ."""
     found = [f"the policies are judged without {each}: the recording does not have them" for each in diff.missing]
     if diff.differing:
         found.append(f"{diff.differing} of {diff.repeated} decisions of the old policy are not the same again")
@@ -116,6 +118,6 @@ def missing_texts(diff: PolicyDiff) -> list[str]:
 
 
 def headline(diff: PolicyDiff) -> str:
-    """Return what the new policy does, in one line."""
+    """Summarize the effects of the new policy in one line."""
     lost, moved, gained = (len(diff.pods(each)) for each in (NEWLY_PENDING, MOVED, NEWLY_PLACED))
     return f"{lost} newly pending, {moved} moved, {gained} newly placed"

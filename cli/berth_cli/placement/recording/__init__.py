@@ -1,1 +1,1 @@
-"""Record what the verbs decide on which state, and decide it again."""
+"""Records the verbs' decisions with their states, and repeats them."""

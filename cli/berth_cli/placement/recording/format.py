@@ -1,7 +1,7 @@
-"""The format of a recording: gzip, with a JSON object per line. docs/how-to/test-policies.md lists what is recorded.
+"""The format of a recording: gzip, with one JSON object per line. docs/how-to/test-policies.md lists the recorded data.
 
-The cluster's state is a log: the published objects once, then the changes of each version. A decision names the version
-that it was made on, and the nodes of its request by their numbers: names are numbered when they first appear.
+The cluster's state is a log: first all published objects, then the changes of each version. A decision names its
+version, and refers to its nodes by number: names are numbered when they first appear.
 """
 
 from __future__ import annotations
@@ -23,23 +23,25 @@ from berth.scheduling.gangs.gang import OpenGang
 from berth_cli.terminal.input_files import InvalidInput
 
 VERSION = 2
-"""The version rises when an earlier reader would misread a line."""
+"""The format's version. It is incremented when an earlier reader would misread a line."""
 
 COMPRESSION = 4
-"""Level 6 takes five times as long and saves 4 % of a decision."""
+"""The level of compression. Level 6 takes five times as long and saves 4 % of a decision."""
 
 MAX_VERSIONS = 64
-"""A decision names one of the last states. A reader keeps this many of them."""
+"""The number of states that a reader keeps. A decision names one of them."""
 
 Document = Mapping[str, object]
 AssumedRow = tuple[str, str, str, str, Mapping[str, int] | None, Document | None]
-"""A pod that was being bound: namespace, name, UID, node, shares, and the pod if the state does not have it."""
+"""A pod in bind: namespace, name, UID, node, shares, and the pod itself if the state lacks it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """time: when the recording began, in seconds since the epoch. release: of Berth. has_all_fields: the states have
-    all that any policy reads, as those of a dump do, and not only what the recorded policies read."""
+    """The first line. time: when the recording began, in seconds since the epoch. release: of Berth. has_all_fields:
+    whether the states have all fields that any policy reads, as in a dump, not only those that the recorded policies
+    read.
+    """
 
     time: float
     release: str
@@ -50,7 +52,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The changes that lead to this version; is_whole: all objects."""
+    """The changes that lead to this version; all objects if is_whole."""
 
     version: int
     changes: Sequence[Change]
@@ -60,7 +62,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class AppliedPolicy:
-    """The document of a configuration, by its hash. The deployed configuration has an empty hash."""
+    """The document of a configuration, and its hash. The deployed configuration has an empty hash."""
 
     hash: str
     document: Document
@@ -69,9 +71,10 @@ class AppliedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class DecisionLine:
-    """time: in seconds since the epoch. version: of the state that was read. nodes: numbers of names; new_names: names
-    that do not have a number yet. digest: of the whole decision. open_gangs: the gangs that were being bound, for a
-    member of a gang."""
+    """A recorded decision. time: in seconds since the epoch. version: of the state that was read. nodes: the numbers of
+    names; new_names: names without a number so far. digest: of the whole decision. open_gangs: the gangs in bind, for a
+    member of a gang.
+    """
 
     time: float
     verb: str
@@ -89,8 +92,9 @@ class DecisionLine:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The number of decisions that were not recorded: the disk was slower than the scheduler. None: the recording ends
-    in the middle, because its process was killed."""
+    """The number of decisions that were not recorded, because the disk was slower than the scheduler. None: the
+    recording is truncated, because its process was killed.
+    """
 
     decisions: int | None = None
     kind: Literal["gap"] = "gap"
@@ -101,29 +105,29 @@ _LINE: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="kind
 
 
 class RecordingWriter:
-    """Writes one recording. For one thread."""
+    """Writes one recording. Not thread-safe."""
 
     def __init__(self, path: Path, header: Header) -> None:
-        """Create the file: a recording cannot be continued. Raises OSError."""
+        """Create the file; an existing recording cannot be continued. Raises OSError."""
         self._file = gzip.open(path, "xb", compresslevel=COMPRESSION)  # noqa: SIM115  closed by close
-        # After a flush all lines can be read, even if this process is killed.
+        # After a flush, all lines are readable even if this process is killed.
         self.flush, self.close = self._file.flush, self._file.close
         self._numbers: dict[str, int] = {}
         self.write(header)
 
     def numbered(self, names: Sequence[str]) -> tuple[Sequence[int], Sequence[str]]:
-        """Return the numbers of these nodes, and the names that are new. The next line has to be their decision."""
+        """Return the numbers of these nodes, and the names that are new. The next line must be their decision."""
         new = [name for name in dict.fromkeys(names) if name not in self._numbers]
         self._numbers |= {name: number for number, name in enumerate(new, len(self._numbers))}
         return [*map(self._numbers.__getitem__, names)], new
 
     def write(self, line: Line) -> None:
-        """Write a line. A decision comes after its state and its policy."""
+        """Write a line. A decision must follow its state and its policy."""
         self._file.write(orjson.dumps(line, default=tuple, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def read_recording(path: Path) -> Iterator[Line]:
-    """Read the lines in their order; a truncated recording ends with a gap. Raises InvalidInput."""
+    """Yield the lines in order; a truncated recording ends with a gap. Raises InvalidInput."""
     lines = _lines(path)
     header = next(lines, None)
     if header is None or isinstance(header, Gap):
@@ -151,8 +155,9 @@ def _lines(path: Path) -> Iterator[Line]:
 
 
 def digest_of_verdicts(verdicts: FilterResult | None, chosen: str = "") -> str:
-    """Digest a decision of filter or filter_onlyone: which nodes pass, plugin and reason of each other node. verdicts:
-    None for an exempt pod."""
+    """Hash a decision of filter or filter_onlyone: the nodes that pass, and plugin and reason for each other node.
+    verdicts: None for an exempt pod.
+    """
     if verdicts is None:
         return "exempt"
     rejected = verdicts.rejected
@@ -161,5 +166,5 @@ def digest_of_verdicts(verdicts: FilterResult | None, chosen: str = "") -> str:
 
 
 def digest(*parts: object) -> str:
-    """Digest the parts of a decision. Equal decisions, and no others, have the same digest."""
+    """Hash the parts of a decision. Only equal decisions have the same digest."""
     return hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()

@@ -1,8 +1,8 @@
-"""Records the decisions of `berth serve`, with the states that they are made on, into a file.
+"""Records the decisions of `berth serve`, with their states, in a file.
 
-A call passes references and continues. A thread follows the node cache version by version and writes. A decision is
-dropped if its state is gone by then, or if too many decisions wait; the recording reports how many. A failure to write,
-such as a full disk, ends the recording, but does not affect calls.
+A call only passes references to a thread, which follows the node cache version by version and writes. A decision is
+dropped if its state is no longer available, or if too many decisions wait; the recording contains the number of dropped
+decisions. A write failure, such as a full disk, ends the recording, but does not affect calls.
 """
 
 from __future__ import annotations
@@ -40,22 +40,28 @@ from berth_cli.sources.cached_objects import ObjectsView
 from berth_cli.sources.pod_document import pod_document
 
 MAX_LATER = MAX_VERSIONS // 2
-"""A call decides on the version that it read, or on a later one that another thread has applied meanwhile. Up to this
-many later versions are written before its decision."""
+"""The maximum number of later versions to write before a decision. A call may use a later version than the one it read,
+if another thread has applied one meanwhile.
+"""
 
 MAX_WAITING = 500
-"""Decisions that wait to be written. Each refers to the names of its request: half a megabyte with 5,000 nodes."""
+"""The maximum number of decisions that wait to be written. Each refers to the names of its request: half a megabyte
+with 5,000 nodes.
+"""
 
 SECONDS = 0.25
-"""The interval at which the thread writes. Calls do not wake it: it would take the processor from their answers."""
+"""The interval in seconds at which the thread writes. Calls do not wake the thread, which would delay their
+responses.
+"""
 
 PAUSE_SECONDS = 0.0005
-"""The pause after each decision: a call that came meanwhile goes first."""
+"""The pause after each decision, so that waiting calls run first."""
 
 
 class StateLog:
-    """Follows a node cache. States are read when they are published, and written when a decision needs them: a reader
-    of the recording keeps only the last ones. For one thread."""
+    """Follows a node cache. States are read when they are published, and written when a decision needs them, because a
+    reader of the recording keeps only the last states. Not thread-safe.
+    """
 
     def __init__(self, table: CacheTable, write: Callable[[State], None]) -> None:
         """write: receives each state, in order."""
@@ -65,7 +71,7 @@ class StateLog:
         self._first = self._last = 0
 
     def read(self) -> None:
-        """Read what was published since the last read."""
+        """Read the changes that were published since the last read."""
         try:
             head = self._table.head()
             if head is None or head.pointer is None or head.pointer.unreadable_reason:
@@ -80,11 +86,12 @@ class StateLog:
         self._cursor = head.uid, head.pointer
 
     def reach(self, version: int = sys.maxsize) -> bool:
-        """Write the states that a decision on this version needs. Return whether a reader has this state then: it lacks
-        the states before the recording, and those that too many others followed."""
+        """Write the states that a decision on this version needs. Return whether a reader of the file can reach this
+        version: it cannot if the version precedes the recording, or is more than MAX_VERSIONS old.
+        """
         while self._unwritten:
             state = self._unwritten[0]
-            # A whole state ends all earlier ones.
+            # A reader cannot reach the states before a whole state.
             if state.version > version + (0 if state.is_whole else MAX_LATER):
                 break
             self._write(self._unwritten.popleft())
@@ -112,14 +119,14 @@ class StateLog:
         except NothingPublished:
             return
         if head is None or head.pointer is None or reader.version != head.pointer.version:
-            return  # the next read finds a head that stands still
+            return  # the head changed meanwhile; the next read tries again
         changes = [Change(resource, key, obj) for (resource, key), obj in objects.items()]
         self._unwritten.append(State(reader.version, changes, is_whole=True))
         self._cursor = head.uid, head.pointer
 
 
 class DecisionRecording(DecisionRecorder):
-    """Starts its thread at once; close it to finish the file."""
+    """Records decisions in a thread, which starts at once. Close it to finish the file."""
 
     def __init__(
         self,
@@ -130,7 +137,8 @@ class DecisionRecording(DecisionRecorder):
         warn: Callable[[str], None],
     ) -> None:
         """document_of: returns the configuration with a hash; raises ConfigurationInvalid and TableUnavailable. wall:
-        seconds since the epoch. warn: receives the first failure, which ends the recording."""
+        returns seconds since the epoch. warn: receives the first failure, which ends the recording.
+        """
         self._writer, self._states, self._document_of = writer, StateLog(table, writer.write), document_of
         self._wall, self._warn = wall, warn
         self._waiting: Queue[tuple[float, str, Outcome, Decision]] = Queue(MAX_WAITING)
@@ -142,7 +150,7 @@ class DecisionRecording(DecisionRecorder):
         self._thread.start()
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
-        # In full mode the request is the state.
+        # In full mode, the request contains the state.
         if not isinstance(decision, Decision) or not decision.cache.version or not _is_repeatable(decision, outcome):
             return
         try:
@@ -154,7 +162,7 @@ class DecisionRecording(DecisionRecorder):
                 self._dropped += 1
 
     def close(self) -> None:
-        """Write what waits, and finish the file."""
+        """Write the waiting decisions, and finish the file."""
         self._closing.set()
         self._wake.set()
         self._thread.join()
@@ -162,19 +170,19 @@ class DecisionRecording(DecisionRecorder):
             self._warn(f"the recording lacks its end: {self._dropped} decisions are not in it")
 
     def read_state(self) -> None:
-        """Read the state that is published now: the first decisions on it may come before the next look."""
+        """Read the currently published state: the first decisions on it may be made before the thread's next read."""
         self._looked.clear()
         self._wake.set()
         self._looked.wait(SECONDS)
 
     def wait_until_written(self) -> None:
-        """Wait until every decision so far is in the file, or dropped."""
+        """Wait until every decision so far is written or dropped."""
         self._wake.set()
         self._waiting.join()
 
     @property
     def results(self) -> Mapping[str, int]:
-        """The numbers of decisions that were written to the file, and dropped."""
+        """The numbers of decisions that were written and dropped."""
         return {"written": self._written, "dropped": self._dropped}
 
     def _run(self) -> None:
@@ -189,7 +197,7 @@ class DecisionRecording(DecisionRecorder):
 
     def _write_all(self) -> None:
         waiting = self._waiting.qsize()
-        # After these decisions: their states are published by now.
+        # Read after counting the waiting decisions, so that their states are already published.
         self._try(self._states.read)
         for _ in range(waiting):
             is_written = self._try(partial(self._write, *self._waiting.get_nowait()))
@@ -208,7 +216,7 @@ class DecisionRecording(DecisionRecorder):
             self._try(self._writer.flush)
 
     def _try(self, step: Callable[[], bool | None]) -> bool:
-        """Return what the step returns; False after a failure."""
+        """Run the step and return its result; False after a failure."""
         try:
             return not self._has_failed and step() is True
         except Exception as error:
@@ -217,7 +225,7 @@ class DecisionRecording(DecisionRecorder):
             return False
 
     def _write(self, at: float, verb: str, outcome: Outcome, decision: Decision) -> bool:
-        """Return whether the state and the policy are known."""
+        """Write the decision; return whether its state and policy are known."""
         cache = decision.cache
         is_known = self._knows_policy(cache.configuration_hash) and self._states.reach(cache.version)
         if is_known:
@@ -237,7 +245,7 @@ class DecisionRecording(DecisionRecorder):
 
 
 def _is_repeatable(decision: Decision, outcome: Outcome) -> bool:
-    """Return whether the verb decides the same again on the same state: what takes too long depends on the machine."""
+    """Return whether the verb would decide the same on the same state: timeouts depend on the machine."""
     if decision.scores is not None or outcome is FilterOutcome.EXEMPT:
         return True
     return decision.verdicts is not None and outcome is not FilterOutcome.TOO_COSTLY
@@ -254,8 +262,7 @@ def _line(
 
 
 def _assumed_pods(snapshot: Snapshot) -> list[AssumedRow]:
-    """List the pods that are being bound: namespace, name, UID, node, shares, and the pod if the state does not have
-    it."""
+    """Return the pods in bind: namespace, name, UID, node, shares, and the pod if the state lacks it."""
     found: list[AssumedRow] = []
     for node, pods in snapshot.assumed.items():
         for pod in pods:

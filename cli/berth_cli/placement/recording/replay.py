@@ -1,7 +1,7 @@
-"""The decisions of a recording, with the states that they were made on.
+"""Reads the decisions of a recording, with their states.
 
-A call decides on the version that it read, or on a later one that was published meanwhile. So a decision that differs
-on its version is tried on the later ones that were recorded before it.
+A call decides on the version that it read, or on a later version that was published meanwhile. So a decision that
+differs on its version is tried on the later versions that were recorded before it.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ from berth_cli.terminal.input_files import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class RecordedDecision:
-    """A decision with its request and the configuration that made it. states: of its version, and of the later versions
-    that may be the true one."""
+    """A decision with its request and the configuration that made it. states: its version, and later versions that may
+    be the true one.
+    """
 
     line: DecisionLine
     pod: Pod
@@ -49,7 +50,7 @@ class RecordedDecision:
     assumed: Sequence[AssumedPod]
 
     def repeated(self, policy: Policy) -> Snapshot | None:
-        """Return the state on which this policy decides as recorded; None if it is not among the states."""
+        """Return the state on which this policy makes the recorded decision; None if no state leads to it."""
         states = (state.assuming(self.assumed) for state in self.states)
         return next((state for state in states if self._digest(policy, state) == self.line.digest), None)
 
@@ -71,7 +72,7 @@ class RecordedDecision:
 
 
 class RecordedDecisions:
-    """The decisions of a recording in their order. The other members are complete when all have been read."""
+    """The decisions of a recording, in order. The other members are complete after all decisions are read."""
 
     def __init__(self, lines: Iterable[Line]) -> None:
         self._lines = lines
@@ -84,7 +85,7 @@ class RecordedDecisions:
         self.last_snapshot = Snapshot.of(())
 
     def __iter__(self) -> Iterator[RecordedDecision]:
-        """Raises InvalidInput, also for a recording that lacks the states of all its decisions."""
+        """Yield the decisions. Raises InvalidInput, also if the recording lacks the states of all its decisions."""
         is_useless = True
         for line in self._lines:
             match line:
@@ -109,7 +110,7 @@ class RecordedDecisions:
 
     @property
     def notes(self) -> Iterator[str]:
-        """The notes about parts that the recording lacks."""
+        """Yield notes about missing parts of the recording."""
         if self._is_truncated:
             yield "the recording ends in the middle: its process was killed; what is there was replayed"
         if self._dropped:
@@ -118,7 +119,7 @@ class RecordedDecisions:
             yield f"{_were(self.without_state)} not made again: the recording lacks the state"
 
     def missing_fields(self, policy: Policy) -> Iterator[str]:
-        """Yield what this policy reads and the states lack."""
+        """Yield the fields that this policy reads and the states lack."""
         for each in () if self._has_all_fields else self._configurations.values():
             yield from missing_fields(policy, RequiredFields.of(each.policy()))
 

@@ -1,9 +1,9 @@
-"""kube-scheduler's control loop: one pod after the other, each on the result of the previous ones.
+"""kube-scheduler's control loop: places pods one by one, each on the result of the previous ones.
 
-kube-scheduler's own plugins (profile `full`) filter first. The extender filters the remaining nodes, and its scores
-are added to the plugins' scores. kube-scheduler chooses randomly between equal totals; the simulation takes the
-first node by name. A pod that fits on no node may preempt: its victims are removed at once, and it is placed before
-the next pod.
+kube-scheduler's own plugins (profile `full`) filter first. The extender filters the remaining nodes, and its scores are
+added to the plugins' scores. kube-scheduler chooses randomly between equal totals; the simulation chooses the first
+node by name. A pod that fits on no node may preempt: its victims are removed at once, and it is placed before the next
+pod.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from berth_cli.placement.scheduler.extender import BindResult, Extender, PolicyE
 from berth_cli.placement.scheduler.preemption import Preemption, Preemptor, apply_preemption
 
 NODE_SCORE_PER_POINT = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
-"""Value of one score point of an extender with weight 1 in a node's total (fact 18)."""
+"""The value of one score point of an extender with weight 1 in a node's total (fact 18)."""
 
 EXTENDER = "Berth"
-"""The name of the extender's scores, among the names of plugins."""
+"""The key of the extender's scores, among the names of plugins."""
 
 NONE_REJECTED: Mapping[str, Status] = {}
 
 
 class RankedNode(NamedTuple):
-    """A candidate with its total, and the parts of each plugin and of the extender, if they are recorded."""
+    """A candidate with its total, and the scores of each plugin and of the extender, if they are recorded."""
 
     node: str
     total: int
@@ -53,12 +53,12 @@ class RankedNode(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result for one pod. `node`: empty if the pod stays pending; `message`: then the text of its event.
+    """The result for one pod. `node`: empty if the pod stays pending; `message` is then the text of its event.
 
-    `rejected`: status of rejected nodes; for placed pods only with `explain_placed`. `totals`: scores of the
-    candidates; empty for a single candidate (fact 46). `preemption`: the preemption attempt of a pod that fitted on
-    no node. `devices`: the pod's device by counted resource. `scores`: with `explain_placed`, what each plugin and the
-    extender, as EXTENDER, add to the totals.
+    `rejected`: the statuses of rejected nodes; for placed pods only with `explain_placed`. `totals`: the candidates'
+    scores; empty for a single candidate (fact 46). `preemption`: the preemption attempt of a pod that fits on no node.
+    `devices`: the pod's device by counted resource. `scores`: with `explain_placed`, the scores that each plugin and
+    the extender (as EXTENDER) add to the totals.
     """
 
     pod: Pod
@@ -73,7 +73,7 @@ class Outcome:
 
     @property
     def ranking(self) -> list[RankedNode]:
-        """The candidates, the best first. A single one has the total 0."""
+        """The candidates, the best first. A single candidate has the total 0."""
         totals = self.totals or [0] * len(self.candidates)
         found = [
             RankedNode(node, totals[index], {plugin: scores[index] for plugin, scores in self.scores.items()})
@@ -83,7 +83,9 @@ class Outcome:
 
 
 class _MemberOutcome(NamedTuple):
-    """The outcome of a member whose gang was placed before its turn. state: the state that the gang was placed on."""
+    """The outcome of a member whose gang was placed before the member's turn. state: the state on which the gang was
+    placed.
+    """
 
     outcome: Outcome
     state: Snapshot
@@ -92,7 +94,7 @@ class _MemberOutcome(NamedTuple):
 class ControlLoop:
     """Places pods in its own snapshot. `weight`: the extender's weight in kube-scheduler's configuration.
 
-    `explain_placed`: record the rejected nodes of placed pods too.
+    `explain_placed`: also record the rejected nodes of placed pods.
     """
 
     def __init__(
@@ -117,9 +119,9 @@ class ControlLoop:
         self._together: dict[str, _MemberOutcome] = {}
 
     def run(self, pods: Iterable[Pod]) -> Iterator[Outcome]:
-        """Schedule the pods in order, each when its outcome is asked for.
+        """Yield the outcome of each pod, in order. Each pod is scheduled when its outcome is requested.
 
-        The members of a gang are bound together or not at all, when the first of them comes.
+        At the first member of a gang, all members are bound, or none.
         """
         queue = list(pods)
         members: dict[GangKey, list[Pod]] = {}
@@ -159,8 +161,8 @@ class ControlLoop:
             self._together[uid] = _MemberOutcome(kept, state)
 
     def schedule(self, pod: Pod) -> Outcome:
-        """Run one scheduling cycle, and a second one after a preemption. A pending pod changes nothing."""
-        # A preemption by another pod may have cleared this pod's nomination.
+        """Run one scheduling cycle, and a second one after a preemption. A pending pod does not change the snapshot."""
+        # An earlier preemption may have cleared this pod's nomination.
         pod = self.snapshot.unbound.get(pod.uid, pod)
         try:
             return self._schedule(pod)
@@ -168,7 +170,7 @@ class ControlLoop:
             return Outcome(pod, message=f"pod {pod.namespace}/{pod.name}: {error}")
 
     def _schedule(self, pod: Pod) -> Outcome:
-        """Raises PluginFailed."""
+        """Run one scheduling cycle. Raises PluginFailed."""
         outcome = self._cycle(pod)
         preemption = outcome.preemption
         if preemption is not None and preemption.nominated is not None:
@@ -177,7 +179,7 @@ class ControlLoop:
         return self._bind(outcome) if outcome.node else outcome
 
     def rejection(self, pod: Pod, node: str) -> Status | None:
-        """Return why this node rejects the pod, on the state that the pod is decided on; None if it does not."""
+        """Return why this node rejects the pod, on the state that its decision uses; None if it does not."""
         together = self._together.get(pod.uid)
         snapshot = self.snapshot if together is None else together.state
         pod = snapshot.unbound.get(pod.uid, pod)
@@ -185,7 +187,7 @@ class ControlLoop:
         prefilter_status = evaluation.local.filters.rejected or evaluation.rejected
         if prefilter_status is not None:
             return prefilter_status
-        # A gang is placed on all nodes of the request, so its members need all of them.
+        # A gang is planned on all nodes of the request, so its members need all of them.
         is_member = self._extender is not None and self._extender.gang_of(pod, snapshot) is not None
         names = self._names if is_member else NodeRefs.of([node], snapshot.positions)
         result = self._filter(pod, evaluation, names, snapshot)
@@ -243,13 +245,13 @@ class ControlLoop:
         return Outcome(pod, message=message, rejected=rejected, preemption=preemption)
 
     def _filter(self, pod: Pod, evaluation: Evaluation, names: NodeRefs, snapshot: Snapshot) -> FilterResult:
-        """Filter by the scheduler's own plugins."""
+        """Filter with the scheduler's own plugins."""
         result = evaluation.statuses.filter_nodes(names)
         exceptions = nominated_verdicts(evaluation, snapshot, pod, names.names)
         return result.with_statuses(exceptions) if exceptions else result
 
     def _extender_filter(self, pod: Pod, feasible: Sequence[str]) -> tuple[Sequence[str], Mapping[str, Status]]:
-        """Filter by the extender. The pod's nominated node is tried first, alone (fact 10)."""
+        """Filter with the extender. The pod's nominated node is tried first, alone (fact 10)."""
         if pod.nominated_node and pod.nominated_node in feasible:
             remaining, rejected = self._ask_extender(pod, [pod.nominated_node])
             if remaining:
@@ -285,7 +287,7 @@ class ControlLoop:
 def control_loop_of(
     configuration: BerthConfiguration, snapshot: Snapshot, *, weight: int = 1, explain_placed: bool = False
 ) -> ControlLoop:
-    """Make a kube-scheduler with Berth as its extender, both by this configuration."""
+    """Build a kube-scheduler with Berth as its extender, both with this configuration."""
     extender = PolicyExtender(configuration.policy())
     return ControlLoop(
         configuration.build_profile(FULL), snapshot, extender, weight=weight, explain_placed=explain_placed
@@ -306,7 +308,7 @@ def fit_error_message(nodes: int, reasons: Iterable[str], ineligible: str | None
 
 
 def prefilter_message(nodes: int, reason: str, ineligible: str | None = None) -> str:
-    """Return the FailedScheduling message of a pod rejected before any node is evaluated; the reason is not counted."""
+    """Return the FailedScheduling message for a pod that PreFilter rejects; its reason has no number of nodes."""
     return _message(nodes, reason, ineligible)
 
 

@@ -1,4 +1,4 @@
-"""The extender as seen by the control loop, and its implementation by a policy without HTTP."""
+"""The extender as the control loop sees it, and its implementation by a policy without HTTP."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Extender(Protocol):
         return ()
 
     def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
-        """Return the gang that the pod is bound with. Default: each pod is bound alone."""
+        """Return the gang with which the pod is bound. Default: each pod is bound alone."""
         return None
 
     def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> PreemptResult:
@@ -48,14 +48,14 @@ class Extender(Protocol):
         return PreemptResult(candidates, {})
 
     def bind(self, pod: Pod, node: NodeInfo) -> BindResult | Insufficient:
-        """Return the pod as it is stored after the bind."""
+        """Return the pod as stored after the bind."""
         return BindResult(replace(pod, node_name=node.name))
 
 
 class PolicyExtender(Extender):
-    """The decisions of Berth's verbs, without HTTP.
+    """Makes the decisions of Berth's verbs, without HTTP.
 
-    Profile `full` contains the scheduler's own plugins, so as an extender it changes nothing but the places of gangs.
+    Profile `full` contains the scheduler's own plugins, so as an extender it changes only the placement of gangs.
     """
 
     def __init__(self, policy: Policy) -> None:

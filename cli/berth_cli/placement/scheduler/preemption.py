@@ -31,16 +31,16 @@ Select = Callable[[Evaluation, Pod, NodeInfo, DisruptionBudgets], Victims | None
 
 
 class NoCandidateReason(StrEnum):
-    """The reason why a node is not a candidate. NOT_HELPFUL has kube-scheduler's text."""
+    """Why a node is not a candidate. NOT_HELPFUL has kube-scheduler's text."""
 
     NOT_HELPFUL = "preemption is not helpful for scheduling"
     NO_VICTIMS = "too little room even without all pods of lower priority"
 
 
 class Ineligible(StrEnum):
-    """The reason why a pod may not preempt, in kube-scheduler's words.
+    """Why a pod may not preempt, in kube-scheduler's words.
 
-    NEVER: its preemptionPolicy. WAITING: preempted pods have not left its nominated node yet.
+    NEVER: its preemptionPolicy. WAITING: preempted pods are still on its nominated node.
     """
 
     NEVER = "not eligible due to preemptionPolicy=Never."
@@ -60,9 +60,9 @@ def ineligible(pod: Pod, nominated: NodeInfo | None, status: Status | None) -> I
 class Preemption:
     """The result of preemption for a pod.
 
-    candidates: the nodes where evictions would make room. tied: the names of the best ones. ineligible: why the pod may
-    not preempt. not_candidates: the reasons of the other nodes. violated: the budgets that the victims on the nominated
-    node violate, by the victim's UID.
+    candidates: the nodes on which evictions would make room. tied: the names of the best candidates. ineligible: why
+    the pod may not preempt. not_candidates: the reasons for the other nodes. violated: the budgets that the victims on
+    the nominated node violate, by the victim's UID.
     """
 
     candidates: Mapping[str, Victims] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Preemption:
 
     @property
     def nominated(self) -> str | None:
-        """The node to preempt on. Of equal nodes kube-scheduler takes any one, Berth the first by name."""
+        """The node to preempt on. Among equal nodes kube-scheduler takes any, Berth the first by name."""
         return self.tied[0] if self.tied else None
 
     @property
@@ -82,7 +82,7 @@ class Preemption:
         return self.candidates[self.tied[0]].pods if self.tied else ()
 
     def others(self) -> dict[str, NoCandidateReason | NodeRejection | Criterion]:
-        """Return why not the other nodes."""
+        """Return why each of the other nodes is not chosen."""
         found: dict[str, NoCandidateReason | NodeRejection | Criterion] = dict(self.not_candidates)
         if self.nominated is not None:
             least = eviction_cost(self.candidates[self.nominated])
@@ -104,10 +104,10 @@ def evaluate(
     budgets: DisruptionBudgets | None = None,
 ) -> Preemption:
     """Evaluate preemption. `statuses`: the cycle's verdicts, which reject all nodes. review: by an extender, if any.
-    budgets: those of the snapshot, if the caller has them already.
+    budgets: the snapshot's, if the caller already has them.
 
-    Evictions do not help on nodes with another code than UNSCHEDULABLE. All other nodes are tried, while kube-scheduler
-    stops after a share of them.
+    Nodes with another code than UNSCHEDULABLE are not tried, because evictions do not help there. All other nodes are
+    tried; kube-scheduler stops after a share of them.
     """
     snapshot = evaluation.snapshot
     name = pod.nominated_node
@@ -145,7 +145,7 @@ def _violated(
 
 
 class Preemptor:
-    """The scheduler's plugins select the victims; the extender reviews the nodes that have them."""
+    """Runs preemption: the scheduler's plugins select the victims; the extender reviews their nodes."""
 
     def __init__(self, extender: Extender | None) -> None:
         self._extender = extender
@@ -160,7 +160,9 @@ class Preemptor:
         scheduler_rejected: Mapping[str, Status],
         extender_rejected: Mapping[str, Status],
     ) -> Preemption:
-        """Try to preempt. The arguments: nodes rejected by the scheduler's plugins and by the extender."""
+        """Evaluate preemption for the pod. The arguments are the nodes rejected by the scheduler's plugins and by the
+        extender.
+        """
         extender, snapshot = self._extender, evaluation.snapshot
         budgets, select = self._budgets_in(snapshot), self._victim_cache.select
         if extender is None:
@@ -173,7 +175,7 @@ class Preemptor:
         return evaluate(evaluation, pod, statuses, review=review, select=select, budgets=budgets)
 
     def _budgets_in(self, snapshot: Snapshot) -> DisruptionBudgets:
-        """Return the same object as long as the budgets are unchanged."""
+        """Return the snapshot's budgets; the same object as long as they are unchanged."""
         if self._budgets_of is not snapshot.disruption_budgets:
             self._budgets_of = snapshot.disruption_budgets
             self._budgets = DisruptionBudgets(self._budgets_of)
@@ -210,7 +212,9 @@ def apply_preemption(snapshot: Snapshot, pod: Pod, preemption: Preemption) -> Sn
 
 
 class Criterion(StrEnum):
-    """The criteria of the choice, in their order: why a node is not chosen. TIED: no criterion decides."""
+    """The criteria for choosing a node, in order: each is a reason why a node is not chosen. TIED: the nodes are equal
+    in all criteria.
+    """
 
     VIOLATIONS = "more victims there violate a PodDisruptionBudget"
     HIGHEST = "a victim there has a higher priority"
@@ -224,15 +228,15 @@ _CRITERIA = (Criterion.VIOLATIONS, Criterion.HIGHEST, Criterion.SUM, Criterion.N
 
 
 def deciding_criterion(cost: EvictionCost, lowest: EvictionCost) -> Criterion:
-    """The first criterion in which this cost differs from the lowest one."""
+    """Return the first criterion in which this cost differs from the lowest one."""
     differing = (each for each, one, other in zip(_CRITERIA, cost, lowest, strict=True) if one != other)
     return next(differing, Criterion.TIED)
 
 
 def after_evictions(budgets: Sequence[PodDisruptionBudget], pods: Iterable[Pod]) -> Sequence[PodDisruptionBudget]:
-    """The budgets after these pods are evicted; the same object if they allow as much as before.
+    """Return the budgets after these pods are evicted; the same object if they allow as much as before.
 
-    A terminating pod has been counted already. A budget does not go below zero.
+    Terminating pods are already subtracted. A budget does not become negative.
     """
     counted = [pod for pod in pods if not pod.terminating]
     found = [

@@ -33,7 +33,9 @@ def victims_on(evaluation: Evaluation, pod: Pod, node: NodeInfo, budgets: Disrup
 
 @dataclass(frozen=True, slots=True)
 class _CachedVictims:
-    """Victims of one node for priorities in (`over`, `up_to`], while the budgets cover the demand alike."""
+    """The victims on one node for priorities in (`over`, `up_to`], while the budgets cover the demand in the same
+    way.
+    """
 
     node: NodeInfo
     over: float
@@ -48,7 +50,7 @@ class _CachedVictims:
 
 @dataclass(frozen=True, slots=True)
 class _CachedShape:
-    """Cached victims for one set of filters. The reference keeps the filters' id unique."""
+    """Cached victims for one set of filters. The reference to the filters keeps their id unique."""
 
     filters: LocalFilters
     by_node: dict[str, _CachedVictims] = field(default_factory=dict)
@@ -62,8 +64,8 @@ class VictimCache:
         self._max_bytes, self.size = max_bytes, 0
 
     def select(self, evaluation: Evaluation, pod: Pod, node: NodeInfo, budgets: DisruptionBudgets) -> Victims | None:
-        """Return the result of `victims_on`, cached if possible."""
-        # Filters over other nodes and nominated pods can change while this node does not.
+        """Return the result of `victims_on`, from the cache if possible."""
+        # Filters that depend on other nodes, and nominated pods, can change although this node does not.
         if (
             evaluation.filters
             or evaluation.rejected is not None
