@@ -1,1 +1,1 @@
-"""`berth serve`: the extender on this machine, with an embedded DynamoDB."""
+"""`berth serve`: runs the extender on this machine, with an embedded DynamoDB."""

@@ -1,6 +1,8 @@
-"""The file of `decisions: file`: a record a line, as JSON.
+"""The file of `decisions: file`: one JSON record per line.
 
-Calls of one scheduler have few different lists of nodes. Each list is a line of its own, and records refer to it."""
+Calls of one scheduler use few different lists of nodes. Each list is written once, on its own line, and records refer
+to it.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +19,22 @@ from berth.decisions.recorders import BackgroundRecorder
 from berth.extender.reply import DecisionRecorder
 
 MAX_BYTES = 100_000_000
-"""A larger file gets the suffix .1 and replaces the previous file with that suffix."""
+"""At this size the file gets the suffix .1, and replaces the previous file with that suffix."""
 
 MAX_PER_SECOND = 200
 
 MAX_LISTS = 16
-"""Lists of nodes that are kept in memory. A record with an older one has its list written again."""
+"""The maximum number of node lists in memory. If a record has an older list, the list is written again."""
 
 NODE_LIST = "nodeList"
-"""The key of a list's number, in its own line and in those of records."""
+"""The key of a list's number, in the list's line and in records."""
 
 
 class DecisionsFile:
-    """Appended to by one thread. Every record is there for readers at once."""
+    """Appends records, in one thread. Readers see each record at once."""
 
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
-        """Raises OSError if the file cannot be written."""
+        """Open the file. Raises OSError if it cannot be written."""
         self._path, self._most_bytes = path, max_bytes
         self._lists: dict[tuple[str, ...], int] = {}
         self._last_list = 0
@@ -50,7 +52,7 @@ class DecisionsFile:
             file.write(lines)
 
     def _lines(self, document: Mapping[str, object]) -> bytes:
-        """Return the record, after the list of its nodes if the file does not have it yet."""
+        """Return the record, preceded by the list of its nodes if the file does not contain it yet."""
         record = dict(document)
         names = record.pop(NODE_NAMES, None)
         if not isinstance(names, list):

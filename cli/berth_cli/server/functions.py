@@ -1,4 +1,6 @@
-"""Load the functions of template.yaml into this process as Lambda does: set the environment, then import the module."""
+"""Loads the functions of template.yaml into this process as Lambda does: sets the environment, then imports the
+module.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,12 @@ class Api:
     functions: Mapping[str, FunctionSource]
 
 
-# In C if PyYAML has it: ten times as fast, for a file that every start reads.
+# libyaml's parser if PyYAML has it: ten times as fast, for a file that is read at every start.
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _CloudFormation(_LOADER):  # type: ignore[misc, valid-type]
-    """Reads `!Sub x` and other short-form functions as x: only the names in them are needed."""
+    """Reads `!Sub x` and other short-form functions as x, because only the names in them are needed."""
 
 
 def _construct_untagged(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> object:
@@ -46,7 +48,7 @@ def _construct_untagged(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -
         return loader.construct_scalar(node)
     if isinstance(node, yaml.SequenceNode):
         return loader.construct_sequence(node, deep=True)
-    assert isinstance(node, yaml.MappingNode)  # YAML does not have a fourth kind
+    assert isinstance(node, yaml.MappingNode)  # YAML has no other kind of node
     return loader.construct_mapping(node, deep=True)
 
 
@@ -83,7 +85,9 @@ def _resources_of_type(resources: dict[str, dict[str, object]], kind: str) -> li
 
 
 def _referenced_resource(substitution: str) -> str:
-    """The logical id in `integrations/${FilterIntegration}` or `${FilterFunction.Arn}:live`, ignoring `${AWS::…}`."""
+    """Return the logical id in `integrations/${FilterIntegration}` or `${FilterFunction.Arn}:live`, ignoring
+    `${AWS::…}`.
+    """
     found = re.search(r"\$\{(?!AWS::)(\w+)", substitution)
     if found is None:
         raise ValueError(f"{substitution} names no resource")
@@ -94,7 +98,7 @@ Handler = Callable[[Mapping[str, object], object], Any]
 
 
 def set_environment(variables: Mapping[str, str]) -> None:
-    """Set the variables that the template's `Environment` sets in Lambda; remove all other BERTH_ variables."""
+    """Set the variables of the template's `Environment`, as Lambda does; remove all other BERTH_ variables."""
     for name in [name for name in os.environ if name.startswith("BERTH_")]:
         del os.environ[name]
     os.environ.update(variables)

@@ -31,7 +31,7 @@ JSON_REQUIRED = "the request needs the header Content-Type: application/json"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The status and the text of `Error`."""
+    """A refused request: the status, and the text of `Error`."""
 
     status: int
     error: str
@@ -39,15 +39,16 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class RequestCheck:
-    """`host_names`: names that callers use in addition to IP addresses and localhost; None accepts every name.
+    """Checks a request's header. `host_names`: names that callers use in addition to IP addresses and localhost; None
+    accepts every name.
 
-    An IP address as Host is safe: a browser that shows a page of that address was not redirected by a name.
+    An IP address as Host is safe: then DNS rebinding did not redirect the browser.
     """
 
     host_names: frozenset[str] | None = frozenset()
 
     def refusal(self, method: str, headers: Mapping[str, str]) -> Refusal | None:
-        """Return why the request is refused, by its header alone; None if it is not."""
+        """Return why the request is refused, based on its header only; None if it is accepted."""
         return self._host_refusal(headers.get("host")) or _content_type_refusal(method, headers.get("content-type", ""))
 
     def _host_refusal(self, host: str | None) -> Refusal | None:
@@ -68,7 +69,7 @@ def _content_type_refusal(method: str, content_type: str) -> Refusal | None:
 
 
 def _host_name(host: str) -> str:
-    """Return the host without port and brackets, in lower case and without the root's dot."""
+    """Return the host without port, brackets and trailing dot, in lower case."""
     name = host[1:].partition("]")[0] if host.startswith("[") else host.rpartition(":")[0] or host
     return name.strip().lower().removesuffix(".")
 
@@ -84,26 +85,27 @@ def _is_address(name: str) -> bool:
 log = logging.getLogger("berth.gateway")
 
 MAX_PAYLOAD_BYTES = 10_000_000
-"""Payload limit of API Gateway; larger requests get status 413 without a function call."""
+"""API Gateway's payload limit; larger requests get status 413 without a function call."""
 
 BIND = "POST /scheduler/bind"
 MAX_BINDING_BYTES = 4_000
-"""Three names and a UID: kube-scheduler's has less than half of it."""
+"""The maximum size of a bind request: three names and a UID, which take less than half of it."""
 BIND_THREADS = 256
-"""The number of threads for bind without gangs. They start when they are needed."""
+"""The number of threads for bind without gangs. Threads start on demand."""
 
 
 def members_in_bind(gangs: GangsConfiguration) -> int:
-    """Return how many members of gangs may wait in bind at once, each with a connection and a thread: the members of
-    the open gang, and the members in the queue."""
+    """Return the maximum number of gang members that wait in bind, each with a connection and a thread: the members of
+    the open gang, and the members in the queue.
+    """
     return gangs.max_members + max(gangs.max_members, MAX_QUEUED_MEMBERS) if gangs.enabled else 0
 
 
 class Gateway:
-    """Route by exact `METHOD path`, as the HTTP API does. Handlers run concurrently in threads: those of bind in their
-    own, so that no other verb waits for a gang.
+    """Routes by exact `METHOD path`, as the HTTP API does. Handlers run concurrently in threads: bind has separate
+    threads, so that other verbs do not wait for a gang.
 
-    Unlike the HTTP API, the gateway limits the bytes in flight and refuses what a web page could send (see
+    Unlike the HTTP API, the gateway limits the bytes in flight, and refuses requests that a web page could send (see
     request_check).
     """
 
@@ -117,8 +119,9 @@ class Gateway:
         members: int = 0,
         begun: BegunBinds | None = None,
     ) -> None:
-        """`limits`: without members of gangs. `members`: how many of them may wait in bind at once. `wall`: seconds
-        since the epoch. `begun`: tells the other verbs which pods are being bound."""
+        """`limits`: without members of gangs. `members`: the maximum number of gang members in bind. `wall`: seconds
+        since the epoch. `begun`: tells the other verbs which pods are in bind.
+        """
         self.handlers = handlers
         self._check = check or RequestCheck()
         limits = limits or Limits()
@@ -152,7 +155,9 @@ class Gateway:
     async def _call(
         self, route: str, handler: Handler, arrived_at: float, scope: Scope, receive: Receive, send: Send, share: Share
     ) -> None:
-        """`arrived_at`: seconds since the epoch; the scheduler's httpTimeout has begun by then."""
+        """Call the handler and send its response. `arrived_at`: seconds since the epoch; the scheduler's httpTimeout
+        has begun by then.
+        """
         body = await self._read(receive, share)
         if isinstance(body, _NoBody):
             await self._respond_without_body(route, body, send)
@@ -169,9 +174,9 @@ class Gateway:
         await _send(send, response["statusCode"], response["headers"], content)
 
     def _counted(self, body: bytes) -> AbstractContextManager[None]:
-        """Count the pod before its bind has a thread: the scheduler's next prioritize may get one first.
+        """Count the pod before its bind gets a thread, because the scheduler's next prioritize may get one first.
 
-        The function has not seen who calls. But only a UID counts that a scheduler has just sent.
+        The caller is not authenticated yet, but only a UID counts that a scheduler has just sent.
         """
         if self._begun is None or len(body) > MAX_BINDING_BYTES:
             return nullcontext()
@@ -179,7 +184,7 @@ class Gateway:
         return self._begun.begun(binding) if isinstance(binding, Binding) else nullcontext()
 
     async def _read(self, receive: Receive, share: Share) -> bytes | _NoBody:
-        """Read the whole body. A body that is too long is read, too, so that the caller receives the status."""
+        """Read the whole body, even if it is too long, so that the client receives the status."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self.limits.body_seconds) as deadline:
@@ -206,7 +211,7 @@ class Gateway:
 
 
 class _NoBody(Enum):
-    """The reason why there is no body. ABORTED: the client closed the connection."""
+    """Why there is no body. ABORTED: the client closed the connection."""
 
     TOO_LONG = auto()
     TOO_SLOW = auto()
@@ -284,9 +289,9 @@ async def _respond(send: Send, status: int, content: object, headers: Mapping[st
 
 
 async def _send(send: Send, status: int, headers: Mapping[str, str], content: bytes) -> None:
-    """Send one message with Content-Length: a chunked response costs the scheduler a new connection (fact 6).
+    """Send one message with Content-Length: after a chunked response the scheduler needs a new connection (fact 6).
 
-    Returns when the client has read nearly all of it: the last `send` waits for that.
+    Returns when the client has read nearly all of it, because the last `send` waits for that.
     """
     fields = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     fields.append((b"content-length", str(len(content)).encode()))

@@ -1,4 +1,4 @@
-"""The stack in this process: the template's functions behind a gateway."""
+"""Runs the stack in this process: the template's functions behind a gateway."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ PERIODIC_RUN_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class LocalStack:
-    """`gateway` serves the routes; `watcher` is the handler of the watcher function.
+    """A loaded stack. `gateway` serves the routes; `watcher` is the handler of the watcher function.
 
-    cache: what the verbs decide on. decisions: the last ones. ledger_identity: of an embedded ledger that counts; empty
-    otherwise. recording: of all decisions.
+    cache: the node cache that the verbs use. decisions: the last ones. ledger_identity: of an embedded ledger that
+    counts; empty otherwise. recording: of all decisions.
     """
 
     gateway: Gateway
@@ -70,24 +70,24 @@ class LocalStack:
     recording: DecisionRecording | None = None
 
     def run_watcher_once(self) -> dict[str, str | int]:
-        """Run the watcher once: list the cluster, publish a snapshot, end. Returns its run result."""
+        """Run the watcher once: list the cluster, publish a snapshot, and stop. Returns the run result."""
         result: dict[str, str | int] = self.watcher(PERIODIC_EVENT, LocalLambdaContext(PERIODIC_RUN_SECONDS))
         if self.recording is not None:
             self.recording.read_state()
         return result
 
     def run_watcher(self, context: LocalLambdaContext) -> dict[str, str | int]:
-        """Run the watcher as the schedule does, until no time is left. Returns its run result."""
+        """Run the watcher as the schedule does, until the remaining time is over. Returns the run result."""
         result: dict[str, str | int] = self.watcher(SCHEDULE_EVENT, context)
         return result
 
     def finish_recording(self) -> None:
-        """Write the decisions that wait to be written. Call it after the last call of a verb."""
+        """Write the waiting decisions. Call it after the last call of a verb."""
         if self.recording is not None:
             self.recording.close()
 
     def release_ledger(self) -> None:
-        """Give up the Lease of an embedded ledger: it ends with the process. Call it after the last watcher run."""
+        """Release the Lease of an embedded ledger, which ends with the process. Call it after the last watcher run."""
         if not self.ledger_identity:
             return
         with suppress(ClusterUnavailable):
@@ -108,12 +108,12 @@ def start(
     recording: RecordingWriter | None = None,
     http_timeout: float | None = None,
 ) -> LocalStack:
-    """Load all functions, on this store or, without one, on a new one in memory.
+    """Load all functions with this store or, without one, a new store in memory.
 
-    `cluster`: BERTH_ variables that name the cluster; `binder`: other values for bind. `allow_list`: the functions
-    check the client certificate; without it callers are not authenticated. `check`: of the gateway, with its own host
-    names. `decisions_file`: used if the configuration says so. `recording`: of all decisions.
-    `http_timeout`: the scheduler's, in seconds; None: 5.
+    `cluster`: the BERTH_ variables of the cluster; `binder`: other values for bind. `allow_list`: the functions check
+    the client certificate; without it callers are not authenticated. `check`: the gateway's check, with its own host
+    names. `decisions_file`: used if the configuration enables it. `recording`: receives all decisions. `http_timeout`:
+    the scheduler's, in seconds; None means 5.
     """
     store = store or memory_store(configuration, cluster)
     set_environment(
@@ -178,7 +178,7 @@ def start(
 
 @contextmanager
 def _recorded_by(writer: RecordingWriter | None) -> Iterator[DecisionRecording | None]:
-    """Yield all decisions of functions that are loaded until the block ends go to the writer as well."""
+    """Send all decisions of functions that are loaded within the block to the writer as well."""
     if writer is None:
         yield None
         return
@@ -200,7 +200,7 @@ def _handle(endpoint: Endpoint, event: Mapping[str, object], _: object) -> HTTPA
 
 
 def _users(watcher: Mapping[str, str], binder: Mapping[str, str]) -> Mapping[str, User]:
-    """Return the users as which the cluster is called; empty if the cluster is a file."""
+    """Return the users of the cluster's credentials; empty if the cluster is a file."""
     if DUMP in watcher:
         return {}
     return {"watcher": partial(_user, watcher), "binder": partial(_user, binder)}
@@ -211,8 +211,9 @@ def _user(variables: Mapping[str, str]) -> Mapping[str, object]:
 
 
 def memory_store(configuration: BerthConfiguration, cluster: Mapping[str, str]) -> EmbeddedStore:
-    """Make a new store. On a live cluster its ledger begins as a lost one and is rebuilt: binds of an earlier process
-    may be under way. Binds of a dump end with their process, so there its ledger is ready at once."""
+    """Create a store. On a live cluster its ledger starts as lost and is rebuilt, because binds of an earlier process
+    may still run. On a dump, binds end with their process, so the ledger is ready at once.
+    """
     store = EmbeddedStore()
     if DUMP in cluster and configuration.policy().counting.counts:
         store.mark_ledger_ready()

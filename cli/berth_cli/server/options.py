@@ -1,4 +1,4 @@
-"""The options of `berth serve` that belong together, and what their combinations need."""
+"""Groups of `berth serve` options, and the checks of their combinations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEDGER_TABLE = "berth-ledger"
 
 
 class Store(Protocol):
-    """cache_table, ledger_table: the names that the functions' settings have."""
+    """The store of a server. cache_table, ledger_table: the table names in the functions' settings."""
 
     @property
     def cache_table(self) -> str: ...
@@ -27,7 +27,7 @@ class Store(Protocol):
     def ledger_table(self) -> str: ...
     @property
     def description(self) -> str:
-        """Describe the store, and what it means for a second server."""
+        """Describe the store, and its effect on a second server."""
 
     def open(self, settings: PolicySettings, calls: Config) -> Tables:
         """See berth.runtime.tables."""
@@ -35,7 +35,7 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DynamoDBStore:
-    """Tables that exist. `region` and `endpoint_url`: by default the environment's."""
+    """Existing tables. `region` and `endpoint_url`: by default the environment's."""
 
     cache_table: str = CACHE_TABLE
     ledger_table: str = LEDGER_TABLE
@@ -57,12 +57,12 @@ class DynamoDBStore:
 
 
 MIN_HTTP_TIMEOUT_SECONDS, MAX_HTTP_TIMEOUT_SECONDS = 2, 30
-"""The limits of a stack's parameter HttpTimeoutSeconds are the same."""
+"""The limits are equal to those of the stack parameter HttpTimeoutSeconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListenOptions:
-    """The address, and the files for TLS and client certificates."""
+    """The listen address, and the files for TLS and client certificates."""
 
     host: str
     port: int
@@ -74,7 +74,7 @@ class ListenOptions:
 
     @property
     def host_names(self) -> frozenset[str]:
-        """The names that callers may use, in lower case."""
+        """The host names that callers may use, in lower case."""
         return frozenset(name.lower().removesuffix(".") for name in (self.host, *self.allowed_hosts))
 
     def check(self) -> None:
@@ -98,7 +98,7 @@ class StoreOptions:
     endpoint_url: str | None
 
     def check(self, *, live: bool) -> None:
-        """Raise UsageError for options that do not have an effect, and for a dump."""
+        """Raise UsageError for options without an effect, and for a dump."""
         if self.is_dynamodb and not live:
             raise click.UsageError("--store dynamodb needs --kubeconfig: bindings on a dump end with the process")
         if not self.is_dynamodb and (self.cache_table or self.ledger_table or self.region or self.endpoint_url):
@@ -113,7 +113,7 @@ class StoreOptions:
         )
 
     def warnings(self, config: Path | None) -> Iterator[str]:
-        """Warn that servers with shared tables do not follow the configuration's file."""
+        """Warn that servers with shared tables do not apply changes of the configuration's file."""
         if self.is_dynamodb and config is not None:
             table = self.cache_table or CACHE_TABLE
             yield (

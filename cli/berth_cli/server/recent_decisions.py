@@ -1,6 +1,7 @@
 """The last decisions, in memory.
 
-It is limited by the number of records, of nodes in them, and of node lists: in full mode each request brings its own.
+The memory is limited by the number of records, of nodes in them, and of node lists: in full mode each request has its
+own list.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 MAX_RECORDS = 1000
 MAX_NODES = 2_000_000
-"""The limit of all records together. A node takes two bytes of a record: 4 MB, and 400 records of 5,000 nodes."""
+"""The maximum number of nodes in all records together. Each takes two bytes: 4 MB, for 400 records of 5,000 nodes."""
 
 MAX_NODE_LISTS = 16
-"""The limit of lists; a list counts if a record has another list than the previous record."""
+"""The maximum number of node lists; a list counts if it differs from the previous record's."""
 
 MAX_SNAPSHOTS = 4
-"""The number of decisions that keep the state from which their scores by plugin are computed."""
+"""The number of decisions whose state is kept, to compute their scores by plugin."""
 
 
 class RecentDecisions(DecisionRecorder):
-    """The newest records. Recording one takes the same time however many there are."""
+    """Keeps the newest records. The time to record one does not depend on their number."""
 
     def __init__(self, wall: Callable[[], float], most_records: int = MAX_RECORDS, most_nodes: int = MAX_NODES) -> None:
         """wall: seconds since the epoch."""
@@ -64,7 +65,9 @@ class RecentDecisions(DecisionRecorder):
             return list(self._records)
 
     def calls(self) -> list[CallRecord]:
-        """Return the records of preempt, bind and failed calls, the oldest first. They displace only each other."""
+        """Return the records of preempt, bind and failed calls, the oldest first. They do not displace records of other
+        calls.
+        """
         with self._lock:
             return list(self._calls)
 

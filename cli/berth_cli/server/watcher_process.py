@@ -1,7 +1,7 @@
-"""Runs the watcher again and again until it is stopped.
+"""Runs the watcher repeatedly until it is stopped.
 
-Each run lasts as long as one of the watcher function, and ends with the same handover. So what holds for the function
-holds here: a lost table, a changed configuration or a lost lease is found by the next run at the latest.
+Each run has the time limit of the watcher function, and ends with the same handover. So the same guarantees hold: the
+next run at the latest detects a lost table, a changed configuration or a lost lease.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from berth.runtime.watcher.watcher_function import LambdaContext
 from berth_cli.sources.stack import CACHE_TABLE_NAME, LEDGER_TABLE_NAME, WARM_UP_FUNCTIONS, DeployedStack
 
 RUN_SECONDS = 15 * 60.0
-"""The longest run of a Lambda function."""
+"""The maximum duration of a Lambda function in seconds."""
 
 FAILED_PAUSE_SECONDS = 5.0
 PAUSE_SECONDS = {WatcherOutcome.HANDED_OVER.value: 0.0, WatcherOutcome.NOT_NEEDED.value: 60.0}
-"""The pause by outcome. NOT_NEEDED: a leader and a standby exist, so this process tries again in a minute, as the
-schedule does."""
+"""The pause in seconds by outcome. NOT_NEEDED: a leader and a standby exist, so this process retries after a minute, as
+the schedule does.
+"""
 
 log = logging.getLogger("berth")
 
@@ -36,11 +37,11 @@ class Watch(Protocol):
     """The handler of the watcher function."""
 
     def __call__(self, event: object, context: LambdaContext) -> Mapping[str, str | int]:
-        """Return the result of the run."""
+        """Run the watcher and return the result."""
 
 
 class WatcherProcess:
-    """`run` in one thread; `stop` may be called by a signal handler."""
+    """Runs the watcher. Call `run` in one thread; a signal handler may call `stop`."""
 
     def __init__(
         self,
@@ -55,7 +56,7 @@ class WatcherProcess:
         self._stopped = Event()
 
     def run(self) -> None:
-        """Run until `stop`: then the watcher publishes pending changes, and releases the lease."""
+        """Run until `stop`; then the watcher publishes pending changes and releases the lease."""
         while not self._stopped.is_set():
             try:
                 outcome = str(self._watch({}, _Run(self, self._monotonic() + RUN_SECONDS))["outcome"])
@@ -65,11 +66,11 @@ class WatcherProcess:
             self._stopped.wait(PAUSE_SECONDS.get(outcome, FAILED_PAUSE_SECONDS))
 
     def stop(self) -> None:
-        """End the run within a second, and start no other."""
+        """End the run within a second, and do not start another one."""
         self._stopped.set()
 
     def remaining(self, until: float) -> float:
-        """Return the seconds that a run has left. until: by the monotonic clock."""
+        """Return the remaining seconds of a run. until: by the monotonic clock."""
         self._progressed()
         return 0.0 if self._stopped.is_set() else max(0.0, until - self._monotonic())
 
@@ -88,14 +89,16 @@ class _Run:
 ALIVE, READY = "alive", "ready"
 
 TOUCH_SECONDS = 10.0
-"""The interval between two changes of ALIVE. A watcher that did not change it for two minutes hangs."""
+"""The interval in seconds at which ALIVE is touched. If it is not touched for two minutes, the watcher hangs."""
 
 
 class Health:
-    """ALIVE: its time of change is the last progress. READY: exists once a leader is known, this one or another."""
+    """Writes the health files. ALIVE: its modification time is the last progress. READY: exists once a leader is known,
+    this process or another.
+    """
 
     def __init__(self, directory: Path | None, monotonic: Callable[[], float]) -> None:
-        """directory: created; None: no files. Raises OSError."""
+        """directory: is created; None for no files. Raises OSError."""
         self._directory = directory
         self._monotonic = monotonic
         self._touched_at: float | None = None
@@ -104,27 +107,27 @@ class Health:
             (directory / READY).unlink(missing_ok=True)
 
     def progressed(self) -> None:
-        """The watcher does not hang. Called twice a second and more."""
+        """Touch ALIVE: the watcher does not hang. Called at least twice a second."""
         now = self._monotonic()
         if self._touched_at is None or now - self._touched_at >= TOUCH_SECONDS:
             self._touched_at = now
             self._touch(ALIVE)
 
     def new_leader(self, holder: str) -> None:
-        """The lease could be read. Empty: it is free."""
+        """Create READY, because the lease could be read. holder: empty if the lease is free."""
         if holder:
             self._touch(READY)
 
     def _touch(self, name: str) -> None:
         if self._directory is not None:
-            with suppress(OSError):  # the probe notices
+            with suppress(OSError):  # the probe detects this
                 (self._directory / name).touch()
 
 
 def watcher_settings(stack: DeployedStack, kubeconfig: Path | None) -> WatcherSettings:
-    """kubeconfig: None for the service account of the pod. Raises StackUnavailable and SettingsInvalid.
+    """Build the settings. kubeconfig: None for the pod's service account. Raises StackUnavailable and SettingsInvalid.
 
-    A process waits for the leader to fail as a standby does: no schedule would start it again.
+    A process stays as a standby until the leader fails, because no schedule would start it again.
     """
     profile = stack.parameters.get("Profile")
     return WatcherSettings.from_environ(

@@ -1,4 +1,4 @@
-"""A thread of `berth serve` that runs something again and again: the watcher's schedule in this process, above all."""
+"""A thread of `berth serve` that repeats a function, mainly the watcher in place of its schedule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from threading import Event, Thread
 class LocalLambdaContext:
     """The part of the Lambda context that the watcher reads: the remaining time.
 
-    At the end of its time, or after `stop`, the run ends as in Lambda: it releases the lease.
+    At the end of this time, or after `stop`, the run ends as in Lambda: it releases the lease.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def watcher_thread(run: Callable[[LocalLambdaContext], object], name: str = "watcher") -> Iterator[None]:
-    """Run the watcher again and again until the block ends, even after an unexpected error. name: of what runs."""
+    """Call `run` repeatedly until the block ends, even after an unexpected error. name: describes `run`."""
     stop = Event()
     contexts: list[LocalLambdaContext] = []
 

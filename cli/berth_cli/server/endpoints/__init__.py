@@ -1,1 +1,1 @@
-"""The routes that only `berth serve` has: for operators and for Prometheus."""
+"""The routes that exist only in `berth serve`: for operators and for Prometheus."""

@@ -1,4 +1,4 @@
-"""GET /decisions of `berth serve`: the last decisions that its verbs made, of one pod, about one node, or all."""
+"""GET /decisions of `berth serve`: returns the last decisions of its verbs, filtered by pod or node."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ class DecisionsOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """pod: NAMESPACE/NAME; empty: all. node: a node that was evaluated; empty: any. every_node: with its verdict."""
+    """The parsed query. pod: NAMESPACE/NAME; empty for all. node: a node that was evaluated; empty for any. every_node:
+    whether to return all nodes with their verdicts.
+    """
 
     pod: str
     node: str
@@ -47,7 +49,7 @@ class _Wanted:
 
     @property
     def problem(self) -> str:
-        """The problem with the query; empty if it is valid."""
+        """The error in the query; empty if it is valid."""
         namespace, slash, name = self.pod.partition("/")
         if self.pod and not (slash and namespace and name):
             return "pod is not NAMESPACE/NAME"
@@ -61,7 +63,7 @@ class _Wanted:
 
     @property
     def most(self) -> int | None:
-        """Decisions in the answer; None: all that are kept."""
+        """The maximum number of decisions in the response; None for all that are kept."""
         if self.node:
             return None
         return MAX_WITH_NODES if self.every_node else MAX_ANSWERED
@@ -77,7 +79,7 @@ class _Wanted:
 
 
 class DecisionsEndpoint(Endpoint):
-    """Answers from memory. Scores by plugin are computed for the request, of one pod or of few decisions."""
+    """Returns decisions from memory. Scores by plugin are computed per request, for one pod or for few decisions."""
 
     def __init__(self, settings: EndpointSettings, recent: RecentDecisions) -> None:
         super().__init__("decisions", settings)

@@ -1,4 +1,4 @@
-"""GET /metrics of `berth serve`, for Prometheus. The deployed stack has its metrics in CloudWatch instead."""
+"""GET /metrics of `berth serve`, for Prometheus. The deployed stack sends its metrics to CloudWatch instead."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ GANG_COMMITS = "berth_gang_commit_seconds"
 RECORDED_DECISIONS = "berth_recorded_decisions_total"
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-"""Upper bounds in seconds. kube-scheduler waits for 5 s by default (fact 5)."""
+"""Upper bounds in seconds. kube-scheduler's default timeout is 5 s (fact 5)."""
 
 COMMIT_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
-"""Upper bounds of gangs, in seconds: members may come one after the other."""
+"""Upper bounds for gangs, in seconds: members may arrive one after another."""
 
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class MetricsOutcome(StrEnum):
-    """UNAVAILABLE: a table could not be read; the answer lacks the gauges of its state."""
+    """The outcome of a request. UNAVAILABLE: a table could not be read; the response lacks the gauges of its state."""
 
     OK = "ok"
     UNAVAILABLE = "failure-table-unavailable"
 
 
 class ServerMetrics:
-    """Metrics of this process since its start. Safe to share between threads."""
+    """Metrics of this process since its start. Thread-safe."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -80,7 +80,7 @@ class ServerMetrics:
             self._gang_events.labels(each.value)
 
     def record_call(self, verb: str, outcome: str, milliseconds: float, reason_code: str = "") -> None:
-        """Record the end of a call. reason_code: of the reason that rejects most nodes, if no node fits."""
+        """Record the end of a call. reason_code: of the reason that rejects the most nodes, if no node fits."""
         self._calls.labels(verb, str(outcome)).observe(milliseconds / 1000)
         if reason_code:
             self._no_node_fits.labels(verb, str(reason_code)).inc()
@@ -93,7 +93,9 @@ class ServerMetrics:
 
 
 class MetricsEndpoint(Endpoint):
-    """Reads the head of the cache, and the open reservations and the gangs if there is a ledger."""
+    """Returns the metrics. Reads the head of the cache and, if there is a ledger, the open reservations and the
+    gangs.
+    """
 
     def __init__(
         self,
@@ -105,8 +107,9 @@ class MetricsEndpoint(Endpoint):
         wall: Callable[[], float] = time.time,
         recorded: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
-        """gangs: opens their table; None without one. wall: seconds since the epoch. recorded: the numbers of decisions
-        that were written to the recording, and dropped."""
+        """gangs: opens the gangs' table; None without one. wall: seconds since the epoch. recorded: returns the numbers
+        of decisions that were written to the recording, and dropped.
+        """
         super().__init__("metrics", settings)
         self._metrics, self._cache, self._ledger, self._gangs = metrics, cache, ledger, gangs
         self._wall, self._recorded = wall, recorded
@@ -132,7 +135,7 @@ class MetricsEndpoint(Endpoint):
         return {"statusCode": 200, "headers": headers, "body": body, "isBase64Encoded": False}
 
     def _add_state(self, now: CollectorRegistry) -> None:
-        """Add gauges of what the tables have now. Raises TableUnavailable."""
+        """Add gauges of the tables' current state. Raises TableUnavailable."""
         head, at = self._cache.head(), self._wall()
         pointer = None if head is None else head.pointer
         if pointer is not None and not pointer.unreadable_reason:

@@ -1,7 +1,7 @@
 """GET /gangs, /reservations and /users of `berth serve`.
 
-The documents are those that `berth gangs list -o json` and `berth reservations list -o json` print. `berth doctor`
-checks the rights of the users. Reading gangs and reservations reads whole tables: for an operator, not for a probe.
+The documents are the output of `berth gangs list -o json` and `berth reservations list -o json`. `berth doctor` checks
+the permissions of the users. /gangs and /reservations read whole tables: do not use them as a probe.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ from berth_cli.ledger.claims import ClaimSources, diverging_claims
 GANGS, RESERVATIONS, USERS = "GET /gangs", "GET /reservations", "GET /users"
 
 User = Callable[[], Mapping[str, object]]
-"""Asks the API server for the user as which it is called. Raises ClusterUnavailable."""
+"""Asks the API server for the user name of this process's credentials. Raises ClusterUnavailable."""
 
 Wall = Callable[[], float]
 """Seconds since the epoch."""
 
 
 class StateOutcome(StrEnum):
-    """LEDGER_UNAVAILABLE: a table could not be read. CLUSTER_UNAVAILABLE: the API server did not answer."""
+    """The outcome of a request. LEDGER_UNAVAILABLE: a table could not be read. CLUSTER_UNAVAILABLE: the API server did
+    not respond.
+    """
 
     OK = "ok"
     LEDGER_UNAVAILABLE = "failure-ledger-unavailable"
@@ -40,10 +42,10 @@ class StateOutcome(StrEnum):
 
 
 class StateEndpoint(Endpoint):
-    """Answers 200 with the content, and 503 with the reason on a failure."""
+    """Responds with 200 and the content, or with 503 and the reason of a failure."""
 
     def __init__(self, name: str, settings: EndpointSettings, content: Callable[[], Mapping[str, object]]) -> None:
-        """content: it may raise TableUnavailable or ClusterUnavailable."""
+        """content: returns the response's content; may raise TableUnavailable or ClusterUnavailable."""
         super().__init__(name, settings)
         self._content = content
 
@@ -67,7 +69,7 @@ def state_endpoints(
     users: Mapping[str, User],
     wall: Wall = time.time,
 ) -> Mapping[str, StateEndpoint]:
-    """Build the endpoints by route. ledger: None if nothing is counted. gang_table: None without gangs."""
+    """Build the endpoints by route. ledger: None if no resource is counted. gang_table: None without gangs."""
 
     def read_gangs() -> Mapping[str, object]:
         table = None if gang_table is None else gang_table()
@@ -82,7 +84,7 @@ def state_endpoints(
         return reservations.document(nodes, announced, wall(), diverging_claims(sources, nodes))
 
     def read_users() -> Mapping[str, object]:
-        # Without the UID and the extra fields, which name tokens and pods.
+        # Without the UID and the extra fields, which identify tokens and pods.
         return {
             name: {field: value for field, value in user().items() if field in ("username", "groups")}
             for name, user in users.items()

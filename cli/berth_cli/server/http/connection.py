@@ -1,5 +1,4 @@
-"""A connection: uvicorn's protocol with deadlines, a limit of connections, and the client's
-certificate."""
+"""A connection: uvicorn's protocol with deadlines, a limit of connections, and the client's certificate."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ log = logging.getLogger("berth.server")
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's protocol alone waits for a header, a body and a slow reader without a limit."""
+    """Adds deadlines: uvicorn's protocol waits without a limit for a header, a body and a slow reader."""
 
     def __init__(
         self, config: uvicorn.Config, server_state: ServerState, app_state: dict[str, Any], limits: Limits
@@ -38,7 +37,7 @@ class Connection(HttpToolsProtocol):
         self._chunk_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Add the client's certificate to the state of all requests. Refuse the connection if there are too many."""
+        """Add the client's certificate to the state of all requests. Refuse the connection if too many are open."""
         super().connection_made(transport)
         self.app_state = {**self.app_state, **certificate_state(transport), _ABORT: transport.abort}
         self._idle_since = time.monotonic()
@@ -55,7 +54,7 @@ class Connection(HttpToolsProtocol):
     # Requests
 
     def data_received(self, data: bytes) -> None:
-        """Count a request's bytes: the parser does not limit a header or trailers."""
+        """Count a request's bytes, because the parser does not limit headers or trailers."""
         self._chunk_bytes = len(data)
         self._received_bytes += self._chunk_bytes
         super().data_received(data)
@@ -69,7 +68,7 @@ class Connection(HttpToolsProtocol):
             self._allow(self._limits.head_seconds)  # empty lines between requests
 
     def on_message_begin(self) -> None:
-        """Begin a request: its header has a deadline."""
+        """Begin a request and the deadline of its header."""
         super().on_message_begin()
         self._idle_since = None
         self._in_head, self._received_bytes = True, self._chunk_bytes
@@ -81,22 +80,22 @@ class Connection(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """The request's body follows. Raises ValueError, which uvicorn answers with status 400."""
+        """Begin the request's body. Raises ValueError, which uvicorn answers with status 400."""
         if len(self.pipeline) >= self._limits.pipelined_requests:
             raise ValueError("too many requests without waiting for an answer")
         self._in_head = False
         super().on_headers_complete()
-        # The gateway answers 408 before; this ends what it does not read.
+        # The gateway answers 408 earlier; this deadline ends requests whose body it does not read.
         self._allow(self._limits.body_seconds + 1)
 
     def on_message_complete(self) -> None:
-        """The request has arrived."""
+        """End the deadline: the request is complete."""
         super().on_message_complete()
         self._end_deadline()
         self._note_idle()
 
     def on_response_complete(self) -> None:
-        """The answer is handed to the transport."""
+        """Handle the end of a response, which is then in the transport's buffer."""
         super().on_response_complete()
         self._note_idle()
 
@@ -108,12 +107,12 @@ class Connection(HttpToolsProtocol):
     # Slow readers
 
     def pause_writing(self) -> None:
-        """The client does not read its answer."""
+        """Begin the deadline for a client that does not read its response."""
         super().pause_writing()
         self._write_deadline = self.loop.call_later(self._limits.write_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """The client reads again."""
+        """End the deadline: the client reads again."""
         super().resume_writing()
         self._end_write_deadline()
 
@@ -143,7 +142,7 @@ class Connection(HttpToolsProtocol):
     # The limit of connections
 
     def _make_room(self) -> None:
-        """Close the connection that has been idle for the longest time; without one, refuse this one."""
+        """Close the connection with the longest idle time; if all are busy, refuse this one."""
         others = [other for other in self.connections if isinstance(other, Connection) and other is not self]
         open_ones = [other for other in others if not other.transport.is_closing()]
         if len(open_ones) < self._limits.connections:
@@ -157,11 +156,11 @@ class Connection(HttpToolsProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """True if neither a request nor an answer is under way."""
+        """Return whether the connection has no request or response in progress."""
         return self._idle_since is not None and not self.transport.get_write_buffer_size()
 
     def _answer(self, status: int, error: str) -> None:
-        """Answer without the gateway, and close."""
+        """Respond without the gateway, and close the connection."""
         body = orjson.dumps({"Error": error})
         head = b"content-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(body)
         self.transport.write(STATUS_LINE[status] + head + body)
@@ -169,5 +168,5 @@ class Connection(HttpToolsProtocol):
 
 
 def abort_of(scope: MutableMapping[str, Any]) -> Callable[[], None]:
-    """Ends the request's connection without sending what is left of its answer."""
+    """Return a function that ends the request's connection without sending the rest of its response."""
     return cast("Callable[[], None]", scope.get("state", {}).get(_ABORT, lambda: None))

@@ -1,4 +1,4 @@
-"""Limits of a server: times, sizes, and the memory that requests and answers take while they are under way."""
+"""Limits of a server: times, sizes, and the memory of requests and responses in flight."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Times in seconds, sizes in bytes.
+    """The limits for a server's connections. Times in seconds, sizes in bytes.
 
     `head_seconds`: from the connection or the first byte of a request to the end of its header; also for the TLS
     handshake. `body_seconds`: from there to the end of the body. `write_seconds`: without room in the client's window.
     `keep_alive_seconds`: between requests; longer than the 90 s for which Go's HTTP client keeps an idle connection.
-    `connections`: open at a time. `bytes_in_flight`: bodies and answers of all requests together.
+    `connections`: the maximum of open connections. `bytes_in_flight`: bodies and responses of all requests together.
     """
 
     head_seconds: float = 10.0
@@ -29,11 +29,11 @@ class Limits:
 
 
 SPARE_FILES = 256
-"""Open files beside the connections of callers: those to the API server and to tables among them."""
+"""Open files in addition to the callers' connections, such as connections to the API server and to tables."""
 
 
 def allow_open_files(connections: int) -> Iterator[str]:
-    """Let this process have as many open files as these connections need. Yields a warning if it may not."""
+    """Raise this process's limit of open files for these connections. Yields a warning if this is not permitted."""
     import resource  # POSIX only
 
     needed = connections + SPARE_FILES
@@ -49,10 +49,10 @@ def allow_open_files(connections: int) -> Iterator[str]:
 
 
 class BytesInFlight:
-    """A limit for all requests together.
+    """A memory limit for all requests together.
 
-    If it is reached, the oldest request whose client is being waited for ends: one that has not sent its body, or has
-    not read its answer. So a client that sends its request and reads its answer at once is not locked out by others.
+    At the limit, the oldest request that waits for its client is ended: its client has not sent the whole body, or has
+    not read the response. So clients that send and read without delay are not locked out by others.
     """
 
     def __init__(self, most: int) -> None:
@@ -61,7 +61,7 @@ class BytesInFlight:
         self._waiting: dict[Share, None] = {}
 
     def make_room(self, share: Share, more: int) -> bool:
-        """Add to the share. Returns False if no other request can end, so that there is no room."""
+        """Add to the share. Returns False if there is no room and no other request can be ended."""
         while self._total + more > self._most:
             victim = next((waiting for waiting in self._waiting if waiting is not share), None)
             if victim is None:
@@ -71,7 +71,7 @@ class BytesInFlight:
         return True
 
     def add(self, share: Share, more: int) -> None:
-        """Add to the share, even beyond the limit: what exists already."""
+        """Add bytes that are already in memory to the share, even beyond the limit."""
         share.size += more
         self._total += more
 
@@ -81,14 +81,14 @@ class BytesInFlight:
         share.size = 0
 
     def wait_for_client(self, share: Share, *, waiting: bool) -> None:
-        """Return whether the share may end so that others have room."""
+        """Set whether the share may be ended to make room for others."""
         self._waiting.pop(share, None)
         if waiting:
             self._waiting[share] = None
 
 
 class Share:
-    """A request's part of the bytes in flight. `on_end` stops the request."""
+    """The bytes in flight of one request. `on_end` stops the request."""
 
     def __init__(self, bytes_in_flight: BytesInFlight) -> None:
         self._bytes_in_flight = bytes_in_flight
@@ -97,30 +97,30 @@ class Share:
         self._on_end: Callable[[], None] = lambda: None
 
     def wait_for_client(self, on_end: Callable[[], None]) -> None:
-        """Allow, from now on, that the request is ended."""
+        """Allow that the request is ended from now on."""
         self._on_end = on_end
         self._bytes_in_flight.wait_for_client(self, waiting=True)
 
     def stop_waiting(self) -> None:
-        """Keep the request until it is released."""
+        """Disallow that the request is ended."""
         self._bytes_in_flight.wait_for_client(self, waiting=False)
 
     def grow(self, more: int) -> bool:
-        """Return whether there is room for so many bytes more."""
+        """Add this number of bytes; return whether there is room for them."""
         return self._bytes_in_flight.make_room(self, more)
 
     def shrink_to_nothing(self) -> None:
-        """Hold nothing for now."""
+        """Set the share to 0 bytes for now."""
         self._bytes_in_flight.release(self)
 
     def replace(self, size: int) -> None:
-        """Hold the answer instead of the request."""
+        """Set the share to the response's size instead of the request's."""
         self._bytes_in_flight.release(self)
         if not self._bytes_in_flight.make_room(self, size):
             self._bytes_in_flight.add(self, size)
 
     def release(self) -> None:
-        """Hold nothing."""
+        """Release all bytes."""
         self.stop_waiting()
         self._bytes_in_flight.release(self)
 

@@ -1,4 +1,4 @@
-"""A listening socket, and uvicorn with an application on it."""
+"""A listening socket, and a uvicorn server for an application."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _open_socket(host: str, port: int) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server with limits of its own, and with a deadline for the TLS handshake."""
+    """uvicorn's server with its own limits, and with a deadline for the TLS handshake."""
 
     def __init__(self, config: uvicorn.Config, limits: Limits) -> None:
         super().__init__(config)
@@ -94,7 +94,7 @@ def create_server(application: Application, tls: ssl.SSLContext | None = None) -
         log_level="warning",
         access_log=False,
         server_header=False,
-        # Without a proxy in front any caller can set X-Forwarded-For, and the middleware would run with each call.
+        # Without a proxy, any caller could set X-Forwarded-For, and the middleware would run with each call.
         proxy_headers=False,
         timeout_keep_alive=application.limits.keep_alive_seconds,
         timeout_graceful_shutdown=2,
@@ -106,7 +106,7 @@ def create_server(application: Application, tls: ssl.SSLContext | None = None) -
 def serve_in_thread(
     application: Application, listener: socket.socket, tls: ssl.SSLContext | None = None
 ) -> Iterator[None]:
-    """Serve it in a thread until the block ends, for a program that calls it itself."""
+    """Serve the application in a thread until the block ends, for callers in the same process."""
     with running_in_thread(create_server(application, tls), listener):
         yield
 

@@ -1,4 +1,4 @@
-"""TLS of the server, and the client certificate in the form that the HTTP API passes to a function."""
+"""TLS of the server, and the client certificate in the HTTP API's format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ class InvalidTLSFiles(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TLS:
-    """PEM files. With `client_ca`, the handshake fails without a client certificate of that authority."""
+    """The server's TLS files in PEM. With `client_ca`, the handshake fails without a client certificate of that
+    authority.
+    """
 
     certificate: Path
     key: Path
@@ -40,7 +42,7 @@ class TLS:
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         try:
             context.load_cert_chain(self.certificate, self.key)
-        except OSError as error:  # ssl.SSLError is one
+        except OSError as error:  # ssl.SSLError is an OSError
             cause = "not a certificate and its key" if isinstance(error, ssl.SSLError) else error.strerror
             raise InvalidTLSFiles(f"--tls-cert {self.certificate}, --tls-key {self.key}: {cause}") from None
         if self.client_ca is not None:

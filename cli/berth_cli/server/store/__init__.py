@@ -1,4 +1,5 @@
-"""The store of `berth serve` in its process: node cache, lease, ledger and configuration, behind the stack's ports.
+"""The in-process store of `berth serve`: node cache, lease, ledger and configuration, behind the stack's ports.
 
-The same contract tests hold it and DynamoDB, and the simulation runs on it. It ends with the process.
+It passes the same contract tests as DynamoDB, and the simulation tests use it. Its content is lost when the process
+ends.
 """

@@ -1,4 +1,4 @@
-"""The cache table in memory. Items are kept as they are: nothing is encoded for the table or decoded from it."""
+"""The cache table in memory. Items are stored as objects, without encoding."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from berth_cli.server.store.lease_lock import ConditionFailed, InMemoryItem, pub
 _POINTER = "pointer"
 
 LogKey = tuple[str, SnapshotPart, int]
-"""The head's uid, the part and the version."""
+"""The head's UID, the part and the version."""
 
 
 class InMemoryCacheTable(CacheTable):
-    """Safe to share between threads. `item` is the head, which a lease lock may share. Every write is one step."""
+    """A cache table in memory. Thread-safe. `item` is the head, which a lease lock may share. Every write is atomic."""
 
     def __init__(self, item: InMemoryItem) -> None:
         self._item = item
@@ -46,7 +46,7 @@ class InMemoryCacheTable(CacheTable):
         return self.head()
 
     def put_counting_refusal(self, reason: str) -> None:
-        with suppress(ConditionFailed):  # there is no head
+        with suppress(ConditionFailed):  # without a head
             self._item.update(lambda item: item is not None, {"countingRefusal": reason})
 
     def log(self, uid: str, after: int, through: Mapping[SnapshotPart, int]) -> list[LogItem]:
@@ -86,10 +86,10 @@ class InMemoryCacheTable(CacheTable):
 
 
 class TrimmedCacheTable(InMemoryCacheTable):
-    """Removes items that readers do not need when the head begins to point to another snapshot: memory has no TTL.
+    """Removes items that readers no longer need when the head changes to another snapshot, because memory has no TTL.
 
-    A reader that still has the previous head misses an item, and reads the head again (see NodeCacheReader). Items that
-    a leader has written for its next publication stay until then.
+    A reader with the previous head finds an item missing, and reads the head again (see NodeCacheReader). Items that a
+    leader has written for its next publication are kept until then.
     """
 
     def __init__(self, item: InMemoryItem) -> None:
@@ -104,7 +104,7 @@ class TrimmedCacheTable(InMemoryCacheTable):
             self._trim(fence.uid, snapshot, pointer.compacted_version)
 
     def _trim(self, uid: str, snapshot: str, compacted: int) -> None:
-        """Keep this snapshot, and the log of this head after `compacted`."""
+        """Keep only this snapshot, and the log of this head after `compacted`."""
         with self._lock:
             for key in [key for key in self._log if key[0] != uid or key[2] <= compacted]:
                 del self._log[key]
@@ -113,7 +113,9 @@ class TrimmedCacheTable(InMemoryCacheTable):
 
 
 class InMemoryConfigurationStore(ConfigurationStore):
-    """Safe to share between threads. There is one copy: no part of this memory is lost alone."""
+    """A configuration store in memory. Thread-safe. There is only one copy, because parts of memory are not lost
+    separately.
+    """
 
     def __init__(self, item: InMemoryItem) -> None:
         """`item` is the head."""

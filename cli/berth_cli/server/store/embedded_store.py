@@ -1,4 +1,4 @@
-"""The tables of one process, together."""
+"""All tables of one process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _random_id() -> str:
 
 
 class InMemoryStoreIdentity(StoreIdentity):
-    """The identity of a store that is made with it and ends with its process."""
+    """The identity of a store that is created and lost with its process."""
 
     def __init__(self, identity: str) -> None:
         self._identity = identity
@@ -38,10 +38,11 @@ class InMemoryStoreIdentity(StoreIdentity):
 
 
 class EmbeddedStore:
-    """Verbs and watcher share it between their threads: each part has a lock of its own, held for one operation.
+    """The tables of one process, shared between the threads of verbs and watcher. Each table has its own lock, held for
+    one operation.
 
-    identity: different for every store. Two servers with different ones count apart from each other. cache_table,
-    ledger_table: the functions' settings need names.
+    identity: unique for each store. Two servers with different identities count separately. cache_table, ledger_table:
+    placeholders, because the functions' settings need names.
     """
 
     cache_table = ledger_table = "memory"
@@ -70,13 +71,15 @@ class EmbeddedStore:
 
     @property
     def configuration(self) -> ConfigurationStore:
-        """The store in which a document is applied."""
+        """The store of applied documents."""
         return self._tables.configuration
 
     def open(self, settings: PolicySettings, calls: Config) -> Tables:
-        """Return these tables, whatever their names in the settings. Without timeouts, because memory does not wait."""
+        """Return these tables, regardless of the names in the settings, and without timeouts, because memory does not
+        wait.
+        """
         return self._tables
 
     def mark_ledger_ready(self) -> None:
-        """Skip the rebuild: if the cluster is in this process, too, a bind cannot have begun before the process."""
+        """Skip the rebuild: if the cluster is in the same process, no bind can have begun before the process."""
         self.ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), self.identity), None)

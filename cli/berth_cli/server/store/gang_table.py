@@ -1,4 +1,4 @@
-"""The table of gangs in memory, beside a ledger in memory. Every operation is atomic."""
+"""The gang table in memory, next to a ledger in memory. Every operation is atomic."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 
 
 class InMemoryGangTable(GangTable):
-    """Safe to share between threads."""
+    """A gang table in memory. Thread-safe."""
 
     def __init__(self, ledger: InMemoryLedgerTable) -> None:
         self._ledger = ledger
-        # Outside the ledger's own.
+        # Acquired before the ledger's lock.
         self._lock = Lock()
         self._gangs: dict[GangKey, GangItem] = {}
         self._domain = Domain()

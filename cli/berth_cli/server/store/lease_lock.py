@@ -1,4 +1,4 @@
-"""The lock on an item in memory, and the item."""
+"""A lease lock on an item in memory, and the item."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Condition = Callable[[Item | None], bool]
 
 
 class ConditionFailed(Exception):
-    """The write did not happen. `item`: the current item; None if it does not exist."""
+    """The item does not meet the condition. `item`: the current item; None if it does not exist."""
 
     def __init__(self, item: Item | None) -> None:
         super().__init__("the item does not meet the condition")
@@ -34,7 +34,7 @@ class ConditionFailed(Exception):
 
 
 class InMemoryItem:
-    """An item of a table, shared by all its writers; each call is one step under a lock."""
+    """An item of a table, shared by all its writers. Each call is atomic."""
 
     def __init__(self, attributes: Item | None = None) -> None:
         self._attributes = None if attributes is None else dict(attributes)
@@ -46,7 +46,7 @@ class InMemoryItem:
             return self._copy()
 
     def update(self, condition: Condition, put: Item, remove: Collection[str] = ()) -> None:
-        """Set and remove attributes, and make the item if it does not exist. Raises ConditionFailed."""
+        """Set and remove attributes; create the item if it does not exist. Raises ConditionFailed."""
         with self._lock:
             item = self._copy()
             if not condition(item):
@@ -55,7 +55,7 @@ class InMemoryItem:
             self._attributes = kept | dict(put)
 
     def delete(self) -> None:
-        """Return what no part of Berth does, but an operator may."""
+        """Delete the item, as an operator may do; Berth never does."""
         with self._lock:
             self._attributes = None
 
@@ -64,7 +64,7 @@ class InMemoryItem:
 
 
 class InMemoryLeaseLock(LeaseLock):
-    """A lease in memory, safe to share between threads. It is unavailable only if the item is malformed."""
+    """A lease in memory. Thread-safe. It is unavailable only if the item is malformed."""
 
     def __init__(self, item: InMemoryItem, new_id: Callable[[], str]) -> None:
         self._item = item
@@ -95,7 +95,9 @@ class InMemoryLeaseLock(LeaseLock):
 
 
 def publish(item: InMemoryItem, fence: Fence, put: Item, *, renew_time: float, nonce: str) -> None:
-    """Return what a writer of the node cache does under its fence, which is a renewal too. Raises ConditionFailed."""
+    """Write attributes under the fence, which also renews the lease, as a writer of the node cache does. Raises
+    ConditionFailed.
+    """
     fenced = {
         "holderIdentity": fence.holder_identity,
         "leaseTransitions": fence.lease_transitions,

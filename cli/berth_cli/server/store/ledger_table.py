@@ -13,7 +13,7 @@ from berth.ledger.nodes.table import LedgerTable, Marker, NotWritten, Written
 
 
 class InMemoryLedgerTable(LedgerTable):
-    """Safe to share between threads."""
+    """A ledger table in memory. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -37,7 +37,7 @@ class InMemoryLedgerTable(LedgerTable):
             return self._put(change.applied_to(found))
 
     def write_together(self, writes: Mapping[str, NodeWrite]) -> tuple[str, ...]:
-        """Make all of these writes, by node, or none. Returns the nodes that do not meet their conditions."""
+        """Make all of these writes, by node, or none. Returns the nodes whose conditions fail."""
         with self._lock:
             found = {node: self._nodes.get(node) for node in writes}
             refused = [node for node, ledger in found.items() if ledger is None or not writes[node].is_met_by(ledger)]
@@ -107,7 +107,7 @@ def _key(reservation: OpenReservation) -> tuple[str, str, str]:
 
 
 class InMemoryAnnouncementLog(AnnouncementLog):
-    """Safe to share between threads."""
+    """An announcement log in memory. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
