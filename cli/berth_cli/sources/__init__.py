@@ -1,1 +1,1 @@
-"""The sources that commands read: a server behind an address, and a deployed stack."""
+"""The sources that commands read: a server at an address, and a deployed stack."""

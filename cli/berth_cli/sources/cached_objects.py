@@ -1,4 +1,4 @@
-"""The published objects of a node cache as they are, for commands that need more than a snapshot has."""
+"""The published objects of a node cache, unprocessed, for commands that need more than a snapshot contains."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ObjectsView(View[Mapping[Key, Object]]):
 
 
 def as_dump(objects: Mapping[Key, Object]) -> Iterator[Object]:
-    """Yield each object with its kind; pods with the fields that they share with others."""
+    """Yield each object with its kind, and pods with the fields that they share with others."""
     for (resource, _), obj in objects.items():
         if resource == "pods":
             yield {"kind": "Pod", **_whole_pod(obj)}
@@ -65,7 +65,7 @@ def _whole_pod(obj: Object) -> Object:
 
 
 def missing_fields(policy: Policy, kept: RequiredFields) -> Iterator[str]:
-    """Yield what the policy reads and was not kept, in words."""
+    """Describe the parts that the policy reads and that were not kept."""
     required = RequiredFields.of(policy)
     if required.spreading and not kept.spreading:
         yield "Services and controllers, by which PodTopologySpread spreads pods without constraints"

@@ -1,6 +1,6 @@
-"""The objects of a live cluster, each resource listed once, as a dump has them.
+"""The objects of a live cluster, in the format of a dump. Each resource is listed once.
 
-The user needs the verb `list` on these resources in all namespaces, and no other right. Nothing is watched or written.
+The user needs only the verb `list` on these resources in all namespaces. The functions do not watch or write.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ REMEDY = "give this user the verb list"
 
 
 def live_objects(kubeconfig: Path, pod: str, counting: Counting, clock: Callable[[], float]) -> Iterator[Object]:
-    """List all objects that the rules read, and the whole pod. clock: seconds since the epoch. Raises InvalidInput."""
+    """List all objects that the rules read, and the complete pod. clock: seconds since the epoch. Raises
+    InvalidInput.
+    """
     try:
         api = ApiServer(from_file(kubeconfig), clock)
         for resource, kind in KINDS.items():
@@ -41,7 +43,7 @@ def live_objects(kubeconfig: Path, pod: str, counting: Counting, clock: Callable
 
 
 def _pod_groups(api: ApiServer, resource: Resource) -> Iterator[Object]:
-    """List them; nothing if the cluster does not serve them, or not to this user."""
+    """List the pod groups; nothing if the cluster does not serve them, or the user lacks the permission."""
     versions = [replace(resource, version=each) for each in (resource.version, *resource.earlier_versions)]
     watchers = [KubernetesListerWatcher(api, each, WatchOptions(), dict, REMEDY) for each in versions]
     for obj in OptionalListerWatcher(watchers, lambda _: True).list_all().objects:
@@ -49,7 +51,7 @@ def _pod_groups(api: ApiServer, resource: Resource) -> Iterator[Object]:
 
 
 def _kept(obj: Object, kind: str, pod: tuple[str, str], counting: Counting) -> Object:
-    """Trim the object at once: a large cluster's pods take gigabytes otherwise."""
+    """Trim the object at once, because a large cluster's pods would take gigabytes."""
     whole = {**obj, "kind": kind}
     metadata = obj.get("metadata")
     own = (metadata.get("namespace"), metadata.get("name")) if isinstance(metadata, dict) else ()

@@ -1,4 +1,4 @@
-"""A pod that is in a snapshot or a decision, as an object from which the same pod is read again."""
+"""Converts a pod of a snapshot or a decision to an object from which the same pod can be parsed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from berth.scheduling.objects.pod_group import names_gang
 
 
 def pod_document(pod: Pod) -> Mapping[str, object]:
-    """Return the fields that decisions read, as an object from which the same pod is read again."""
+    """Return the fields that decisions read, as an object from which the same pod can be parsed."""
     shared = orjson.loads(pod.spec.source) if pod.spec.source else {}
     metadata = {**shared.get("metadata", {}), "name": pod.name, "namespace": pod.namespace, "uid": pod.uid}
     metadata |= {
         name: dict(value) for name, value in (("labels", pod.labels), ("annotations", pod.annotations)) if value
     }
     if pod.created_at is not None and names_gang(pod):
-        # Gangs are planned by their age.
+        # Gangs are sorted by age.
         metadata["creationTimestamp"] = _timestamp(pod.created_at)
     if pod.terminating:
         # The time does not matter.

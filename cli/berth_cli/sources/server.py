@@ -1,4 +1,6 @@
-"""A Berth behind a urlPrefix: calls with their times, its certificate, and what `berth serve` reports about itself."""
+"""Calls the Berth behind a urlPrefix: measures the calls, and reads its certificate and the reports of `berth
+serve`.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.terminal.options import TLSFiles
 
 CALL_SECONDS = 30.0
-"""The timeout for one route of a running server."""
+"""The timeout in seconds for one route of a running server."""
 
 _LOOPBACK = "127.0.0.1"
 _SPECIFIC_ERRORS = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.TimeoutError)
@@ -36,7 +38,7 @@ _CONNECTION_CLOSED = (ssl.SSLError, ConnectionResetError, HTTPException)
 
 
 class CredentialsUnreadable(Exception):
-    """The message names the file or field and quotes nothing of its content."""
+    """A credential file or field is invalid. The message names it and does not quote its content."""
 
 
 class CredentialsMissing(CredentialsUnreadable):
@@ -44,12 +46,14 @@ class CredentialsMissing(CredentialsUnreadable):
 
 
 class ServerUnavailable(click.ClickException):
-    """The server did not answer with the document. The message names address and cause."""
+    """The server did not respond with the document. The message states the address and the cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class TLSMaterial:
-    """PEM; empty if not configured. `server_name`: expected name in the certificate; default: the address's host."""
+    """TLS data in PEM; empty if not configured. `server_name`: the expected name in the certificate; default: the
+    address's host.
+    """
 
     ca: bytes = b""
     certificate: bytes = b""
@@ -58,14 +62,14 @@ class TLSMaterial:
 
     @classmethod
     def of(cls, files: TLSFiles) -> TLSMaterial:
-        """Read the files. Raises CredentialsMissing."""
+        """Read the TLS files. Raises CredentialsMissing."""
         ca, certificate, key = (
             b"" if path is None else read_pem(path) for path in (files.ca, files.certificate, files.key)
         )
         return cls(ca, certificate, key)
 
     def checked(self) -> TLSMaterial:
-        """Return this object. Raises CredentialsUnreadable if a certificate cannot be used, or not with its key."""
+        """Return this object. Raises CredentialsUnreadable if a certificate is unusable or does not match its key."""
         _context(self)
         return self
 
@@ -83,10 +87,10 @@ def read_pem(path: Path, hint: str = "") -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A response with any status. `seconds`: until the last byte.
+    """A response with any status. `seconds`: the time until the last byte.
 
-    `date`: the server's clock from its Date header, in seconds since the epoch. `requested_at`: the local clock in
-    the middle of the call.
+    `date`: the server's clock from its Date header, in seconds since the epoch. `requested_at`: the local clock in the
+    middle of the call.
     """
 
     status: int
@@ -98,7 +102,7 @@ class HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class NoResponse:
-    """The call got no response. `cause`: a short reason. `connection_closed`: a server accepted and closed the
+    """The call did not get a response. `cause`: a short reason. `connection_closed`: a server accepted and closed the
     connection.
     """
 
@@ -127,7 +131,9 @@ _PROBLEMS = {
 
 @dataclass(frozen=True, slots=True)
 class ServerCertificate:
-    """`not_after`: seconds since the epoch. `problem`: None if accepted. `detail`: OpenSSL's message."""
+    """The server's certificate. `not_after`: seconds since the epoch. `problem`: None if accepted. `detail`: OpenSSL's
+    message.
+    """
 
     not_after: float
     problem: CertificateProblem | None = None
@@ -135,7 +141,7 @@ class ServerCertificate:
 
 
 class Endpoint:
-    """An address with TLS settings and credentials. Verification is always on. May be shared between threads."""
+    """An address with TLS settings and credentials. Verification is always on. Thread-safe."""
 
     def __init__(self, url_prefix: str, tls: TLSMaterial, timeout: float) -> None:
         """`timeout`: seconds for one call. Raises CredentialsUnreadable."""
@@ -143,7 +149,7 @@ class Endpoint:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise CredentialsUnreadable(f"{without_credentials(url_prefix)} is not an http or https address")
         self.address = without_credentials(url_prefix).rstrip("/")
-        # Names under .localhost are this machine (RFC 6761); not every resolver implements that.
+        # Names under .localhost mean this machine (RFC 6761), but not every resolver implements this.
         self._host = _LOOPBACK if parts.hostname.endswith(".localhost") else parts.hostname
         self._port = parts.port or (443 if parts.scheme == "https" else 80)
         self._name = tls.server_name or parts.hostname
@@ -157,15 +163,15 @@ class Endpoint:
         self._pool = _pool(self._host, self._port, self._context, self._name)
 
     def verb(self, name: str, body: bytes) -> HttpResponse | NoResponse:
-        """POST below the urlPrefix, as kube-scheduler calls it (fact 1)."""
+        """Send a POST below the urlPrefix, as kube-scheduler does (fact 1)."""
         return self._call("POST", f"{self._path}/{name}", body)
 
     def healthz(self) -> HttpResponse | NoResponse:
-        """GET /healthz?verbose on the same server."""
+        """Send GET /healthz?verbose to the same server."""
         return self.get("healthz?verbose")
 
     def get(self, name: str) -> HttpResponse | NoResponse:
-        """GET a route beside the urlPrefix."""
+        """Send a GET for a route next to the urlPrefix."""
         return self._call("GET", f"{self._path.rpartition('/')[0]}/{name}", None)
 
     def certificate(self) -> ServerCertificate | NoResponse | None:
@@ -181,7 +187,7 @@ class Endpoint:
             return _no_response(error)
 
     def _unverified_certificate(self, problem: CertificateProblem, detail: str) -> ServerCertificate | NoResponse:
-        """Read the certificate again without verification, for its expiry date. No request is sent."""
+        """Read the certificate again without verification, for its expiry date. Does not send a request."""
         unverified = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         unverified.check_hostname = False
         unverified.verify_mode = ssl.CERT_NONE
@@ -218,7 +224,7 @@ def without_credentials(url: str) -> str:
 
 
 def json_object(answer: HttpResponse | NoResponse) -> Mapping[str, object] | None:
-    """Return the JSON object in the body; None for anything else."""
+    """Return the JSON object in the body; None for other content."""
     if isinstance(answer, NoResponse):
         return None
     try:
@@ -229,7 +235,7 @@ def json_object(answer: HttpResponse | NoResponse) -> Mapping[str, object] | Non
 
 
 def running_document(url: str, files: TLSFiles, route: str) -> Mapping[str, Any]:
-    """Get a document of `berth serve`, which has a field of the route's name. Raises ServerUnavailable."""
+    """Get a document of `berth serve`, which contains a field with the route's name. Raises ServerUnavailable."""
     try:
         answer = Endpoint(url, TLSMaterial.of(files), CALL_SECONDS).get(route)
     except CredentialsUnreadable as error:
@@ -253,9 +259,9 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class RunningBerth:
-    """`cluster`: the UID of the cluster in the cache; empty if unknown. `configuration`, `watcher`, `binder`: None if
-    unknown; `watcher` and `binder` are the users as which the cluster is called. `fallback`: why another document than
-    the applied one is in use; empty if the applied one is.
+    """A running Berth. `cluster`: the UID of the cluster in the cache; empty if unknown. `configuration`, `watcher`,
+    `binder`: None if unknown; `watcher` and `binder` are the users of the cluster's credentials. `fallback`: why
+    another document than the applied one is in use; empty if the applied one is.
     """
 
     cluster: str = ""
@@ -266,7 +272,7 @@ class RunningBerth:
 
     @property
     def is_on_dump(self) -> bool:
-        """True if it reads a file instead of an API server."""
+        """Return whether Berth reads a file instead of an API server."""
         return self.cluster.startswith(DUMP_UID_PREFIX)
 
 
@@ -274,7 +280,7 @@ UNKNOWN = RunningBerth()
 
 
 def running_berth(endpoint: Endpoint) -> RunningBerth:
-    """Read /healthz?verbose and, from `berth serve`, /users. Without their answers the fields stay unknown."""
+    """Read /healthz?verbose and, from `berth serve`, /users. Fields stay unknown if these calls fail."""
     health, users = json_object(endpoint.healthz()) or {}, json_object(endpoint.get("users")) or {}
     cluster = health.get("cluster")
     return RunningBerth(
@@ -287,7 +293,7 @@ def running_berth(endpoint: Endpoint) -> RunningBerth:
 
 
 def _configuration(document: object) -> BerthConfiguration | None:
-    """Parse the document; None also for plugins that only the server has, or that cannot be built here."""
+    """Parse the document. Return None also for plugins that only the server has, or that cannot be built here."""
     if not isinstance(document, dict):
         return None
     try:
@@ -311,7 +317,7 @@ def _pool(host: str, port: int, context: ssl.SSLContext | None, name: str) -> ur
 
 
 def _context(tls: TLSMaterial) -> ssl.SSLContext:
-    """Make a context that trusts the system's root certificates, or only the given CA."""
+    """Build a context that trusts the system's root certificates, or only the given CA."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         if tls.ca:

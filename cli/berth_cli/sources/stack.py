@@ -1,4 +1,4 @@
-"""A deployed stack of Berth: parameters, outputs, resources, its tables, its configuration and its Basic password."""
+"""A deployed stack of Berth: parameters, outputs, resources, tables, configuration and Basic password."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ CLIENT_CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"total_max_a
 
 
 class StackUnavailable(click.ClickException):
-    """The stack cannot be described or is not a Berth stack. The message names cause and remedy."""
+    """The stack cannot be described or is not a Berth stack. The message states the cause and the remedy."""
 
 
 @dataclass(frozen=True)
 class DeployedStack:
-    """The stack's state at the time of the DescribeStacks call."""
+    """A stack's state at the time of the DescribeStacks call."""
 
     name: str
     region: str | None
@@ -56,7 +56,7 @@ class DeployedStack:
         return self.outputs[key]
 
     def configuration(self) -> BerthConfiguration:
-        """Return the configuration that the verbs use while no other one is applied. Raises ConfigurationInvalid."""
+        """Return the configuration that the verbs use until a document is applied. Raises ConfigurationInvalid."""
         # Imported here: most commands do not need it.
         from pydantic import ValidationError
 
@@ -78,13 +78,13 @@ class DeployedStack:
 
     @property
     def configuration_document(self) -> str:
-        """The BerthConfiguration that decides until one is applied, as JSON."""
+        """The BerthConfiguration, as JSON, that the verbs use until a document is applied."""
         profile = self.parameters.get("Profile")
         return json.dumps({} if profile is None else {"profile": profile}, separators=(",", ":"))
 
     @cached_property
     def resources(self) -> Mapping[str, Mapping[str, str]]:
-        """Physical ids by resource type and logical id. Raises StackUnavailable."""
+        """Return the physical ids by resource type and logical id. Raises StackUnavailable."""
         found: dict[str, dict[str, str]] = {}
         try:
             client = boto3.client("cloudformation", region_name=self.region, config=CLIENT_CONFIG)
@@ -114,14 +114,15 @@ def describe(name: str, region: str | None = None) -> DeployedStack:
 
 
 def _error_message(name: str, error: BotoCoreError | ClientError) -> str:
-    """Return the message with its remedy: a ClientError comes from CloudFormation, any other error from the SDK."""
+    """Return the message with its remedy: a ClientError is from CloudFormation, any other error from the SDK."""
     remedy = "are name and region right?" if isinstance(error, ClientError) else "are AWS credentials and region set?"
     return f"the stack {name} cannot be described: {error}; {remedy}"
 
 
 def configuration_in_force(stack: DeployedStack) -> BerthConfiguration:
-    """Return the applied document, else the profile of the stack parameter Profile; its plugins can be built. Raises
-    StackUnavailable."""
+    """Return the applied document, otherwise the profile of the stack parameter Profile; its plugins can be built.
+    Raises StackUnavailable.
+    """
     from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
     from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid, parsed
 
@@ -150,7 +151,7 @@ class BasicCredentials:
 
 
 def basic_credentials(stack: DeployedStack) -> BasicCredentials:
-    """Read the stack's secret. Raises StackUnavailable, whose message quotes nothing of it."""
+    """Read the stack's secret. Raises StackUnavailable, whose message does not quote the secret."""
     secrets = [found for found in stack.resources.get(SECRET, {}).values() if found]
     if len(secrets) != 1:
         found = f"the stack {stack.name} has {len(secrets)} secrets, not one"
@@ -167,7 +168,9 @@ def basic_credentials(stack: DeployedStack) -> BasicCredentials:
 
 @dataclass(frozen=True, slots=True)
 class OpenTables:
-    """deployed: None if the tables are given by their names. cache_table, ledger_table: empty if unknown."""
+    """The tables of a stack, or tables that were given by name. deployed: None in the latter case. cache_table,
+    ledger_table: empty if unknown.
+    """
 
     client: DynamoDBClient
     cache_table: str
@@ -198,7 +201,7 @@ class OpenTables:
 
 @contextmanager
 def aws_errors() -> Iterator[None]:
-    """Turn errors of AWS in the block into ClickExceptions."""
+    """Convert AWS errors in the block to ClickExceptions."""
     try:
         yield
     except TableUnavailable as error:
@@ -209,7 +212,7 @@ def aws_errors() -> Iterator[None]:
 
 @contextmanager
 def open_tables(given: TableNames) -> Iterator[OpenTables]:
-    """The tables of the stack, or those with the given names. Errors of AWS in the block are ClickExceptions."""
+    """Open the tables of the stack, or those with the given names. AWS errors in the block become ClickExceptions."""
     with aws_errors():
         deployed = None if given.stack is None else describe(given.stack, given.region)
         cache, ledger = given.cache_table, given.ledger_table

@@ -1,6 +1,6 @@
 """The API server's defaults and admission of a new pod, as far as they affect placement.
 
-A pod from a manifest lacks these fields, a stored pod has them. Not covered, because a dump lacks the objects:
+A pod from a manifest lacks these fields; a stored pod has them. Not covered, because a dump lacks the objects:
 LimitRanges, the overhead of a RuntimeClass, webhooks.
 """
 
@@ -26,7 +26,7 @@ DEFAULT_NAMESPACE = "default"
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
 
 NO_CLASS = PriorityClass("", 0, preemption_policy=PREEMPT_LOWER_PRIORITY)
-"""The class of pods that name no class, in a cluster without a default class."""
+"""The class of pods without a class name, in a cluster without a default class."""
 
 
 _BUILT_IN = {
@@ -67,9 +67,10 @@ class PriorityClasses:
 
 
 def priority_class_of(name: str, classes: Mapping[str, PriorityClass]) -> PriorityClass | None:
-    """The class of a pod that names this one, as the API server's admission finds it; None if it does not exist.
+    """Return the class of this name as the API server's admission does; None if it does not exist.
 
-    Only for manifests: a stored pod has its number. Without a name the default class applies; of several, the lowest.
+    Only for manifests: a stored pod has its priority as a number. Without a name, the default class applies; of several
+    default classes, the one with the lowest value.
     """
     if name:
         return classes.get(name) or _BUILT_IN.get(name)
@@ -110,7 +111,7 @@ def set_identity(metadata: Object) -> None:
 
 
 def _default_requests(container: Object, path: str) -> None:
-    """Use a limit without a request as the request, too."""
+    """Use a limit without a request also as the request."""
     resources = read_object(container.get("resources"), f"{path}.resources")
     limits = read_object(resources.get("limits"), f"{path}.resources.limits")
     if limits:
@@ -118,14 +119,14 @@ def _default_requests(container: Object, path: str) -> None:
 
 
 def _set_host_ports(container: Object, path: str) -> None:
-    """Use a container port as the host port, too, because the pod has hostNetwork."""
+    """Use a container port also as the host port, because the pod has hostNetwork."""
     for port in read_object_list(container.get("ports"), path):
         if not port.get("hostPort"):
             port["hostPort"] = port.get("containerPort")
 
 
 def _default_pod_requests(spec: Object) -> None:
-    """Use a pod-level limit as the pod-level request, too, except for resources that a container requests."""
+    """Use a pod-level limit also as the pod-level request, except for resources that a container requests."""
     path = "Pod.spec.resources"
     resources = read_object(spec.get("resources"), path)
     limits = read_object(resources.get("limits"), f"{path}.limits")
@@ -141,7 +142,7 @@ def _default_pod_requests(spec: Object) -> None:
 
 
 def _add_default_tolerations(spec: Object) -> None:
-    """Tolerate not-ready and unreachable nodes for 300 s (admission plugin DefaultTolerationSeconds)."""
+    """Add tolerations of not-ready and unreachable nodes for 300 s (admission plugin DefaultTolerationSeconds)."""
     tolerations = read_object_list(spec.get("tolerations"), "Pod.spec.tolerations")
     for key in _NOT_READY:
         if not any(

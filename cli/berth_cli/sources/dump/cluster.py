@@ -1,4 +1,4 @@
-"""Read the objects of a dump into a snapshot and the list of pods without a node."""
+"""Reads the objects of a dump into a snapshot and a list of the pods without a node."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ from berth_cli.terminal.input_files import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """`snapshot`: the nodes and the pods on them. `pods`: pods without a node, in the order of the dump.
+    """A cluster that was read. `snapshot`: the nodes and the pods on them. `pods`: pods without a node, in the order of
+    the dump.
 
-    `unreadable`: number of skipped objects by cause.
+    `unreadable`: the number of skipped objects by cause.
     """
 
     snapshot: Snapshot
@@ -48,7 +49,7 @@ def trim(obj: Object, counting: Counting) -> Object:
         return obj
     if kind == "Pod":
         kept = trimmed_pod(obj, counting.pod_annotations | GANG_ANNOTATIONS)
-        # Of gangs of equal priority the oldest is placed first.
+        # Among gangs of equal priority, the oldest is placed first.
         created = select_fields(part(obj, "metadata"), ("creationTimestamp",))
         return {"kind": kind, **kept, "metadata": part(kept, "metadata") | created}
     return {"kind": kind, **trimmed_node(obj, counting.node_annotations)}
@@ -67,7 +68,7 @@ def read_cluster(objects: list[Object], where: str, *, replaced: Collection[tupl
     unreadable = [*found.unreadable, *(each for each in results if isinstance(each, UnreadableObject))]
     snapshot = Snapshot.of(
         found.nodes,
-        # Of the pods without a node, only nominated pods affect other pods.
+        # Among the pods without a node, only nominated pods affect other pods.
         [*found.pods, *(pod for pod in pods if pod.nominated_node)],
         namespaces=found.namespaces,
         disruption_budgets=found.disruption_budgets,
@@ -99,7 +100,7 @@ def _partition(
 
 
 def _resolve(classes: PriorityClasses, spec: Object) -> None:
-    """Set the pod's priority if its class is known; the classes may be missing from a dump."""
+    """Set the pod's priority if its class is known; a dump may lack the classes."""
     try:
         classes.resolve(spec)
     except (AdmissionDenied, MalformedField):

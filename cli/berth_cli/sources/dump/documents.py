@@ -1,7 +1,7 @@
-"""Read Kubernetes objects from files: kubectl's YAML or JSON output, or manifests.
+"""Reads Kubernetes objects from files: kubectl's YAML or JSON output, or manifests.
 
 kubectl's YAML of a large cluster is one list of hundreds of megabytes. Parsing it item by item takes a third of the
-time of parsing it at once.
+time of parsing the whole list.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from berth_cli.terminal.input_files import InvalidInput
 _LIST = re.compile(rb"^items:[ \t]*\n(?=- )", re.MULTILINE)
 _ITEM = re.compile(rb"^- ", re.MULTILINE)
 _AFTER = re.compile(rb"^[^-# \t\r\n]", re.MULTILINE)
-# An alias may refer to another item. kubectl prints no aliases; such a list is parsed as a whole.
+# An alias may refer to another item. kubectl does not print aliases; a list with aliases is parsed as a whole.
 _ALIAS = re.compile(rb"[:-] \*[\w-]+[ \t]*$", re.MULTILINE)
-# Larger than a hand-written manifest: a text of this size that starts like JSON is a dump.
+# Larger than a hand-written manifest: text of this size that starts like JSON is a dump.
 _MANIFEST = 1_000_000
 # libyaml's parser if PyYAML has it.
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -36,7 +36,7 @@ def parse_objects(text: bytes, where: str) -> Iterator[Object]:
 
 
 def _json_objects(text: bytes) -> Iterator[Object] | None:
-    """Parse JSON. Returns None if the text may be YAML: a stream of JSON manifests or YAML that resembles JSON."""
+    """Parse JSON. Returns None if the text may be YAML: a stream of JSON manifests, or YAML that resembles JSON."""
     if text.lstrip()[:1] != b"{":
         return None
     try:
@@ -55,7 +55,7 @@ def _yaml_objects(text: bytes) -> Iterator[Object]:
 
 
 def _split_items(text: bytes) -> Iterator[bytes]:
-    """Yield each item of a list as kubectl prints it separately; for other texts, the whole text."""
+    """Yield each item of a list in kubectl's format separately; for other texts, the whole text."""
     head = _LIST.search(text)
     if head is None or text.startswith(b"---") or b"\n---" in text or _ALIAS.search(text):
         yield text
@@ -68,7 +68,7 @@ def _split_items(text: bytes) -> Iterator[bytes]:
 
 
 def _items(value: object) -> Iterator[Object]:
-    """Yield the items of a list. Items of a `NodeList`, as the API server sends it, do not have a kind."""
+    """Yield the items of a list. Items of the API server's `NodeList` do not have a kind."""
     if not isinstance(value, dict):
         return
     items, kind = value.get("items"), value.get("kind")

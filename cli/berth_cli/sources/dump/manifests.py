@@ -27,7 +27,7 @@ class Manifests:
 
     @property
     def names(self) -> set[tuple[object, object]]:
-        """(namespace, name) of the pods; pods of the cluster with these names are replaced."""
+        """Return (namespace, name) of the pods, which replace the cluster's pods with these names."""
         found = (read_object(pod["metadata"], "Pod.metadata") for pod in self.pods)
         return {(metadata.get("namespace"), metadata.get("name")) for metadata in found}
 
@@ -50,7 +50,7 @@ def read_manifests(paths: Iterable[Path]) -> Manifests:
 
 
 def manifests_of(objects: Iterable[Object], where: str) -> Manifests:
-    """Read these manifests. `where`: their source, for messages. Raises InvalidInput."""
+    """Convert these manifests. `where`: their source, for messages. Raises InvalidInput."""
     pods: list[Object] = []
     others: list[Object] = []
     _add(objects, where, pods, others)
@@ -83,7 +83,9 @@ def _expand(manifest: Object, pods: list[Object], others: list[Object]) -> None:
 
 
 def as_new_pod(manifest: Object, number: int) -> Object:
-    """Treat a stored pod as deleted and created again: without node and status. Raises MalformedField."""
+    """Convert a stored pod to a new pod, as if it was deleted and recreated: without node and status. Raises
+    MalformedField.
+    """
     metadata = dict(read_object(manifest.get("metadata"), "Pod.metadata"))
     spec = dict(read_object(manifest.get("spec"), "Pod.spec"))
     metadata.pop("deletionTimestamp", None)
@@ -113,7 +115,7 @@ def _name(manifest: Object) -> object:
 
 
 def pods_of(manifest: Object) -> Iterator[Object]:
-    """Yield the pods of a workload, numbered; except for a StatefulSet, real controllers use random suffixes.
+    """Yield the pods of a workload, numbered. Real controllers use random suffixes, except for a StatefulSet.
 
     Raises MalformedField.
     """
@@ -130,7 +132,7 @@ def pods_of(manifest: Object) -> Iterator[Object]:
     }
     first = 0 if kind == "StatefulSet" else 1
     for number in range(first, first + _replicas(spec, kind)):
-        # The whole template, so that a field that no pod has gets its warning.
+        # The whole template, so that fields that pods do not have cause a warning.
         yield {
             **template,
             "kind": "Pod",
@@ -155,7 +157,9 @@ def _replicas(spec: Object, kind: str) -> int:
 
 
 def _controller(manifest: Object, kind: str) -> Object:
-    """Return the pods' controller. A Deployment's pods have a ReplicaSet, whose selector PodTopologySpread uses."""
+    """Return the pods' controller. A Deployment's pods belong to a ReplicaSet, whose selector PodTopologySpread
+    uses.
+    """
     metadata = read_object(manifest.get("metadata"), f"{kind}.metadata")
     return {
         **manifest,

@@ -26,15 +26,15 @@ from berth.scheduling.objects.pod_reading import read_placed_pod
 from berth.scheduling.objects.workloads import KINDS
 
 POD_UNREADABLE = "node(s) had a pod that cannot be read"
-"""The usage of such a node is unknown, so it does not accept pods."""
+"""The rejection reason: the usage of such a node is unknown, so it does not accept pods."""
 
 
 @dataclass(slots=True)
 class ClusterObjects:
     """The objects of a cluster, without kinds that scheduling does not read.
 
-    unreadable: unreadable objects that concern the cluster as a whole. An unreadable field of a node is that node's
-    defect, and so is an unreadable pod on it; an unreadable pod that is on no node is left out.
+    unreadable: unreadable objects of the whole cluster. An unreadable field of a node, or an unreadable pod on it,
+    makes the node defective; an unreadable pod without a node is left out.
     """
 
     nodes: list[NodeInfo] = field(default_factory=list)
@@ -63,7 +63,7 @@ _READERS: Mapping[str, tuple[Callable[[object], object], str]] = {
     "PodGroup": (_read_pod_group, "pod_groups"),
     **{kind: (partial(read_workload, kind=kind), "workloads") for kind in KINDS},
 }
-"""By kind, the reader, and the list of ClusterObjects."""
+"""Maps each kind to its reader and to the list of ClusterObjects."""
 
 
 def read_objects(objs: Iterable[object]) -> ClusterObjects:
@@ -89,7 +89,7 @@ def read_objects(objs: Iterable[object]) -> ClusterObjects:
 
 
 def _place(pod: object) -> str:
-    """The node of a pod that cannot be read; empty if the pod is not on a node, or has ended."""
+    """Return the node of an unreadable pod; empty if the pod is not on a node, or has ended."""
     spec, status = (pod.get("spec"), pod.get("status")) if isinstance(pod, dict) else (None, None)
     name = spec.get("nodeName") if isinstance(spec, dict) else None
     phase = status.get("phase") if isinstance(status, dict) else None
