@@ -1,1 +1,1 @@
-"""The command line and its output: what every command shares."""
+"""The command line and its output, shared by all commands."""

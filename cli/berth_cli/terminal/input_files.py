@@ -1,4 +1,4 @@
-"""Files that commands read; `-` is standard input."""
+"""Reads the input files of commands; `-` is standard input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 STDIN = "-"
 MAX_NAMES = 5
-"""The number of names in a message."""
+"""The maximum number of names in a message."""
 
 
 class InvalidInput(click.ClickException):
@@ -21,14 +21,14 @@ class InvalidInput(click.ClickException):
 
 
 class NoSuchNode(InvalidInput):
-    """No node has this name. The message has the closest name, or the first ones."""
+    """The node does not exist. The message contains the closest name, or the first names."""
 
     def __init__(self, where: str, name: str, nodes: Sequence[str]) -> None:
         super().__init__(f"{where} has no node {name}; {names_instead(name, nodes)}")
 
 
 def names_instead(name: str, known: Sequence[str]) -> str:
-    """Return the closest of these names, or the first ones."""
+    """Return the closest known name, or the first known names, as text."""
     closest = get_close_matches(name, known, n=1)
     if closest:
         return f"did you mean {closest[0]}?"

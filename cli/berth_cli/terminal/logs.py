@@ -1,6 +1,6 @@
-"""Logs of the commands that run for long: readable lines on a terminal, one JSON object a line anywhere else.
+"""Logs of long-running commands: readable lines on a terminal, otherwise one JSON object per line.
 
-The functions write JSON lines, as in Lambda. On a terminal these are rewritten on their way out.
+The functions write JSON lines, as in Lambda. On a terminal the lines are reformatted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Stream(Protocol):
 
 
 class JSONFormatter(logging.Formatter):
-    """Formats a record with the fields that log lines of the functions have."""
+    """Formats a record with the same fields as log lines of the functions."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
@@ -40,7 +40,7 @@ class JSONFormatter(logging.Formatter):
 
 
 class ReadableStream:
-    """Passes text on, with JSON lines made readable."""
+    """Passes text on, with JSON lines converted to readable lines."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
@@ -54,7 +54,7 @@ class ReadableStream:
 
 
 def readable(line: str) -> str:
-    """`12:00:01 WARNING filter failure-internal ml/train-0: what happened (3.2 ms)`. Other text stays as it is."""
+    """Format a JSON log line as `12:00:01 WARNING filter …`. Return other text unchanged."""
     try:
         found = orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -81,7 +81,7 @@ def _time(timestamp: str) -> str:
 
 
 def say(message: str, output: Stream) -> None:
-    """Write a message of a running server to its operator, such as a changed configuration."""
+    """Print a message of a running server for its operator, such as a changed configuration."""
     if output.isatty():
         output.write(f"{message}\n")
     else:
@@ -91,7 +91,7 @@ def say(message: str, output: Stream) -> None:
 
 
 def log_to(errors: Stream) -> None:
-    """Write what commands and libraries log; from the level of warnings upwards."""
+    """Write the logs of commands and libraries to this stream, from level WARNING."""
     handler = logging.StreamHandler(errors)
     readable_format = logging.Formatter("%(asctime)s %(levelname)-7s %(message)s", "%H:%M:%S")
     handler.setFormatter(readable_format if errors.isatty() else JSONFormatter())
@@ -99,7 +99,9 @@ def log_to(errors: Stream) -> None:
 
 
 def make_readable_on_terminal(output: Stream | None = None) -> None:
-    """Call it once the functions' logger has its handlers. `output`: where they write, by default standard output."""
+    """Reformat the functions' logs. Call it after the logger's handlers are set. `output`: their stream, by default
+    standard output.
+    """
     stream = sys.stdout if output is None else output
     for handler in logging.getLogger(SERVICE).handlers:
         if stream.isatty() and isinstance(handler, logging.StreamHandler):

@@ -1,6 +1,6 @@
 """Options that several commands have: of a stack or its tables, --plugins, and those of a client certificate.
 
-Apart from sources/stack.py, which imports the AWS SDK: a usage error must not wait for that import.
+They are not in sources/stack.py, which imports the AWS SDK: usage errors must not wait for that import.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ CONSOLE_PORT = 8090
 REGION_HELP = "AWS region of the stack; default: from the AWS configuration."
 
 NAME_PARENT = "name the directory that the package is in: docs/how-to/custom-plugin.md"
-"""The remedy if there is no package."""
+"""The remedy if the package does not exist."""
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 def collected(name: str, kind: Callable[..., object], fields: Sequence[str]) -> Callable[[F], F]:
-    """Give the command one parameter, `name`, in the place of the options of these fields."""
+    """Replace the options of these fields by one parameter of the command, `name`."""
 
     def decorate(command: F) -> F:
         @wraps(command)
@@ -42,10 +42,10 @@ def collected(name: str, kind: Callable[..., object], fields: Sequence[str]) -> 
 
 
 def use_plugins(_context: click.Context | None, _option: click.Parameter | None, directory: Path | None) -> Path | None:
-    """Let Python find the plugins of this directory, before the configuration names them. Raises BadParameter."""
+    """Add the directory to Python's search path, before the configuration names its plugins. Raises BadParameter."""
     if directory is None:
         return None
-    # Imported here: a command without plugins must not wait for it.
+    # Imported here: commands without plugins must not wait for it.
     from berth.scheduling.plugins.custom_plugins import PACKAGE
 
     if not (directory / PACKAGE).is_dir():
@@ -58,7 +58,7 @@ def use_plugins(_context: click.Context | None, _option: click.Parameter | None,
 
 
 def plugins_option(command: F) -> F:
-    """Add --plugins. It takes effect when the command line is read; the command does not get it."""
+    """Add --plugins. It takes effect when the command line is parsed; the command does not get the value."""
     return click.option(
         "--plugins",
         type=click.Path(path_type=Path),
@@ -71,7 +71,7 @@ def plugins_option(command: F) -> F:
 
 @dataclass(frozen=True, slots=True)
 class TLSFiles:
-    """Paths from the command line: client certificate, its key, and the CA of the server."""
+    """Paths from the command line: the client certificate, its key, and the server's CA."""
 
     certificate: Path | None = None
     key: Path | None = None
@@ -79,9 +79,9 @@ class TLSFiles:
 
 
 def tls_files_options(*, exist: bool = True, when: str = "") -> Callable[[F], F]:
-    """Add --tls-client-cert, --tls-client-key and --ca; the command gets TLSFiles as `files`.
+    """Add --tls-client-cert, --tls-client-key and --ca. The command gets TLSFiles as `files`.
 
-    exist: on this machine. `when`: the option that they go with, for the help.
+    exist: whether the files must be on this machine. `when`: the option that they need, for the help text.
     """
     path = _FILE if exist else click.Path(path_type=Path)
 
@@ -110,7 +110,7 @@ _PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
 
 
 def parse_duration(text: str) -> float | None:
-    """Return the seconds of a Go duration such as `1m30s`; None if it is invalid. `0` may stand without a unit."""
+    """Return the seconds of a Go duration such as `1m30s`; None if it is invalid. `0` is valid without a unit."""
     if text == "0":
         return 0.0
     if not text or _PART.sub("", text):

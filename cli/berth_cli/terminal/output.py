@@ -1,4 +1,4 @@
-"""Output of commands: the option -o, with a table for people and JSON or YAML for programs; and ages."""
+"""Output of commands: the option -o, with a table for users and JSON or YAML for programs; and ages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Format(StrEnum):
 
 
 def output_option(*more: str) -> Callable[[F], F]:
-    """Add -o; the command gets a `str` that is a Format. `more`: values that only this command has."""
+    """Add -o. The command gets a `str` that is a Format. `more`: values that only this command has."""
     return click.option(
         "-o", "--output", type=click.Choice([*map(str, Format), *more]), default=str(Format.TABLE), show_default=True
     )
@@ -42,10 +42,10 @@ def render(content: object, output: str) -> str:
 
 
 def echo_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows in columns. A terminal breaks long cells; in a pipe a row is a line."""
+    """Print rows in columns. On a terminal, long cells are wrapped; in a pipe, each row is one line."""
     cells = [header, *rows]
     if sys.stdout.isatty() and len(cells) <= MAX_RICH_ROWS:
-        # Imported here: a pipe does not need it.
+        # Imported here: not needed in a pipe.
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
@@ -59,7 +59,7 @@ def echo_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def to_yaml(json_text: str | bytes) -> str:
-    """Convert JSON to YAML, its keys in their order."""
+    """Convert JSON to YAML, with the keys in the same order."""
     text: str = yaml.safe_dump(orjson.loads(json_text), sort_keys=False, allow_unicode=True, width=120)
     return text.removesuffix("\n")
 
@@ -72,7 +72,7 @@ def table_lines(rows: Sequence[Sequence[str]], indent: str = "") -> Iterator[str
 
 
 def examples(nodes: Sequence[str], count: int | None = None) -> str:
-    """Return the first nodes by name. count: of how many; by default of these."""
+    """Return the names of the first nodes. count: the total number; by default the number of `nodes`."""
     shown = ", ".join(nodes[:MAX_EXAMPLES])
     more = (len(nodes) if count is None else count) - len(nodes[:MAX_EXAMPLES])
     if not shown:
@@ -81,7 +81,7 @@ def examples(nodes: Sequence[str], count: int | None = None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Format the duration in the largest unit of which there is at least one."""
+    """Format the duration in the largest unit with a value of at least 1."""
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"
@@ -89,7 +89,7 @@ def duration(seconds: float) -> str:
 
 
 def shown_age(seconds: float) -> str:
-    """Return the age as kubectl prints it, for example `5m`."""
+    """Format the age as kubectl does, for example `5m`."""
     for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f}{unit}"

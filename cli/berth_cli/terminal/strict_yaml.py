@@ -12,7 +12,9 @@ Path = tuple[str | int, ...]
 
 
 class InvalidYAML(ValueError):
-    """The text is not one YAML document. `path`: of the error, empty for the whole document. `line`: from 1."""
+    """The text is not exactly one YAML document. `path`: of the error; empty for the whole document. `line`: starts at
+    1.
+    """
 
     def __init__(self, message: str, path: Path = (), line: int | None = None) -> None:
         super().__init__(message)
@@ -22,13 +24,13 @@ class InvalidYAML(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class YAMLDocument:
-    """A document's value, and the lines on which its parts stand."""
+    """A document's value, and the line numbers of its parts."""
 
     value: object
     root: Node
 
     def line(self, path: Sequence[object]) -> int:
-        """Return the line of the part at this path, from 1; if the part is missing, the line of its parent."""
+        """Return the line of the part at this path, starting at 1; if the part is missing, its parent's line."""
         node, line = self.root, self.root.start_mark.line
         for part in path:
             found = _child(node, part)
@@ -50,7 +52,7 @@ def load(text: str | bytes) -> YAMLDocument:
 
 
 def load_all(text: str | bytes) -> list[YAMLDocument]:
-    """Parse a text of any number of documents. Raises InvalidYAML."""
+    """Parse text with any number of documents. Raises InvalidYAML."""
     try:
         loader = yaml.SafeLoader(text)
         return [_constructed(loader, node) for node in _nodes(loader)]
@@ -85,8 +87,9 @@ def _nodes(loader: yaml.SafeLoader) -> list[Node]:
 
 
 def _duplicate_keys(node: Node, path: Path, seen: set[int]) -> Iterator[tuple[Path, Node, Node]]:
-    """Yield paths of duplicate keys, with the first and the repeated one. `seen`: ids of visited nodes, because an
-    alias may refer to its own parent."""
+    """Yield paths of duplicate keys, with the first and the repeated key. `seen`: ids of visited nodes, because an
+    alias may refer to its own parent.
+    """
     if id(node) in seen:
         return
     seen.add(id(node))
@@ -104,7 +107,7 @@ def _duplicate_keys(node: Node, path: Path, seen: set[int]) -> Iterator[tuple[Pa
 
 
 def _child(node: Node, part: object) -> tuple[Node, int] | None:
-    """Return the node under this key or index, and its line, which is the line of the key if there is one."""
+    """Return the node at this key or index, and the line of the key, or of the node in a list."""
     if isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):
         return node.value[part], node.value[part].start_mark.line
     if isinstance(node, MappingNode):
