@@ -1,1 +1,1 @@
-"""`make acceptance`: deploy a stack into an account, try it, delete it, and write a report."""
+"""`make acceptance`: deploys a stack into an account, tests it, deletes it, and writes a report."""

@@ -26,10 +26,12 @@ from tools.acceptance.report import Ended, Result, Step, StepFailed, StepSkipped
 
 BERTH = Path(sys.executable).parent / "berth"
 FIRST_PUBLICATION_SECONDS = 240
-"""The schedule starts the watcher within a minute, and its lists take their time in a large cluster."""
+"""The time limit in seconds. The schedule starts the watcher within a minute, and listing a large cluster takes
+time.
+"""
 POLL_SECONDS = 3
 CALL_SECONDS = 60
-"""A call after a deployment starts cold, and a cold start is not a failure here."""
+"""The timeout in seconds. The first call after a deployment is a cold start, which is not a failure here."""
 
 EPILOG = """\b
 Exit status: 0 no step failed, 1 a step failed, 2 usage error, 130 Ctrl-C. Without --keep the stack is always deleted.
@@ -38,7 +40,7 @@ Exit status: 0 no step failed, 1 a step failed, 2 usage error, 130 Ctrl-C. Witho
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The values of the command line."""
+    """The values of the command-line options."""
 
     stack: str
     parameters: tuple[str, ...]
@@ -74,8 +76,8 @@ class Options:
 def main(report: Path, **values: object) -> None:
     """Try Berth in an AWS account: deploy, check, place pods, delete, and write a report.
 
-    Uses the caller's AWS credentials. A run takes about ten minutes and costs a few cents. The report names no account
-    and no host, so that it can be attached to an issue.
+    Uses the caller's AWS credentials. A run takes about ten minutes and costs a few cents. The report does not contain
+    account or host names, so that it can be attached to an issue.
     """
     options = Options(**values)  # type: ignore[arg-type]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -109,7 +111,7 @@ def _steps(options: Options, account: Account, folder: Path) -> list[Step]:
 
 
 def _deploy(options: Options, account: Account, folder: Path) -> list[str]:
-    # SAM splits values at quotes, so they are given in a file; JSON is YAML.
+    # SAM splits values at quotes, so the parameters are in a file; JSON is valid YAML.
     values = {"Authentication": "basic", "Profile": "label-priority"}
     (folder / "parameters.yaml").write_text(
         json.dumps(values | dict(each.split("=", 1) for each in options.parameters))
@@ -119,7 +121,7 @@ def _deploy(options: Options, account: Account, folder: Path) -> list[str]:
     if template is None:
         sam.run(["build", "--no-cached", "--build-dir", folder / "build", *overrides], sam.PROJECT, os.environ)
         template = folder / "build" / "template.yaml"
-    # Without samconfig.toml: its tables are for stacks that stay.
+    # Replaces the project's samconfig.toml, whose tables are for permanent stacks.
     (folder / "samconfig.toml").touch()
     arguments: list[str | Path] = [
         *("deploy", "--template-file", template, "--config-file", folder / "samconfig.toml"),
@@ -131,7 +133,7 @@ def _deploy(options: Options, account: Account, folder: Path) -> list[str]:
 
 
 def _wait_for_watcher(options: Options) -> list[str]:
-    """Wait until doctor's check of the cache passes: then there is a state to decide on."""
+    """Wait until doctor's check of the cache passes, so that the verbs have a state."""
     started = time.monotonic()
     while True:
         findings = _findings(options)

@@ -1,4 +1,4 @@
-"""The account: its quotas, and the end of the stack."""
+"""The AWS account: its quotas, and the deletion of the stack."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BY_HAND = "by hand: docs/how-to/delete-a-stack.md"
 
 
 class Account:
-    """One account and region, as the caller's credentials see it."""
+    """One account and region, with the caller's credentials."""
 
     def __init__(self, stack: str) -> None:
         self._session = boto3.Session()
@@ -26,7 +26,7 @@ class Account:
 
     @property
     def region(self) -> str:
-        """The region of AWS_DEFAULT_REGION or of the profile."""
+        """The region from AWS_DEFAULT_REGION or the profile."""
         return str(self._session.region_name)
 
     @cached_property
@@ -35,7 +35,7 @@ class Account:
         return describe(self._stack_name, self.region)
 
     def check(self) -> list[str]:
-        """Check credentials and quotas, and that no stack of this name exists. Raises StepFailed."""
+        """Check credentials and quotas, and that the stack's name is unused. Raises StepFailed."""
         if self._session.region_name is None:
             raise StepFailed("no region: set AWS_DEFAULT_REGION")
         with _errors("credentials or rights are missing"):
@@ -49,7 +49,7 @@ class Account:
 
     @property
     def created(self) -> bool:
-        """True if this run has created the stack, and the stack exists."""
+        """Return whether this run created the stack, and the stack still exists."""
         return self._may_delete and self._exists()
 
     def delete(self) -> list[str]:

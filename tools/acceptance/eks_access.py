@@ -1,4 +1,4 @@
-"""The rights of the stack's two roles in an EKS cluster: access entries, and the groups that they name."""
+"""The permissions of the stack's two roles in an EKS cluster: access entries, and their groups."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def allow(stack: DeployedStack, kubeconfig: Path | None) -> list[str]:
 
 
 def remove(stack: DeployedStack) -> list[str]:
-    """Delete both entries. The roles of the groups stay: without an entry nobody is in these groups."""
+    """Delete both entries. The groups' roles stay: without an entry, the groups have no members."""
     cluster = stack.parameters.get(CLUSTER)
     if not cluster:
         return []

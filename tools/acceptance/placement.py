@@ -1,4 +1,4 @@
-"""Pods placed by a real kube-scheduler that calls the stack."""
+"""Places pods with a real kube-scheduler that calls the stack."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ WAIT_SECONDS, CALL_SECONDS, POLL_SECONDS = 120, 10.0, 0.02
 
 
 def scheduler_command(given: str | None) -> list[str]:
-    """Return the scheduler that is given, else the one that `make e2e` built, else the one on the PATH."""
+    """Return the given scheduler, otherwise the one that `make e2e` built, otherwise the one on the PATH."""
     if given:
         return shlex.split(given)
     return [str(BUILT_SCHEDULER), "kube-scheduler"] if BUILT_SCHEDULER.exists() else ["kube-scheduler"]
 
 
 def scheduler_configuration(document: Mapping[str, Any], kubeconfig: Path) -> dict[str, Any]:
-    """Change the output of `berth scheduler-config` for a scheduler of its own name that runs here."""
+    """Change the output of `berth scheduler-config` for a scheduler with its own name on this machine."""
     changed: dict[str, Any] = json.loads(json.dumps(document))
     changed["leaderElection"] = {"leaderElect": False}
     changed["clientConnection"] = {"kubeconfig": str(kubeconfig)}

@@ -1,4 +1,4 @@
-"""The steps of a run, and its report: one Markdown document for an issue, without account, host or secret."""
+"""The steps of a run, and the report: one Markdown document for an issue, without account, host or secret."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Result(StrEnum):
 
 
 class StepFailed(Exception):
-    """The message names cause and remedy. `lines`: more for the report, in Markdown."""
+    """The step failed. The message states the cause and the remedy. `lines`: more for the report, in Markdown."""
 
     def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -32,12 +32,14 @@ class StepFailed(Exception):
 
 
 class StepSkipped(Exception):
-    """The step has nothing to do; the message says why."""
+    """The step does not apply; the message states why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`always`: it runs after a failure too. `execute` returns lines for the report, in Markdown."""
+    """A step of the run. `always`: it also runs after a failure. `execute` returns lines for the report, in
+    Markdown.
+    """
 
     name: str
     execute: Callable[[], Sequence[str]]
@@ -46,7 +48,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A step that has run, with its result and duration."""
+    """A finished step, with its result and duration."""
 
     name: str
     result: Result
@@ -55,7 +57,9 @@ class Ended:
 
 
 def run(steps: Sequence[Step], clock: Callable[[], float], begin: Callable[[str], None]) -> Iterator[Ended]:
-    """Run the steps; after the first failure or Ctrl-C only those that always run. `begin` gets each step's name."""
+    """Run the steps; after the first failure or Ctrl-C, only those with `always`. `begin` is called with each step's
+    name.
+    """
     going = True
     for step in steps:
         if not (going or step.always):
@@ -77,12 +81,12 @@ def _execute(step: Step) -> tuple[Result, tuple[str, ...]]:
         return Result.FAILED, (str(error), *error.lines)
     except KeyboardInterrupt:
         return Result.INTERRUPTED, ("Ctrl-C",)
-    except Exception as error:  # the stack has to be deleted whatever happens
+    except Exception as error:  # the stack must be deleted in any case
         return Result.FAILED, (f"{type(error).__name__}: {error}",)
 
 
 def markdown(title: str, facts: Sequence[str], ended: Sequence[Ended]) -> str:
-    """Return the whole report. `facts`: a paragraph each."""
+    """Return the whole report. `facts`: one paragraph each."""
     lines = [f"# {title}", "", f"**{_verdict(ended)}**"]
     lines += [line for fact in facts for line in ("", fact)]
     lines += ["", "| step | result | seconds |", "| --- | --- | --- |"]
@@ -102,7 +106,7 @@ def _verdict(ended: Sequence[Ended]) -> str:
 
 
 def redacted(text: str) -> str:
-    """Hide account numbers and the names of endpoints: a report is public."""
+    """Hide account numbers and endpoint names, because reports are public."""
     for pattern, name in _PRIVATE:
         text = pattern.sub(name, text)
     return text

@@ -1,7 +1,7 @@
-"""Hooks of `make docs`: links to files of the repository outside docs/, and diagrams without a script from elsewhere.
+"""Hooks of `make docs`: links to files of the repository outside docs/, and diagrams without external scripts.
 
-A page may link to any file of the repository by its relative path, as it does on a code host. The site gets a copy of
-each linked file under repository/. A link to a folder leads to the folder's README.md, which becomes a page.
+A page may link to any file of the repository by its relative path, as on a code host. The site contains a copy of each
+linked file under repository/. A link to a folder opens the folder's README.md, which becomes a page.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)((?:#[^)\s]*)?)(?=\))")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Loads the local copy of Mermaid, so that the theme does not load it from a content delivery network."""
+    """Load the local copy of Mermaid, so that the theme does not load it from a content delivery network."""
     if MERMAID.is_file():
         config.extra_javascript.append(SCRIPT)
     else:
@@ -36,7 +36,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the script of the diagrams, and each file of the repository that a page links to."""
+    """Add the diagrams' script, and each file of the repository that a page links to."""
     if MERMAID.is_file():
         files.append(File.generated(config, SCRIPT, abs_src_path=str(MERMAID)))
     waiting = [file.src_uri for file in files.documentation_pages()]
@@ -63,12 +63,14 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 
 def _in_repository(uri: str) -> str:
-    """Returns the path in the repository of a page of the site."""
+    """Return the path in the repository of a page of the site."""
     return uri.removeprefix(f"{COPIES}/") if uri.startswith(f"{COPIES}/") else f"docs/{uri}"
 
 
 def _target(uri: str, link: str) -> str:
-    """Return the site's file that a page's link points to; empty if it does not exist: a strict build then fails."""
+    """Return the file of the site that a page's link points to; empty if it does not exist, so that a strict build
+    fails.
+    """
     path = posixpath.normpath(posixpath.join(posixpath.dirname(_in_repository(uri)), link))
     if (PROJECT / path).is_dir():
         path = f"{path}/README.md"

@@ -1,1 +1,1 @@
-"""`make image`: Berth's command in a container image."""
+"""`make image`: builds a container image with the berth command."""

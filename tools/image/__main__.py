@@ -1,4 +1,4 @@
-"""`python -m tools.image [--base IMAGE] [--tag NAME]`: build the image."""
+"""`python -m tools.image [--base IMAGE] [--tag NAME]`: builds the image."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def main(base: str, tag: str) -> None:
 
 
 def _default_base() -> str:
-    """Return the public image; if no registry has it, the image that the functions run in on this machine."""
+    """Return the public image; if no registry has it, the image in which functions run on this machine."""
     try:
         docker("images", "--quiet", PUBLIC) or docker("pull", "--quiet", PUBLIC)
     except DockerUnavailable:
@@ -48,7 +48,7 @@ def _default_base() -> str:
 
 
 def _prepare(python_version: str) -> None:
-    """Fill the folder that the image is built from: berth and what it needs, for the base image's Python."""
+    """Fill the folder from which the image is built: berth and its dependencies, for the base image's Python."""
     shutil.rmtree(CONTEXT, ignore_errors=True)
     CONTEXT.mkdir(parents=True)
     for name in ("Dockerfile", "berth", "berth-healthcheck"):

@@ -1,1 +1,1 @@
-"""`make local-stack`: the deployed stack in an emulated AWS account on this machine, until Ctrl-C."""
+"""`make local-stack`: runs the deployed stack in an emulated AWS account on this machine, until Ctrl-C."""

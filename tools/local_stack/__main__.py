@@ -65,8 +65,7 @@ def main(
 ) -> None:
     """Serve the whole stack on this machine, without an AWS account.
 
-    An emulator stands for AWS: it deploys template.yaml, runs the functions and enforces their roles. Ctrl-C deletes
-    everything.
+    An AWS emulator deploys template.yaml, runs the functions and enforces their roles. Ctrl-C deletes everything.
     """
     if cluster and kubeconfig:
         raise click.UsageError("give --cluster or --kubeconfig, not both")
@@ -80,7 +79,7 @@ def main(
             click.echo("the functions have the plugins; apply the configuration again: berth config apply")
             return
         with (directory / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a process that ends, however it ends, holds it no longer
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # released when the process ends for any reason
             _serve(directory, port, kubeconfig or cluster or CLUSTER, kubeconfig, plugins, _pairs(parameters))
     except BlockingIOError as error:
         raise click.ClickException("a local stack of this clone runs already; stop it with Ctrl-C") from error
@@ -147,7 +146,7 @@ def _pairs(parameters: tuple[str, ...]) -> dict[str, str]:
 
 @contextmanager
 def _step(name: str) -> Iterator[None]:
-    """Print a line when the step begins, and one with its time when it has ended."""
+    """Print a line when the step begins, and a line with its duration when it ends."""
     started = time.monotonic()
     click.echo(f"{name} …", err=True)
     yield

@@ -1,4 +1,4 @@
-"""Adds a user's plugins as a layer: to the first deployment, or in place of the plugins of a running local stack."""
+"""Adds custom plugins as a layer: to the first deployment, or in place of the plugins of a running local stack."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def publish_plugins(functions: Any, plugins: Path, directory: Path) -> dict[str,
 
 
 def replace_plugins(plugins: Path, directory: Path, step: Step) -> None:
-    """Deploy the stack that runs again, with these plugins and otherwise as it was, and start its functions. Raises
+    """Redeploy the running stack with these plugins and otherwise unchanged parameters, and start its functions. Raises
     CannotStart.
     """
-    try:  # the file is there while the stack runs
+    try:  # the file exists while the stack runs
         lines = (directory / ENVIRONMENT).read_text().splitlines()
     except FileNotFoundError:
         raise CannotStart("no local stack is running; start one with: make local-stack PLUGINS=DIR") from None

@@ -1,4 +1,4 @@
-"""Builds and deploys the stack onto the emulator, starts its functions, and describes how it is called."""
+"""Builds the stack, deploys it to the emulator, starts its functions, and describes how to call it."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from tests.e2e.kubernetes.loopback import HOST
 
 PROFILE = "label-priority"
 HTTP_TIMEOUT_SECONDS = 10
-"""A first call starts a process and unpacks the layers; the emulator does both on this machine."""
+"""The first call starts a process and unpacks the layers, both on this machine."""
 FIRST_PUBLICATION_SECONDS = 150
 """The schedule starts the watcher once a minute."""
 FIRST_CALLS_SECONDS = 150
-"""Limits the first calls of all verbs together. On a busy machine each start takes seconds."""
+"""The time limit for the first calls of all verbs together. On a busy machine each start takes seconds."""
 POLL_SECONDS = 0.5
 VERBS, THROTTLED_STATUS = ("filter", "prioritize", "bind", "preempt"), 429
 ENVIRONMENT, SCHEDULER = "environment", "scheduler.yaml"
 BERTH = Path(sys.executable).with_name("berth")
 
 Step = Callable[[str], AbstractContextManager[None]]
-"""Shows that something is done, and how long it took."""
+"""Shows the name of a step, and its duration."""
 
 
 class CannotStart(Exception):
-    """The message names cause and remedy."""
+    """The stack cannot be started. The message states the cause and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ class Address:
 
 
 def leave_accounts(environment: MutableMapping[str, str]) -> None:
-    """Remove what names an AWS account of the shell's: nothing here may reach it, or fail because of its profile."""
+    """Remove the shell's AWS variables: commands must not reach its account, or fail because of its profile."""
     for name in [each for each in environment if each.startswith("AWS_")]:
         del environment[name]
 
 
 def check_tools(port: int) -> None:
-    """Raise CannotStart if a tool is missing or the port is taken: before the build, which takes a minute."""
+    """Raise CannotStart if a tool is missing or the port is in use. Called before the build, which takes a minute."""
     for name, path in {"sam": sam.COMMAND, "ministack, the emulator of AWS,": ministack.COMMAND}.items():
         if not path.exists():
             raise CannotStart(f"{name} is not installed: {path} is missing; run: make local-stack")
@@ -125,7 +125,7 @@ def deploy(
 
 
 def address(emulator: Emulator) -> Address:
-    """Return a path of the emulator: Go does not resolve the host of the stack's output."""
+    """Return a path-style URL of the emulator, because Go does not resolve the host name in the stack's output."""
     secret = emulator.client("secretsmanager").get_secret_value(SecretId=_physical_id(emulator, "PasswordSecret"))
     record = yaml.safe_load(secret["SecretString"])
     url = f"{emulator.endpoint_url}/_aws/execute-api/{_physical_id(emulator, 'Api')}/$default/scheduler"
@@ -133,7 +133,7 @@ def address(emulator: Emulator) -> Address:
 
 
 def start_watcher(emulator: Emulator) -> None:
-    """Start the watcher now: the schedule would start it within a minute."""
+    """Start the watcher now, because the schedule would start it only within a minute."""
     emulator.client("lambda").invoke(
         FunctionName=f"{_physical_id(emulator, 'WatcherFunction')}:live",
         InvocationType="Event",
@@ -142,9 +142,9 @@ def start_watcher(emulator: Emulator) -> None:
 
 
 def wait_until_healthy(called: Address, account: Path) -> None:
-    """Wait until the verbs have a state to decide on. Raises CannotStart with what /healthz answers.
+    """Wait until the verbs have a state. Raises CannotStart with the response of /healthz.
 
-    `account`: the directory of the emulator, with its log.
+    `account`: the emulator's directory, with its log.
     """
     deadline = time.monotonic() + FIRST_PUBLICATION_SECONDS
     while (answer := called.call("GET", "healthz")).status != 200:
@@ -157,8 +157,8 @@ def wait_until_healthy(called: Address, account: Path) -> None:
 
 
 def start_verbs(called: Address) -> None:
-    """Call each verb until it is not throttled. Then no call of a user waits for a process to start, or is refused
-    because processes that start use up the account's concurrency. Raises CannotStart.
+    """Call each verb until it is not throttled. Then users' calls do not wait for processes to start, and are not
+    refused because starting processes use up the account's concurrency. Raises CannotStart.
     """
     deadline = time.monotonic() + FIRST_CALLS_SECONDS
     for verb in VERBS:
@@ -173,7 +173,7 @@ def start_verbs(called: Address) -> None:
 
 
 def write_files(directory: Path, emulator: Emulator, called: Address, kubeconfig: Path | None) -> None:
-    """Write the variables for a shell, and the scheduler's configuration. Both files have the password."""
+    """Write the variables for a shell, and the scheduler's configuration. Both files contain the password."""
     variables = {name: value for name, value in emulator.environment().items() if name.startswith("AWS_")} | {
         "BERTH_STACK": sam.STACK_NAME,
         "BERTH_URL": called.url,
@@ -197,13 +197,13 @@ def write_files(directory: Path, emulator: Emulator, called: Address, kubeconfig
 
 
 def remove_files(directory: Path) -> None:
-    """Remove the files of `write_files`: without the account, its address and password are useless."""
+    """Remove the files of `write_files`: address and password are invalid without the account."""
     for name in (ENVIRONMENT, SCHEDULER):
         (directory / name).unlink(missing_ok=True)
 
 
 def keep_log(account: Path) -> None:
-    """Remove the emulator's copies of the functions: each environment has left one."""
+    """Keep the emulator's log, and remove its copies of the functions: each environment leaves one."""
     for each in account.glob("*/"):
         shutil.rmtree(each, ignore_errors=True)
 

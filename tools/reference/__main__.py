@@ -27,7 +27,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
 
 
 def outdated(generated: Mapping[str, Callable[[], str]] = GENERATED, folder: Path = DOCS) -> dict[str, str]:
-    """Return the texts of the files that are missing or differ from what would be written."""
+    """Return the generated texts that differ from their files, or whose files are missing."""
     texts = {name: generate() for name, generate in generated.items()}
     files = {name: folder / name for name in texts}
     return {name: text for name, text in texts.items() if not files[name].is_file() or files[name].read_text() != text}

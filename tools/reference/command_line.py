@@ -1,4 +1,4 @@
-"""docs/reference/cli.md: each command of `berth` with its options, as click has them."""
+"""Generates docs/reference/cli.md: each command of `berth` with its options, as click defines them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def _names(option: click.Option, context: click.Context) -> str:
-    """Return all names of the option, the last one with its metavar unless the option is a flag."""
+    """Return all names of the option; the last one has the metavar, unless the option is a flag."""
     value = "" if option.is_flag else f" {option.make_metavar(context)}"
     names = [*option.opts, *option.secondary_opts]
     return ", ".join(f"`{name}`" for name in names[:-1]) + (", " if len(names) > 1 else "") + f"`{names[-1]}{value}`"
@@ -97,7 +97,7 @@ def _epilog(epilog: str | None) -> Iterator[str]:
 
 
 def _fitted(line: str) -> Iterator[str]:
-    """Break a command that is too long before an option or a pipe outside of quotes."""
+    """Break a long command before an option, or before a pipe outside quotes."""
     while len(line) > MAX_COLUMNS:
         breaks = [found.start() for found in re.finditer(r"(?<=\S) (?=--|\| )", line[: MAX_COLUMNS - 1])]
         breaks = [at for at in breaks if line[:at].count("'") % 2 == 0]

@@ -1,4 +1,4 @@
-"""docs/reference/configuration.md: each field of a BerthConfiguration document, as its JSON Schema has them."""
+"""Generates docs/reference/configuration.md: every field of a BerthConfiguration document, from its JSON Schema."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ arguments that it defines ([Write a plugin](../how-to/custom-plugin.md)). These 
 SCHEMA: Schema = schema_document()
 OBJECTS: Mapping[str, Schema] = SCHEMA["$defs"]
 MAX_VALUES = 8
-"""A longer list of values is the list of plugins; the page links to it instead."""
+"""The maximum number of values in a table; a longer list is the list of plugins, to which the page links instead."""
 
 
 def configuration() -> str:
-    """Return the page. Objects come in the order in which a reader meets them in the document."""
+    """Return the page. Objects are in the order of their first reference in the document."""
     objects = [SCHEMA, *(OBJECTS[title] for title in _reachable(SCHEMA))]
     document = [part for each in objects for part in _object(each)]
     source = "the models in layers/scheduling/berth and cli/berth_cli/configuration/field_descriptions.yaml"
@@ -85,7 +85,7 @@ def _fields(schema: Schema) -> str:
 
 
 def _reachable(schema: Schema) -> list[str]:
-    """Return the titles of all objects that the schema refers to, depth first, but for the arguments of plugins."""
+    """Return the titles of all objects that the schema references, depth first, without plugin arguments."""
     found: list[str] = []
 
     def visit(each: Any) -> None:
@@ -158,5 +158,5 @@ def _default(field: Schema) -> str:
         return "`{}`" if field.get("type") == "object" else ""
     if default is None:
         return "none"
-    # An object's own table has the defaults of its fields.
+    # The object's own table contains its defaults.
     return "see there" if isinstance(default, Mapping) else code(default)

@@ -1,4 +1,4 @@
-"""docs/images/demo.svg: what `berth demo` prints. The same run gives the same picture. Fonts are the reader's own."""
+"""Generates docs/images/demo.svg: output of `berth demo`. The picture is reproducible and uses the reader's fonts."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from rich.text import Text
 
 COLUMNS = 96
 SCENES = (0, 1, 4)
-"""Two pods by label, and GPU nodes before and after: the whole demo does not fit on a page."""
+"""The scenes in the picture, because the whole demo is too long: two pods by label, and GPU nodes before and after."""
 
 FORMAT = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL).replace("Fira Code, ", "")
 
 
 def demo_picture() -> str:
-    """Run `berth demo` and draw a terminal's window with some of its scenes, as SVG."""
+    """Run `berth demo` and draw some of its scenes in a terminal window, as SVG."""
     environment = {**os.environ, "FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": str(COLUMNS)}
     command = [str(Path(sys.executable).with_name("berth")), "demo"]
     output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
-    # A scene begins with an empty line. These scenes do not contain the line with the duration of the run.
+    # Empty lines separate scenes. The selected scenes do not contain the line with the duration of the run.
     scenes = [each.strip("\n") for each in output.split("\n\n")]
     text = Text.from_ansi("\n\n".join(scenes[number] for number in SCENES))
     console = Console(file=io.StringIO(), record=True, width=COLUMNS, force_terminal=True, color_system="truecolor")

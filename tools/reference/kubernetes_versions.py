@@ -1,4 +1,6 @@
-"""docs/reference/kubernetes-versions.md: how the versions of kube-scheduler differ for an extender, as measured."""
+"""Generates docs/reference/kubernetes-versions.md: measured differences between kube-scheduler versions for
+extenders.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ ROWS = """
 46 | prioritize calls when one node is left | prioritize_of_one_node
 13 | pods of 10 that full mode places on the fuller of two nodes | placed_on_fuller_node
 """
-"""Number of the fact, what was measured, and the field of `Facts`."""
+"""The fact number, the measurement, and the field of `Facts`."""
 
 
 def kubernetes_versions() -> str:

@@ -1,4 +1,4 @@
-"""docs/reference/template-parameters.md: each parameter of template.yaml, in the console's groups."""
+"""Generates docs/reference/template-parameters.md: each parameter of template.yaml, in the console's groups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ them. A parameter without a default must be given. A parameter that a later depl
 
 
 class ParameterUngrouped(Exception):
-    """The template's groups and its parameters differ; the message names them."""
+    """The template's groups and its parameters differ. The message names the parameters."""
 
 
 def template_parameters(template: Template | None = None) -> str:
@@ -59,7 +59,7 @@ def _facts(parameter: Template) -> Iterator[tuple[str, str]]:
 
 
 def _rules(template: Template) -> Mapping[str, Sequence[str]]:
-    """Return, by parameter, what the template's rules demand of it."""
+    """Return the requirements of the template's rules, by parameter."""
     found: dict[str, list[str]] = {}
     for rule in template.get("Rules", {}).values():
         for assertion in rule["Assertions"]:
@@ -69,7 +69,7 @@ def _rules(template: Template) -> Mapping[str, Sequence[str]]:
 
 
 def _references(value: Any) -> Iterator[str]:
-    """Yield the parameters that a condition refers to."""
+    """Yield the parameters that a condition references."""
     if isinstance(value, Mapping):
         if isinstance(value.get("Ref"), str):
             yield value["Ref"]

@@ -1,6 +1,6 @@
-"""`python -m tools.supply_chain.audit [--offline-ok]`: known vulnerabilities in what is locked.
+"""`python -m tools.supply_chain.audit [--offline-ok]`: reports known vulnerabilities in locked packages.
 
-A finding fails. An audit that could not ask the service fails too, unless `--offline-ok` allows it.
+The audit fails if it finds one, or if it cannot reach the service, unless `--offline-ok` allows the latter.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Outcome(StrEnum):
 
 
 def judge(report: dict[str, Any]) -> tuple[Outcome, list[str]]:
-    """Return the outcome of a report of pip-audit, and the reasons for it.
+    """Return the outcome of a pip-audit report, and the reasons for it.
 
-    If the service does not know any of the packages, its index lacks the data, and pip-audit calls that success. If it
-    knows some, it should know the others too.
+    If the service does not know any of the packages, its index lacks the data, but pip-audit reports success. If it
+    knows some packages, it should know all.
     """
-    found, skipped = dict[str, None](), dict[str, None]()  # a package of two files counts once
+    found, skipped = dict[str, None](), dict[str, None]()  # a package that two files contain counts once
     for each in report["dependencies"]:
         for one in each.get("vulns", ()):
             fixed = f"fixed in {', '.join(one['fix_versions'])}" if one["fix_versions"] else "not fixed yet"
@@ -54,7 +54,7 @@ def judge(report: dict[str, Any]) -> tuple[Outcome, list[str]]:
 
 
 def audit() -> tuple[Outcome, list[str]]:
-    """Ask the service. Raises CalledProcessError if the requirements cannot be read."""
+    """Query the service. Raises CalledProcessError if the requirements cannot be read."""
     command = [
         str(PIP_AUDIT),
         "--disable-pip",
@@ -78,7 +78,7 @@ def audit() -> tuple[Outcome, list[str]]:
 @click.command()
 @click.option("--offline-ok", is_flag=True, help="Pass if the service cannot be asked.")
 def main(offline_ok: bool) -> None:
-    """Look for known vulnerabilities in what is locked."""
+    """Report known vulnerabilities in locked packages."""
     outcome, lines = audit()
     click.echo("\n  ".join([f"audit of what is locked: {outcome}", *lines]))
     if outcome is Outcome.NOT_AUDITED and not offline_ok:

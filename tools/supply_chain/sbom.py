@@ -1,7 +1,9 @@
-"""`python -m tools.supply_chain.sbom DIRECTORY`: bills of materials (CycloneDX) of each layer and of the command.
+"""`python -m tools.supply_chain.sbom DIRECTORY`: writes bills of materials (CycloneDX) of each layer and of the
+command.
 
-What is locked is installed as it is in Lambda (or here, for the command), and described by its own metadata: licences,
-and what needs what. The same locks make the same bytes. What the runtime of Lambda brings, boto3 above all, is its own.
+The locked packages are installed as in Lambda (or here, for the command), and described by their own metadata: licenses
+and dependencies. The same locks produce the same bytes. Packages of the Lambda runtime, such as boto3, are not
+included.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ LAMBDA = ("--python-platform", "aarch64-manylinux2014", "--python-version", "3.1
 
 @dataclass(frozen=True)
 class Part:
-    """`locked`: its requirements; `asked_for`: those of them that it imports itself; `platform`: options for uv."""
+    """A deliverable part. `locked`: its requirements; `asked_for`: its direct dependencies among them; `platform`:
+    options for uv.
+    """
 
     name: str
     locked: Path
@@ -36,7 +40,7 @@ class Part:
 
 
 def parts() -> Iterator[Part]:
-    """Yield everything that is delivered."""
+    """Yield all deliverable parts."""
     for asked_for in sorted((PROJECT / "layers").glob("*/requirements.in")):
         lines = [line for line in asked_for.read_text().splitlines() if line and not line.startswith("#")]
         yield Part(f"berth-{asked_for.parent.name}-layer", asked_for.with_suffix(".txt"), lines, LAMBDA)
@@ -45,7 +49,9 @@ def parts() -> Iterator[Part]:
 
 
 def describe(part: Part, document: Path) -> int:
-    """Write a part's document, and return how many packages it has. Raises ValueError if it lacks some."""
+    """Write the SBOM of one part and return its number of packages. Raises ValueError if packages are missing from
+    it.
+    """
     with tempfile.TemporaryDirectory(prefix="berth-sbom-") as folder:
         environment, described = Path(folder) / "environment", Path(folder) / "pyproject.toml"
         _run(UV, "venv", "--quiet", "--python", sys.executable, environment)
