@@ -1,1 +1,1 @@
-"""The `berth` command line: one package for each command; main.py lists the commands."""
+"""The `berth` command line. commands/ has one module for each command; main.py lists the commands."""

@@ -22,11 +22,11 @@ from berth_cli.terminal.options import TLSFiles
 
 @click.command(epilog="Example: berth demo | less")
 def demo() -> None:
-    """Run four policies on small clusters and show where each pod goes.
+    """Run four policies on small clusters and show the node of each pod.
 
     label-priority: the value of a node label is the node's score. resource-segregation: nodes with GPUs accept only
-    pods that request GPUs. gangs: the pods of a job are placed all or none. managed-resources: GPU memory is allocated
-    without overcommit. The demo needs no AWS account, no cluster and no Docker. Every step calls the extender's HTTP
+    pods that request GPUs. gangs: all pods of a job are placed, or none. managed-resources: GPU memory is allocated
+    without overcommit. The demo does not need an AWS account, a cluster or Docker. Every step calls the extender's HTTP
     API as kube-scheduler does. Exit status: 0 finished, 1 the extender failed.
     """
     started = time.monotonic()

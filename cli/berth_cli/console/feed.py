@@ -61,7 +61,7 @@ def pod_row(pod: Pod) -> dict[str, object]:
 
 def _states(node: NodeInfo) -> Iterator[str]:
     if node.defect is not None:
-        yield "unreadable"  # so nothing is placed there
+        yield "unreadable"  # so pods are not placed there
     if node.ready not in ("", "True"):
         yield "not ready"
     if node.unschedulable:

@@ -1,4 +1,4 @@
-"""A minimal scheduler without plugins of its own: it calls the extender's verbs as kube-scheduler does."""
+"""A minimal scheduler without in-tree plugins: it calls the extender's verbs as kube-scheduler does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of a running Berth: the tables of a stack, or a `berth serve`, and the options that name them."""
+"""The source of Berth's state for commands: the tables of a stack, or a `berth serve`; and the options to select it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class StateSource:
-    """The tables, or the `berth serve` behind a urlPrefix."""
+    """The source of Berth's state: tables, or the `berth serve` behind a urlPrefix."""
 
     tables: TableNames
     url: str | None
     files: TLSFiles
 
     def check(self) -> None:
-        """Raise UsageError unless one of the two is given."""
+        """Raise UsageError unless exactly one source is given."""
         if self.url is None:
             self.tables.require("ledger")
         elif self.tables.is_given:
@@ -37,10 +37,11 @@ class StateSource:
         route: str,
         of_tables: Callable[[OpenTables], Mapping[str, Any]],
     ) -> Mapping[str, Any]:
-        """Return what this route of the server answers, or what is made of the tables. Raises UsageError and
-        ClickException."""
+        """Return the server's document for this route, or the document that `of_tables` builds. Raises UsageError and
+        ClickException.
+        """
         self.check()
-        # Imported here: AWS SDK and HTTP client are slow to import, and a usage error must not wait for them.
+        # Imported here: AWS SDK and HTTP client are slow to import, and usage errors must not wait for them.
         if self.url is None:
             from berth_cli.sources.stack import open_tables
 
@@ -52,7 +53,7 @@ class StateSource:
 
 
 def state_options(command: F) -> F:
-    """Add the options of tables and of a server; the command gets a StateSource as `source`."""
+    """Add the options of tables and of a server. The command gets a StateSource as `source`."""
     command = collected("source", StateSource, ("tables", "url", "files"))(command)
     command = tls_files_options(when="--url")(command)
     command = click.option("--url", help="urlPrefix of a berth serve, instead of --stack.")(command)

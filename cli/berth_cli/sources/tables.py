@@ -1,4 +1,4 @@
-"""The names of the tables: a stack, or each table by its own name, and the options for them."""
+"""The table names: of a stack, or given individually; and the options for them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class TableNames:
-    """A stack, or tables by their names; empty if not given."""
+    """A stack, or tables by name; empty if not given."""
 
     stack: str | None = None
     region: str | None = None
@@ -24,7 +24,7 @@ class TableNames:
 
     @property
     def is_given(self) -> bool:
-        """True if a stack or the cache or ledger table is named."""
+        """Return whether a stack or the cache or ledger table is given."""
         return bool(self.stack or self.cache_table or self.ledger_table)
 
     def require(self, table: str) -> None:
@@ -37,7 +37,7 @@ class TableNames:
 
 
 def tables_options(command: F) -> F:
-    """Add --stack, --cache-table, --ledger-table and --region; the command gets TableNames as `tables`."""
+    """Add --stack, --cache-table, --ledger-table and --region. The command gets TableNames as `tables`."""
     command = collected("tables", TableNames, ("stack", "region", "cache_table", "ledger_table"))(command)
     command = click.option("--region", help=REGION_HELP)(command)
     command = click.option("--ledger-table", default="", help="Name of the ledger table, without --stack.")(command)

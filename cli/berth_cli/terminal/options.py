@@ -1,4 +1,4 @@
-"""Options that several commands have: of a stack or its tables, --plugins, and those of a client certificate.
+"""Options of several commands: a stack or its tables, --plugins, and a client certificate.
 
 They are not in sources/stack.py, which imports the AWS SDK: usage errors must not wait for that import.
 """

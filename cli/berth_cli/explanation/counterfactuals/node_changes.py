@@ -20,7 +20,7 @@ from berth_cli.placement.changed_objects import EVERY_NODE, is_node_state
 CORDON = "node.kubernetes.io/unschedulable"
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 NOT_OURS = ("kubernetes.io", "k8s.io", "k8s.aws", "karpenter.sh", "amazonaws.com", "cloud.google.com", "azure.com")
-"""Domains of labels that describe a node, such as its zone: changing the label does not change what the node is."""
+"""Domains of labels that describe a node, such as its zone: changes of these labels are not proposed."""
 
 MAX_LABELS = 3
 """A node that lacks more labels is considered another kind of node."""

@@ -92,9 +92,7 @@ class AWSAccount:
             raise AccountUnavailable(f"node cache table {table}: the head item cannot be read: {error}") from error
 
     def ledger_epoch(self) -> int | None:
-        """Return the epoch in the ledger's marker: that of the latest leader that wrote there. None without a
-        marker.
-        """
+        """Return the epoch in the ledger's marker, which the latest leader wrote. None without a marker."""
         client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
         try:
             marker = DynamoDBLedgerTable(client, self._stack.output(LEDGER_TABLE_NAME)).marker()

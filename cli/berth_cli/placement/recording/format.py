@@ -29,7 +29,7 @@ COMPRESSION = 4
 """The level of compression. Level 6 takes five times as long and saves 4 % of a decision."""
 
 MAX_VERSIONS = 64
-"""The number of states that a reader keeps. A decision names one of them."""
+"""The number of states that a reader keeps. A decision must refer to one of them."""
 
 Document = Mapping[str, object]
 AssumedRow = tuple[str, str, str, str, Mapping[str, int] | None, Document | None]
