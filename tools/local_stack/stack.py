@@ -28,7 +28,7 @@ PROFILE = "label-priority"
 HTTP_TIMEOUT_SECONDS = 10
 """The first call starts a process and unpacks the layers, both on this machine."""
 FIRST_PUBLICATION_SECONDS = 150
-"""The schedule starts the watcher once a minute."""
+"""The time limit in seconds. The schedule starts the watcher once a minute."""
 FIRST_CALLS_SECONDS = 150
 """The time limit for the first calls of all verbs together. On a busy machine each start takes seconds."""
 POLL_SECONDS = 0.5
@@ -89,7 +89,7 @@ def check_tools(port: int) -> None:
 
 
 def read_kubeconfig(path: Path) -> Mapping[str, object]:
-    """Return the document. Raises CannotStart if the file is not a kubeconfig."""
+    """Read the document. Raises CannotStart if the file is not a kubeconfig."""
     try:
         document = yaml.safe_load(path.read_text())
     except (OSError, ValueError, yaml.YAMLError):

@@ -12,7 +12,7 @@ from berth_cli.main import main
 from tools.reference.markdown import code, console, page, table
 
 MAX_COLUMNS = 85
-"""The longest line of code that the site shows without scrolling."""
+"""The maximum length of a code line that the site shows without scrolling."""
 
 INTRODUCTION = """Every command has `--help`. Commands for a stack take your AWS credentials and region from the usual
 places: environment, profile, role. The exit status after Ctrl-C is 130, after SIGTERM or SIGHUP 143."""
@@ -74,7 +74,7 @@ def _default(option: click.Option) -> str:
 
 
 def _text(help_text: str | None) -> Iterator[str]:
-    """Yield paragraphs. click marks with \\b the paragraphs whose lines stay as they are."""
+    """Yield paragraphs. click marks preformatted paragraphs with \\b."""
     for paragraph in inspect.cleandoc(help_text or "").split("\n\n"):
         yield paragraph if not paragraph.startswith("\b") else f"```text\n{paragraph.removeprefix(chr(8)).strip()}\n```"
 

@@ -101,7 +101,7 @@ def simulate(
     if changes and explain:
         raise click.UsageError("--explain shows one run; leave out the changes, or --explain")
     configuration = read_policy(config, profile)
-    # Reading creates no reference cycles and keeps all objects, so garbage collection would only cost time.
+    # Reading does not create reference cycles and keeps all objects, so garbage collection would only cost time.
     gc.disable()
     try:
         objects = list(parse_objects(read_input(cluster), display_name(cluster)))
@@ -170,6 +170,6 @@ def _with_progress(outcomes: Iterator[Outcome], total: int) -> Iterator[Outcome]
     from rich.console import Console
     from rich.progress import Progress
 
-    # Without this, rich would redirect standard output to the console of the bar.
+    # Otherwise rich would redirect standard output to the progress bar's console.
     with Progress(console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
         yield from bar.track(outcomes, total=total, description="placing pods")

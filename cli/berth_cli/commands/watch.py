@@ -74,7 +74,7 @@ def _watch(
     from berth_cli.sources.stack import describe
     from berth_cli.terminal.logs import make_readable_on_terminal
 
-    # The output of a process does not go to a log group.
+    # The metrics of a process would not reach CloudWatch, because its output is not in a log group.
     os.environ["POWERTOOLS_METRICS_DISABLED"] = "true"
     if region is not None:
         boto3.setup_default_session(region_name=region)

@@ -19,7 +19,7 @@ Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 OBJECT = "$object"
-"""Key in DESCRIPTIONS for the description of the object itself."""
+"""The key in DESCRIPTIONS for the description of the object itself."""
 DESCRIPTIONS = Path(__file__).with_name("field_descriptions.yaml")
 
 

@@ -78,7 +78,7 @@ def records_warnings(configuration: BerthConfiguration, kept: Collection[Decisio
 
 
 def cluster_warnings(configuration: BerthConfiguration, cluster: Snapshot) -> Iterator[ConfigurationWarning]:
-    """Warn about names in the document that the nodes and pods of a cluster do not have."""
+    """Warn about names in the document that do not occur in the cluster's nodes and pods."""
     nodes = cluster.nodes.values()
     yield from _capacities(configuration, nodes)
     yield from _priority_labels(configuration, nodes)

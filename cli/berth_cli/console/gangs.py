@@ -95,7 +95,7 @@ class GangDocuments:
         return orjson.dumps({**gang_document(found), "headline": next(gang_text(found)), "searchNote": note})
 
     def _statuses(self, observed: ObservedCluster, items: Sequence[GangItem], now: float) -> Sequence[GangStatus]:
-        """Plan anew only if the cluster or a bind has changed."""
+        """Return the gangs' status. Make a new plan only if the cluster or a bind has changed."""
         open_gangs = [each for item in items if (each := shown(item, now)) is not None]
         with self._planning:
             last = self._last

@@ -1,1 +1,1 @@
-"""`berth demo`: four policies on small clusters, through the HTTP server of `berth serve`."""
+"""`berth demo`: runs four policies on small clusters, through the HTTP server of `berth serve`."""

@@ -26,7 +26,7 @@ from berth_cli.terminal.input_files import PROJECT, read_input
 EXAMPLE = PROJECT / "examples" / "counted-resources"
 RESOURCE = "example.com/gpu-memory"
 
-# The pods of this scenario name their own scheduler: one server has a profile for each scenario.
+# The pods of this scenario set schedulerName, because one server has a profile for each scenario.
 SCHEDULER = "gpu-scheduler"
 PROFILES = {SCHEDULER: "managed-resources"}
 

@@ -75,7 +75,7 @@ class Extender:
         if not filtered.passed:
             return filtered
         scores: dict[str, int] = {}
-        # kube-scheduler does not score a single remaining node (fact 46).
+        # kube-scheduler does not score a node that is the only one left (fact 46).
         if len(filtered.passed) > 1:
             scores = self.prioritize(pod, filtered.passed)
         chosen = max(filtered.passed, key=lambda name: scores.get(name, 0))

@@ -10,7 +10,7 @@ from berth.scheduling.framework.shipped_profiles import FULL
 from berth_cli.demo.extender import Extender, ExtenderFailed, Manifest, name_of, pending_pod
 from berth_cli.demo.view import View, write_dump
 
-# The pods of this scenario name their own scheduler: one server has a profile for each scenario.
+# The pods of this scenario set schedulerName, because one server has a profile for each scenario.
 SCHEDULER = "gang-scheduler"
 PROFILES = {SCHEDULER: FULL}
 

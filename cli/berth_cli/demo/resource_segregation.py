@@ -99,7 +99,7 @@ def _occupants(snapshot: Snapshot, outcomes: Sequence[Outcome]) -> Occupants:
 
 
 def _print_outcomes(view: View, subject: str, outcomes: Sequence[Outcome]) -> None:
-    """`subject`: a pod, or the rule under which several pods were placed."""
+    """Print the outcomes. `subject`: a pod, or the rule under which several pods were placed."""
     several = len(outcomes) > 1
     pending = Counter(outcome.message for outcome in outcomes if not outcome.node)
     if not pending:

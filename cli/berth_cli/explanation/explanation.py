@@ -173,7 +173,7 @@ def _verdict(target: Target, fits: bool, outcome: Outcome, now: float, cause: Ca
 
 
 def reason_groups(rejected: Mapping[str, Rejection]) -> list[ReasonGroup]:
-    """Group by reason, the most useful reason first."""
+    """Group the nodes by reason, the most useful reason first."""
     found: dict[tuple[DecidedBy, str, str, ReasonCode], list[str]] = {}
     for name, rejection in rejected.items():
         status = rejection.status

@@ -239,8 +239,9 @@ def changes_text(search: Search, codes: Iterable[ReasonCode]) -> Iterator[str]:
 
 
 def search_note(search: Search, seconds: float) -> str:
-    """Return why there are no changes, or may be others; empty if neither is the case. seconds: the time limit of the
-    search."""
+    """Return why changes were not found, or why others may exist; empty if neither applies. seconds: the time limit of
+    the search.
+    """
     if search.found:
         is_cut = search.end is SearchEnd.TIME
         return f"The search ended after {seconds:g} s; there may be other changes." if is_cut else ""

@@ -43,7 +43,7 @@ class Cause:
 
     @classmethod
     def of(cls, node: str, rejection: Status | None) -> Cause:
-        """`rejection`: the node's status; None if the node is feasible."""
+        """Build the cause from the node's status. `rejection`: None if the node is feasible."""
         if rejection is None:
             return cls(node, "", "another node has a higher score")
         return cls(node, rejection.plugin, rejection.message, rejection.reason_codes[0])

@@ -29,7 +29,7 @@ class FunctionSource:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """Functions by route key, for example `POST /scheduler/filter`, and all functions by logical id."""
+    """The functions by route key, for example `POST /scheduler/filter`, and all functions by logical id."""
 
     routes: Mapping[str, FunctionSource]
     functions: Mapping[str, FunctionSource]

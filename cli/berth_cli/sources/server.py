@@ -144,7 +144,7 @@ class Endpoint:
     """An address with TLS settings and credentials. Verification is always on. Thread-safe."""
 
     def __init__(self, url_prefix: str, tls: TLSMaterial, timeout: float) -> None:
-        """`timeout`: seconds for one call. Raises CredentialsUnreadable."""
+        """Prepare the connection. `timeout`: seconds for one call. Raises CredentialsUnreadable."""
         parts = urlsplit(url_prefix)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise CredentialsUnreadable(f"{without_credentials(url_prefix)} is not an http or https address")
@@ -312,7 +312,7 @@ def _subject(found: object) -> Subject | None:
 def _pool(host: str, port: int, context: ssl.SSLContext | None, name: str) -> urllib3.HTTPConnectionPool:
     if context is None:
         return urllib3.HTTPConnectionPool(host, port, maxsize=4)
-    # Not assert_hostname: urllib3 would then disable the host name check in the shared context.
+    # assert_hostname is not used, because urllib3 would then disable the host name check in the shared context.
     return urllib3.HTTPSConnectionPool(host, port, maxsize=4, ssl_context=context, server_hostname=name)
 
 

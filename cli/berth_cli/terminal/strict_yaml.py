@@ -1,4 +1,4 @@
-"""Strict YAML: exactly one document, and no duplicate keys, which a plain YAML loader drops silently."""
+"""Strict YAML: parses exactly one document, and rejects duplicate keys, which a plain YAML loader drops silently."""
 
 from __future__ import annotations
 

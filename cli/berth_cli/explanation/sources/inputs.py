@@ -1,4 +1,4 @@
-"""The inputs of an explanation: the pod in its cluster, the configuration, and the attempts on record."""
+"""Reads the inputs of an explanation: the pod in its cluster, the configuration, and the recorded attempts."""
 
 from __future__ import annotations
 

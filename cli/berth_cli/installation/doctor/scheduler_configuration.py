@@ -63,7 +63,7 @@ class TLSConfig(_Part):
 
     @property
     def has_half(self) -> bool:
-        """True for a certificate without its key, and for a key without its certificate."""
+        """True for a certificate without a key, and for a key without a certificate."""
         return bool(self.cert_file or self.cert_data) is not bool(self.key_file or self.key_data)
 
 

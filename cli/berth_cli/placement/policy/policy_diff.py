@@ -18,7 +18,7 @@ NEWLY_PLACED = (Effect.NEWLY_PLACED,)
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A maximum number of pods, or percentage of the evaluated pods."""
+    """A maximum number of pods, or a maximum percentage of the evaluated pods."""
 
     number: int
     per_cent: bool = False

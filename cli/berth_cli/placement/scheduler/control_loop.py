@@ -146,7 +146,7 @@ class ControlLoop:
         return None if self._extender is None else self._extender.gang_of(pod, self.snapshot)
 
     def _schedule_gang(self, gang: Gang, members: Sequence[Pod]) -> None:
-        """Run a cycle for each member on one state, as kube-scheduler does before bind answers."""
+        """Run a scheduling cycle for each member on one state, as kube-scheduler does until bind responds."""
         state, found = self.snapshot, {}
         for pod in members:
             try:

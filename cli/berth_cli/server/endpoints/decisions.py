@@ -26,7 +26,7 @@ ROUTE = "GET /decisions"
 
 
 class DecisionsOutcome(StrEnum):
-    """BAD_REQUEST: `pod` is not NAMESPACE/NAME, or `node` is too long."""
+    """The outcome of a request. BAD_REQUEST: `pod` is not NAMESPACE/NAME, or `node` is too long."""
 
     OK = "ok"
     BAD_REQUEST = "failure-bad-request"

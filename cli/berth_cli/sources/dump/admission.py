@@ -106,7 +106,7 @@ def set_identity(metadata: Object) -> None:
     namespace = metadata.get("namespace") or DEFAULT_NAMESPACE
     metadata["namespace"] = namespace
     if not metadata.get("uid"):
-        # A namespace contains no dot, so this UID is unique.
+        # A namespace cannot contain a dot, so this UID is unique.
         metadata["uid"] = f"{namespace}.{metadata.get('name')}"
 
 

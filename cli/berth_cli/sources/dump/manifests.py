@@ -12,7 +12,7 @@ from berth_cli.sources.dump.admission import DEFAULT_NAMESPACE, AdmissionDenied,
 from berth_cli.sources.dump.documents import parse_objects
 from berth_cli.terminal.input_files import InvalidInput, display_name, read_input
 
-# Workloads with a pod template and a number of pods. A DaemonSet is excluded: it places one pod on each node.
+# Workloads with a pod template and a number of pods. DaemonSets are excluded: they place one pod on each node.
 _WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController", "Job")
 # Other kinds that affect placement; they are added to the cluster.
 _SUPPORTING = ("Namespace", "PodDisruptionBudget", "PriorityClass", "Service")

@@ -1,4 +1,4 @@
-"""The objects of a cluster, of all kinds, as a dump lists them."""
+"""Parses the objects of a cluster, of all kinds, as a dump lists them."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ SAME, WAKE_UP = CheckName.SAME_CLUSTER, CheckName.WAKE_UP
 
 TESTED = ("1.34", "1.35", "1.36", "1.37")
 """The minor versions with a column in docs/reference/kubernetes-versions.md."""
-# A managed cluster adds a suffix: v1.35.4-eks-3025e55.
+# Managed clusters add a suffix, for example v1.35.4-eks-3025e55.
 _MINOR = re.compile(r"v?(\d+\.\d+)")
 
 REMEDY = "apply examples/rbac.yaml, and bind its roles to that user"

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from berth_cli.installation.doctor.cluster_access import ClusterAccess, UntriedPod
 
 UNTRIED_SECONDS = 60.0
-"""A running scheduler tries a new pod within this time, unless very many are created at once."""
+"""The age in seconds after which a pod counts as untried. A running scheduler tries a new pod earlier, unless very many
+are created at once.
+"""
 MISSPELLED = 0.8
 """The minimum similarity of a name and its misspelling. Names that share only the ending -scheduler are less
 similar.

@@ -34,7 +34,7 @@ DEFAULT_VERBS = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "bindVe
 TIMED_FIELDS = ("filterVerb", "prioritizeVerb")
 CALLS = 5
 MIN_BIND_TIMEOUT_SECONDS = 2
-"""bind responds one second before httpTimeout ends (fact 23)."""
+"""The minimum httpTimeout for bind in seconds: bind responds one second before it ends (fact 23)."""
 MAX_MEASURING_SECONDS = 2.0
 
 THROTTLED_STATUS = 429
