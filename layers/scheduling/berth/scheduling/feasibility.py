@@ -1,7 +1,7 @@
 """The decision of filter: the nodes that a pod may go to, and the reasons against the others.
 
-An owner reference proves nothing: whoever creates a pod writes it, and the API server does not check that the owner
-exists. The other fields that the DaemonSet controller sets tie the pod to one node, and let it stay there whatever
+An owner reference is not a proof: the creator of a pod writes it, and the API server does not check that the owner
+exists. The other fields that the DaemonSet controller sets bind the pod to one node, and keep it there whatever
 happens to the node.
 """
 
@@ -66,8 +66,8 @@ class Exemption(BaseModel):
         )
 
     def covered(self, pod: Pod) -> bool:
-        """Return whether this pod was exempt when it got to its node. The snapshot keeps neither the affinity nor the
-        tolerations of a DaemonSet's pod that is on a node, so its owner decides."""
+        """Return whether this pod was exempt when it was bound. The snapshot does not keep the affinity and the
+        tolerations of a DaemonSet's pod on a node, so only the owner is checked."""
         return self.covers(pod) or (self.daemon_sets and bool(pod.node_name) and has_daemon_set(pod))
 
 
@@ -77,9 +77,9 @@ def has_daemon_set(pod: Pod) -> bool:
 
 
 def is_daemon_set_pod(pod: Pod) -> bool:
-    """Return whether the pod has the owner, the one node and the tolerations that the DaemonSet controller gives each.
+    """Return whether the pod has the owner, the single node and the tolerations that the DaemonSet controller sets.
 
-    Not for pods that are on a node: the snapshot keeps neither their affinity to nodes nor their tolerations.
+    Do not call this for pods on a node: the snapshot does not keep their node affinity and tolerations.
     """
     required = pod.spec.node_affinity.required
     if not has_daemon_set(pod):
@@ -117,8 +117,8 @@ class Feasibility(NamedTuple):
     failed: the rejected nodes on which preemption may help, by name (FailedNodes). unresolvable: the other rejected
     nodes (FailedAndUnresolvableNodes). No node is in both (fact 15). exempt: no rule of the profile was applied.
     too_costly: the decision took too long. verdicts: on all nodes of the request, if rules were applied. chosen: the
-    only node that `best` leaves. totals: the scores by which it was chosen, for each node that passes. A tuple, because
-    every call makes one.
+    only node that `best` keeps. totals: the score of each node that passes, from which `best` chose. A tuple, because
+    every call creates one.
     """
 
     feasible: list[str]
@@ -136,13 +136,13 @@ class Feasibility(NamedTuple):
 
     @property
     def main_reason_code(self) -> ReasonCode | None:
-        """The code of the reason that rejects most nodes, of equal ones the first by name; None if no node is rejected.
+        """The code of the reason that rejects most nodes; None if no node is rejected. Ties go to the first name.
 
-        By name, because the order of statuses depends on earlier calls: metrics and records of the same request
-        are the same from a warm environment and from a cold one.
+        The order of statuses cannot break ties, because it depends on earlier calls: metrics and records of the same
+        request must be equal in warm and cold environments.
         """
         counts: Counter[ReasonCode] = Counter()
-        # Counting bytes takes a microsecond for each status; there are few.
+        # Counting bytes takes a microsecond for each status, and there are few statuses.
         for index, status in enumerate(self.unresolvable.statuses if self.unresolvable else ()):
             for code in status.reason_codes[:1]:
                 counts[code] += self.unresolvable.codes.count(index)
@@ -183,16 +183,16 @@ class ProfileChoice:
         exemption: Exemption,
         for_planning: Mapping[str, Profile],
     ) -> None:
-        """default: for pods of schedulers without a profile of their own. for_planning: by the name of a profile,
-        the profile with the filters of kube-scheduler that it lacks."""
+        """default: for pods of schedulers without their own profile. for_planning: by the name of a profile, the
+        profile with the missing filters of kube-scheduler added."""
         self._default, self._by_scheduler, self._for_planning = default, by_scheduler, for_planning
         self.is_exempt, self.was_exempt = exemption.covers, exemption.covered
         self.all = (default, *by_scheduler.values())
-        """The profiles that decide for some pod."""
+        """The profiles of all pods."""
         self._for_exempt_pods = {each.name: each.for_exempt_pods() for each in self.all}
 
     def named_by(self, pod: Pod) -> Profile:
-        """The profile for the pod's schedulerName, exempt or not."""
+        """Return the profile for the pod's schedulerName, whether the pod is exempt or not."""
         return self._by_scheduler.get(pod.spec.scheduler_name, self._default)
 
     def of(self, pod: Pod) -> Profile:
@@ -209,6 +209,6 @@ class ProfileChoice:
         return None if remaining.skips(pod) else remaining
 
     def for_planning(self, pod: Pod) -> Profile:
-        """The profile by which members of gangs get their places."""
+        """Return the profile for planning the nodes of gang members."""
         profile = self.named_by(pod)
         return self._for_planning.get(profile.name, profile)

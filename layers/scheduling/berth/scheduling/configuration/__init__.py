@@ -1,1 +1,1 @@
-"""The BerthConfiguration document, validated by pydantic; one module for each section that no other package has."""
+"""The BerthConfiguration document, validated by pydantic. Other packages define the sections that belong to them."""

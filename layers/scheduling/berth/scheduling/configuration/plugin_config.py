@@ -34,7 +34,7 @@ from berth.scheduling.plugins.registry import REGISTRY, PluginFactory
 
 
 def plugin_factory(name: str) -> PluginFactory:
-    """The factory of a plugin, from the registry or a custom one. Raises NotAPlugin."""
+    """Return the factory of a shipped or custom plugin. Raises NotAPlugin."""
     return REGISTRY.get(name) or custom_plugin(name)
 
 
@@ -86,19 +86,19 @@ class PluginConfig(BaseModel):
         kind = plugin_factory(info.data["name"]).args
         if isinstance(args, kind):
             return args
-        # Strict validation of JSON accepts a list for a set, but no string for a number.
+        # Strict validation of JSON accepts a list for a set, but rejects a string for a number.
         text = to_json({} if args is None else args, fallback=str)
         try:
             return kind.model_validate_json(text, strict=True, by_alias=True, by_name=False)
         except (ValidationError, KeyboardInterrupt):
             raise
         except BaseException as error:
-            # A validator of a custom plugin raised something else.
+            # A validator of a custom plugin raised another exception.
             raise PydanticCustomError("plugin", "{reason}", {"reason": description(error)}) from error
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Return one alternative per plugin: in validation the name chooses, which JSON Schema cannot follow."""
+        """Return one alternative per plugin. Validation selects the type of arguments by the plugin's name."""
         known = [
             _alternative({"const": name}, handler(each.args.__pydantic_core_schema__))
             for name, each in REGISTRY.items()
@@ -139,7 +139,7 @@ def refuse_repeated(names: Sequence[str]) -> None:
 
 
 def build_plugin(name: str, configs: Iterable[PluginConfig]) -> Plugin:
-    """Build the plugin with its arguments: of several configurations the last one, without any the defaults.
+    """Build the plugin with the arguments of its last configuration, or with the defaults if it has no configuration.
 
     Raises PluginFailed if a custom plugin cannot be built, or needs arguments.
     """

@@ -2,12 +2,12 @@
 
 A verdict or score of a plugin that looks at one node is valid for every pod of the same shape until that node changes.
 A new snapshot shares the NodeInfo of every node that did not change, and the results for these nodes are carried over.
-Plugins that look at all nodes update their counts by the delta, and name the nodes whose verdicts may change.
+Plugins that look at all nodes update their counts by the delta, and return the nodes whose verdicts may change.
 Normalized scores are never cached: they depend on the other candidates.
 
 A node with nominated pods of equal or higher priority is filtered twice, with these pods and without them, and must
-pass both times. Assumed pods count both times. These verdicts depend on the pod and not only on its shape, and concern
-few nodes, so every call computes them.
+pass both times. Assumed pods count both times. These verdicts are not cached: they depend on more of the pod than its
+shape, and they concern few nodes.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Evaluation(DerivedFromSnapshot):
         self._profile, self.local = profile, local
         self._cluster_scores: ClusterScores | None = None
         self.rejected, self.all_filters = rejected, filters
-        # Pods that are added may change that every node passes a filter.
+        # `all_filters` keeps the skipped filters: once pods are added, they may reject nodes.
         self.filters = tuple(each for each in filters if not each.skips)
         self.statuses: Verdicts = local.statuses
         if rejected is not None or self.filters:
@@ -115,7 +115,7 @@ class Evaluation(DerivedFromSnapshot):
         replaced: Mapping[int, NodeInfo] = NONE_REPLACED,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> list[int] | Status:
-        """The weighted scores of these feasible nodes, which are all candidates; a Status if the pod cannot be scored.
+        """Return the weighted scores of these nodes, which must be all candidates; a Status if scoring fails.
 
         Raises DeadlineExceeded.
 
@@ -172,9 +172,9 @@ def _pre_filter(
 
 
 def nominated_verdicts(evaluation: Evaluation, snapshot: Snapshot, pod: Pod, names: Sequence[str]) -> dict[str, Status]:
-    """The verdicts on this pod that differ from those of its shape. Usually empty.
+    """Return the verdicts on this pod that differ from the verdicts of its shape. Usually empty.
 
-    snapshot: the snapshot of the evaluation, or the same with assumed pods.
+    snapshot: the snapshot of the evaluation, with or without assumed pods.
     """
     narrowed = evaluation.local.filters.node_names is not None
     found: dict[str, Status] = {}
@@ -199,7 +199,7 @@ def nominated_verdicts(evaluation: Evaluation, snapshot: Snapshot, pod: Pod, nam
 
 
 def nominated_beside(pod: Pod, name: str, snapshot: Snapshot) -> list[Pod]:
-    """The other nominated pods of the node that count for this pod: of its scheduler, with equal or higher priority."""
+    """Return the node's other nominated pods of the same scheduler and of equal or higher priority."""
     priority = pod.priority or 0
     return [
         other
@@ -209,7 +209,7 @@ def nominated_beside(pod: Pod, name: str, snapshot: Snapshot) -> list[Pod]:
 
 
 def nodes_with_assumed(snapshot: Snapshot, pod: Pod, candidates: NodeRefs) -> Mapping[int, NodeInfo]:
-    """The candidates with assumed pods, by position, as they are scored: with these pods on them."""
+    """Return the candidates that have assumed pods, by position, with these pods on them, for scoring."""
     found: dict[int, NodeInfo] = {}
     for name in snapshot.assumed.keys() & set(candidates.names) if snapshot.assumed else ():
         node = snapshot.nodes[name]
@@ -220,7 +220,7 @@ def nodes_with_assumed(snapshot: Snapshot, pod: Pod, candidates: NodeRefs) -> Ma
 
 
 def _verdict(evaluation: Evaluation, node: NodeInfo, others: Sequence[Pod], *, own: bool) -> Status:
-    """The verdict with these pods on the node. own: it is the nominated node, which is always filtered."""
+    """Return the verdict with these pods on the node. own: the node is the pod's nominated node: always filter it."""
     filters = evaluation.local.filters
     changed = node.replacing_pods((), others) if others else node
     status = filters.rejected or evaluation.rejected

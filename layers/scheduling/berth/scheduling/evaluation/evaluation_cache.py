@@ -1,7 +1,7 @@
-"""The evaluations of a warm environment: a bounded number and size, the least recently used are dropped.
+"""The evaluations of a warm environment. Their number and size are limited; the least recently used are evicted.
 
-Threads. The first call of a shape counts over the snapshot under a lock of that shape. Calls of other shapes go on;
-calls of the same shape wait and do not count again. The shared lock is held for a dictionary look-up only. An
+Threads. The first call of a shape counts over the snapshot under a lock of that shape. Calls of other shapes continue;
+calls of the same shape wait and use the result. The shared lock is held for a dictionary look-up only. An
 evaluation is used outside the locks: two threads fill it in with the same values.
 """
 
@@ -21,7 +21,7 @@ from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 
 MAX_SHAPES = 256
 MAX_VERDICTS = 500_000
-"""The most verdicts, over all shapes."""
+"""The maximum number of verdicts over all shapes."""
 
 MIN_SHAPES = 16
 
@@ -29,15 +29,15 @@ MAX_BYTES = 256 << 20
 """The default limit, in bytes, of the memory for the contents of pods."""
 
 _BYTES_PER_BYTE = 24
-"""The memory for one byte of a pod: as read, indexed, and as states of the plugins. For the pods of
+"""The bytes of memory for one byte of a pod, including indexes and plugin states. For the pods of
 `tests/builders/hostile_pods.py` it is 5 to 15 bytes, and 23 with host ports (measured as growth of the process)."""
 
 _BYTES_PER_ENTRY = 250
-"""The bytes for a label or an annotation: two strings, and their place in a dictionary."""
+"""The bytes for a label or an annotation: two strings and a dictionary entry."""
 
 _BYTES_PER_POD = 4096
 _LARGE = 2
-"""A shape that takes more than a cache's bytes divided by this is not cached. One of 1.5 MB is cached in 1,769 MB."""
+"""A shape larger than the cache's limit divided by this is not cached. With 1,769 MB, a shape of 1.5 MB is cached."""
 
 
 def bytes_of(pod: Pod) -> int:
@@ -52,7 +52,7 @@ V = TypeVar("V", bound=DerivedFromSnapshot)
 
 
 class _Entry(Generic[V]):
-    """The value of one shape, for the latest snapshot that was asked for."""
+    """The value of one shape, for the latest requested snapshot."""
 
     __slots__ = ("_replacing", "_value")
 
@@ -61,7 +61,7 @@ class _Entry(Generic[V]):
         self._value: V | None = None
 
     def at(self, snapshot: Snapshot, create: Callable[[], V], update: Callable[[V, SnapshotDelta], V]) -> V:
-        """The value for this snapshot: the stored one, the stored one updated by a delta, or a new one."""
+        """Return the value for this snapshot: the stored value, updated by a delta if needed, or a new value."""
         moment = snapshot.history.moment
         found = self._value
         if found is not None and found.moment is moment:
@@ -75,7 +75,7 @@ class _Entry(Generic[V]):
                 if delta is not None:
                     found = self._value = update(found, delta)
                 elif found.is_later_than(snapshot):
-                    # This call began before another call updated the value. The later value stays.
+                    # Another call has stored the value of a later snapshot: keep that value.
                     found = create()
                 else:
                     found = self._value = create()
@@ -83,7 +83,7 @@ class _Entry(Generic[V]):
 
 
 class _LeastRecentlyUsed(Generic[V]):
-    """The entries that were used last, up to a number of bytes."""
+    """The most recently used entries, up to a number of bytes."""
 
     def __init__(self, max_bytes: int) -> None:
         self._entries: OrderedDict[Hashable, tuple[_Entry[V], int]] = OrderedDict()
@@ -91,7 +91,7 @@ class _LeastRecentlyUsed(Generic[V]):
         self._lock = Lock()
 
     def entry(self, key: Hashable, limit: int, pod: Pod) -> _Entry[V]:
-        """The entry of this key, or a new one with the size of this pod."""
+        """Return the entry of this key, or a new entry with the size of this pod."""
         with self._lock:
             found = self._entries.get(key)
             if found is not None:
@@ -110,7 +110,7 @@ class _LeastRecentlyUsed(Generic[V]):
 
 
 class EvaluationCache:
-    """Holds at most `max_shapes` evaluations, for contents of pods of at most `max_bytes`. Threads may share it."""
+    """Caches at most `max_shapes` evaluations, whose pods take at most `max_bytes`. Thread-safe."""
 
     def __init__(self, max_shapes: int = MAX_SHAPES, max_bytes: int = MAX_BYTES) -> None:
         self._local: _LeastRecentlyUsed[LocalEvaluation] = _LeastRecentlyUsed(max_bytes // 2)
@@ -137,7 +137,7 @@ class EvaluationCache:
                 lambda found, delta: found.updated_to(snapshot, delta),
             )
 
-        # The entry stands for its key, which takes longer to hash.
+        # The entry is used as the key: its own key takes longer to hash.
         return self._by_shape.entry((local_entry, cluster_shape), limit, pod).at(
             snapshot,
             lambda: Evaluation.of(profile, pod, snapshot, local(), deadline),

@@ -32,7 +32,7 @@ NormalizedScorer = tuple[ScorePlugin[Any], Any, int]
 
 @dataclass(frozen=True, slots=True)
 class _ScoreTable:
-    """Scores by position. scored: 1 if the node is scored. sums: of unnormalized scores. raw: by normalized plugin."""
+    """Scores by position. scored: 1 if the node is scored. sums: unnormalized scores. raw: per normalized plugin."""
 
     scored: bytearray
     sums: list[int]
@@ -101,7 +101,7 @@ class LocalScores(DerivedFromSnapshot):
         """
         table = self._table
         if table is None:
-            # Two threads that are first may each make one: the later stays, and each has its own here.
+            # Two threads may each create a table: the later table is kept, and each thread uses its own here.
             table = self._table = _ScoreTable.of(self.snapshot.positions.size, len(self._normalized))
         scored = bytes(pick(table.scored, nodes.positions))
         if 0 in scored:
@@ -121,14 +121,14 @@ class LocalScores(DerivedFromSnapshot):
         return totals
 
     def difference(self, before: NodeInfo, after: NodeInfo) -> int:
-        """Return the change of a node's total with its pods. Normalized scores count as unchanged."""
+        """Return the change of a node's total after a change of its pods. Normalized scores count as unchanged."""
         return self._sum(after) - self._sum(before)
 
     def _score(self, table: _ScoreTable, node: NodeInfo, position: int) -> None:
         for (plugin, state, _), raw in zip(self._normalized, table.raw, strict=True):
             raw[position] = plugin.score(state, node)
         table.sums[position] = self._sum(node)
-        # Last: another thread reads the scores once the node is marked as scored.
+        # Set this last: another thread reads the scores once the node is marked as scored.
         table.scored[position] = 1
 
     def _sum(self, node: NodeInfo) -> int:
@@ -136,7 +136,7 @@ class LocalScores(DerivedFromSnapshot):
 
 
 def add_weighted(totals: list[int], scores: Sequence[int], weight: int) -> None:
-    # There are few distinct scores: each is weighted once. If all nodes score 0, the totals stay as they are.
+    # There are few distinct scores: each is weighted once. If all nodes score 0, the totals do not change.
     weighted = {score: score * weight for score in set(scores)}
     if len(weighted) > 1:
         totals[:] = map(add, totals, map(weighted.__getitem__, scores))

@@ -1,11 +1,12 @@
 """A limit for the time that one decision may take.
 
-The creator of a pod decides how much work a decision is. The scheduler ends a call after `httpTimeout`, and its next
-attempt would do the same work again. So a decision stops before, and the shape is remembered for a while: until then
-each attempt is answered at once.
+The creator of a pod determines how much work a decision takes. The scheduler aborts a call after `httpTimeout`, and its
+next attempt would repeat the work. So a decision stops earlier, and its shape is cached as too costly for a while:
+until that expires, each attempt is answered at once.
 
-A call that is late already, such as one that began with a cold start, leaves a decision less time. If it leaves less
-than half, the overrun says little about the shape: it is not remembered, and the next attempt may succeed.
+A call that is already late, for example after a cold start, leaves less time for a decision. If it leaves less than
+half of the limit, an overrun does not prove that the shape is costly: it is not cached, and the next attempt may
+succeed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import orjson
 from berth.scheduling.objects import Pod
 
 STEP = 64
-"""The number of nodes that are evaluated between two looks at the clock."""
+"""The number of nodes that are evaluated between two checks of the clock."""
 
 RETRY_SECONDS = 60.0
 MAX_COSTLY_SHAPES = 1_000
@@ -32,14 +33,14 @@ T = TypeVar("T")
 
 
 class DeadlineExceeded(Exception):
-    """The decision took as long as it may. It leaves `TimeLimited.run` only if the call was late. Its text names the
-    cause, if that is known."""
+    """The decision reached its time limit. `TimeLimited.run` raises this only if the call was late. The message names
+    the cause if it is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """seconds: for one decision, by the monotonic clock. retry_seconds: how long a shape counts as too costly, by the
-    wall clock, because the monotonic one stands still while a function's environment is frozen."""
+    """seconds: the limit of one decision, on the monotonic clock. retry_seconds: how long a shape counts as too costly,
+    on the wall clock, because the monotonic clock stops while a function's environment is frozen."""
 
     seconds: float
     monotonic: Callable[[], float]
@@ -56,16 +57,16 @@ class DecisionDeadline:
     __slots__ = ("_ends", "_monotonic")
 
     def __init__(self, limit: TimeLimit, seconds_left: float = inf) -> None:
-        """seconds_left: the seconds that the call has left; they count if the limit is longer."""
+        """seconds_left: the remaining seconds of the call; the smaller of these and the limit applies."""
         self._monotonic = limit.monotonic
         self._ends = limit.monotonic() + min(limit.seconds, seconds_left)
 
     def remaining(self) -> float:
-        """Seconds until it has to stop; below 0 once it is over."""
+        """Return the seconds until the deadline; below 0 after it."""
         return self._ends - self._monotonic()
 
     def check(self) -> None:
-        """Raise DeadlineExceeded once it is over."""
+        """Raise DeadlineExceeded after the deadline."""
         if self._monotonic() >= self._ends:
             raise DeadlineExceeded
 
@@ -79,7 +80,7 @@ NO_DECISION_DEADLINE = DecisionDeadline(NO_TIME_LIMIT)
 
 
 class TimeLimited:
-    """Decisions within a time limit. It remembers which shapes were too costly; threads may share it."""
+    """Runs decisions within a time limit, and caches which shapes were too costly. Thread-safe."""
 
     def __init__(self, limit: TimeLimit) -> None:
         self._limit = limit
@@ -87,21 +88,21 @@ class TimeLimited:
         self._lock = Lock()
 
     def wall(self) -> float:
-        """Seconds since the epoch."""
+        """Return the seconds since the epoch."""
         return self._limit.wall()
 
     def is_enough(self, seconds_left: float) -> bool:
-        """Return whether a decision that overruns with so many seconds is too costly."""
+        """Return whether a decision that exceeds this many seconds counts as too costly."""
         return seconds_left >= self._limit.seconds / 2
 
     def deadline(self, seconds_left: float) -> DecisionDeadline:
-        """Return the deadline of a decision of several parts. Each part is a `run` with the seconds that remain."""
+        """Return the deadline of a decision in several parts. Call `run` for each part with the remaining seconds."""
         return DecisionDeadline(self._limit, seconds_left)
 
     def run(self, kind: str, pod: Pod, decide: Callable[[DecisionDeadline], T], seconds_left: float = inf) -> T | None:
-        """Run the decision; None if it takes too long, or did so a while ago. kind: names the decision, for its key.
+        """Run the decision. Return None if it takes too long, or did so recently. kind: the decision's name in the key.
 
-        Raises DeadlineExceeded if a late call leaves too little time to tell: see the module.
+        Raises DeadlineExceeded if a late call leaves too little time to tell whether the shape is costly.
         """
         if self._costly_since and self._is_costly(key := _key(kind, pod)):
             return None
@@ -130,6 +131,6 @@ class TimeLimited:
 
 
 def _key(kind: str, pod: Pod) -> Hashable:
-    """The kind of decision, and hashes of the fields that are read of the pod: the pod itself may take 20 MB."""
+    """Return the kind of decision with hashes of the pod's fields: the pod itself may take 20 MB."""
     labels = orjson.dumps(dict(pod.labels), option=orjson.OPT_SORT_KEYS)
     return kind, sha256(pod.spec.source).digest(), sha256(labels).digest()

@@ -19,7 +19,7 @@ from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 V = TypeVar("V")
 
 NOT_IN_CACHE = unresolvable("", "node(s) are not in the extender's cache yet", reason_code=ReasonCode.NODE_NOT_IN_CACHE)
-"""The status of a name that the cache does not know: its node joined a moment ago, or is in another cluster."""
+"""The status of a name that is not in the cache: its node joined a moment ago, or is in another cluster."""
 
 
 class Rejected(Mapping[str, Status]):
@@ -29,7 +29,7 @@ class Rejected(Mapping[str, Status]):
     __slots__ = ("_by_name", "codes", "names", "statuses")
 
     def __init__(self, names: list[str], codes: Sequence[int], statuses: Sequence[Status]) -> None:
-        """names: each once, with a code for each. statuses: by code."""
+        """names: distinct names. codes: the code of each name. statuses: by code."""
         self.names, self.codes, self.statuses = names, codes, statuses
         self._by_name: dict[str, Status] | None = None
 
@@ -42,7 +42,7 @@ class Rejected(Mapping[str, Status]):
         return dict(zip(self.names, self.for_each_node([status.message for status in self.statuses]), strict=True))
 
     def for_each_node(self, values: Sequence[V]) -> tuple[V, ...]:
-        """The value of each node, in the order of `names`, from one value for each of `statuses`."""
+        """Return a value for each node, in the order of `names`, given one value for each of `statuses`."""
         return pick(values, self.codes)
 
     def __getitem__(self, name: str) -> Status:
@@ -64,7 +64,7 @@ NONE_REJECTED = Rejected([], (), ())
 class FilterResult:
     """The nodes of a request that pass, and the statuses of the others. mask: a byte for each node, 0 if rejected.
 
-    nodes: of one snapshot, so they are not compared.
+    nodes: not compared, because results are compared only within one snapshot.
     """
 
     nodes: NodeRefs = field(compare=False)
@@ -91,7 +91,7 @@ NOT_EVALUATED, FEASIBLE, NOT_CACHED, WITHOUT_CODE = 0, 1, 2, 255
 
 
 class StatusCodes:
-    """The distinct statuses, with a code for each. It only grows; evaluations of later snapshots share it."""
+    """The distinct statuses, with a code for each. Codes are never removed; later snapshots' evaluations share them."""
 
     __slots__ = ("_adding", "by_identity", "statuses")
 
@@ -101,8 +101,8 @@ class StatusCodes:
         self._adding = Lock()
 
     def of(self, status: Status) -> int:
-        """The code of a status; WITHOUT_CODE if there are too many statuses."""
-        # Plugins return the same few objects again and again; hashing a Status takes ten times as long.
+        """Return the code of a status; WITHOUT_CODE if there are too many statuses."""
+        # Plugins return the same few objects repeatedly; hashing a Status takes ten times as long.
         return self.by_identity.get(id(status)) or self._added(status)
 
     def _added(self, status: Status) -> int:
@@ -131,10 +131,10 @@ class Verdicts(DerivedFromSnapshot, ABC):
         self._statuses_without_code: dict[int, Status] = {}
 
     def carry_over(self, earlier: Self, changed: Iterable[int]) -> None:
-        """Take over the verdicts of an earlier snapshot, except at the changed positions. They need the same codes."""
+        """Copy the verdicts of an earlier snapshot, except at the changed positions. Both must use the same codes."""
         if earlier._codes is not self._codes:
             return
-        # The bytes are copied first: another thread sets a byte after its status.
+        # Copy the bytes first: another thread sets a byte after its status.
         self._codes_by_position = earlier._codes_by_position.ljust(self._positions.size, b"\0")
         self._statuses_without_code = earlier._statuses_without_code.copy()
         for position in changed:
@@ -151,7 +151,7 @@ class Verdicts(DerivedFromSnapshot, ABC):
         return self._status(position)
 
     def filter_nodes(self, nodes: NodeRefs, deadline: DecisionDeadline = NO_DECISION_DEADLINE) -> FilterResult:
-        """The verdicts on all nodes of a request. Raises DeadlineExceeded; the verdicts computed until then stay."""
+        """Return the verdicts on all nodes of a request. Raises DeadlineExceeded; computed verdicts are kept."""
         codes = self.codes_at(nodes.positions, deadline)
         mask = codes.translate(_IS_FEASIBLE)
         if codes.count(FEASIBLE) == len(codes):
@@ -201,7 +201,7 @@ class LocalVerdicts(Verdicts):
         self.filters = filters
 
     def updated_to(self, snapshot: Snapshot, changed: Iterable[int]) -> LocalVerdicts:
-        """The verdicts for a later snapshot. Those at the changed positions are computed again."""
+        """Return the verdicts for a later snapshot; verdicts at the changed positions are computed again."""
         later = LocalVerdicts(self.filters, snapshot, self._codes)
         later.carry_over(self, changed)
         return later
@@ -229,12 +229,12 @@ class LocalVerdicts(Verdicts):
 
 
 class ClusterVerdicts(Verdicts):
-    """The verdicts of all filters: first those that look at one node, then those that look at all nodes."""
+    """The verdicts of all filters: first the filters that look at one node, then the filters that look at all nodes."""
 
     def __init__(
         self, local: LocalVerdicts, rejected: Status | None, filters: Sequence[ClusterFilter], snapshot: Snapshot
     ) -> None:
-        """rejected: the verdict on every node, if a filter rejects the pod as such."""
+        """rejected: the verdict on every node, if a filter rejects the pod on all nodes."""
         super().__init__(snapshot, local._codes)
         self._local, self._rejected, self._filters = local, rejected, filters
 

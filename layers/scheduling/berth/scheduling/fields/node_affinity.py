@@ -34,9 +34,9 @@ class FieldRequirement:
 
 @dataclass(frozen=True, slots=True)
 class NodeSelectorTerm:
-    """Requirements, ANDed. An `invalid` one matches nothing.
+    """ANDed requirements. An `invalid` term does not match any node.
 
-    node_names: the names that a requirement `metadata.name In` leaves, None without such a requirement.
+    node_names: the names that the requirements `metadata.name In` allow; None without such a requirement.
     """
 
     expressions: tuple[Requirement, ...] = ()
@@ -53,11 +53,11 @@ class NodeSelectorTerm:
 
 
 _NAME = "name of the node"
-"""Takes the place of a label key, which cannot contain spaces."""
+"""Replaces a label key, which cannot contain spaces."""
 
 
 def _with_name(term: NodeSelectorTerm) -> list[Requirement] | None:
-    """The term's requirements on the node's labels, with its name as one more; None if the term matches nothing."""
+    """Return the term's requirements on labels, with the node's name as a label; None for a term that never matches."""
     if term.invalid:
         return None
     found = list(term.expressions)
@@ -80,9 +80,9 @@ def _is_long(terms: Sequence[NodeSelectorTerm]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NodeSelector:
-    """Terms, ORed; empty ones are left out, and without any term it matches nothing.
+    """ORed terms. Empty terms are left out; a selector without terms does not match any node.
 
-    node_names: the nodes to which the terms restrict the pod by name; None if one of the terms does not.
+    node_names: the nodes to which the terms restrict the pod by name; None if a term does not restrict names.
     """
 
     terms: tuple[NodeSelectorTerm, ...]
@@ -145,7 +145,7 @@ def _read_node_selector(value: object, path: str) -> NodeSelector:
         read_node_selector_term(item, f"{path}.nodeSelectorTerms[]")
         for item in read_object_list(read_object(value, path).get("nodeSelectorTerms"), f"{path}.nodeSelectorTerms")
     ]
-    # A term that does not name a node leaves all of them open, and terms are alternatives; an empty term does, too.
+    # Terms are ORed: the names restrict the pod only if every term has names. An empty term does not have names.
     named = [term.node_names for term in terms if term is not None and term.node_names is not None]
     names = frozenset().union(*named) if terms and len(named) == len(terms) else None
     return NodeSelector(tuple(term for term in terms if term is not None), names)

@@ -1,4 +1,4 @@
-"""Pod affinity and anti-affinity: the pods a pod wants to be near, and those it wants to be away from."""
+"""Pod affinity and anti-affinity: the pods that a pod is placed near, and the pods that it is kept away from."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from berth.scheduling.fields.selectors import LabelSelector, read_label_selector
 
 @dataclass(frozen=True, slots=True)
 class PodAffinityTerm:
-    """Pods chosen by labels and namespace, and the label of nodes within whose value they are near.
+    """A selector of pods by labels and namespace, and a topology key: nodes with an equal value of it are near.
 
-    matchLabelKeys and mismatchLabelKeys are not part of it: the API server has merged them into the selector when the
-    pod was created.
+    matchLabelKeys and mismatchLabelKeys are left out: the API server merged them into the selector when the pod was
+    created.
     """
 
     topology_key: str
@@ -31,7 +31,7 @@ class PodAffinityTerm:
     namespace_selector: LabelSelector
 
     def matches(self, namespace: str, namespace_labels: Labels, labels: Labels) -> bool:
-        """Return whether a pod with these labels, in a namespace with those labels, is chosen."""
+        """Return whether the term selects a pod with these labels in this namespace."""
         if namespace not in self.namespaces and not self.namespace_selector.matches(namespace_labels):
             return False
         return self.selector.matches(labels)
@@ -39,7 +39,7 @@ class PodAffinityTerm:
 
 @dataclass(frozen=True, slots=True)
 class WeightedPodAffinityTerm:
-    """A term and its weight, which is below zero in an anti-affinity."""
+    """A term and its weight, which is negative for anti-affinity."""
 
     weight: int
     term: PodAffinityTerm
@@ -47,7 +47,7 @@ class WeightedPodAffinityTerm:
 
 @dataclass(frozen=True, slots=True)
 class PodAffinity:
-    """The four lists of terms. A list in which a selector cannot be parsed is empty, and `invalid` has the cause.
+    """The four lists of terms. If a selector cannot be parsed, its list is empty, and `invalid` has the cause.
 
     preferred: also the terms of the anti-affinity, with negated weights.
     """

@@ -12,10 +12,10 @@ UNIT = 0
 MAX_INT64 = (1 << 63) - 1
 _MIN_INT64 = -(1 << 63)
 MAX_EXPONENT = 400
-"""The largest exponent. Beyond it decimals would only grow: nothing that is measured has 400 digits."""
+"""The largest exponent. Real amounts never have 400 digits; larger exponents only cost memory."""
 
 _MULTIPLIED_AT_ONCE = (1, 2, 3, 6, 9)
-"""Powers of ten by which Kubernetes multiplies in one step, and lets it overflow; with the others it gives up at 0."""
+"""Powers of ten by which Kubernetes multiplies in one step. An overflow wraps; with other powers the result is 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def divided_up(number: int, divisor: int) -> int:
 
 
 def _rounded(number: int, places: int) -> int:
-    """Cut off the last places of a decimal; add one if something was cut off, below zero too."""
+    """Cut off the last places of a decimal; add one if they were not all zero, also for a negative number."""
     divisor = power_of_ten(places)
     if number < MAX_INT64 and places < 19:
         number = wrapped(number)
@@ -86,7 +86,7 @@ def _rounded(number: int, places: int) -> int:
 
 
 def power_of_ten(places: int) -> int:
-    """Return 10 to that power, which is not negative."""
+    """Return 10 to the power of `places`, which must not be negative."""
     power: int = 10**places
     return power
 
@@ -97,7 +97,7 @@ def fits(number: int) -> bool:
 
 
 def wrapped(number: int) -> int:
-    """The low 64 bits, as Go keeps them of a number that is too large."""
+    """Return the low 64 bits of the number, as Go does on overflow."""
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
@@ -121,11 +121,11 @@ class UnparsableQuantity:
 
 
 def quantity(value: object) -> Quantity | UnparsableQuantity:
-    """Read a quantity of an object; JSON has it as a string or as a number, and null counts as zero."""
+    """Read a quantity, which is a string or a number in JSON; null counts as zero."""
     if value is None:
         return ZERO
     if isinstance(value, str):
-        # A text that is too long is not remembered: a pod may have a thousand of a kilobyte.
+        # Long texts are not cached: a pod may have a thousand texts of 1 KB.
         text = value.strip()
         return _parsed(text) if len(text) <= _MAX_LENGTH else UnparsableQuantity(text)
     if isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and fits(value)):
@@ -158,12 +158,12 @@ def _decimal_exponent(suffix: str) -> int | None:
     if exponent is not None:
         return exponent
     found = _EXPONENT.fullmatch(suffix)
-    # Kubernetes keeps 32 bits of it.
+    # Kubernetes keeps 32 bits of the exponent.
     return None if found is None else (int(found["exponent"]) + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def _without_digits(suffix: str) -> Quantity | None:
-    """Kubernetes takes a lone suffix for zero, unless it has to go by way of decimals."""
+    """Read a suffix without digits. Kubernetes reads it as zero, unless it has to parse a decimal."""
     if suffix in ("Pi", "Ei"):
         return None
     exponent = 0 if suffix in _BINARY_SUFFIXES else _decimal_exponent(suffix)
@@ -180,7 +180,7 @@ def _decimal(digits: str, fraction: str, exponent: int) -> Quantity | None:
 
 def _binary(digits: str, fraction: str, power: int) -> Quantity | None:
     number = int(digits + fraction) << power
-    # As many digits as surely fit into 64 bits together with the suffix.
+    # This many digits always fit into 64 bits together with the suffix.
     if not fraction and len(digits) <= 14 - power * 3 // 10 and fits(number):
         return Quantity(number)
     rounded = _to_nano(number, -len(fraction))

@@ -1,8 +1,8 @@
-"""Reading fields of objects from whatever arrives as one.
+"""Reading fields of API objects from untrusted input.
 
-Objects come from three places (a request's body, the cache, a dump) in the one shape Kubernetes gives them, so there is
-one reading of each. Input is hostile: nothing that is valid JSON or YAML raises outside this package. Inside, the
-functions here raise MalformedField if a field has the wrong type; null counts as absent, as it does for Go.
+Objects from a request's body, the cache and a dump have the same form, so the same functions read them. Valid JSON or
+YAML never raises an exception outside this package. Inside, these functions raise MalformedField if a field has the
+wrong type; null counts as absent, as in Go.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Object = dict[str, object]
 NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 MAX_ANNOTATION = 4096
 NO_TEXT = "?"
-"""Takes the place of an annotation that is not read; it is neither a quantity nor a number."""
+"""Replaces an annotation that is not read; it does not parse as a quantity or a number."""
 
 _STRING = {str}
 
@@ -75,7 +75,7 @@ def read_strings(value: object, path: str) -> tuple[str, ...]:
 
 
 def read_integer(value: object, path: str) -> int | None:
-    """Read an integer of 64 bits; None for null. YAML knows larger ones."""
+    """Read an integer of 64 bits; None for null. YAML allows larger integers."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not fits(value):
@@ -102,7 +102,7 @@ def read_string_map(value: object, path: str) -> dict[str, str]:
 
 
 def read_annotations(metadata: Object) -> Mapping[str, str]:
-    """Read annotations. NO_TEXT takes the place of a value that is not a string, or is too long."""
+    """Read annotations. NO_TEXT replaces a value that is not a string, or is too long."""
     found = metadata.get("annotations")
     if not isinstance(found, dict) or not found:
         return NO_ANNOTATIONS
@@ -114,10 +114,10 @@ def read_annotations(metadata: Object) -> Mapping[str, str]:
 
 
 def is_string_map(value: object) -> TypeGuard[dict[str, str]]:
-    """Return whether keys and values are strings. YAML makes keys of other types, such as True of `on`."""
+    """Return whether keys and values are strings. YAML also has other keys: it reads `on` as True."""
     if not isinstance(value, dict):
         return False
-    # The types first: JSON has no others, and a look at each pair takes ten times as long.
+    # Compare the sets of types first: checking each pair takes ten times as long.
     return {*map(type, value), *map(type, value.values())} <= _STRING or all(
         isinstance(key, str) and isinstance(content, str) for key, content in value.items()
     )

@@ -30,7 +30,7 @@ _TCP = "TCP"
 
 
 class HostPort(NamedTuple):
-    """A port of the node that a container takes for itself. `0.0.0.0` stands for all addresses."""
+    """A host port of a container. `0.0.0.0` means all addresses."""
 
     ip: str
     protocol: str
@@ -39,7 +39,7 @@ class HostPort(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """Image names, as a node lists them, of containers and init containers (`containers` of them) and of volumes."""
+    """Image names, as a node lists them, of containers and volumes. containers: their number, with init containers."""
 
     names: tuple[str, ...] = ()
     containers: int = 0
@@ -49,7 +49,7 @@ NO_IMAGES = Images()
 
 
 def read_host_ports(spec: Object) -> tuple[HostPort, ...]:
-    """Read the ports of containers and of sidecars; other init containers are gone when the pod runs."""
+    """Read the host ports of containers and sidecars; other init containers have ended when the pod runs."""
     holders = [
         *read_object_list(spec.get("containers"), "Pod.spec.containers"),
         *(
@@ -87,7 +87,7 @@ def _with_tag(image: str) -> str:
     return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
 
 
-# Scores count a container that does not request cpu or memory with these, so that such pods do not pile up on a node.
+# Scores assume these amounts for containers without cpu or memory requests, so that such pods do not fill one node.
 _DEFAULTS: ResourceList = {CPU: Quantity(100, -3), MEMORY: Quantity(200 * 1024 * 1024)}
 _NONE: ResourceList = {}
 _LARGEST = Quantity((1 << 63) - 1)
@@ -97,11 +97,11 @@ _LARGEST = Quantity((1 << 63) - 1)
 class Requests:
     """A pod's requests, as the different calculations of kube-scheduler need them.
 
-    asked: the requests by the pod's spec; filters compare them with the free amounts of a node.
-    placed: the requests that count on its node: the larger of spec and status while a resize is under way.
+    asked: the requests in the pod's spec; filters compare them with the free amounts of a node.
+    placed: the requests that count on its node: the larger of spec and status during a resize.
     non_zero_cpu, non_zero_memory: `placed`, with the defaults for containers that do not request them.
-    scored: by container alone, with these defaults; NodeResourcesFit scores by it.
-    beyond: resources of which it asks for more than 64 bits hold. kube-scheduler's number for them is arbitrary.
+    scored: the containers' requests alone, with these defaults, for the score of NodeResourcesFit.
+    beyond: resources whose request exceeds 64 bits. kube-scheduler's number for them is arbitrary.
     """
 
     asked: Amounts
@@ -198,7 +198,7 @@ def _total(pod: _Pod, pod_level: ResourceList, missing: ResourceList) -> Resourc
 
 
 def _resized(pod: _Pod, status: Object) -> _Pod:
-    """The pod with the actual resources of its containers, if the status reports them."""
+    """Return the pod with the actual resources of its containers, if the status reports them."""
     statuses = {
         name_or_empty(item.get("name")): item
         for field in ("containerStatuses", "initContainerStatuses")

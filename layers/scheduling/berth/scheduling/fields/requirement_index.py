@@ -1,8 +1,8 @@
 """Many conjunctions of requirements, matched against labels at once.
 
-A pod may have 18,000 node affinity terms. The cost of matching them follows the labels that they are matched against,
-and not their number: each conjunction is a bit, and each label of a node clears the bits that it contradicts. Bits are
-integers of Python, so that one operation acts on all conjunctions.
+A pod may have 18,000 node affinity terms. The cost of matching depends on the number of labels, not on the number of
+terms: each conjunction is a bit, and each label of a node clears the bits of conjunctions that it contradicts. The bits
+form a Python integer, so that one operation acts on all conjunctions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class RequirementIndex:
     __slots__ = ("_all", "_by_key", "_by_keys_present", "_indexes", "_needed", "_size")
 
     def __init__(self, conjunctions: Iterable[Iterable[Requirement] | None]) -> None:
-        """conjunctions: None stands for a conjunction that matches nothing."""
+        """conjunctions: None for a conjunction that never matches."""
         by_key: dict[str, list[tuple[int, Requirement]]] = {}
         needed: list[int] = []
         never = []
@@ -131,7 +131,7 @@ class _Merged:
 
 
 class _KeyIndex:
-    """The conjunctions that match a value of one label, as far as that label is concerned."""
+    """Finds the conjunctions that a value of one label does not contradict."""
 
     __slots__ = ("_above", "_allowed", "_below", "_bounded", "_denied", "_long", "_otherwise", "_size", "needing")
 

@@ -1,4 +1,4 @@
-"""Amounts of resources: a node's and a pod's, as exact quantities and as the integers the scheduler counts in."""
+"""Amounts of resources of nodes and pods, as exact quantities and as the scheduler's integers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE)
 MEBIBYTE = 1 << 20
 
 Amounts = Mapping[str, int]
-"""Maps a resource name to thousandths of cpu, or to whole units of anything else. Without entries of zero."""
+"""Maps a resource name to thousandths of cpu, or to whole units of other resources. Zeros are left out."""
 
 ResourceList = dict[str, Quantity]
 
@@ -49,7 +49,7 @@ def read_resource_list(value: object, path: str) -> ResourceList:
 def read_counted(value: object, path: str) -> tuple[dict[str, int], int]:
     """Read the amounts that the scheduler counts (see `counted`), and the number of pods.
 
-    Raises MalformedField. The nodes of a cluster have few different amounts, so the units of a text are remembered.
+    Raises MalformedField. The nodes of a cluster have few different amounts, so the units of a text are cached.
     """
     found, pods = {}, 0
     for name, amount in read_object(value, path).items():
@@ -104,7 +104,7 @@ def _is_counted(name: str) -> bool:
 
 
 def units_of(name: str, amount: Quantity) -> int:
-    """Return thousandths of cpu, whole units of anything else; both rounded up."""
+    """Return thousandths of cpu, or whole units of another resource, rounded up."""
     return amount.milli_value() if name == CPU else amount.value()
 
 
@@ -119,17 +119,17 @@ def shown_amount(name: str, units: int) -> str:
 
 
 def amount_of(name: str, amounts: ResourceList) -> int:
-    """The units of one resource; an absent one is zero."""
+    """Return the units of one resource; 0 if it is absent."""
     return units_of(name, amounts.get(name, ZERO))
 
 
 def is_scalar(name: str) -> bool:
-    """Return whether the scheduler counts it besides cpu, memory and ephemeral-storage."""
+    """Return whether the scheduler counts the resource in addition to cpu, memory and ephemeral-storage."""
     return name.startswith((_HUGE_PAGES, _VOLUMES)) or _KUBERNETES in name or is_extended(name)
 
 
 def is_extended(name: str) -> bool:
-    """Return whether it is a resource of a device or of an extender: its own domain, and a name in it."""
+    """Return whether the name is an extended resource: a domain outside kubernetes.io, and a name in it."""
     if _KUBERNETES in name or name.startswith(_QUOTA) or len(name) > _MAX_NAME:
         return False
     found = _QUALIFIED.fullmatch(name)
@@ -137,5 +137,5 @@ def is_extended(name: str) -> bool:
 
 
 def is_pod_level(name: str) -> bool:
-    """Return whether a pod as a whole may ask for it (`spec.resources`)."""
+    """Return whether a pod may request the resource at pod level (`spec.resources`)."""
     return name in (CPU, MEMORY) or name.startswith(_HUGE_PAGES)

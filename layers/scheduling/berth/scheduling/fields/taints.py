@@ -22,13 +22,13 @@ class Taint:
 
     @property
     def forbids(self) -> bool:
-        """Return whether it keeps pods off; the third effect only advises, and unknown ones do nothing."""
+        """Return whether the effect rejects pods: PreferNoSchedule only scores, and unknown effects are ignored."""
         return self.effect in (NO_SCHEDULE, NO_EXECUTE)
 
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """A pod's toleration of taints. An empty effect or key stands for any, whatever the operator."""
+    """A pod's toleration of taints. An empty effect or key matches any value, whatever the operator."""
 
     key: str
     operator: str
@@ -36,7 +36,7 @@ class Toleration:
     effect: str
 
     def tolerates(self, taint: Taint) -> bool:
-        """Return whether it tolerates the taint. Lt and Gt never do: their feature gate is off in 1.36."""
+        """Return whether this tolerates the taint. Lt and Gt never do: their feature gate is off in 1.36."""
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:

@@ -21,8 +21,8 @@ class UnsatisfiableConstraintAction(StrEnum):
 class TopologySpreadConstraint:
     """A limit for the uneven spread of pods over the values of one node label.
 
-    honor_affinity, honor_taints: whether nodes that the pod could not go to by node affinity, or by taints, are left
-    out of the count (nodeAffinityPolicy, nodeTaintsPolicy).
+    honor_affinity, honor_taints: whether the count leaves out nodes that the pod's node affinity does not match, or
+    whose taints it does not tolerate (nodeAffinityPolicy, nodeTaintsPolicy).
     """
 
     max_skew: int
