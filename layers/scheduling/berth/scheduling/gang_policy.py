@@ -1,4 +1,4 @@
-"""The decisions of a policy for members of gangs: their places, and the nodes that they keep out of."""
+"""The decisions of a policy for members of gangs: their planned nodes, and the nodes that they may not use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_OUTSIDE: Mapping[str, Status] = {}
 
 
 class GangPolicy:
-    """The gang decisions of one policy. It remembers plans and has no other state; threads may share it."""
+    """The gang decisions of one policy. It caches plans and does not have other state. Thread-safe."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class GangPolicy:
         return members_of(key, snapshot, self._profiles.was_exempt)
 
     def statuses(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> list[GangStatus]:
-        """The gangs of the cluster, with what each one waits for."""
+        """Return the gangs of the cluster, each with the reason why it waits."""
         from berth.scheduling.gangs.overview import overview
 
         plans = self._planner.planned(snapshot, open_gangs)
@@ -80,8 +80,8 @@ class GangPolicy:
     def decided(
         self, pod: Pod, nodes: NodeRefs, snapshot: Snapshot, seconds_left: float, open_gangs: Sequence[OpenGang]
     ) -> Feasibility | Mapping[str, Status]:
-        """Return the places of a gang's member, or why it waits. For a pod that is placed alone, return a mapping with
-        the nodes that its gang keeps it out of. Raises DeadlineExceeded."""
+        """Return the planned nodes of a gang's member, or the reason why it waits. For a pod that is placed alone,
+        return the nodes that its gang forbids, with their statuses. Raises DeadlineExceeded."""
         from berth.scheduling.gangs.planner import ELSEWHERE, OTHER_DOMAIN, STATUSES, InDomain
         from berth.scheduling.gangs.plans import Places
 
@@ -96,8 +96,8 @@ class GangPolicy:
                 return none_feasible(nodes, STATUSES[why], too_costly=why is GangWait.TOO_COSTLY)
 
     def barred(self, pod: Pod, names: Collection[str], snapshot: Snapshot) -> Collection[str]:
-        """The nodes among these on which nothing may be evicted for this member: all of them while its gang is not
-        committed, since the other members may find no room all the same."""
+        """Return those of these nodes on which pods may not be evicted for this member: all nodes while its gang is not
+        committed, because the other members may still not fit."""
         if self._planner.is_member(pod, snapshot):
             return set(names)
         return set(self._planner.outside(pod, names, snapshot))

@@ -42,11 +42,11 @@ ALL_CANDIDATES = PreemptionConfiguration()
 
 
 class Policy:
-    """The decisions of one configuration. It remembers verdicts and has no other state; threads may share it.
+    """The decisions of one configuration. It caches verdicts and does not have other state. Thread-safe.
 
-    `seconds_left` of a decision: the seconds that its call has left. Raises DeadlineExceeded if they are too few.
+    `seconds_left` of a decision: the remaining seconds of its call. Raises DeadlineExceeded if they are too few.
 
-    `profiles`: by schedulerName, for pods of schedulers that have a profile of their own; `profile` is for the others.
+    `profiles`: by schedulerName, for pods of schedulers with their own profile; `profile` is for all other pods.
     """
 
     def __init__(
@@ -63,10 +63,10 @@ class Policy:
         remembered_bytes: int = MAX_BYTES,
         time_limit: TimeLimit = NO_TIME_LIMIT,
     ) -> None:
-        """counting: how resources are counted, for bind and the watcher; the profiles have it in their plugins.
+        """counting: counts resources for bind and the watcher; the profiles' plugins have the same object.
         gangs: whether and how gangs are planned. planning_profiles: by the name of a profile, the profile with the
-        filters of kube-scheduler that it lacks, for planning. remembered_bytes: how much memory verdicts may keep of
-        pods. time_limit: of each decision.
+        missing filters of kube-scheduler, for planning. remembered_bytes: the limit in bytes for pods in the cache of
+        verdicts. time_limit: the limit of each decision.
         """
         self.profile = profile
         self.counting = counting
@@ -78,42 +78,42 @@ class Policy:
         self._time_limited = TimeLimited(time_limit)
         self._gangs = GangPolicy(gangs, counting, self._profiles, self._evaluations.of, self._time_limited)
         self.reads_other_pods = any(each.reads_other_pods for each in self.all_profiles)
-        """True if a profile depends on other pods. Then decisions need to know which pods are being bound."""
+        """True if a profile depends on other pods. Then decisions must know which pods are being bound."""
         self.judges_binds = any(each.for_bind().filters for each in self.all_profiles)
-        """True if a filter depends on other pods. Then bind filters too, or concurrent binds break the rule."""
+        """True if a filter depends on other pods. Then bind filters too: concurrent binds could violate the rule."""
 
     @property
     def reads(self) -> Parts:
         """The parts of the cluster's state that filter and prioritize read."""
         if self.gangs.enabled:
-            # The members and the PodGroups; and any filter of the scheduler decides whether a plan holds.
+            # Plans read members and PodGroups, and all filters of the scheduler.
             return ALL_PARTS
         counted = NODES_AND_PODS if self.counting.counts else NO_PARTS
         return counted.union(*(profile.reads for profile in self.all_profiles))
 
     def profile_of(self, pod: Pod) -> Profile:
-        """The profile that decides for this pod. For an exempt pod it has only the plugins that apply to such pods."""
+        """Return the profile for this pod. For an exempt pod it has only the plugins that apply to such pods."""
         return self._profiles.of(pod)
 
     def exempts(self, pod: Pod) -> bool:
         """Return whether this pod passes every node. It does not if a plugin with `applies_to_exempt_pods` filters it:
-        bind refuses a pod whose counted resources are not there, exempt or not."""
+        bind rejects every pod whose counted resources are not free, exempt or not."""
         return self._profiles.deciding(pod) is None
 
     def was_exempt(self, pod: Pod) -> bool:
-        """Return whether this pod is exempt, or was when it got its node: then it is in no gang, whatever it names."""
+        """Return whether this pod is exempt, or was when it got its node: then it does not belong to a gang."""
         return self._profiles.was_exempt(pod)
 
     def counts(self, pod: Pod) -> bool:
-        """Return whether the pod requests counted resources. Then the decision needs to know what is used."""
+        """Return whether the pod requests counted resources. Then the decision must know the used amounts."""
         return bool(self.counting.demands(pod))
 
     def planning_profile(self, pod: Pod) -> Profile:
-        """The profile by which members of gangs get their places."""
+        """Return the profile for planning the nodes of gang members."""
         return self._profiles.for_planning(pod)
 
     def plans(self, pod: Pod) -> bool:
-        """Return whether the pod names a gang. Then the decision needs to know which gangs are open."""
+        """Return whether the pod names a gang. Then the decision must know which gangs are open."""
         return self.gangs.enabled and self._gangs.plans(pod)
 
     def events_to_register(self, pod: Pod) -> ClusterEvents:
@@ -126,17 +126,17 @@ class Policy:
         return self._gangs.gang_of(pod, snapshot) if self.plans(pod) else None
 
     def members_of(self, key: GangKey, snapshot: Snapshot) -> Mapping[str, Pod]:
-        """The members of a gang, by UID, as filter, bind and people count them: without exempt pods."""
+        """Return the members of a gang, by UID, without exempt pods. Filter, bind and commands all use this."""
         return self._gangs.members_of(key, snapshot)
 
     def gangs_in(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS) -> list[GangStatus]:
-        """The gangs of the cluster, with what each one waits for. For people: it has no time limit."""
+        """Return the cluster's gangs, each with the reason why it waits. For users: it does not have a time limit."""
         return self._gangs.statuses(snapshot, open_gangs) if self.gangs.enabled else []
 
     def rejects_bind(self, pod: Pod, node: str, snapshot: Snapshot, seconds_left: float = inf) -> Status | None:
-        """Return why the filters that look at other pods reject this node; None if they do not. Assumed pods count.
+        """Return the status with which a filter that reads other pods rejects this node; None if all accept it.
 
-        Return TOO_COSTLY if the decision takes too long.
+        Assumed pods count. Return TOO_COSTLY if the decision takes too long.
         """
         profile = self.profile_of(pod).for_bind()
         if profile.skips(pod):
@@ -159,9 +159,9 @@ class Policy:
         seconds_left: float = inf,
         open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
     ) -> Feasibility:
-        """Return a verdict for every name, one for a repeated name. An exempt pod passes all of them.
+        """Return a verdict for each distinct name. For an exempt pod all names pass.
 
-        For a member of a gang only its places pass, if all needed members have a place.
+        For a member of a gang only its planned nodes pass, if all needed members have one.
         """
 
         def every(profile: Profile, result: FilterResult, seen: Snapshot, deadline: DecisionDeadline) -> Feasibility:
@@ -177,10 +177,10 @@ class Policy:
         seconds_left: float = inf,
         open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
     ) -> Feasibility:
-        """Do as `feasibility`, but keep only the feasible node with the highest score; of equal ones the first name.
+        """Do as `feasibility`, but keep only the feasible node with the highest score; ties go to the first name.
 
-        The other feasible nodes have no entry: they did not fail (fact 47). An exempt pod keeps all names.
-        A member of a gang keeps only its place.
+        The other feasible nodes are not reported as failed, because they did not fail (fact 47). An exempt pod keeps
+        all names. A member of a gang keeps only its planned node.
         """
 
         def one(profile: Profile, result: FilterResult, seen: Snapshot, deadline: DecisionDeadline) -> Feasibility:
@@ -231,7 +231,7 @@ class Policy:
     def scores_by_plugin(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Mapping[str, int]]:
         """Return the weighted score that each plugin adds to the total of each feasible node.
 
-        It serves explanations: no score is cached. It does not bring totals to the extender's scale.
+        It is for explanations. It does not cache scores, and does not scale totals to the extender's range.
         """
         profile = self.profile_of(pod)
         snapshot = _seen_by(profile, pod, snapshot)
@@ -246,9 +246,9 @@ class Policy:
         }
 
     def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> set[str]:
-        """The rejected nodes that filter answers in FailedNodes (facts 15 and 15a): those on which preemption may help,
-        and the nominated node while its victims may cause the rejection. If it were unresolvable, the nomination would
-        be lost, and the pod would evict others elsewhere."""
+        """Return the rejected nodes that filter lists in FailedNodes (facts 15 and 15a): nodes on which preemption may
+        help, and the nominated node while its victims may cause the rejection. If the nominated node were unresolvable,
+        the nomination would be lost, and the pod would evict other pods elsewhere."""
         found: set[str] = set()
         if self._unresolvable is Unresolvable.AS_PLUGINS_SAY:
             found = {name for name, status in rejected.items() if status.code is Code.UNSCHEDULABLE}
@@ -271,12 +271,12 @@ class Policy:
         seconds_left: float = inf,
         answered: Collection[str] = NO_UIDS,
     ) -> PreemptResult:
-        """Return the scheduler's candidates for preemption that are left. An exempt pod fits anywhere.
+        """Return the accepted candidates of the scheduler's preemption. An exempt pod fits on every node.
 
-        With `choose: one` only the best of them is left; of equal ones the first name. A gang evicts nothing for a
-        part of itself: its other members may find no room all the same.
+        With `choose: one` only the best candidate is accepted; ties go to the first name. A gang does not evict pods
+        for a part of itself, because its other members may still not fit.
 
-        answered: the victims by UID that were answered for the pod's nominated node before.
+        answered: the UIDs of victims that an earlier answer listed for the pod's nominated node.
         """
         # Imported only if a pod preempts: a cold start of the other verbs does not need it.
         from berth.scheduling.preemption.victim_review import PreemptResult, review_victims
@@ -299,7 +299,7 @@ class Policy:
         kind = "preempt" if profile is None else f"preempt {profile.name}"
         result = self._time_limited.run(kind, pod, decide, seconds_left)
         if result is None:
-            # An eviction cannot be taken back.
+            # Reject all nodes: an eviction cannot be undone.
             return PreemptResult({}, {**rejected, **dict.fromkeys(proposals, NodeRejection.TOO_COSTLY)})
         if rejected:
             result = replace(result, rejected={**rejected, **result.rejected})
@@ -315,7 +315,7 @@ class Policy:
         open_gangs: Sequence[OpenGang],
         of_result: Callable[[Profile, FilterResult, Snapshot, DecisionDeadline], Feasibility],
     ) -> Feasibility:
-        """of_result: makes the answer from the verdicts, if rules are applied one pod at a time."""
+        """Decide on the names. of_result: makes the decision from the verdicts if the pod is not placed with a gang."""
         nodes = NodeRefs.of(names, snapshot.nodes.positions)
         outside = NOT_OUTSIDE
         if self.plans(pod):
@@ -369,7 +369,7 @@ class Policy:
         deadline: DecisionDeadline,
         outside: Mapping[str, Status],
     ) -> FilterResult:
-        """outside: nodes that are rejected whatever the profile says."""
+        """Filter the nodes. outside: nodes that are rejected before the profile is applied."""
         evaluation = self._evaluation(profile, pod, snapshot, deadline)
         result = evaluation.statuses.filter_nodes(nodes, deadline)
         if outside:
@@ -390,9 +390,9 @@ class Policy:
 
 
 def _seen_by(profile: Profile, pod: Pod, snapshot: Snapshot) -> Snapshot:
-    """The snapshot as the profile's plugins look at it.
+    """Return the snapshot for the profile's plugins.
 
-    Plugins that look at one node get assumed pods one node at a time, so that verdicts stay cached. Those that look at
-    all nodes count assumed pods like others.
+    Plugins that look at one node get assumed pods one node at a time, so that verdicts stay cached. Plugins that look
+    at all nodes count assumed pods like other pods.
     """
     return snapshot.placing_assumed(without=pod.uid) if profile.reads_all_nodes else snapshot

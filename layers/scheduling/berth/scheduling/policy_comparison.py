@@ -1,7 +1,8 @@
 """Compare two policies: both decide on a sample of recent pods on one snapshot. No I/O.
 
-A sampled pod that is on a node is judged as if it were not there. The snapshot keeps no node selector, affinity,
-toleration or spread constraint of such a pod, so both policies judge it without them; a pending pod has all of them.
+A sampled pod that is on a node is evaluated as if it were pending. The snapshot does not keep the node selector,
+affinity, tolerations and spread constraints of such a pod, so both policies evaluate it without them. A pending pod has
+all of them.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ _NEWEST = 400
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A policy's decision about a pod. best: the feasible node with the highest score, of equal ones the first name;
-    empty if no node is feasible. rejections: how many nodes were rejected, by reason."""
+    """A policy's decision on a pod. best: the feasible node with the highest score, ties go to the first name; empty if
+    no node is feasible. rejections: the number of rejected nodes, by reason."""
 
     feasible: frozenset[str]
     best: str
@@ -34,7 +35,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class PodChange:
-    """A pod that the policies judge differently."""
+    """A pod on which the policies decide differently."""
 
     pod: str
     node: str
@@ -44,8 +45,8 @@ class PodChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """judged: how many pods both policies judged. pending: of them, those without a node. nodes: how many nodes the
-    snapshot has. fitting_before, fitting_after: the judged pods that have a feasible node."""
+    """judged: the number of pods that both policies evaluated. pending: the number of these without a node. nodes: the
+    number of nodes in the snapshot. fitting_before, fitting_after: the evaluated pods that have a feasible node."""
 
     judged: int
     pending: int
@@ -56,14 +57,14 @@ class Comparison:
 
 
 class PolicyFailed(Exception):
-    """The new policy could not judge a pod. The message names the pod and the cause."""
+    """The new policy could not evaluate a pod. The message names the pod and the cause."""
 
 
 def recent_pods(snapshot: Snapshot, most: int = SAMPLE_PODS) -> list[Pod]:
-    """Pending pods, then the pods that started last; of the pods of one controller, one. Finished pods are left out.
+    """Return pending pods, then the most recently started pods, one for each controller, without finished pods.
 
-    Pods on nodes get half, if there are so many: pending pods that fit nowhere anyway do not show that a new policy
-    rejects every node for every pod.
+    At least half are pods on nodes, if there are enough: pending pods that fit under neither policy cannot show that a
+    new policy rejects every node for every pod.
     """
     on_nodes = (pod for node in snapshot.nodes.values() for pod in node.pods)
     newest = nlargest(_NEWEST, on_nodes, key=lambda pod: -math.inf if pod.start_time is None else pod.start_time)
@@ -86,9 +87,9 @@ def _one_of_each_controller(pods: Iterable[Pod], most: int) -> list[Pod]:
 def compare_policies(
     before: Policy, after: Policy, snapshot: Snapshot, pods: Iterable[Pod], is_over: Callable[[], bool]
 ) -> Comparison:
-    """Judge the pods by both policies, until `is_over`. Raises PolicyFailed if the new policy raises.
+    """Evaluate the pods with both policies, until `is_over`. Raises PolicyFailed if the new policy raises an exception.
 
-    Pods that are exempt from both are left out: they would hide that no other pod has a node.
+    Pods that are exempt in both are left out: they would hide that all other pods are rejected everywhere.
     """
     judged = pending = fitting_before = fitting_after = 0
     changes = []
@@ -96,14 +97,14 @@ def compare_policies(
     for pod in pods:
         if is_over():
             break
-        # A DaemonSet's pod on a node lacks its affinity and tolerations here: judged, it would have no node.
+        # A DaemonSet's pod on a node lacks its affinity and tolerations here: its result would be wrong.
         if all(each.exempts(pod) or (pod.node_name and each.was_exempt(pod)) for each in (before, after)):
             continue
         unplaced, without = _unplaced(pod, snapshot)
         try:
             old = _judgement(before, unplaced, names, without)
         except PluginFailed as error:
-            # The new policy may be the remedy.
+            # The old policy may fail: the new policy may fix that.
             old = Judgement(frozenset(), "", {str(error): len(names)})
         try:
             new = _judgement(after, unplaced, names, without)
@@ -119,7 +120,7 @@ def compare_policies(
 
 
 def _unplaced(pod: Pod, snapshot: Snapshot) -> tuple[Pod, Snapshot]:
-    """The pod and the snapshot as if the pod were on no node."""
+    """Return the pod and the snapshot as if the pod were not on a node."""
     if not pod.node_name:
         return pod, snapshot
     return replace(pod, node_name=""), snapshot.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid)]))

@@ -1,7 +1,7 @@
-"""Codes of the reasons why a node is rejected, for programs. The texts beside them are for people.
+"""Codes of the reasons for rejecting a node. Codes are for programs; the reasons' texts are for people.
 
-A code is never renamed, and never gets another meaning. A program must accept codes that it does not know: releases add
-some. Only a release that removes a code raises REASON_CODES_VERSION. docs/reference/events-and-reasons.md lists all.
+A code is never renamed, and its meaning never changes. A program must accept unknown codes, because releases add codes.
+Only a release that removes a code raises REASON_CODES_VERSION. docs/reference/events-and-reasons.md lists all codes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ REASON_CODES_VERSION = 1
 
 
 class ReasonCode(StrEnum):
-    """Codes of filter and preempt. PLUGIN_REASON: the plugin does not give a code; its text says more."""
+    """Codes of filter and preempt. PLUGIN_REASON: the plugin does not give a code; its text has the reason."""
 
     PLUGIN_REASON = "PluginReason"
 

@@ -84,7 +84,7 @@ class Evaluation(DerivedFromSnapshot):
         local: LocalEvaluation,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> Self:
-        """A new evaluation. Plugins that look at all nodes count over the whole snapshot. Raises DeadlineExceeded."""
+        """Return a new evaluation. Plugins that look at all nodes count the whole snapshot. Raises DeadlineExceeded."""
         if local.filters.rejected is not None:
             return cls(profile, local, snapshot, None, ())
         rejected, filters = _pre_filter(profile.cluster_filters, pod, snapshot, deadline)

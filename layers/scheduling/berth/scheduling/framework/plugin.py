@@ -3,10 +3,10 @@
 A plugin is built once, from validated arguments. For each pod it prepares a state (kube-scheduler's PreFilter and
 PreScore), and gets this state for every node. There are two kinds of plugins:
 
-- FilterPlugin and ScorePlugin look at one node at a time. They read nothing else and keep no state of their own. So a
+- FilterPlugin and ScorePlugin look at one node at a time. They do not read anything else, and do not keep state. So a
   verdict is cached for all pods of one shape, as long as the node is the same object.
-- ClusterFilterPlugin and ClusterScorePlugin look at all nodes and their pods. Their state counts over the whole
-  snapshot, and is updated for the next snapshot by what changed.
+- ClusterFilterPlugin and ClusterScorePlugin look at all nodes and their pods. Their state counts the whole snapshot.
+  For the next snapshot it is updated by the changes.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class Code(Enum):
-    """Codes, by the scheduler's next step.
+    """The codes of statuses, and their effect.
 
     SUCCESS: the node stays a candidate.
     UNSCHEDULABLE: the node is rejected; evicting pods from it might help.
-    UNSCHEDULABLE_AND_UNRESOLVABLE: the node is rejected, and preemption does not look at it.
+    UNSCHEDULABLE_AND_UNRESOLVABLE: the node is rejected, and preemption skips it.
     ERROR: the plugin could not decide; the node is rejected like an unresolvable one.
     """
 
@@ -47,8 +47,8 @@ class Code(Enum):
 class Status:
     """The verdict of one plugin on one node.
 
-    A reason is a constant: no node's or pod's name, no number in it. The scheduler counts equal reasons, and a text
-    that changes between attempts wakes the pod again at once (facts 15 and 17).
+    A reason is a constant, without names of nodes or pods and without numbers. The scheduler counts equal reasons, and
+    a text that changes between attempts requeues the pod at once (facts 15 and 17).
     """
 
     code: Code
@@ -63,7 +63,7 @@ class Status:
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", ", ".join(self.reasons))
         if len(self.reason_codes) != len(self.reasons):
-            # A plugin that gives one code for several reasons means all of them.
+            # A single code applies to all reasons.
             one = self.reason_codes[0] if self.reason_codes else ReasonCode.PLUGIN_REASON
             object.__setattr__(self, "reason_codes", (one,) * len(self.reasons))
 
@@ -72,28 +72,28 @@ SUCCESS = Status(Code.SUCCESS)
 
 
 def unschedulable(plugin: str, *reasons: str, reason_code: ReasonCode = ReasonCode.PLUGIN_REASON) -> Status:
-    """The node does not fit now; evictions may change that."""
+    """Reject the node; evictions may make it fit."""
     return Status(Code.UNSCHEDULABLE, reasons, plugin, (reason_code,))
 
 
 def unresolvable(plugin: str, *reasons: str, reason_code: ReasonCode = ReasonCode.PLUGIN_REASON) -> Status:
-    """The node does not fit, and no eviction will change that."""
+    """Reject the node; evictions cannot make it fit."""
     return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, plugin, (reason_code,))
 
 
 def error_status(plugin: str, *reasons: str, reason_code: ReasonCode = ReasonCode.PLUGIN_REASON) -> Status:
-    """The plugin cannot decide on the node: the node's data is wrong."""
+    """Reject the node, because its data is wrong and the plugin cannot evaluate it."""
     return Status(Code.ERROR, reasons, plugin, (reason_code,))
 
 
 class ClusterEvent(StrEnum):
     """A kind of change. An assigned pod is on a node.
 
-    NODE_UPDATE: a node was added or changed. ASSIGNED_POD_ADD: a pod came onto a node. ASSIGNED_POD_UPDATE: it changed
-    there, such as its labels, or is being deleted. ASSIGNED_POD_DELETE: it was removed, or ended; also the end of a
-    nomination, and of a pod that may have been on a node unseen. UNSCHEDULED_POD: a pod on no node was created or
-    changed, or has ended. GANG_MEMBER: the same of a pod that names a gang. NAMESPACE: labels. OTHERS: workloads,
-    disruption budgets, priority classes.
+    NODE_UPDATE: a node was added or changed. ASSIGNED_POD_ADD: a pod was added to a node. ASSIGNED_POD_UPDATE: an
+    assigned pod changed, for example its labels, or is being deleted. ASSIGNED_POD_DELETE: an assigned pod was removed
+    or has ended, a nomination ended, or a pod ended that may have been on a node unseen. UNSCHEDULED_POD: a pod without
+    a node was created or changed, or has ended. GANG_MEMBER: the same for a pod that names a gang. NAMESPACE: labels
+    changed. OTHERS: workloads, disruption budgets or priority classes changed.
     """
 
     NODE_UPDATE = "NodeUpdate"
@@ -117,7 +117,7 @@ POD_EVENTS: ClusterEvents = frozenset(
 )
 EVENTS_ON_ONE_NODE: ClusterEvents = NODE_EVENTS | POD_EVENTS
 GANG_EVENTS: ClusterEvents = ALL_EVENTS - {ClusterEvent.UNSCHEDULED_POD, ClusterEvent.OTHERS}
-"""A gang needs its members, and room by the rules of its profile and of kube-scheduler."""
+"""The events that can make a gang fit: it needs members, and room by the rules of its profile and of kube-scheduler."""
 
 _BY_PART: Mapping[SnapshotPart, ClusterEvents] = {
     SnapshotPart.NODES: frozenset({ClusterEvent.NODE_UPDATE, ClusterEvent.NODE_DELETE}),
@@ -145,12 +145,12 @@ class PluginState(Generic[S]):
 
 
 class PluginFailed(Exception):
-    """A custom plugin raised, or returned something of a wrong type. It fails the pod at hand, and no other.
+    """A custom plugin raised an exception, or returned a wrong type. Only the decision for the current pod fails.
 
-    Raised while a plugin is built, it fails the document that names the plugin.
+    If it is raised while a plugin is built, the document that names the plugin is invalid.
 
-    plugin: `<module>:<Class>`. problem: what its method raised or returned. node: empty if the method was not asked
-    about a single node. failure: the message without the plugin.
+    plugin: `<module>:<Class>`. problem: the exception or the result of its method. node: empty if the method was not
+    called for a single node. failure: the message without the plugin.
     """
 
     def __init__(self, plugin: str, method: str, problem: str, node: str = "") -> None:
@@ -166,7 +166,7 @@ def shape_of(part: Collection[object], pod: Pod) -> Hashable:
     """Return this part of the pod's spec as a key that takes little time to hash.
 
     Pods of different controllers often have equal tolerations, ports or images, and share the results cached for them.
-    A pod with very many does not share: its spec is the key, and is compared by identity.
+    A pod with very many of them does not share results: its spec is the key, compared by identity.
     """
     return cast(Hashable, part) if len(part) <= FEW else pod.spec
 
@@ -184,15 +184,15 @@ class Plugin(ABC):
     """True if `filter` is also called for pods that the configuration exempts."""
 
     reads: ClassVar[Parts] = ALL_PARTS
-    """The parts of the cluster's state that the plugin reads. A verb loads the parts that some plugin reads: pods that
-    no plugin reads are not on their nodes. If no filter reads pods, evicting pods changes no verdict. If one does,
-    bind filters the pod once more, so that concurrent binds do not break a rule. Filters and scores that read pods see
-    the pods that are being bound."""
+    """The parts of the cluster's state that the plugin reads. A verb loads only parts that a plugin reads: without such
+    a plugin, nodes do not have pods. If filters do not read pods, evictions do not change verdicts. If a filter reads
+    pods, bind filters the pod again, so that concurrent binds do not break a rule. Filters and scores that read pods
+    also get the pods that are being bound."""
 
     @property
     def events_to_register(self) -> ClusterEvents:
-        """The changes of the cluster that can make a pod fit that the plugin rejected: after these alone the watcher
-        wakes such a pod. By default every change of what the plugin reads; a class may set fewer."""
+        """Return the cluster events that can make a rejected pod fit: the watcher wakes the pod only after these.
+        The default is all events of the parts that the plugin reads; override it to return fewer."""
         return events_of(self.reads)
 
     is_reserved: ClassVar[bool] = False
@@ -206,10 +206,10 @@ class Plugin(ABC):
         return self
 
     def shape(self, pod: Pod) -> Hashable:
-        """Everything that the plugin reads of the pod: pods of equal shape get equal verdicts and scores.
+        """Return a key of all pod fields that the plugin reads: pods of equal shape get equal verdicts and scores.
 
-        The default is everything but the pod's name, UID and times. A plugin that reads less returns less: then one
-        cached verdict serves more pods.
+        The default includes all fields except name, UID and times. If a plugin reads fewer fields, return fewer: then
+        more pods share a cached verdict.
         """
         return pod.spec, pod.label_set, pod.node_name
 
@@ -222,7 +222,7 @@ class FilterPlugin(Plugin, Generic[S]):
         return events_of(self.reads) & EVENTS_ON_ONE_NODE
 
     def pre_filter(self, pod: Pod) -> PluginState[S] | Status | None:
-        """The state for `filter`. A Status rejects the pod for every node; None passes every node."""
+        """Return the state for `filter`. A Status rejects the pod on every node; with None every node passes."""
         return PluginState(cast(S, pod))
 
     @abstractmethod
@@ -245,7 +245,7 @@ class ScorePlugin(Plugin, Generic[S]):
         """Return an integer, higher is better. Called for nodes that passed every filter of the profile."""
 
     def normalize(self, scores: list[int]) -> list[int]:
-        """Bring the candidates' scores to the scale of 0 to MAX_NODE_SCORE."""
+        """Scale the candidates' scores to the range from 0 to MAX_NODE_SCORE."""
         return scores
 
 
@@ -263,9 +263,9 @@ class ClusterFilter(ABC):
 
     @abstractmethod
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
-        """The state for a later snapshot, and the nodes outside the delta whose verdicts may change; None for all.
+        """Return the later snapshot's state, and the nodes outside the delta whose verdicts may change; None for all.
 
-        Its time depends only on the number of changes.
+        The time that this takes depends only on the number of changes.
         """
 
     @abstractmethod
@@ -282,7 +282,7 @@ class ClusterFilterPlugin(Plugin):
 
     @abstractmethod
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter | Status:
-        """The state for this pod; a Status rejects the pod for every node."""
+        """Return the state for this pod; a Status rejects the pod on every node."""
 
 
 class ClusterScore(ABC):
@@ -297,7 +297,7 @@ class ClusterScore(ABC):
 
     @abstractmethod
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> ClusterScore:
-        """The state for a later snapshot. Its time depends only on the number of changes."""
+        """Return the state for a later snapshot, in time that depends only on the number of changes."""
 
 
 class ClusterScorePlugin(Plugin):
@@ -305,4 +305,7 @@ class ClusterScorePlugin(Plugin):
 
     @abstractmethod
     def pre_score(self, pod: Pod, snapshot: Snapshot) -> ClusterScore | Status | None:
-        """The state for this pod; a Status is an error and ends scoring; None scores 0 for every node, also later."""
+        """Return the state for this pod. A Status is an error and ends scoring; None scores 0 for every node.
+
+        None also holds for later snapshots.
+        """

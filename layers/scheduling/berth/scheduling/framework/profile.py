@@ -73,11 +73,11 @@ class Profile:
 
     @property
     def events_to_register(self) -> ClusterEvents:
-        """The changes that can make a pod fit that was rejected: by a filter, or because the cache lacked a node."""
+        """The changes that can make a rejected pod fit, including nodes that the cache did not have."""
         return NODE_EVENTS.union(*(each.events_to_register for each in self.filters))
 
     def shapes(self, pod: Pod) -> tuple[Hashable, Hashable]:
-        """The shapes of the pod: first for the plugins that look at one node, then for those that look at all."""
+        """Return two shapes of the pod: for the plugins that look at one node, and for the plugins that look at all."""
         local = (
             tuple([plugin.shape(pod) for plugin in self.local_filters]),
             tuple([plugin.shape(pod) for plugin, _ in self.local_scores]),
@@ -117,7 +117,7 @@ class Profile:
         return Profile(f"{self.name} (exempt)", filters, ())
 
     def with_filters(self, filters: Iterable[AnyFilter]) -> Profile:
-        """The profile with these filters, too, for planning gangs."""
+        """Return the profile with these filters added, for planning gangs."""
         return Profile(f"{self.name} (gangs)", (*self.filters, *filters), self.scores, self.scale)
 
     @property
@@ -131,7 +131,7 @@ class Profile:
         return any(map(_depends_on_other_pods, (*self.filters, *(plugin for plugin, _ in self.scores))))
 
     def for_bind(self) -> Profile:
-        """The part of the profile that bind applies once more: filters that look at other pods."""
+        """Return the part of the profile that bind applies again: the filters that read other pods."""
         return Profile(f"{self.name} (bind)", tuple(filter(_depends_on_other_pods, self.filters)), ())
 
     def skips(self, pod: Pod) -> bool:
@@ -143,7 +143,7 @@ class Profile:
 
 
 def _depends_on_other_pods(plugin: AnyFilter | AnyScore) -> bool:
-    """Return whether a plugin reads pods. Reserved ones are excluded: the ledger tracks what other binds have taken."""
+    """Return whether a plugin reads pods, except plugins with `is_reserved`: the ledger tracks what other binds use."""
     return SnapshotPart.PODS in plugin.reads and not plugin.is_reserved
 
 
@@ -151,8 +151,8 @@ def _depends_on_other_pods(plugin: AnyFilter | AnyScore) -> bool:
 class LocalFilters:
     """The filters that look at one node, with their states for pods of one shape.
 
-    rejected: the verdict on every node, if a filter rejects the pod as such. outside: the verdict on nodes that are
-    not in `node_names`. reads_pods: whether a filter looks at the pods of the node.
+    rejected: the verdict on every node, if a filter rejects the pod on all nodes. outside: the verdict on nodes that
+    are not in `node_names`. reads_pods: whether a filter reads the pods of the node.
     """
 
     filters: tuple[tuple[Callable[[Any, NodeInfo], Status], Any], ...] = ()
@@ -162,13 +162,13 @@ class LocalFilters:
     reads_pods: bool = False
 
     def filter(self, node: NodeInfo) -> Status:
-        """The first status that is not SUCCESS, as in kube-scheduler."""
+        """Return the first status other than SUCCESS, as in kube-scheduler."""
         if self.rejected is None and self.node_names is not None and node.name not in self.node_names:
             return self.outside
         return self.filter_nominated(node)
 
     def filter_nominated(self, node: NodeInfo) -> Status:
-        """Filter the nominated node, too, which may not be in `node_names`; otherwise the same as `filter`."""
+        """Do as `filter`, but also filter the nominated node if it is not in `node_names`."""
         if self.rejected is not None:
             return self.rejected
         if node.defect is not None:

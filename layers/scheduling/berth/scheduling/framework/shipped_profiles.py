@@ -1,4 +1,4 @@
-"""The profiles that come with Berth, and how a profile is built from plugins."""
+"""The profiles that Berth ships, and the function that builds a profile from plugins."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHIPPED: Mapping[str, Composition] = {
     LABEL_PRIORITY: Composition((WeightedPlugin("NodePriorityLabel"),), Scale.AS_IS),
     RESOURCE_SEGREGATION: Composition((WeightedPlugin("ResourceSegregation"),)),
     MANAGED_RESOURCES: Composition((WeightedPlugin("ManagedResources"),)),
-    # kube-scheduler's default plugins with its weights, in its order, and NodeReady. No volumes, no dynamic resources.
+    # kube-scheduler's default plugins with its weights, in its order, without volumes and dynamic resources; NodeReady.
     FULL: Composition(
         (
             WeightedPlugin("NodeUnschedulable"),
@@ -65,14 +65,14 @@ SCHEDULER_FILTERS = (
     "PodTopologySpread",
     "InterPodAffinity",
 )
-"""The plugins by which kube-scheduler filters, as far as Berth has them."""
+"""kube-scheduler's filter plugins that Berth implements."""
 
 COUNTED_FILTER = "ManagedResources"
 """The plugin that filters by counted resources."""
 
 
 def build(name: str, scale: Scale, plugins: Sequence[tuple[Plugin, int]]) -> Profile:
-    """A profile of these plugins with their weights: each filters if it can, and scores if it can."""
+    """Build a profile of these plugins with their weights. Each plugin is used at every extension point that it has."""
     filters: list[AnyFilter] = []
     scores: list[tuple[AnyScore, int]] = []
     for plugin, weight in plugins:

@@ -1,10 +1,10 @@
 """Gangs, and the rules by which a pod belongs to a gang.
 
-A pod names its gang in one of these ways. The first that is there counts:
+A pod names its gang in one of these ways. The first one that the pod has counts:
 
 1. `spec.schedulingGroup.podGroupName`: a PodGroup of Kubernetes (`scheduling.k8s.io`, v1alpha2 or v1beta1).
 2. The label `scheduling.x-k8s.io/pod-group`: a PodGroup of coscheduling, with `minMember`.
-3. The label `pod-group.scheduling.sigs.k8s.io`: the same under the API group that it had before.
+3. The label `pod-group.scheduling.sigs.k8s.io`: a PodGroup of coscheduling's earlier API group.
 4. Berth's annotations: `berth.dev/gang` and `berth.dev/gang-size`.
 
 A pod that names two gangs of different names is rejected.
@@ -56,7 +56,7 @@ class GangsConfiguration(BaseModel):
 
 
 class GangError(StrEnum):
-    """The reason on every node if a pod's gang cannot be planned. Constant, whatever the gang is (fact 17)."""
+    """The reason on every node if a pod's gang cannot be planned. It does not depend on the gang (fact 17)."""
 
     NAME = "gang name is not a name"
     SIZE_NOT_A_NUMBER = "gang size is not a number"
@@ -74,7 +74,7 @@ class GangError(StrEnum):
 
 
 class GangWait(StrEnum):
-    """The reason on every node if the members of a gang do not have a place yet. Constant like the errors above."""
+    """The reason on every node if the members of a gang are not planned yet. Constant like the errors above."""
 
     FOR_MEMBERS = "gang waits for members"
     FOR_ROOM = "gang does not fit"
@@ -85,7 +85,7 @@ REASON_OTHER_DOMAIN = "gang has its members in another topology domain"
 """The reason on the other nodes, for a member of a committed gang that has a topology key."""
 
 REASONS: frozenset[str] = frozenset({*GangError, *GangWait, REASON_OTHER_DOMAIN})
-"""The reasons that a member of a gang may be rejected for."""
+"""The reasons for rejecting a member of a gang."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -103,9 +103,9 @@ class GangKey:
 class Gang:
     """A gang as one of its members describes it.
 
-    minimum: how many members are placed together. topology_key: a label of nodes whose value is the same on the nodes
-    of all members; empty: any nodes. timeout: seconds that an open gang waits for its members. priority, created_at:
-    of the PodGroup; None if the members' values count.
+    minimum: how many members are placed together. topology_key: a node label whose value must be equal on the nodes of
+    all members; empty for any nodes. timeout: seconds that an open gang waits for its members. priority, created_at:
+    the PodGroup's values; None if the members' values count.
     """
 
     key: GangKey
@@ -118,7 +118,7 @@ class Gang:
 
 @dataclass(frozen=True, slots=True)
 class InvalidGang:
-    """A gang that cannot be planned, as a pod asks for it. key: None if the pod does not give one valid name."""
+    """A gang, as a pod requests it, that cannot be planned. key: None unless the pod gives exactly one valid name."""
 
     error: GangError
     key: GangKey | None = None
@@ -129,7 +129,7 @@ class OpenGang:
     """A gang whose members are being bound: some have arrived in bind.
 
     members: the node of each member that has arrived, by the pod's UID. is_committed: the members get their Bindings,
-    and a member that is not among them is placed alone.
+    and any other member is placed alone.
     """
 
     key: GangKey
@@ -146,7 +146,7 @@ _INTEGER = re.compile(r"-?[0-9]{1,9}")
 
 
 def gang_of(pod: Pod, pod_groups: PodGroups, configuration: GangsConfiguration) -> Gang | InvalidGang | None:
-    """The gang of the pod; None for a pod that is placed alone; InvalidGang for a pod that is rejected everywhere."""
+    """Return the pod's gang; None for a pod that is placed alone; InvalidGang for a pod that all nodes reject."""
     if not configuration.enabled or not names_gang(pod):
         return None
     name, *others = gang_names(pod)
@@ -164,7 +164,7 @@ def gang_of(pod: Pod, pod_groups: PodGroups, configuration: GangsConfiguration) 
         return InvalidGang(GangError.TOO_LARGE, key)
     if not 1 <= found.timeout <= MAX_TIMEOUT:
         return InvalidGang(GangError.TIMEOUT, key)
-    # Other gangs wait meanwhile, so pods cannot ask for more than the operator allows.
+    # Other gangs wait meanwhile, so a pod cannot request a longer timeout than the operator allows.
     return replace(found, timeout=min(found.timeout, configuration.timeout))
 
 

@@ -1,4 +1,4 @@
-"""The gangs of a cluster: their members that wait, their members on nodes, and the order in which they are planned."""
+"""The gangs of a cluster: their waiting members, their members on nodes, and the planning order of gangs."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 NO_MEMBERS: Mapping[str, str] = {}
 
 WasExempt = Callable[[Pod], bool]
-"""Returns whether a pod is in no gang, even if it names one: see `Policy.was_exempt`."""
+"""Returns whether a pod does not belong to a gang even if it names one: see `Policy.was_exempt`."""
 
 
 @dataclass(frozen=True, slots=True)
 class GangMembers:
     """A gang with its members.
 
-    waiting: members without a node, ordered by name; of a committed gang those that are not being bound. open: the gang
-    in bind, if it is being bound. is_committed: see the function; waiting members are then placed alone. error: the
-    difference between members that makes the gang invalid.
+    waiting: members without a node, ordered by name; for a committed gang without members that are being bound. open:
+    the gang in bind, if it is being bound. is_committed: see the function; waiting members are then placed alone.
+    error: the difference between members that makes the gang invalid.
     """
 
     gang: Gang
@@ -42,17 +42,17 @@ class GangMembers:
 
     @property
     def order(self) -> tuple[int, bool, float, GangKey]:
-        """Gangs are planned by priority; of equal priority an open one first, then the oldest. So two never wait for
-        each other: the later one is planned on what the earlier one leaves."""
+        """The sort key of planning: by priority, then open gangs first, then the oldest first. So two gangs never wait
+        for each other: the later gang is planned on the room that the earlier gang leaves."""
         priority, created_at = priority_of(self.gang, self.waiting), created_at_of(self.gang, self.waiting)
         return -priority, self.open is None, created_at, self.key
 
 
 def members_of(key: GangKey, snapshot: Snapshot, was_exempt: WasExempt) -> dict[str, Pod]:
-    """The members of a gang, by UID: the pods that name it, also those that are being deleted.
+    """Return the members of a gang, by UID: the pods that name it, including pods that are being deleted.
 
-    The one rule for filter, bind and people. An exempt pod is placed without the others, so it is not a member: it does
-    not count for the minimum, and on a node it does not prove a commit.
+    Filter, bind and commands all use this rule. An exempt pod is placed alone, so it is not a member: it does not count
+    for the minimum, and on a node it does not prove a commit.
     """
     named = snapshot.pods_by_gang.get((key.namespace, key.name), {})
     return {uid: pod for uid, pod in named.items() if not was_exempt(pod)}
@@ -64,19 +64,19 @@ def lives(pod: Pod) -> bool:
 
 
 def waits(pod: Pod) -> bool:
-    """Return whether a member does not have a node and may get one."""
+    """Return whether a member does not have a node yet and may get one."""
     return not (pod.node_name or pod.spec.gated) and lives(pod)
 
 
 def priority_of(gang: Gang | None, waiting: Iterable[Pod]) -> int:
-    """The PodGroup's priority; without one, the highest of the waiting members. gang: None if it cannot be read."""
+    """Return the PodGroup's priority, or the highest of the waiting members. gang: None if it cannot be read."""
     if gang is not None and gang.priority is not None:
         return gang.priority
     return max((pod.priority or 0 for pod in waiting), default=0)
 
 
 def created_at_of(gang: Gang | None, waiting: Iterable[Pod]) -> float:
-    """The creation time of the PodGroup, or of the oldest waiting member: seconds since the epoch; inf if unknown."""
+    """Return when the PodGroup or the oldest waiting member was created, in seconds since the epoch; inf if unknown."""
     if gang is not None and gang.created_at is not None:
         return gang.created_at
     return min((inf if pod.created_at is None else pod.created_at for pod in waiting), default=inf)
@@ -89,7 +89,7 @@ def gangs_in(
     open_gangs: Sequence[OpenGang],
     unknown: Pod | None = None,
 ) -> list[GangMembers]:
-    """The gangs with a member that waits, in the order in which they are planned.
+    """Return the gangs with a waiting member, in planning order.
 
     unknown: a member that the snapshot does not have yet.
     """
@@ -112,9 +112,9 @@ def gangs_in(
 def is_committed(key: GangKey, members: Iterable[Pod], open_gangs: Iterable[OpenGang]) -> bool:
     """Return whether one of these members of the gang is on a node, or is getting its Binding.
 
-    No member gets a Binding before the gang is committed, so a member on a node proves the commit, whatever its owner
+    Members get their Bindings only after the commit, so a member on a node proves the commit, whatever its owner
     changes there. A commit counts only while one of its members lives: another gang may have the name by now. An open
-    reservation or an announcement does not prove it: bind writes them before the member waits for the others.
+    reservation or an announcement does not prove a commit: bind writes them before the member waits for the others.
     """
     open_gang = next((each for each in open_gangs if each.key == key), None)
     return _is_committed([pod for pod in members if lives(pod)], open_gang)
@@ -129,8 +129,8 @@ def _is_committed(living: Sequence[Pod], open_gang: OpenGang | None) -> bool:
 def domains_of(
     gang: Gang, members: Iterable[Pod], snapshot: Snapshot, open_gangs: Iterable[OpenGang] = ()
 ) -> frozenset[str]:
-    """The values of the gang's topology key on the nodes of its committed members: one value, unless members were bound
-    before the gang had the key."""
+    """Return the values of the gang's topology key on the nodes of its committed members: one value, unless members
+    were bound before the gang had the key."""
     names = {pod.node_name for pod in members if pod.node_name and lives(pod)}
     for each in open_gangs:
         if each.key == gang.key and each.is_committed:
@@ -140,7 +140,7 @@ def domains_of(
 
 
 def order_of_members(pod: Pod) -> tuple[int, str, str]:
-    """Order by the length of the name first: train-2 goes before train-10."""
+    """Return a sort key that compares the length of the name first: train-2 precedes train-10."""
     return len(pod.name), pod.name, pod.uid
 
 
@@ -180,6 +180,6 @@ def _difference(gangs: Sequence[Gang], pods: Sequence[Pod]) -> GangError | None:
     if len({gang.topology_key for gang in gangs}) > 1:
         return GangError.TOPOLOGY_KEYS_DIFFER
     if len({pod.scheduler_name for pod in pods}) > 1:
-        # Each scheduler would wait for the members of the other one, and in bind the open gang keeps others waiting.
+        # Each scheduler would wait for the other's members, and an open gang in bind makes other gangs wait.
         return GangError.SCHEDULERS_DIFFER
     return None

@@ -1,6 +1,6 @@
-"""An overview of a cluster's gangs, for people: how far each gang is, and what it waits for.
+"""An overview of a cluster's gangs, for users: the stage of each gang, and the reason why it waits.
 
-It uses only the data that filter has: the gangs' own items tell whether members are being bound.
+It uses only the data that filter has. The gangs' items show whether members are being bound.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class GangStage(StrEnum):
-    """PLACED: a member is on a node, so the gang was committed. HAS_PLACES: filter lets its members pass. INVALID: its
-    members are rejected whatever the nodes are."""
+    """PLACED: a member is on a node, so the gang was committed. HAS_PLACES: its members pass filter. INVALID: its
+    members are rejected on all nodes."""
 
     WAITS_FOR_MEMBERS = "waits-for-members"
     DOES_NOT_FIT = "does-not-fit"
@@ -33,7 +33,7 @@ class GangStage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemberStatus:
-    """node: empty before the member is bound. place: the node that filter would let it go to."""
+    """node: empty before the member is bound. place: the planned node, which passes filter."""
 
     name: str
     uid: str
@@ -45,7 +45,7 @@ class MemberStatus:
 class GangStatus:
     """A gang as filter sees it. minimum: 0 if it cannot be read. created_at: seconds since the epoch; None if unknown.
 
-    waits_for: empty for a gang that waits for nothing. It has numbers, names of resources and constant texts.
+    waits_for: empty for a gang that does not wait. It has numbers, names of resources and constant texts.
     """
 
     key: GangKey
@@ -65,7 +65,7 @@ class GangStatus:
 def overview(
     snapshot: Snapshot, configuration: GangsConfiguration, counting: Counting, was_exempt: WasExempt, plans: Plans
 ) -> list[GangStatus]:
-    """Return the gangs, sorted by key. plans: of the gangs with a member that waits."""
+    """Return the gangs, sorted by key. plans: the plans of the gangs with a waiting member."""
     found = []
     for key in (GangKey(*name) for name in snapshot.pods_by_gang):
         living = [pod for pod in members_of(key, snapshot, was_exempt).values() if lives(pod)]
@@ -80,7 +80,10 @@ def overview(
 def _status(
     key: GangKey, pods: Sequence[Pod], asked: Sequence[Gang | InvalidGang | None], plans: Plans, counting: Counting
 ) -> GangStatus | None:
-    """The gang's status; None if its members are placed one by one, or are all being deleted. asked: by each pod."""
+    """Return the gang's status; None if its members are placed one by one or all being deleted.
+
+    asked: the gang that each pod requests.
+    """
     gang = next((each for each in asked if isinstance(each, Gang)), None)
     invalid = next((each.error for each in asked if isinstance(each, InvalidGang)), None)
     if gang is None and invalid is None:
@@ -128,7 +131,7 @@ def _shortage(members: GangMembers, plans: Plans, counting: Counting) -> Shortag
 
 
 def waits_for_members(exist: int, minimum: int, gated: int, invalid: GangError | None) -> str:
-    """Describe the members that are missing. gated, invalid: members that exist and do not count."""
+    """Describe the missing members. gated, invalid: members that exist but do not count."""
     notes = [f"{exist} of {minimum} members exist"]
     if gated:
         notes.append(f"{gated} more are gated")

@@ -1,4 +1,4 @@
-"""The nodes with pods that are not on them yet: those being bound and planned members; and which resource is short."""
+"""The nodes with pods that are being bound and with planned members; and the resource that is short."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ProfileOf = Callable[[Pod], Profile]
 
 
 class PlannedNodes(DerivedFromSnapshot):
-    """Nodes by name, with these pods on them. The cost of a copy grows with the nodes that have such pods."""
+    """Nodes by name, with placed pods on them. The cost of a copy depends on the number of nodes with placed pods."""
 
     def __init__(self, snapshot: Snapshot, counting: Counting) -> None:
         """snapshot: a snapshot without assumed pods."""
@@ -43,7 +43,7 @@ class PlannedNodes(DerivedFromSnapshot):
         return self.changed.get(name) or self.snapshot.nodes[name]
 
     def place(self, pod: Pod, name: str) -> None:
-        """Put the pod onto the node, with the amounts of counted resources and the devices that it would get."""
+        """Place the pod on the node, with the amounts of counted resources and the devices that it would get."""
         node = self.node(name)
         shares = pod.assumed_shares
         if shares is None and self._counting.counts:
@@ -61,7 +61,7 @@ class PlannedNodes(DerivedFromSnapshot):
 class Candidates:
     """The nodes for members of one shape, the best first. For one snapshot; its filters see the planned pods.
 
-    They are the nodes that pass the filters that look at one node. Added pods never make a rejected node pass.
+    These nodes pass the filters that look at one node. Adding pods never makes a rejected node pass.
     """
 
     def __init__(self, profile: Profile, pod: Pod, evaluation: Evaluation, deadline: DecisionDeadline) -> None:
@@ -76,7 +76,7 @@ class Candidates:
             passing = evaluation.local.statuses.filter_nodes(every_node, deadline).feasible
             totals = evaluation.totals(pod, passing, deadline=deadline)
             if isinstance(totals, Status):
-                # If the pod cannot be scored, the order of the names is as good as any.
+                # If the pod cannot be scored, keep the order of the names.
                 totals = [0] * len(passing)
             ranked = sorted(zip((-total for total in totals), passing.names, strict=True))
             self.order = [name for _, name in ranked]
@@ -88,7 +88,7 @@ class Candidates:
         return name in self._by_name
 
     def rank(self, name: str) -> int:
-        """The place of a candidate in the order, from 0."""
+        """Return the index of a candidate in the order, from 0."""
         return self._by_name[name]
 
     @cached_property
@@ -96,7 +96,7 @@ class Candidates:
         return {name: rank for rank, name in enumerate(self.order)}
 
     def passes(self, pod: Pod, name: str, planned_nodes: PlannedNodes, states: Sequence[ClusterFilter]) -> bool:
-        """Return whether a member fits onto this candidate, beside planned pods and nominated pods (fact 34)."""
+        """Return whether a member fits on this candidate, together with planned and nominated pods (fact 34)."""
         node = planned_nodes.changed.get(name)
         nominated = (
             nominated_beside(pod, name, planned_nodes.snapshot) if name in planned_nodes.snapshot.nominated else ()
@@ -111,7 +111,7 @@ class Candidates:
         return all(state.filter(found) is SUCCESS for state in states)
 
     def states(self, planned_nodes: PlannedNodes) -> ClusterStates:
-        """The filters that look at all nodes, as they are with the planned pods."""
+        """Return the states of the filters that look at all nodes, with the planned pods."""
         return ClusterStates(self._evaluation, planned_nodes)
 
     def score(self, name: str, planned_nodes: PlannedNodes) -> int:
@@ -128,14 +128,14 @@ class Candidates:
 
 
 class CandidatesByShape:
-    """The candidates on one snapshot. For one thread, until they are known for all members."""
+    """The candidates on one snapshot, by shape. For one thread until all members have their candidates."""
 
     def __init__(self, profile_of: ProfileOf, evaluate: Evaluate, base: Snapshot) -> None:
         self._profile_of, self._evaluate, self._base = profile_of, evaluate, base
         self._known: dict[Hashable, Candidates] = {}
         self._shapes: dict[str, Hashable] = {}
         self.deadline = NO_DECISION_DEADLINE
-        """The deadline of the planning that is under way."""
+        """The deadline of the current planning."""
 
     def shape_of(self, pod: Pod) -> Hashable:
         if pod.uid not in self._shapes:
@@ -144,7 +144,7 @@ class CandidatesByShape:
         return self._shapes[pod.uid]
 
     def of(self, pod: Pod) -> Candidates:
-        """Raises DeadlineExceeded."""
+        """Return the candidates for the pod's shape. Raises DeadlineExceeded."""
         shape = self.shape_of(pod)
         found = self._known.get(shape)
         if found is None:
@@ -155,13 +155,13 @@ class CandidatesByShape:
 
 
 class NodesLeft:
-    """Candidates that members of one shape may still go to, the best first, as their scores change with the members."""
+    """The candidates that are left for members of one shape, the best first. Scores change as members are placed."""
 
     def __init__(self, candidates: Candidates, planned_nodes: PlannedNodes, names: Container[str] | None) -> None:
-        """names: the only nodes to take; None for all."""
+        """names: the only nodes to use; None for all nodes."""
         self._candidates, self._planned_nodes, self._names = candidates, planned_nodes, names
         self._next = 0
-        # Nodes with another score than in the order of the candidates.
+        # Nodes whose score differs from their score in the candidates' order.
         self._rescored = candidates.is_rescored
         self._changed = frozenset(planned_nodes.changed) if self._rescored else frozenset[str]()
         self._heap: list[tuple[int, int, str]] = []
@@ -192,11 +192,11 @@ class NodesLeft:
 
 
 class ClusterStates:
-    """The states of the filters that look at all nodes. They follow the pods that are planned."""
+    """The states of the filters that look at all nodes. They are updated with each planned pod."""
 
     def __init__(self, evaluation: Evaluation, planned_nodes: PlannedNodes) -> None:
         self._planned_nodes, self._applied = planned_nodes, 0
-        # A filter that all nodes pass now may reject nodes beside a member that keeps others away.
+        # A filter that all nodes pass now may reject nodes once a member with pod anti-affinity is placed.
         skips = not any(pod.spec.pod_affinity.has_terms for pod in planned_nodes.placed)
         self._states = evaluation.filters if skips else evaluation.all_filters
 
@@ -210,7 +210,7 @@ class ClusterStates:
 
 
 def planned_nodes_of(snapshot: Snapshot, counting: Counting, planned: Container[str] = ()) -> PlannedNodes:
-    """The nodes with the pods that are being bound. planned: the UIDs of pods that get their places by the plan."""
+    """Return the nodes with the pods that are being bound. planned: the UIDs of pods that the plan places."""
     planned_nodes = PlannedNodes(snapshot.base, counting)
     for name, pods in snapshot.assumed.items():
         for pod in pods:
@@ -221,12 +221,12 @@ def planned_nodes_of(snapshot: Snapshot, counting: Counting, planned: Container[
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """The need of a gang, and the room that the gangs with places leave.
+    """The need of a gang, and the room that planned gangs leave.
 
-    members: how many need a place. placed: how many of them would have one. resource, amount: the scarcest resource,
-    and the amount that each of `requesting` members requests; empty if other rules decide. room, nodes: how many of
-    them have enough of it, on how many nodes. The name of a resource comes from a node or the configuration, never from
-    the pods' owner.
+    members: how many members need a node. placed: how many of them fit. resource, amount: the scarcest resource, and
+    the amount that each of `requesting` members requests; empty if another rule rejects the nodes. room, nodes: how
+    many members have enough of the resource, on how many nodes. The resource's name is from a node or the
+    configuration, never from the pods' owner.
     """
 
     members: int
@@ -250,7 +250,7 @@ class Shortage:
 def shortage_of(
     groups: Sequence[Sequence[Pod]], placed: int, planned_nodes: PlannedNodes, counting: Counting
 ) -> Shortage:
-    """Return the worst shortage. groups: the members that need a place, by shape. placed: how many would have one."""
+    """Return the worst shortage. groups: the members that need a node, by shape. placed: how many of them fit."""
     members = sum(map(len, groups))
     found = [short for group in groups for short in _short(group, members, placed, planned_nodes, counting)]
     rules = Shortage(members, placed)
@@ -260,7 +260,7 @@ def shortage_of(
 def _short(
     group: Sequence[Pod], members: int, placed: int, planned_nodes: PlannedNodes, counting: Counting
 ) -> Iterator[Shortage]:
-    """Yield the resources of which the nodes have too little for these members, each checked alone."""
+    """Yield the shortage of each resource of which the nodes have too little for these members, each checked alone."""
     needed = len(group)
     for name, amount in group[0].spec.requests.asked.items():
         if name in counting.ignored_by_scheduler or amount <= 0:
@@ -283,7 +283,7 @@ def _short(
 
 
 def _counted(group: Sequence[Pod], demand: Demand, planned_nodes: PlannedNodes, counting: Counting) -> Iterator[int]:
-    """Yield for each node how many of these members get their share of a counted resource there, if any does."""
+    """Yield, for each node with room, how many of these members get their share of a counted resource there."""
     for name in planned_nodes.snapshot.nodes:
         fitting, tried = 0, planned_nodes
         while fitting < len(group) and not isinstance(counting.placed((demand,), tried.node(name)), Insufficient):

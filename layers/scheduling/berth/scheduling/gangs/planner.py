@@ -1,12 +1,12 @@
-"""The answers of filter for members of gangs: places from a plan of all gangs that wait.
+"""The answers of filter for members of gangs: nodes from a plan of all waiting gangs.
 
-Gangs are planned one after the other, by priority and then by age. Each gets what the earlier ones leave, and a gang
-that does not fit takes nothing. So two gangs never wait for each other, and a small gang may pass a large one that does
-not fit. The plan depends on the snapshot, the pods that are being bound and the open gangs, and on nothing else: the
-calls of all members find the same plan. It is made once for each such state, in one call or in several, and
-remembered.
+Gangs are planned one after the other, by priority and then by age. Each gang gets the room that earlier gangs leave,
+and a gang that does not fit does not use room. So two gangs never wait for each other, and a small gang may overtake a
+large gang that does not fit. The plan depends only on the snapshot, the pods that are being bound and the open gangs:
+the calls of all members find the same plan. It is computed once for each such state, in one call or several, and
+cached.
 
-Nothing is written: kube-scheduler also asks for members that it only tries (facts G1 and G2).
+Planning does not write to a table: kube-scheduler also calls filter for members that it only tries (facts G1 and G2).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 NAME = "Gang"
 
 REASON_ELSEWHERE = "gang has its places on other nodes"
-"""The reason on the other nodes if a member has a place. These nodes did not fail: the pod is feasible."""
+"""The reason on the other nodes if a member has a planned node. These nodes did not fail: the pod is feasible."""
 
 ELSEWHERE = unresolvable(NAME, REASON_ELSEWHERE, reason_code=ReasonCode.GANG_PLACED_ELSEWHERE)
 OTHER_DOMAIN = unresolvable(NAME, REASON_OTHER_DOMAIN, reason_code=ReasonCode.GANG_IN_OTHER_DOMAIN)
@@ -71,21 +71,21 @@ STATUSES: Mapping[GangError | GangWait, Status] = {
     GangWait.FOR_ROOM: unresolvable(NAME, str(GangWait.FOR_ROOM), reason_code=ReasonCode.GANG_DOES_NOT_FIT),
     GangWait.TOO_COSTLY: unresolvable(NAME, str(GangWait.TOO_COSTLY), reason_code=ReasonCode.TOO_COSTLY),
 }
-"""Unresolvable: a gang never evicts for a part of itself, and in the other map kube-scheduler would try the pod in a
-hot loop (fact 15 and decision 0002; G6)."""
+"""Unresolvable: a gang never evicts pods for a part of itself, and nodes in FailedNodes would make kube-scheduler retry
+the pod in a hot loop (fact 15 and decision 0002; G6)."""
 
 SLOW_ROUND_SECONDS = 30.0
-"""Seconds for which a round of several calls stays valid, whatever changes meanwhile: otherwise no round would end in a
-cluster that changes all the time. Bind, and the scheduler's own filters, decide on the state as it is then."""
+"""Seconds for which a round of several calls stays valid despite changes: otherwise rounds would never end in a cluster
+that changes all the time. Bind and the scheduler's own filters use the current state."""
 
 ROUNDS = 4
-"""The number of states whose plans are remembered: threads may be a state apart, and a member may be new."""
+"""The number of states whose plans are cached: threads may use different states, and a member may be new."""
 
 
 @dataclass(frozen=True, slots=True)
 class InDomain:
-    """The member is placed like other pods, but not on these nodes of the request: its gang is committed in another
-    topology domain."""
+    """The result for a member that is placed like other pods, but not on these nodes of the request: its gang is
+    committed in another topology domain."""
 
     outside: tuple[str, ...]
 
@@ -94,8 +94,8 @@ class InDomain:
 class GangPlacement:
     """The placement of one gang, for explanations.
 
-    outcome: None for a committed gang. places: nodes by UID, of as many members as fit together. most: their number.
-    placed: the pods that are planned by then, on their nodes. before: the gangs with places that are planned earlier.
+    outcome: None for a committed gang. places: nodes by UID, of as many members as fit together. most: the number of
+    places. placed: the pods planned so far, on their nodes. before: the earlier gangs that have places.
     """
 
     members: GangMembers
@@ -111,7 +111,7 @@ class GangPlacement:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The state that a round depends on. The moment is compared by identity, the rest by value."""
+    """The state that a round depends on. The snapshot's moment is compared by identity, all other fields by value."""
 
     moment: SnapshotId
     assumed: Mapping[str, tuple[Pod, ...]]
@@ -123,7 +123,7 @@ UNLIMITED = TimeLimited(NO_TIME_LIMIT)
 
 
 class GangPlanner:
-    """Plans gangs in a warm environment, and remembers the plans. Threads may share it."""
+    """Plans gangs in a warm environment, and caches the plans. Thread-safe."""
 
     def __init__(
         self,
@@ -135,14 +135,14 @@ class GangPlanner:
         limited: TimeLimited = UNLIMITED,
     ) -> None:
         """profile_of: returns the profile with all filters for a member. evaluate: caches by shape. limited: limits
-        `decide`; it remembers gangs that are too costly to plan."""
+        `decide`, and caches which gangs are too costly to plan."""
         self._configuration, self._counting, self._was_exempt = configuration, counting, was_exempt
         self._profile_of, self._evaluate, self._limited = profile_of, evaluate, limited
         self._rounds: deque[tuple[_State, PlanningRound]] = deque(maxlen=ROUNDS)
         self._lock = Lock()
 
     def is_member(self, pod: Pod, snapshot: Snapshot) -> bool:
-        """Return whether the pod is placed with others, or asks for a gang that is invalid.
+        """Return whether the pod is placed with others, or requests an invalid gang.
 
         Members of a committed gang are placed alone.
         """
@@ -159,9 +159,9 @@ class GangPlanner:
         open_gangs: Sequence[OpenGang],
         seconds_left: float = inf,
     ) -> Places | InDomain | GangError | GangWait | None:
-        """Return the requested nodes that this member may go to, or why it waits; None if it is placed like other pods.
+        """Return the request's nodes for this member, or why it waits; None if it is placed like other pods.
 
-        Raises DeadlineExceeded if the time ends before all gangs are planned; the next call goes on.
+        Raises DeadlineExceeded if the time ends before all gangs are planned; the next call continues.
         """
         gang = gang_of(pod, snapshot.pod_groups, self._configuration)
         if gang is None:
@@ -173,7 +173,7 @@ class GangPlanner:
         if gang.key in found.outcomes:
             outcome = found.outcomes[gang.key]
         elif not self._is_committed(gang.key, snapshot, open_gangs, pod):
-            # No member waits: this one is terminating, is on a node by now, or its last bind has left a reservation.
+            # The gang's members do not wait: this one is terminating, on a node by now, or has a reservation left.
             outcome = GangWait.FOR_MEMBERS
         if isinstance(outcome, GangPlan):
             return found.places(pod, nodes, outcome, found.members[gang.key])
@@ -182,8 +182,8 @@ class GangPlanner:
     def outside(
         self, pod: Pod, names: Iterable[str], snapshot: Snapshot, open_gangs: Sequence[OpenGang] = ()
     ) -> tuple[str, ...]:
-        """The nodes among these that a member of a committed gang may not use: all members are in one topology domain.
-        Empty if its gang does not have a topology key."""
+        """Return the nodes that are not in the topology domain of the member's committed gang. The result is empty if
+        the gang does not have a topology key."""
         gang = gang_of(pod, snapshot.pod_groups, self._configuration)
         if not isinstance(gang, Gang) or not gang.topology_key:
             return ()
@@ -195,12 +195,11 @@ class GangPlanner:
         )
 
     def planned(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> Plans:
-        """Plan the gangs with a member that waits. For people, without a time limit: filter's answers are those of
-        `decide`."""
+        """Plan the gangs with a waiting member, without a time limit. This is for users; filter calls `decide`."""
         return self._new_round(snapshot, open_gangs, None).finished(UNLIMITED, NO_DECISION_DEADLINE)
 
     def placement(self, key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> GangPlacement | None:
-        """Plan this gang; None if none of its members waits. It caches nothing and has no time limit."""
+        """Plan this gang, without a cache or a time limit. Return None if its members do not wait."""
         gangs = gangs_in(snapshot, self._configuration, self._was_exempt, open_gangs)
         found = self._plans_for(gangs, snapshot, self._candidates_on(snapshot))
         for members in gangs:
@@ -220,13 +219,13 @@ class GangPlanner:
         base = snapshot.base
         unknown = None if pod.uid in base.unbound else pod
         state = _State(base.history.moment, snapshot.assumed, tuple(open_gangs), "" if unknown is None else pod.uid)
-        # One thread plans; the others wait, and find its plans or go on.
+        # One thread plans; the other threads wait, and then use its plans or continue planning.
         with self._lock:
             slow = self._slow_round()
             if slow is not None:
                 found = slow.finished(self._limited, call)
                 if not found.includes(pod, key) and not self._is_committed(key, snapshot, open_gangs, pod):
-                    # The member came after the round began.
+                    # The member was created after the round began.
                     raise DeadlineExceeded(REASON_UNFINISHED)
                 return found
             for known, each in self._rounds:
@@ -250,8 +249,8 @@ class GangPlanner:
         return PlanningRound(gangs, plans, candidates, self._limited.wall())
 
     def _plans_for(self, gangs: Sequence[GangMembers], snapshot: Snapshot, candidates: CandidatesByShape) -> Plans:
-        """Prepare the plans: no gang is planned yet, and committed members have their places."""
-        # Without the reservations of waiting members: members in the barrier keep their nodes by the plan.
+        """Create the plans before planning: only committed members have their places."""
+        # Leave out reservations of waiting members: the plan keeps the nodes of members in the barrier.
         planned_nodes = planned_nodes_of(
             snapshot, self._counting, {pod.uid for members in gangs for pod in members.waiting}
         )
@@ -264,7 +263,7 @@ class GangPlanner:
     def _is_committed(
         self, key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang] = (), asked: Pod | None = None
     ) -> bool:
-        """asked: a member that the snapshot may not have."""
+        """Return whether the gang is committed. asked: a member that the snapshot may lack."""
         members = members_of(key, snapshot, self._was_exempt).values()
         return is_committed(key, members if asked is None else (*members, asked), open_gangs)
 

@@ -1,13 +1,13 @@
-"""A place for every member of one gang, in the room that is left on the nodes.
+"""Plans a node for every member of one gang, in the room that is left on the nodes.
 
-Members of one shape are alike for every filter and are placed one after the other, each on the best node that is left.
-That finds a placement whenever there is one, if the filters look at one node at a time, or keep members apart by one
-topology key. It may miss one
+Members of one shape are equal for every filter. They are placed one after the other, each on the best remaining node.
+This finds a placement whenever one exists, if the filters look at one node at a time, or keep members apart by one
+topology key. It may miss a placement
 
-- of members of several shapes: they are placed by shape, first the shape with the fewest nodes first, then the other
-  way around;
-- under rules that count members in several kinds of domains at once, or attract them to each other without a topology
-  key of the gang.
+- if members have several shapes: they are placed by shape, the shape with the fewest nodes first; a second attempt uses
+  the reverse order;
+- if rules count members in domains of several topology keys, or attract members to each other without a topology key of
+  the gang.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class GangPlan:
     elsewhere: tuple[GangPlan, ...] = ()
 
     def among(self, names: Container[str]) -> GangPlan:
-        """The plan for the domain of these nodes: kube-scheduler tries one domain after the other (G2)."""
+        """Return the plan for the domain of these nodes: kube-scheduler tries one domain after the other (G2)."""
         if not self.elsewhere:
             return self
         plans = (self, *self.elsewhere)
@@ -41,7 +41,7 @@ class GangPlan:
 
 @dataclass(slots=True)
 class Attempt:
-    """An attempt to place members. planned_nodes: its own copy."""
+    """An attempt to place members. planned_nodes: the attempt's own copy."""
 
     planned_nodes: PlannedNodes
     places: dict[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Attempt:
 
 
 class GangPlanning:
-    """Plans gangs on one snapshot. For one thread. Methods raise DeadlineExceeded, and may be repeated then."""
+    """Plans gangs on one snapshot. For one thread. Methods raise DeadlineExceeded, and can be called again after it."""
 
     def __init__(self, candidates: CandidatesByShape) -> None:
         self._candidates = candidates
@@ -61,7 +61,7 @@ class GangPlanning:
         self._domains: dict[str, Mapping[str, frozenset[str]]] = {}
 
     def plan(self, members: GangMembers, planned_nodes: PlannedNodes) -> tuple[GangPlan, PlannedNodes] | None:
-        """Places for as many members as the gang needs, and the nodes with them; None if they do not fit."""
+        """Return places for as many members as the gang needs, and the nodes with them; None if they do not fit."""
         gang = members.gang
         key = self._key(members, planned_nodes)
         # The room only shrinks: members that did not fit before do not fit now.
@@ -85,7 +85,7 @@ class GangPlanning:
         return max(attempts, key=lambda each: len(each.places), default=Attempt(planned_nodes))
 
     def spare(self, pod: Pod, names: Container[str] | None, planned_nodes: PlannedNodes) -> Iterator[str]:
-        """The nodes among these that have room for one more such member, the best first; names None: among all."""
+        """Yield the nodes with room for one more such member, the best first. names: the only nodes; None for all."""
         candidates = self._candidates_of(pod)
         states = candidates.states(planned_nodes)
         for name in candidates.order:
@@ -106,7 +106,7 @@ class GangPlanning:
         return bool(self._candidates_of(pod).states(planned_nodes).now())
 
     def _key(self, members: GangMembers, planned_nodes: PlannedNodes) -> Hashable:
-        """The key that decides, with the number of members, whether a gang fits; None if more than the key decides."""
+        """Return a key that determines, with the number of members, whether a gang fits; None if more matters."""
         shapes = {self._shape_of(pod) for pod in members.waiting}
         if len(shapes) > 1 or members.arrived or self.has_cluster_rules(members.waiting[0], planned_nodes):
             return None
@@ -121,7 +121,7 @@ class GangPlanning:
         if not placed:
             return None
         arrived = set(members.arrived.values())
-        # The domain of the members that have arrived, then the one with the best nodes.
+        # First the domain of the members that have arrived, then the domain with the best nodes.
         best, *others = sorted(
             placed,
             key=lambda domain: (
@@ -134,7 +134,7 @@ class GangPlanning:
         return GangPlan(placed[best].places, best, elsewhere), placed[best].planned_nodes
 
     def _ranks(self, members: GangMembers, places: Mapping[str, str]) -> int:
-        """The sum of the ranks of the places among all nodes; the less the better."""
+        """Return the sum of the places' ranks among all nodes; lower is better."""
         total = 0
         for pod in members.waiting:
             if pod.uid in places:
@@ -170,7 +170,7 @@ class GangPlanning:
             orders.append(reversed(everybody))
         tries = [(order, members.arrived) for order in orders]
         if kept:
-            # The nodes of the members that have arrived may be the wrong ones by now.
+            # The members that have arrived may no longer fit on their nodes.
             tries.append((groups, {}))
         for order, arrived in tries:
             attempt = self._tried(order, needed, arrived, planned_nodes, names)
@@ -218,7 +218,7 @@ class GangPlanning:
                 attempt.place(pod, name)
 
     def _place_alike(self, pods: Sequence[Pod], attempt: Attempt, names: Container[str] | None) -> None:
-        """Place as many of these members of one shape as fit, each on the best node that is left."""
+        """Place as many of these members of one shape as fit, each on the best remaining node."""
         candidates = self._candidates_of(pods[0])
         states = candidates.states(attempt.planned_nodes)
         left = NodesLeft(candidates, attempt.planned_nodes, names)
@@ -234,6 +234,6 @@ class GangPlanning:
                     refused.append(name)
             else:
                 return
-            # With filters that look at all nodes, a member may open a node that was closed before.
+            # With filters that look at all nodes, a placed member may make a rejected node feasible.
             for name in refused:
                 left.put_back(name)

@@ -1,8 +1,8 @@
-"""The plans of all gangs on one state, and the nodes that each member gets by them.
+"""The plans of all gangs on one state, and the nodes that each member gets from its gang's plan.
 
-The creators of pods decide how many gangs there are, and how much work each one is. A call ends at its deadline, and
-the next one on this state goes on where it ended: the work is not charged to the pod of a call. A gang that has
-half of the time of a decision, or more, and does not come to its end, is not planned for a while (`TimeLimited`).
+The creators of pods determine the number of gangs, and the work for each gang. A call stops at its deadline, and the
+next call on this state continues there: the pod of a call does not count as too costly. A gang whose planning does not
+finish within at least half of the time of a decision is not planned for a while (`TimeLimited`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.node_list import NodeRefs
 
 MAX_ALTERNATIVES = 8
-"""The most alternative nodes of one member."""
+"""The maximum number of alternative nodes of one member."""
 
 MAX_SPARE_NODES = 256
-"""The most alternative nodes of a gang, for all its members."""
+"""The maximum number of alternative nodes of a gang, over all its members."""
 
 GangOutcome = GangPlan | GangError | GangWait | None
 """The outcome for a gang with a waiting member; None for a committed gang: its members are placed alone."""
@@ -36,17 +36,17 @@ GangOutcome = GangPlan | GangError | GangWait | None
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The nodes that a member may go to, the place of the plan first."""
+    """The nodes that a member may go to, the planned node first."""
 
     names: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class Plans:
-    """The plans of all gangs. Once they are made, only `alternatives` grows.
+    """The plans of all gangs. Once planning has ended, only `alternatives` changes.
 
-    planned_nodes: the nodes with all plans. members, outcomes: in the order in which they are planned. extra: the
-    places of members beyond those that their gangs need, by UID.
+    planned_nodes: the nodes with all plans. members, outcomes: in planning order. extra: the places of members beyond
+    the number that their gangs need, by UID.
     """
 
     planned_nodes: PlannedNodes
@@ -57,7 +57,7 @@ class Plans:
     alternatives: dict[GangKey, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
     def place_committed(self, members: GangMembers) -> None:
-        """Place members that get their Bindings: the cache does not have them on their nodes yet."""
+        """Place members that are getting their Bindings: in the cache they are not on their nodes yet."""
         for pod in members.waiting:
             name = members.arrived.get(pod.uid)
             if name is not None and name in self.planned_nodes.snapshot.nodes:
@@ -79,7 +79,7 @@ class Plans:
         return GangError.LARGER_THAN_CLUSTER if members.gang.minimum > allowed else GangWait.FOR_ROOM
 
     def place_extra(self, plan: GangPlan, members: GangMembers) -> None:
-        """Place members beyond the needed ones in the room that all gangs leave. If the time ends, it places none."""
+        """Place members beyond the minimum in the room that all gangs leave; do not place any if the time ends."""
         left = [pod for pod in members.waiting if pod.uid not in plan.places]
         nodes, planned_nodes = self.planning.nodes_of(members, plan, self.planned_nodes), self.planned_nodes.copy()
         found = {}
@@ -92,11 +92,11 @@ class Plans:
         self.planned_nodes = planned_nodes
 
     def includes(self, pod: Pod, key: GangKey) -> bool:
-        """Return whether this member of the gang was waiting when the plans were begun."""
+        """Return whether this member of the gang was waiting when planning began."""
         return key in self.members and any(each.uid == pod.uid for each in self.members[key].waiting)
 
     def places(self, pod: Pod, nodes: NodeRefs, best: GangPlan, members: GangMembers) -> Places | GangWait:
-        """The places of a member, among the nodes of a request. best: the plan of its gang."""
+        """Return the places of a member among the nodes of a request. best: the best plan of its gang."""
         requested = frozenset(nodes.names)
         plan = best.among(requested)
         place = plan.places.get(pod.uid) or (self.extra.get(pod.uid) if plan is best else None)
@@ -110,21 +110,21 @@ class Plans:
         allowed = tuple(name for name in dict.fromkeys((place, *alternatives)) if name in requested)
         if allowed:
             return Places(allowed)
-        # The scheduler knows something about these nodes that the cache does not.
+        # The planned node is not usable: the scheduler has information about nodes that the cache does not have.
         domain = self.planning.nodes_of(members, plan, self.planned_nodes)
         within = requested if domain is None else requested & domain
         others = tuple(islice(self.planning.spare(pod, within, self.planned_nodes), MAX_ALTERNATIVES))
         if others:
             return Places(others)
-        # Members that are alike may change places.
+        # Members of one shape may swap places.
         taken = [plan.places[each.uid] for each in self.planning.alike(pod, members) if each.uid in plan.places]
         changed = tuple(dict.fromkeys(name for name in taken if name in requested))
         return Places(changed) if changed else GangWait.FOR_ROOM
 
     def _alternatives(self, plan: GangPlan, members: GangMembers) -> Mapping[str, tuple[str, ...]]:
-        """Other nodes for each member, no node for two: whatever the scheduler chooses, the plan holds for the others.
+        """Return alternative nodes for each member. Members do not share them, so any choice keeps the plan valid.
 
-        They have room after all gangs are planned. The result is empty if a filter looks at all nodes.
+        The nodes have room after all gangs are planned. The result is empty if a filter looks at all nodes.
         """
         nodes = self.planning.nodes_of(members, plan, self.planned_nodes)
         groups = self.planning.by_shape([pod for pod in members.waiting if pod.uid in plan.places])
@@ -146,21 +146,21 @@ REASON_UNFINISHED = "gang waits: to plan all gangs takes longer than this call"
 
 
 class PlanningRound:
-    """Plans all gangs on one state. For one thread at a time; when it is finished, threads may share its plans."""
+    """Plans all gangs on one state. For one thread at a time; finished plans are thread-safe."""
 
     def __init__(
         self, gangs: Sequence[GangMembers], plans: Plans, candidates: CandidatesByShape, began_at: float
     ) -> None:
-        """gangs: in planning order. plans: no gang is planned yet. began_at: seconds since the epoch."""
+        """gangs: in planning order. plans: before planning. began_at: seconds since the epoch."""
         self.began_at = began_at
         self._gangs, self._plans, self._candidates = gangs, plans, candidates
         self._planned, self._extended = 0, 0
         self._is_finished = False
         self.is_slow = False
-        """True if planning takes more than one call, though a call had enough time."""
+        """True if one call could not finish planning although it had the minimum planning time."""
 
     def finished(self, limited: TimeLimited, call: DecisionDeadline) -> Plans:
-        """The plans of all gangs. Raises DeadlineExceeded; then the next call goes on."""
+        """Return the plans of all gangs. Raises DeadlineExceeded; the next call then continues."""
         if not self._is_finished:
             seconds_left = call.remaining()
             try:
@@ -191,7 +191,7 @@ class PlanningRound:
         self._plans.outcomes[members.key] = GangWait.TOO_COSTLY if planned is None else planned[0]
 
     def _place_extra(self, members: GangMembers, limited: TimeLimited, call: DecisionDeadline) -> None:
-        """Place members beyond the minimum. If that takes too long, they do not have a place."""
+        """Place members beyond the minimum. If that takes too long, they do not get a place."""
         outcome = self._plans.outcomes[members.key]
         if not isinstance(outcome, GangPlan) or len(members.waiting) == len(outcome.places):
             return

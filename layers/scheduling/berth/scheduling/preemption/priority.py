@@ -17,12 +17,12 @@ NEVER = "Never"
 
 
 def priority_of(pod: Pod) -> int:
-    """The priority that preemption compares: the number in the pod. The scheduler does not read PriorityClasses."""
+    """Return the priority for preemption: the number in the pod. The scheduler does not read PriorityClasses."""
     return pod.spec.priority or 0
 
 
 def by_importance(pod: Pod) -> tuple[int, float]:
-    """A sort key, the most important pod first: by priority, then by start time. A pod that has not started is last."""
+    """Return a sort key, the most important pod first: by priority, then by start time. Unstarted pods are last."""
     return -(pod.spec.priority or 0), inf if pod.start_time is None else pod.start_time
 
 
@@ -46,7 +46,7 @@ class PreemptionConfiguration(BaseModel):
 
 
 class NodeRejection(StrEnum):
-    """Why a proposed node is rejected: a text and its code. NOT_BEST: `choose: one` takes another node."""
+    """The reason for rejecting a proposed node: a text and its code. NOT_BEST: `choose: one` selects another node."""
 
     reason_code: ReasonCode
 
@@ -67,6 +67,6 @@ class NodeRejection(StrEnum):
 
 
 def may_preempt(pod: Pod, snapshot: Snapshot) -> bool:
-    """Return whether there may be pods that this one evicts: those without a class have priority 0."""
+    """Return whether pods may exist that this pod can evict. Pods without a priority class have priority 0."""
     lowest = min((each.value for each in snapshot.priority_classes.values()), default=0)
     return pod.spec.preemption_policy != NEVER and priority_of(pod) > min(lowest, 0)

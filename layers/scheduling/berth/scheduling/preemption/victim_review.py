@@ -1,19 +1,19 @@
 """Review of the victims that kube-scheduler proposes on each node.
 
-The scheduler's dry run asks its own plugins alone (fact 30). The policy may reject a node even without the victims, or
+The scheduler's dry run calls only its own plugins (fact 30). The policy may reject a node even without the victims, or
 may need more victims there. Without this review the scheduler would evict pods in vain. Rules of the result:
 
-- It has only proposed nodes, each with all its proposed victims: the scheduler's own plugins need them gone.
-- Added victims are of lower priority than the pod, and the cache has them on that node.
+- It has only proposed nodes, each with all its proposed victims: the scheduler's own plugins need their eviction.
+- Added victims have a lower priority than the pod, and are on that node in the cache.
 - A node with a victim of equal or higher priority is rejected (fact 29), and so is a node without victims (fact 27).
 - Every node is rejected while the pod waits for preempted pods on its nominated node (fact 15a), unless the scheduler
-  proposes more victims there: then its own filters need them.
-- A victim that was answered before for the nominated node is gone, whatever the cache shows: it is not answered again,
-  because the scheduler's call fails for a victim that it does not know (fact 26).
+  proposes more victims there, because its own filters need them.
+- A victim that an earlier answer listed for the nominated node is gone, even if the cache still shows it. It is not
+  listed again, because the scheduler's call fails for a victim that it does not know (fact 26).
 
-The cache may not have a proposed victim on the node: it lags, or the pod is gone already. The victim is accepted,
-and the node is evaluated without it. A node that the cache does not have has just joined: its victims are accepted.
-docs/concepts/late-view.md has the whole table.
+A proposed victim may be missing in the cache, because the cache lags or the pod is gone already. The victim is
+accepted, and the node is evaluated without it. A node that is missing in the cache has just joined: its victims are
+accepted. docs/concepts/late-view.md has the whole table.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class PreemptResult:
     rejected: Mapping[str, NodeRejection]
 
     def best(self) -> PreemptResult:
-        """Keep only the best of the accepted nodes; of equal ones the first name."""
+        """Keep only the best accepted node; ties go to the first name."""
         best = {name: self.victims[name] for name in best_candidates(self.victims)[:1]}
         others = {name: NodeRejection.NOT_BEST for name in self.victims if name not in best}
         return PreemptResult(best, {**self.rejected, **others})
@@ -71,8 +71,8 @@ def review_victims(
     deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     answered: Collection[str] = NO_UIDS,
 ) -> PreemptResult:
-    """Review the proposals. evaluation: None if the pod may go to every node. nodes: as the cache has them.
-    answered: the victims by UID that were answered for the pod's nominated node before.
+    """Review the proposals. evaluation: None if the pod may go to every node. nodes: the nodes in the cache.
+    answered: the UIDs of victims that an earlier answer listed for the pod's nominated node.
 
     Raises DeadlineExceeded.
     """
@@ -120,8 +120,8 @@ class _VictimReview:
     def victims(
         self, node: NodeInfo, proposed: Victims, there: Mapping[str, Pod], gone: Sequence[Pod]
     ) -> Victims | NodeRejection:
-        """The proposed victims, and more if the pod does not fit without them alone. gone: pods of the node that have
-        left it, though the cache does not show it."""
+        """Return the proposed victims, and more if the pod needs more. gone: pods that have left the node, although the
+        cache still has them there."""
         status = self._exceptions.get(node.name) or self._evaluation.statuses[node.name]
         if not self._reads_pods:
             return proposed if status is SUCCESS else NodeRejection.BARRED
@@ -129,7 +129,7 @@ class _VictimReview:
             return NodeRejection.BARRED
         as_it_is = DryRun.of(self._evaluation, self._pod, node).without(gone)
         leaving = [there[victim.uid] for victim in proposed.pods if victim.uid in there]
-        # Also if the pod fits now: it may have affinity to a victim.
+        # Check this also if the pod fits now: it may have affinity to a victim.
         if as_it_is.without(leaving).fits if gone or leaving else status is SUCCESS:
             return proposed
         if len(leaving) == sum(priority_of(other) < self._priority for other in as_it_is.node.pods):
@@ -139,13 +139,13 @@ class _VictimReview:
         if all_known is None:
             return NodeRejection.NO_ROOM
         more = tuple(victim for victim in all_known.pods if victim.uid not in certain)
-        # The scheduler may know a budget that the cache does not have yet: the larger number counts.
+        # The scheduler may have a budget that the cache does not have yet: use the larger number.
         violations = max(proposed.num_pdb_violations, all_known.num_pdb_violations)
         return Victims((*proposed.pods, *more), violations)
 
 
 def _pods(proposal: Proposal, there: Mapping[str, Pod], priority: int) -> list[Pod] | None:
-    """The victims as pods; None if one is not of lower priority. An unknown victim counts as the most important."""
+    """Return the victims as pods; None if a victim's priority is not lower. An unknown victim is the most important."""
     found = []
     given = proposal.pods
     highest = priority - 1
@@ -178,8 +178,8 @@ def preempted(pod: Pod, node: NodeInfo) -> list[Pod]:
 def fits_without_lower(evaluation: Evaluation, pod: Pod) -> bool:
     """Return whether the pod fits on its nominated node without the pods of lower priority there.
 
-    The scheduler lists a nominated node only if its own filters pass, on a newer view: for it the victims are gone.
-    A cache that is behind does not show which of the pods they were.
+    The scheduler lists a nominated node only if its own filters pass on its newer state, in which the victims are gone.
+    A stale cache does not show which of the pods were the victims.
     """
     node = evaluation.snapshot.nodes.get(pod.nominated_node)
     leaving = [] if node is None else potential_victims(node.pods, pod)
@@ -189,12 +189,12 @@ def fits_without_lower(evaluation: Evaluation, pod: Pod) -> bool:
 def waits_for_preempted(evaluation: Evaluation, pod: Pod, answered: Collection[str]) -> bool:
     """Return whether the nominated node is rejected now and will fit once the preempted pods have left it.
 
-    The scheduler asks for no more victims while it sees a preempted pod. It sees the pod gone before the cache does,
-    finds the node still rejected by the policy, and would preempt on the next node.
+    The scheduler does not request more victims while it sees a preempted pod. It sees the deletion before the cache
+    does. The policy still rejects the node then, and the scheduler would preempt on the next node.
 
     answered: UIDs of the victims that preempt answered for this node. They leave even if the cache does not show it
-    yet. If they are unknown and the cache lacks the nomination, it lacks these evictions too: then every pod of lower
-    priority counts as preempted.
+    yet. If they are unknown and the nomination is not in the cache, the evictions are not in the cache either: then
+    every pod of lower priority counts as preempted.
     """
     snapshot, name = evaluation.snapshot, pod.nominated_node
     node = snapshot.nodes.get(name)

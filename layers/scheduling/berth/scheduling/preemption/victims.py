@@ -1,6 +1,6 @@
 """Priorities, the victims on one node (fact 30), and the best node to preempt on (fact 32).
 
-The filters' states come from the evaluation. Adding or removing a pod updates them, without a new count.
+The evaluation has the filters' states. Adding or removing a pod updates the states without counting again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from berth.scheduling.preemption.priority import NO_UIDS, by_importance, priorit
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """A node in a dry run, immutable. nominated: the nominated pods of the node that count for the pod to place."""
+    """A node in a dry run, immutable. nominated: the node's nominated pods that count for the pod to place."""
 
     local: LocalFilters
     states: tuple[ClusterFilter, ...]
@@ -56,7 +56,7 @@ class DryRun:
         """The dry run with these pods added; None if the filters then reject the node."""
         node = self.node.with_pods_and_usage((*self.node.pods, *pods), self.node.usage.plus(pods))
         beside = self._at(node, self.states)
-        # Resources are the most frequent reason. They are checked before the other states are updated.
+        # Check resources before updating the other states: they are the most frequent reason.
         if not beside._passes_locally:
             return None
         if not self.states:
@@ -71,7 +71,7 @@ class DryRun:
 
     @property
     def _passes_locally(self) -> bool:
-        # `filter_nominated`: the nominated node may be another than the names that the filters leave.
+        # Use `filter_nominated`: the nominated node may not be in `node_names`.
         return self.local.filter_nominated(self.node) is SUCCESS
 
     def _passes_by(self, states: Sequence[ClusterFilter]) -> bool:
@@ -81,7 +81,7 @@ class DryRun:
 def _without(node: NodeInfo, pods: Collection[Pod]) -> NodeInfo:
     gone = {id(pod) for pod in pods}
     stay = tuple(pod for pod in node.pods if id(pod) not in gone)
-    # As in kube-scheduler, used ports are a set: a removed pod frees its ports even if another pod uses them.
+    # As in kube-scheduler, used ports are a set: removing a pod frees its ports even if another pod uses them.
     ports = node.usage.host_ports
     if ports:
         ports = ports - host_ports_of(pods)
@@ -96,11 +96,11 @@ def _usage(node: NodeInfo, stay: Sequence[Pod], gone: Collection[Pod], ports: fr
 
 
 Demand = tuple[tuple[int, int, int], ...]
-"""A tuple per budget: its index, the number of pods that it covers, and the disruptions of these that it allows."""
+"""A tuple per budget: its index, the number of pods that it covers, and the number of disruptions that it allows."""
 
 
 class DisruptionBudgets:
-    """The budgets of a cluster. It remembers which budgets match a label set: budgets are few and label sets repeat."""
+    """The budgets of a cluster. Caches which budgets match a label set: budgets are few, and label sets repeat."""
 
     def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
         self._by_namespace: dict[str, list[tuple[int, PodDisruptionBudget]]] = {}
@@ -113,7 +113,7 @@ class DisruptionBudgets:
         self._matching: dict[LabelSet, tuple[tuple[int, PodDisruptionBudget], ...]] = {}
 
     def split(self, pods: Iterable[Pod]) -> tuple[list[Pod], list[Pod]]:
-        """The pods whose eviction would violate a budget, and the other pods.
+        """Return the pods whose eviction would violate a budget, and the other pods.
 
         Each pod, in this order, takes one disruption from every budget that covers it, even if it is reprieved later.
         As in kube-scheduler, the more important pods use up the budget, and the less important ones violate it.
@@ -135,7 +135,7 @@ class DisruptionBudgets:
         }
 
     def demand(self, pods: Iterable[Pod]) -> Demand:
-        """Count the pods that each budget covers, and the disruptions of these that it allows."""
+        """Return, for each budget, the number of these pods that it covers and of the disruptions that it allows."""
         covered = Counter(index for pod in pods for index, _ in self._covering(pod))
         return tuple((index, count, min(self._allowed[index], count)) for index, count in covered.items())
 
@@ -169,7 +169,7 @@ class DisruptionBudgets:
 
 @dataclass(frozen=True, slots=True)
 class Victims:
-    """The pods to evict from one node, the most important first, and how many evictions violate a budget."""
+    """The pods to evict from one node, the most important first, and the number of evictions that violate a budget."""
 
     pods: tuple[Pod, ...]
     num_pdb_violations: int
@@ -184,12 +184,12 @@ def potential_victims(pods: Iterable[Pod], pod: Pod) -> list[Pod]:
 def select_victims(
     node: DryRun, pod: Pod, budgets: DisruptionBudgets, certain: Collection[str] = NO_UIDS
 ) -> Victims | None:
-    """The victims on this node; None if the pod does not fit even without all pods of lower priority.
+    """Return the victims on this node; None if the pod does not fit even without all pods of lower priority.
 
     Pods that violate a budget are reprieved first, then the others, the most important first. A pod is reprieved if the
-    pod to place fits beside it and beside the pods reprieved before.
+    pod to place fits together with it and with all pods that were reprieved before.
 
-    certain: UIDs of pods that are victims in any case.
+    certain: UIDs of pods that are always victims.
     """
     potential = potential_victims(node.node.pods, pod)
     if not potential:
@@ -214,11 +214,11 @@ def select_victims(
 EvictionCost = tuple[int, int, int, int, float]
 
 _OFFSET = 1 << 31
-"""Added to every priority, so that one more victim makes a larger sum, whatever its priority."""
+"""Added to every priority, so that each additional victim increases the sum, even with a negative priority."""
 
 
 def best_candidates(candidates: Mapping[str, Victims]) -> list[str]:
-    """The nodes with the lowest eviction cost, by name. kube-scheduler takes any one of them, Berth the first."""
+    """Return the nodes with the lowest eviction cost, by name. kube-scheduler uses any of them, Berth the first."""
     if not candidates:
         return []
     costs = {name: eviction_cost(victims) for name, victims in candidates.items()}
@@ -227,10 +227,10 @@ def best_candidates(candidates: Mapping[str, Victims]) -> list[str]:
 
 
 def eviction_cost(victims: Victims) -> EvictionCost:
-    """The cost of evicting these victims: a number for each criterion, in order; less is better.
+    """Return the cost of evicting these victims: a number for each criterion, in order; lower is better.
 
-    Budgets violated; the highest priority; the sum of the priorities; the number of pods; how early the first of those
-    with the highest priority has started.
+    The criteria: violated budgets; the highest priority; the sum of the priorities; the number of pods; the earliest
+    start time of the victims with the highest priority (later is better).
     """
     priorities = [priority_of(pod) for pod in victims.pods]
     negated, start = min(map(by_importance, victims.pods))
