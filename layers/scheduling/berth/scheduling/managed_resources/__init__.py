@@ -1,1 +1,1 @@
-"""Counted resources: the scheduler ignores them and Berth counts them. The demands of pods, and the room on nodes."""
+"""Counted resources, which the scheduler ignores and Berth counts: the demands of pods, and the room on nodes."""

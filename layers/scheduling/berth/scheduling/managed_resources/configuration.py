@@ -1,9 +1,9 @@
 """`managedResources` of the configuration: the counted resources, and the sources of capacities and requests.
 
-Named as in KubeSchedulerConfiguration, where the same names stand under the extender's `managedResources`.
+The names equal the names in an extender's `managedResources` in KubeSchedulerConfiguration.
 
-A pool is the unit of counting: a resource, or one of its devices. With the Binding, bind writes device annotations,
-one for each resource with devices, so that a container can have the bare number in its environment (downward API).
+A pool is the unit of counting: a resource, or one of its devices. With the Binding, bind writes an annotation for each
+resource with devices. Its value is only a number, which a container can read from its environment (downward API).
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ Shares = Mapping[str, int]
 
 PREFIX = "berth.dev/"
 MAX_NAME = 63
-"""The most characters of an annotation's key after its prefix."""
+"""The maximum length of an annotation's key after its prefix."""
 
 MAX_DEVICES = 256
-"""The most devices of one resource on one node: all devices must fit into one item of the ledger."""
+"""The maximum number of devices of one resource on a node: all devices must fit into one item of the ledger."""
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,3}", re.ASCII)
 
 
 def annotation_of(resource: str) -> str:
-    """The annotation for the device of this resource. A key has one slash, and the prefix has it."""
+    """Return the key of the resource's device annotation. A key may have one slash, which is in the prefix."""
     return PREFIX + resource.replace("/", ".")
 
 
@@ -45,7 +45,7 @@ def pool_of(resource: str, index: int) -> str:
 
 
 def device_of(pool: str) -> tuple[str, int] | None:
-    """The resource and the device of a pool; None for a pool without devices. A resource name cannot contain a `#`."""
+    """Return the resource and device of a pool; None for a pool without devices. Resource names cannot contain `#`."""
     resource, separator, index = pool.partition("#")
     return (resource, int(index)) if separator else None
 
@@ -59,14 +59,14 @@ def devices_in(shares: Shares) -> Mapping[str, int]:
 
 
 def index_in(value: object) -> int | None:
-    """The device that an annotation names; None if the value does not name a device."""
+    """Return the index of the device that an annotation names; None if the value does not name a device."""
     if not isinstance(value, str) or _INDEX.fullmatch(value) is None or int(value) >= MAX_DEVICES:
         return None
     return int(value)
 
 
 MAX_AMOUNT = 10**15
-"""The largest amount: a sum of a thousand fits into 64 bits, and nothing that is shared has more units."""
+"""The largest amount: a sum of a thousand amounts fits into 64 bits, and real resources do not have more units."""
 
 NOT_A_QUANTITY = "is not a quantity"
 NEGATIVE = "is negative"
@@ -77,20 +77,20 @@ _LARGEST = Quantity(MAX_AMOUNT)
 
 @dataclass(frozen=True, slots=True)
 class NoAmount:
-    """A value that is not an amount; `cause` is constant, whatever the value is (fact 17)."""
+    """A value that is not an amount; `cause` does not depend on the value (fact 17)."""
 
     cause: str
 
 
 @lru_cache(maxsize=4096)
 def amount_in(text: str) -> int | NoAmount:
-    """Parse a text to whole units. An empty text is not a quantity."""
+    """Parse a text as whole units. An empty text is not a quantity."""
     found = quantity(text)
     if isinstance(found, UnparsableQuantity):
         return NoAmount(NOT_A_QUANTITY)
     if ZERO.exceeds(found):
         return NoAmount(NEGATIVE)
-    # Compared before it is rounded: beyond 64 bits the rounded number is arbitrary.
+    # Compare before rounding: beyond 64 bits the rounded number is arbitrary.
     return NoAmount(TOO_LARGE) if found.exceeds(_LARGEST) else found.value()
 
 
@@ -106,7 +106,7 @@ _KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z
 
 
 def _resource(name: str) -> str:
-    """Accept the names that kube-scheduler accepts under an extender's `managedResources` (fact 46)."""
+    """Validate a name by kube-scheduler's rules for an extender's `managedResources` (fact 46)."""
     if not is_extended(name):
         raise PydanticCustomError(
             "resource_name",

@@ -1,6 +1,6 @@
-"""Counting: the demands and the shares of pods, the capacity of nodes, and the pools that demands go into.
+"""Counting: the demands and the shares of pods, the capacity of nodes, and the choice of pools for demands.
 
-All results depend only on the arguments: filter, bind and the watcher count alike.
+All results depend only on the arguments: filter, bind and the watcher count in the same way.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from berth.scheduling.reason_code import ReasonCode
 
 @dataclass(frozen=True, slots=True)
 class Insufficient:
-    """Too little is left of these resources. never: the node never has enough of one of them."""
+    """The resources of which too little is left. never: the node's capacity of one of them is too small."""
 
     resources: tuple[str, ...]
     never: bool
@@ -49,7 +49,7 @@ def insufficient(resource: str) -> str:
 
 
 class Counting:
-    """Counts the resources of one configuration. It remembers only the demands of specs; threads may share it."""
+    """Counts the resources of one configuration. It caches only the demands of specs. Thread-safe."""
 
     def __init__(self, resources: Iterable[ManagedResource] = ()) -> None:
         self._resources = {each.name: each for each in resources}
@@ -66,12 +66,12 @@ class Counting:
 
     @property
     def ignored_by_scheduler(self) -> frozenset[str]:
-        """Names in requests that NodeResourcesFit does not check."""
+        """The resource names in requests that NodeResourcesFit does not check."""
         return frozenset(
             name
             for each in self._resources.values()
             for name in each.names
-            # A node does not have percentages in its allocatable.
+            # A node's allocatable does not have percentages.
             if each.ignored_by_scheduler or name != each.name
         )
 
@@ -92,9 +92,10 @@ class Counting:
         return frozenset(key for key in found if key is not None)
 
     def demands(self, pod: Pod) -> tuple[Demand, ...] | UnreadableRequest:
-        """The demands of a pod that waits; empty if nothing is counted. A demand above its podLimit is unreadable.
+        """Return the demands of a waiting pod; empty without counted resources.
 
-        One unreadable request makes them all unreadable: a pod is placed with all that it requests, or not at all.
+        A demand above its podLimit is unreadable. One unreadable request makes the result unreadable: a pod is placed
+        with all its requests or not at all.
         """
         found = self._demands.read(pod)
         if found.unreadable:
@@ -106,11 +107,11 @@ class Counting:
         return found.readable
 
     def uncounted(self, pod: Pod) -> Set[str]:
-        """The resources that are not counted for a pod on a node, because no request of them can be read."""
+        """Return the resources that are not counted for a pod on a node, because their requests cannot be read."""
         return self._demands.read(pod).uncounted
 
     def capacity(self, node: NodeInfo) -> Mapping[str, int]:
-        """The node's capacity by pool, above 0. A resource that cannot be read is left out (see `unreadable`)."""
+        """Return the node's capacity by pool, above 0. Resources that cannot be read are left out (`unreadable`)."""
         found: dict[str, int] = {}
         for each in self._resources.values():
             capacity = capacity_of(each, node)
@@ -124,16 +125,16 @@ class Counting:
         return {name: capacity.cause for name, capacity in found.items() if isinstance(capacity, NoAmount)}
 
     def pools(self, resource: str, capacity: Mapping[str, int]) -> list[str]:
-        """The pools of the resource, ordered by device. A mapping from a table has no order."""
+        """Return the pools of the resource, ordered by device: a mapping from a table is not ordered."""
         if not self._has_devices(resource):
             return [resource] if resource in capacity else []
         found = [(device[1], pool) for pool in capacity if (device := device_of(pool)) and device[0] == resource]
         return [pool for _, pool in sorted(found)]
 
     def shares(self, pod: Pod, capacity: Mapping[str, int]) -> Shares | None:
-        """The amounts that a pod holds on a node of this capacity. Its annotations name its devices.
+        """Return the amounts that a pod holds on a node of this capacity, on the devices that its annotations name.
 
-        None if they do not name a device: another component bound the pod (see `adopted`).
+        Return None if they do not name a device: another component bound the pod (see `adopted`).
         """
         if pod.assumed_shares is not None:
             return pod.assumed_shares
@@ -149,7 +150,7 @@ class Counting:
     def adopted(self, pod: Pod, capacity: Mapping[str, int], free: Mapping[str, int]) -> Shares:
         """The amounts that count for a pod on the node, even beyond the capacity.
 
-        If its annotations do not name a device, the device with the most room counts.
+        If its annotations do not name a device, the amounts count on the device with the most room.
         """
         if pod.assumed_shares is not None:
             return pod.assumed_shares
@@ -158,7 +159,7 @@ class Counting:
             pool = self._pool(pod, demand, capacity) or max(
                 self.pools(demand.resource, capacity), key=lambda each: free.get(each, 0), default=None
             )
-            # Without any device, the first one counts.
+            # If the node does not have devices, use device 0.
             pool = pool or pool_of(demand.resource, 0)
             if amount := demand.of(capacity.get(pool, 0)):
                 found[pool] = amount
@@ -180,12 +181,12 @@ class Counting:
         )
 
     def charged(self, pod: Pod, capacity: Mapping[str, int], free: Mapping[str, int]) -> Shares:
-        """The amounts to charge for a pod that nobody reserved for, whatever device its annotations name.
+        """Return the amounts to charge for a pod without a reservation, whatever device its annotations name.
 
-        A named device that the node does not have, or without enough room, is not charged as named: the fullest device
-        is charged instead, so a forged number does not block a device that has room. Without a named device, the device
-        with the most room is charged. The charge is at most the podLimit, and the capacity of the pool: a forged amount
-        does not make a node owe more than it has. A resource that the node does not have is not charged.
+        If the node does not have the named device, or it does not have enough room, the fullest device is charged
+        instead, so that a forged number cannot block a device with room. If the pod does not name a device, the device
+        with the most room is charged. The charge is at most the podLimit and the capacity of the pool: a forged amount
+        cannot charge more than the node has. A resource that the node does not have is not charged.
         """
         found: dict[str, int] = {}
         for demand in self._demands_of_placed(pod):
@@ -195,7 +196,7 @@ class Counting:
         return found
 
     def charged_after_growth(self, pod: Pod, held: Shares, before: Mapping[str, int], now: Mapping[str, int]) -> Shares:
-        """Raise the charge of a pod that was charged a whole pool, if the pool is larger now: its request may be, too.
+        """Raise the charge of a pod that was charged a whole pool, if the pool is larger now: it may request more.
 
         before, now: the node's capacity.
         """
@@ -209,7 +210,7 @@ class Counting:
         return found
 
     def beyond_limit(self, pod: Pod, capacity: Mapping[str, int]) -> Mapping[str, int]:
-        """The resources of which a pod on a node requests more than the largest charge, with that charge."""
+        """Return the resources of which a pod on a node requests more than the largest charge, with this charge."""
         found = {}
         for demand in self._demands_of_placed(pod):
             largest = max((capacity[pool] for pool in self.pools(demand.resource, capacity)), default=0)
@@ -236,7 +237,7 @@ class Counting:
         return min(pools, key=lambda each: free.get(each, 0), default=None)
 
     def resized(self, pod: Pod, held: Shares, capacity: Mapping[str, int]) -> Shares:
-        """Keep the devices after a change of the capacity: a percentage is of the device's present size."""
+        """Return the shares after a change of the capacity, on the same devices: percentages use the current size."""
         found = dict(held)
         for demand in self._demands_of_placed(pod):
             if demand.percent:
@@ -245,20 +246,20 @@ class Counting:
         return found
 
     def used(self, pods: Iterable[Pod], capacity: Mapping[str, int]) -> Mapping[str, int]:
-        """The amounts that the pods of a node hold together, by pool; of each pod at most the podLimit."""
+        """Return the amounts that the pods of a node hold together, by pool; for each pod at most the podLimit."""
         used: dict[str, int] = {}
         unplaced = []
         asked, annotated = self._demands.requests, bool(self._demands.annotations)
         for pod in pods:
             if asked.isdisjoint(pod.spec.requests.asked) and pod.assumed_shares is None and not annotated:
-                # Most pods hold nothing counted, and the first call of a shape looks at all pods.
+                # Skip pods without counted resources: most pods have none, and a shape's first call reads every pod.
                 continue
             shares = self.shares(pod, capacity)
             if shares is None:
                 unplaced.append(pod)
             elif shares:
                 _add(used, self._limited(shares))
-        # After the others, in a fixed order.
+        # Pods without a known pool are counted last, in a fixed order.
         for pod in sorted(unplaced, key=lambda each: (each.start_time or 0, each.uid)):
             _add(used, self._limited(self.adopted(pod, capacity, left(capacity, used))))
         return used
@@ -298,16 +299,16 @@ class Counting:
         return self._resources[resource].devices is not None
 
     def _demands_of_placed(self, pod: Pod) -> tuple[Demand, ...]:
-        """The demands of a pod on a node, whatever their podLimit. A request that cannot be read counts as nothing.
+        """Return the demands of a pod on a node, also above their podLimit. A request that cannot be read is ignored.
 
-        Only that one is ignored: otherwise one bad request could hide all others of a pod that is bound without Berth.
+        Only this request is ignored: otherwise it could hide all other requests of a pod that is bound without Berth.
         """
         return self._demands.read(pod).readable
 
     def _pool(self, pod: Pod, demand: Demand, capacity: Mapping[str, int]) -> str | None:
-        """The pool of the pod's share of this demand; None if it is unknown.
+        """Return the pool of the pod's share of this demand; None if it is unknown.
 
-        A percentage of a missing device is unknown, too: another device counts then.
+        It is also unknown for a percentage of a missing device: another device is used then.
         """
         if not self._has_devices(demand.resource):
             return demand.resource
@@ -326,7 +327,7 @@ class Counting:
             for pool in self.pools(demand.resource, capacity)
             if demand.of(capacity[pool]) <= free.get(pool, 0)
         ]
-        # Of equal devices the one with the lowest index.
+        # Ties go to the device with the lowest index.
         if devices.packing is Packing.BEST_FIT:
             return min(rooms, key=lambda room: room[0], default=(0, None))[1]
         return max(rooms, key=lambda room: room[0], default=(0, None))[1]

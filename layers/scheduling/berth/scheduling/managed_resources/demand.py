@@ -14,7 +14,7 @@ from berth.scheduling.reason_code import ReasonCode
 
 PERCENT = 100
 
-# Given on every node to a pod whose request cannot be read; constant, whatever the request is (fact 17).
+# The reason on every node if the pod's request cannot be read. It does not depend on the request (fact 17).
 REASON_REQUEST = "the pod's request of {} is not an amount of at most 10^15"
 REASON_PERCENT = "the pod's request of {} is more than 100 per cent"
 REASON_LIMIT = "the pod's request of {} is larger than its podLimit"
@@ -30,7 +30,7 @@ class UnreadableRequest(UnreadableObject):
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """A pod's request of one resource, above 0. percent: the amount is a percentage of one device, 1 to 100."""
+    """A pod's request for one resource, above 0. percent: the amount is a percentage of one device, 1 to 100."""
 
     resource: str
     amount: int
@@ -44,7 +44,7 @@ class Demand:
 class Demands:
     """A pod's requests of counted resources. unreadable: by resource, the first request that is not counted.
 
-    Each resource is read by itself: of a pod on a node, a request that cannot be read must not hide the others.
+    Each resource is read separately: for a pod on a node, an unreadable request must not hide the other requests.
     """
 
     readable: tuple[Demand, ...]
@@ -61,7 +61,7 @@ _NO_DEMANDS = Demands((), MappingProxyType({}))
 
 
 class DemandReader:
-    """Reads demands for the resources of one configuration. It remembers the demands of specs; threads may share it.
+    """Reads demands for the resources of one configuration. It caches the demands of specs. Thread-safe.
 
     requests: the resource names in container requests. annotations: the annotations of pods that request an amount.
     """
@@ -79,10 +79,10 @@ class DemandReader:
         self._known: WeakKeyDictionary[PodSpec, Demands] = WeakKeyDictionary()
 
     def read(self, pod: Pod) -> Demands:
-        """The pod's demands; empty if it requests nothing counted. An unreadable request names its field.
+        """Return the pod's demands; empty without counted resources. An unreadable request names its field.
 
-        By the rules of Kubernetes, the larger of the containers' sum and any init container counts. A pod that gives
-        both an amount and a percentage asks for the amount, if it can be read.
+        As in Kubernetes, the larger of the containers' sum and any init container counts. If a pod requests both an
+        amount and a percentage, the amount counts if it can be read.
         """
         requests = pod.spec.requests
         asks = not self.requests.isdisjoint(requests.asked) or not self.requests.isdisjoint(requests.beyond)
@@ -102,7 +102,7 @@ class DemandReader:
         return Demands((*by_containers.readable, *found), {**by_containers.unreadable, **unreadable})
 
     def _requested(self, spec: PodSpec) -> Demands:
-        """The demands of the containers. Thousands of pods share a spec, and the first call of a shape reads all."""
+        """Return the demands of the containers, cached by spec: thousands of pods share a spec."""
         known = self._known.get(spec)
         if known is None:
             known = self._known[spec] = self._read(spec)
@@ -122,7 +122,7 @@ class DemandReader:
 
 
 def _requested(spec: PodSpec, name: str, resource: str) -> Demand | UnreadableRequest | None:
-    """The containers' demand of this resource under this name; another name gives a percentage. None if absent."""
+    """Return the containers' demand of the resource; None if absent. A different `name` requests a percentage."""
     if name in spec.requests.beyond:
         return UnreadableRequest(REASON_REQUEST.format(name))
     units, percent = spec.requests.asked.get(name, 0), name != resource
@@ -137,7 +137,7 @@ def _requested(spec: PodSpec, name: str, resource: str) -> Demand | UnreadableRe
 
 
 def _annotated(pod: Pod, name: str, key: str) -> Demand | UnreadableRequest | None:
-    """The demand of the pod's annotation `key`; None if nothing is requested."""
+    """Return the demand of the pod's annotation `key`; None if it is absent or 0."""
     if key not in pod.annotations:
         return None
     amount = amount_in(pod.annotations[key])

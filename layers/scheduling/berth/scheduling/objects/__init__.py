@@ -1,4 +1,4 @@
-"""The objects that decisions read, reduced to the fields that they need; one module each, read by `read_…`."""
+"""The objects that decisions read, reduced to the necessary fields. Each module has `read_…` functions."""
 
 from berth.scheduling.fields.reading import UnreadableObject
 from berth.scheduling.objects.cluster import (

@@ -64,7 +64,7 @@ def read_namespace(obj: object) -> Namespace | UnreadableObject:
 
 @dataclass(frozen=True, slots=True)
 class PodDisruptionBudget:
-    """A policy/v1.PodDisruptionBudget. disrupted_pods: names of pods whose eviction it has counted already."""
+    """A policy/v1.PodDisruptionBudget. disrupted_pods: names of pods whose eviction the budget has counted already."""
 
     namespace: str
     name: str
@@ -73,11 +73,11 @@ class PodDisruptionBudget:
     disrupted_pods: frozenset[str] = frozenset()
 
     def covers(self, pod: Pod) -> bool:
-        """Return whether an eviction of the pod counts (fact 31)."""
+        """Return whether an eviction of the pod counts against the budget (fact 31)."""
         return self.selects(pod.label_set) and pod.name not in self.disrupted_pods
 
     def selects(self, label_set: LabelSet) -> bool:
-        """Return whether the budget selects these labels. An empty selector and no labels at all never match."""
+        """Return whether the budget selects these labels. An empty selector never matches, nor do empty labels."""
         return (
             isinstance(self.selector, LabelSelector)
             and not self.selector.everything

@@ -1,6 +1,7 @@
-"""A node with its pods and their usage, as node-local plugins see it, and how it is read.
+"""A node with its pods and their usage, for plugins that look at one node, and the parser of nodes.
 
-A wrong field is the node's defect and excludes that node alone; its reason does not name the node (fact 17)."""
+An invalid field is stored as the node's `defect`, which excludes only this node. Its reason does not contain the node's
+name (fact 17)."""
 
 from __future__ import annotations
 
@@ -38,10 +39,10 @@ _NO_PORTS: frozenset[HostPort] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The usage of a node by its pods. Immutable; `plus` and `minus` make another one.
+    """The usage of a node by its pods. Immutable; `plus` and `minus` return a new Usage.
 
     requested: sums of the pods' requests. non_zero_*: sums with the defaults for containers without requests.
-    label_sets: how many pods have each. terminating: how many of them are being deleted.
+    label_sets: the number of pods with each label set. terminating: the number of these that are being deleted.
     specs_with_affinity: how many pods of each spec have terms of affinity or anti-affinity.
     specs_with_anti_affinity: how many pods of each spec have terms of required anti-affinity.
     """
@@ -59,7 +60,7 @@ class Usage:
         return _sum(self, pods, 1)
 
     def minus(self, pods: Iterable[Pod], host_ports: frozenset[HostPort]) -> Usage:
-        """Subtract these pods, which were part of it. `host_ports`: the ports that the other pods take."""
+        """Subtract these pods, which must be included. `host_ports`: the ports that the remaining pods use."""
         return _sum(self, pods, -1, host_ports)
 
 
@@ -95,7 +96,7 @@ def _sum(base: Usage, pods: Iterable[Pod], sign: int, host_ports: frozenset[Host
     if sign < 0:
         label_sets = {found: count for found, count in label_sets.items() if count}
     return Usage(
-        # Once is enough: wrapping around the sum is the same as around every step to it.
+        # Wrapping the sum once is enough: wrapping every addition gives the same result.
         {name: wrapped(amount) for name, amount in requested.items()},
         cpu,
         memory,
@@ -127,9 +128,9 @@ NOTHING: Mapping[str, int] = MappingProxyType({})
 class NodeInfo:
     """A node's own fields, its pods, and their usage. A `defect` is the reason why the node cannot be evaluated.
 
-    Immutable and shared between snapshots: a verdict on it holds for as long as it is the same object. `ready` is the
-    status of its Ready condition, empty without one; `images` has the size in bytes of each by name. `annotations` of a
-    node in the cache are only those from which something is counted.
+    Immutable and shared between snapshots: a verdict is valid as long as the node is the same object. `ready` is the
+    status of the Ready condition, empty if there is none; `images` maps image names to sizes in bytes. A node in the
+    cache has only the `annotations` that are used for counting.
     """
 
     name: str
@@ -146,7 +147,7 @@ class NodeInfo:
     pods: tuple[Pod, ...] = ()
     usage: Usage = field(default=UNUSED, compare=False, repr=False)
     free: Amounts = field(init=False, compare=False, repr=False)
-    """The free part of `allocatable`; below zero if the pods ask for more."""
+    """The free part of `allocatable`; negative if the pods request more."""
 
     def __post_init__(self) -> None:
         if self.usage is UNUSED and self.pods:
@@ -160,7 +161,7 @@ class NodeInfo:
         return self.with_pods_and_usage(tuple(pods), UNUSED)
 
     def replacing_pods(self, uids: Container[str], pods: Collection[Pod]) -> NodeInfo:
-        """Return the node with these pods, without the pods of these UIDs; itself if no pod is added or removed."""
+        """Return the node with these pods and without the pods of these UIDs; the same object if pods do not change."""
         stay = tuple(pod for pod in self.pods if pod.uid not in uids)
         usage = self.usage
         if len(stay) < len(self.pods):
@@ -173,7 +174,7 @@ class NodeInfo:
         return self.with_pods_and_usage(earlier.pods, earlier.usage)
 
     def with_pods_and_usage(self, pods: tuple[Pod, ...], usage: Usage) -> NodeInfo:
-        """Return the node with these pods and their usage. A third of `replace`'s time: preemption needs it often."""
+        """Return the node with these pods and this usage, in a third of the time of `replace`, for preemption."""
         return NodeInfo(
             self.name,
             self.labels,
@@ -205,7 +206,7 @@ _KEPT = {
 
 
 def read_node(obj: object) -> NodeInfo | UnreadableObject:
-    """Read a v1.Node, without pods. UnreadableObject if it does not have a name."""
+    """Read a v1.Node, without pods. Return UnreadableObject if it does not have a name."""
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(obj, dict) or not isinstance(metadata, dict) or not isinstance(name, str) or not name:
@@ -241,10 +242,10 @@ def read_node(obj: object) -> NodeInfo | UnreadableObject:
 
 
 def trimmed_node(obj: Object, annotated: Container[str] = ()) -> Object:
-    """Return a node's fields that scheduling needs: `read_node` reads the same from them as from the whole object.
+    """Return the fields of a node that scheduling needs: `read_node` returns the same as for the whole object.
 
-    Of its conditions it keeps only the Ready status: with the time of the kubelet's last heartbeat, each heartbeat
-    would be a change. Of its annotations it keeps only these.
+    The only condition is the Ready status: with the time of the kubelet's last heartbeat, each heartbeat would be a
+    change. annotated: the annotations that are kept.
     """
     found: Object = {}
     for part, names in _KEPT.items():
@@ -260,7 +261,7 @@ def trimmed_node(obj: Object, annotated: Container[str] = ()) -> Object:
 
 
 def _readiness(conditions: list[object]) -> list[object]:
-    """Keep the status of the Ready condition. Entries of the wrong type stay, so that the parser reports them."""
+    """Keep the status of the Ready condition. Keep entries of the wrong type, so that the parser reports them."""
     return [
         {name: item[name] for name in ("type", "status") if name in item} if isinstance(item, dict) else item
         for item in conditions
@@ -276,7 +277,7 @@ def _read_ready(status: Object) -> str:
 
 
 def _read_images(status: Object) -> Mapping[str, int]:
-    """Read sizes by name. Names are interned: nodes of a cluster have much the same images."""
+    """Read sizes by name. Names are interned, because nodes of a cluster have mostly the same images."""
     if status.get("images") is None:
         return NOTHING
     found: dict[str, int] = {}

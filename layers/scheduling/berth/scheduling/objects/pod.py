@@ -1,8 +1,8 @@
-"""Pods, as decisions see them: an identity of its own, and the parts it shares with other pods.
+"""Pods, as decisions use them: each has its own identity, and shares its other parts with equal pods.
 
-The pods of one controller are alike in all that placement depends on. So a Pod holds little itself; its LabelSet and
-its PodSpec are interned: one object for all pods that have equal ones. This keeps 150,000 pods small, and a result for
-one label set, such as whether a selector matches it, holds for all its pods.
+The pods of one controller have the same fields that placement depends on. So LabelSet and PodSpec are interned: pods
+with equal values share one object. This keeps 150,000 pods small, and a result for one label set, such as whether a
+selector matches it, is valid for all its pods.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FAILED = "Failed"
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class LabelSet:
-    """The part of a pod that selectors match. Compared by identity, which makes it a cheap key."""
+    """The part of a pod that selectors match. It is compared by identity, so it is a fast key."""
 
     namespace: str
     labels: Mapping[str, str]
@@ -43,11 +43,11 @@ NO_REQUESTS = Requests({}, {}, 0, 0, {})
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class PodSpec:
-    """The part of a pod that plugins read besides its labels. Compared by identity.
+    """The part of a pod that plugins read in addition to its labels. Compared by identity.
 
-    `source` is the JSON that it was read from: the shape of a v1.Pod, with these fields alone. A pod that is on a node
-    lacks the fields that only its own placement needs: node selector and affinity, tolerations, spread constraints,
-    images, priority class and preemption policy. `scheduling_group` is the name of its PodGroup.
+    `source` is the JSON from which it was read: a v1.Pod with only these fields. A pod on a node lacks the fields that
+    only its own placement needs: node selector and affinity, tolerations, spread constraints, images, priority class
+    and preemption policy. `scheduling_group` is the name of its PodGroup.
     """
 
     namespace: str = ""
@@ -71,12 +71,12 @@ class PodSpec:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """A pod. `node_name` is empty while it is not bound; `start_time` is in seconds since the epoch.
+    """A pod. `node_name` is empty before it is bound; `start_time` is in seconds since the epoch.
 
-    terminating: it is being deleted. disruption_target: the scheduler preempted it, to make room. annotations: of a pod
-    in the cache, those that Berth reads. assumed_shares: the amounts reserved for it on its node, if the cache does
-    not show it there yet (see `AssumedPod`). created_at: in seconds since the epoch; of a pod in the cache,
-    only if it waits and gangs are enabled.
+    terminating: it is being deleted. disruption_target: the scheduler preempted it, to make room. annotations: for a
+    pod in the cache, only the annotations that Berth reads. assumed_shares: the amounts reserved for it on its node, if
+    the cache does not show it there yet (see `AssumedPod`). created_at: in seconds since the epoch; for a pod in the
+    cache, set only if the pod waits and gangs are enabled.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Pod:
 
     @property
     def priority(self) -> int | None:
-        """The priority; None if the API server has not resolved it: it then counts as 0."""
+        """The priority; None, which counts as 0, if the API server has not resolved it."""
         return self.spec.priority
 
     @property
@@ -112,18 +112,18 @@ class Pod:
 
     @property
     def controller_kind(self) -> str:
-        """The kind of its controller; empty without one."""
+        """The kind of the pod's controller; empty if it does not have a controller."""
         return "" if self.spec.controller is None else self.spec.controller.kind
 
     @property
     def finished(self) -> bool:
-        """Return whether it has ended and no longer takes anything from its node."""
+        """Return whether the pod has ended and no longer uses resources of its node."""
         return self.phase in (SUCCEEDED, FAILED)
 
 
 @dataclass(frozen=True, slots=True)
 class PodKey:
-    """A pod by namespace, name and UID. A UID is never used again."""
+    """A pod's namespace, name and UID. A UID is never reused."""
 
     namespace: str
     name: str

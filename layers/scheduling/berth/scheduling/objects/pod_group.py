@@ -1,4 +1,5 @@
-"""PodGroups, and how pods name them. Kubernetes has them since 1.36, coscheduling as a custom resource."""
+"""PodGroups, and the names by which pods refer to them. Kubernetes has PodGroups since 1.36; coscheduling has a custom
+resource."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ from berth.scheduling.objects.pod import Pod
 class PodGroupApi(StrEnum):
     """The API group of a PodGroup.
 
-    NATIVE: of Kubernetes, v1alpha2 and v1beta1. COSCHEDULING: the custom resource of the scheduler plugin coscheduling.
-    LEGACY: its name before v0.25.
+    NATIVE: Kubernetes, v1alpha2 and v1beta1. COSCHEDULING: the custom resource of the scheduler plugin coscheduling.
+    LEGACY: coscheduling's API group before v0.25.
     """
 
     NATIVE = "scheduling.k8s.io"
@@ -36,24 +37,24 @@ POD_GROUP_LABELS: Mapping[str, PodGroupApi] = {
     "scheduling.x-k8s.io/pod-group": PodGroupApi.COSCHEDULING,
     "pod-group.scheduling.sigs.k8s.io": PodGroupApi.LEGACY,
 }
-"""Labels of pods that name a PodGroup."""
+"""The labels of pods that name a PodGroup."""
 
 GANG_ANNOTATION = "berth.dev/gang"
-"""Names the gang of a pod without a PodGroup."""
+"""The annotation that names the gang of a pod without a PodGroup."""
 
 
 def names_gang(pod: Pod) -> bool:
-    """Return whether the pod names a gang, which may not exist."""
+    """Return whether the pod names a gang. The gang's PodGroup may not exist."""
     return GANG_ANNOTATION in pod.annotations or names_pod_group(pod)
 
 
 def names_pod_group(pod: Pod) -> bool:
-    """Return whether a PodGroup defines the pod's gang, and not the pod alone."""
+    """Return whether a PodGroup defines the pod's gang, instead of annotations."""
     return bool(pod.spec.scheduling_group) or not pod.label_set.labels.keys().isdisjoint(POD_GROUP_LABELS)
 
 
 def gang_names(pod: Pod) -> tuple[str, ...]:
-    """The different names that it gives for its gang: `spec.schedulingGroup` first, the annotation last."""
+    """Return the distinct names that the pod gives for its gang: `spec.schedulingGroup` first, the annotation last."""
     found = [pod.spec.scheduling_group] if pod.spec.scheduling_group else []
     found += [pod.labels[label] for label in POD_GROUP_LABELS if label in pod.labels]
     found += [pod.annotations[GANG_ANNOTATION]] if GANG_ANNOTATION in pod.annotations else []
@@ -69,7 +70,7 @@ class PodGroup:
     """A PodGroup of one of the APIs.
 
     minimum: how many members are placed together; None if the members are placed one by one. timeout: in seconds.
-    created_at: in seconds since the epoch. defect: why it cannot be used; empty if it can.
+    created_at: in seconds since the epoch. defect: why the PodGroup cannot be used; empty if it can.
     """
 
     api: PodGroupApi
@@ -92,7 +93,7 @@ SPEC_FIELDS = ("schedulingPolicy", "schedulingConstraints", "priority", "minMemb
 
 
 def read_pod_group(obj: object, api: PodGroupApi) -> PodGroup | UnreadableObject:
-    """Read a PodGroup. A wrong field of its spec is its defect: only its members wait."""
+    """Read a PodGroup. An invalid spec field is stored as its `defect`, so that only this group's members wait."""
     try:
         whole = read_object(obj, "PodGroup")
         metadata = read_object(whole.get("metadata"), "PodGroup.metadata")

@@ -1,4 +1,4 @@
-"""Reading pods. Labels and specs that pods have in common are read once, and are one object for all of these pods."""
+"""Reading pods. Equal labels and specs are read once, and pods share these objects."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SPECS: WeakValueDictionary[bytes, PodSpec] = WeakValueDictionary()
 
 
 def pod_spec(shared: Object) -> PodSpec:
-    """The one PodSpec of a shared part. Raises MalformedField."""
+    """Return the interned PodSpec of a shared part. Raises MalformedField."""
     try:
         source = orjson.dumps(shared, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as error:
@@ -49,7 +49,7 @@ def pod_spec(shared: Object) -> PodSpec:
 
 
 def compact(encoded: bytes) -> bytes:
-    """Copy bytes that are to be kept: orjson returns them at the head of some thousand unused ones."""
+    """Copy bytes for storage: orjson returns them in a buffer with about a thousand unused bytes."""
     return bytes(memoryview(encoded))
 
 
@@ -93,7 +93,7 @@ _LABEL_SETS: WeakValueDictionary[bytes, LabelSet] = WeakValueDictionary()
 def read_pod(obj: object) -> Pod | UnreadableObject:
     """Read a v1.Pod with all fields that its own placement depends on.
 
-    It must be an object; everything in it may be absent or null.
+    The value must be an object; all its fields may be absent or null.
     """
     try:
         whole, metadata, spec, status = _parts(obj)
@@ -104,7 +104,7 @@ def read_pod(obj: object) -> Pod | UnreadableObject:
 
 
 def read_pods(objs: Iterable[object]) -> tuple[list[Pod], list[UnreadableObject]]:
-    """Read the pods of a cluster, as `read_placed_pod` does, and list the objects that cannot be read."""
+    """Read the pods of a cluster with `read_placed_pod`. Return the pods, and the objects that cannot be read."""
     reader = PodReader()
     results = [reader.read(obj) for obj in objs]
     return (
@@ -119,10 +119,10 @@ def read_placed_pod(obj: object) -> Pod | UnreadableObject:
 
 
 class PodReader:
-    """Reads pods of a cluster one by one: whole objects, as `read_pods` does, and compact ones. For one thread.
+    """Reads pods of a cluster one by one: whole objects, as `read_pods` does, and compact pods. For one thread.
 
-    Pods of a controller have most of their bytes in common. The result for these bytes is found again by them, and not
-    read again: so 150,000 compact pods take about a second.
+    Pods of a controller have most of their bytes in common. The result for these bytes is cached, so that 150,000
+    compact pods take about a second.
     """
 
     def __init__(self) -> None:
@@ -192,7 +192,7 @@ def pod_of(
     labels: LabelSet,
     shared: PodSpec,
 ) -> Pod:
-    """Make a pod of these parts. Raises MalformedField."""
+    """Make a pod from these parts. Raises MalformedField."""
     return Pod(
         name_or_empty(metadata.get("name")),
         name_or_empty(metadata.get("uid")),
@@ -210,7 +210,7 @@ def pod_of(
 
 
 def _read_scheduling_group(group: object) -> str:
-    """The name of the PodGroup. A value that is not a name counts as a missing PodGroup: the pod has a gang."""
+    """Return the name of the PodGroup. An invalid name counts as a missing PodGroup, so the pod still has a gang."""
     if group is None:
         return ""
     name = group.get("podGroupName") if isinstance(group, dict) else None

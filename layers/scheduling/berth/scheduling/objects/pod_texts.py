@@ -1,7 +1,7 @@
 """Reading a large pod from the texts of its parts. A part whose text was read before is not decoded again.
 
-A part is found by the SHA-256 of its text, which proves that it is the text that was decoded and checked. Specs and
-labels live as long as somebody uses them, such as the evaluation of their shape. So only hashes are kept here.
+A part is looked up by the SHA-256 of its text, which proves that this text was decoded and checked. Specs and labels
+live as long as they are referenced, for example by the evaluation of their shape. So only hashes are kept here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SMALL = 16_384
 """The number of characters below which a text is decoded at once."""
 
 MAX_TEXTS = 10_000
-"""The most hashes of one kind: pods that differ only in fields that scheduling does not read share a spec."""
+"""The maximum number of hashes of one kind: pods that differ only in fields that are not read share a spec."""
 
 MAX_METADATA = 64
 MAX_METADATA_BYTES = 32 << 20
@@ -57,12 +57,12 @@ _ANY = core_schema.any_schema()
 class FieldsOf:
     """Decodes one part of a pod: only the fields that scheduling reads become objects.
 
-    The creator of a pod decides how large the rest is: managedFields, environments, volumes. orjson makes an object of
-    each value, which takes most of a call with a pod of 1.5 MB. pydantic's parser checks all of the text too, and makes
-    objects of the named fields alone.
+    The creator of a pod determines the size of the other fields: managedFields, environments, volumes. orjson creates
+    an object for each value, which takes most of the time of a call with a pod of 1.5 MB. pydantic's parser also checks
+    the whole text, but creates objects only for the named fields.
 
-    The result is what orjson decodes, without the other fields. Two things differ that Go never writes: numbers of more
-    than 64 bits, and NaN.
+    The result equals orjson's, without the other fields. It differs only for values that Go never writes: numbers of
+    more than 64 bits, and NaN.
     """
 
     def __init__(self, names: Iterable[str], items: Mapping[str, Iterable[str]] | None = None) -> None:
@@ -71,7 +71,7 @@ class FieldsOf:
         self._validator = SchemaValidator(_object(names, lists))
 
     def decode(self, text: str) -> Object:
-        """Return those fields. If a list has the wrong type, return the whole object, so that the parser reports it.
+        """Return these fields. If a list has the wrong type, return the whole object, so that the parser reports it.
 
         Raises JSONDecodeError, also if the text is not an object.
         """
@@ -83,7 +83,7 @@ class FieldsOf:
 
 
 def decode_object(text: str) -> Object:
-    """Decode all of an object. Raises JSONDecodeError."""
+    """Decode a whole object. Raises JSONDecodeError."""
     found = orjson.loads(text)
     if not isinstance(found, dict):
         raise orjson.JSONDecodeError("not an object", text[:1], 0)
@@ -110,7 +110,7 @@ _LABELS: WeakValueDictionary[tuple[bytes, str], LabelSet] = WeakValueDictionary(
 
 @dataclass(frozen=True, slots=True)
 class _Metadata:
-    """The fields of metadata that are read, with the annotations apart."""
+    """The fields of metadata that are read; the annotations are a separate field."""
 
     fields: Object
     annotations: Mapping[str, str]
@@ -127,7 +127,7 @@ class _Metadata:
 
 
 class _RecentMetadata:
-    """The metadata of the most recent texts. Threads may share it."""
+    """The metadata of the most recent texts. Thread-safe."""
 
     def __init__(self) -> None:
         self._found: OrderedDict[bytes, tuple[_Metadata, int]] = OrderedDict()
@@ -158,9 +158,9 @@ _RECENT_METADATA = _RecentMetadata()
 
 
 def read_pod_texts(texts: PodTexts) -> Pod | UnreadableObject | None:
-    """Read the pod that these parts make, as `read_pod` does; None if one of the texts is not an object in JSON."""
+    """Read a pod from these parts, as `read_pod` does; None if a text is not a JSON object."""
     try:
-        # Collections would go over the whole snapshot each time: they took nine tenths of the time.
+        # Each garbage collection scans the whole snapshot: this took nine tenths of the time.
         with collection_paused():
             return _read(texts)
     except orjson.JSONDecodeError:
@@ -197,15 +197,15 @@ def _metadata(text: str) -> tuple[_Metadata, LabelSet]:
 
 
 def _whole_metadata(text: str) -> tuple[_Metadata, LabelSet]:
-    """Decode metadata that is small, or in which a key occurs twice: then the last one counts."""
+    """Decode whole metadata, if it is small or a key occurs twice: then the last value counts."""
     found = _Metadata.of(text)
     return found, labels_of(found.fields)
 
 
 @dataclass(frozen=True, slots=True)
 class _LabelsCut:
-    """The text of large metadata, cut at its labels into three objects. They are valid JSON only if the whole is, and
-    if the labels are the metadata's own: then they stand at the depth of one."""
+    """The text of large metadata, split at its labels into three objects. They are valid JSON only if the whole text
+    is, and if the labels belong to the metadata itself and not to a nested object."""
 
     before: str
     labels: str
@@ -216,7 +216,7 @@ class _LabelsCut:
         if len(text) < SMALL:
             return None
         start = text.find(_LABELS_KEY)
-        # Labels are flat, and neither keys nor values have braces: the API server refuses others.
+        # Labels are flat, and the API server rejects braces in keys and values.
         end = text.find("}", start) + 1
         if start < 0 or text[end : end + 1] not in (",", "}"):
             return None
@@ -228,7 +228,7 @@ _LABELS_KEY = ',"labels":{'
 
 
 def _spec(metadata: Object, text: str, status: Object) -> tuple[PodSpec, object]:
-    """The spec, and the name of the pod's node. The spec of a placed or resized pod is not cached."""
+    """Return the spec and the name of the pod's node. The spec of a placed or resized pod is not cached."""
     owner = controller_fields(metadata)
     key = _hash(text), name_or_empty(metadata.get("namespace")), orjson.dumps(owner, option=orjson.OPT_SORT_KEYS)
     resized = not _RESIZED.isdisjoint(status)

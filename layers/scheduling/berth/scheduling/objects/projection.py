@@ -1,4 +1,4 @@
-"""The fields of API objects that scheduling needs. Nothing else is kept, in memory or in the cache."""
+"""The fields of API objects that scheduling needs. All other fields are dropped, in memory and in the cache."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def part(obj: Object, name: str) -> Object:
 
 
 def select_fields(obj: Object, names: Iterable[str]) -> Object:
-    """The fields of these names that are there; null counts as absent."""
+    """Return those of these fields that exist; null counts as absent."""
     return {name: obj[name] for name in names if obj.get(name) is not None}
 
 
 def without_empty_parts(parts: Mapping[str, object], obj: Object) -> Object:
-    """Leave out the parts that are empty. A part of the wrong type stays as it is, so that the parser reports it."""
+    """Remove empty parts. Keep a part of the wrong type unchanged, so that the parser reports it."""
     found = {name: kept if isinstance(obj.get(name), dict | None) else obj[name] for name, kept in parts.items()}
     return {name: kept for name, kept in found.items() if kept != {}}
 
@@ -36,14 +36,14 @@ def trimmed_items(value: object, trim: Callable[[Object], Object]) -> object:
 
 
 def select_annotations(metadata: Object, names: Container[str]) -> Object:
-    """Return the annotations of these names, under `annotations`; empty if there are not any."""
+    """Return the annotations of these names, under `annotations`; empty if the object does not have them."""
     found = metadata.get("annotations") if names else None
     kept = {name: found[name] for name in found if name in names} if isinstance(found, dict) else {}
     return {"annotations": kept} if kept else {}
 
 
 def select_condition(status: Object, kind: str) -> Object:
-    """The first condition of that type, under `conditions`: it is the only one that counts."""
+    """Return the first condition of this type, under `conditions`: later conditions of the type do not count."""
     conditions = status.get("conditions")
     for condition in conditions if isinstance(conditions, list) else ():
         if isinstance(condition, dict) and condition.get("type") == kind:
@@ -55,7 +55,7 @@ _PORT = ("hostIP", "hostPort", "protocol")
 
 
 def project_container(obj: Object, placed: bool) -> Object:
-    """Keep name, requests and host ports; also the image if the pod is still to be placed."""
+    """Keep name, requests and host ports; also the image if the pod is not placed yet."""
     found = select_fields(obj, ("name", "restartPolicy") if placed else ("name", "restartPolicy", "image"))
     if (resources := obj.get("resources")) is not None:
         found["resources"] = project_requests(resources)
@@ -96,7 +96,7 @@ _STATUS = ("resources", "allocatedResources")
 
 
 def project_resize(spec: Object, status: Object) -> Object:
-    """Keep the resources in the status, and whether the resize waits; empty if status and spec agree."""
+    """Keep the resources in the status, and whether the resize is pending; empty if status and spec are equal."""
     found: Object = {}
     for field, containers in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
         statuses = status.get(field)
@@ -165,13 +165,13 @@ READ_SPEC = (*_ALWAYS, *_TO_PLACE, "nodeName", "affinity", "resources")
 READ_CONTAINER = ("name", "restartPolicy", "image", "resources", "ports")
 READ_VOLUME = ("name", "image")
 READ_STATUS = ("phase", "startTime", "nominatedNodeName", "conditions")
-"""The fields of a pod to place. Its status also has RESIZE_STATUS, its spec the lists of containers and volumes."""
+"""The status fields of a pod to place, besides RESIZE_STATUS. Its spec also has the lists of containers and volumes."""
 
 RESIZE_STATUS = ("containerStatuses", "initContainerStatuses", *_STATUS)
 
 
 def individual_fields(obj: Object, annotations: Container[str] = ()) -> Object:
-    """Keep name, identity, labels, these annotations, place and state."""
+    """Keep name, identity, labels, these annotations, node and status."""
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
     return {
         "metadata": select_fields(metadata, ("name", "namespace", "uid", "labels", "deletionTimestamp"))
@@ -183,7 +183,7 @@ def individual_fields(obj: Object, annotations: Container[str] = ()) -> Object:
 
 
 def shared_fields(obj: Object, *, placed: bool) -> Object:
-    """Keep all other fields. Of a pod on a node, keep only those that the placement of other pods depends on."""
+    """Keep all other fields. For a pod on a node, keep only the fields that the placement of other pods depends on."""
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
     kept = select_fields(spec, _ALWAYS if placed else _ALWAYS + _TO_PLACE)
     for field in ("containers", "initContainers"):
@@ -205,9 +205,9 @@ def shared_fields(obj: Object, *, placed: bool) -> Object:
 
 
 def trimmed_pod(obj: Object, annotations: Container[str] = ()) -> Object:
-    """Return a pod's fields that scheduling needs: `read_pods` reads the same from them as from the whole object.
+    """Return the fields of a pod that scheduling needs: `read_pods` returns the same as for the whole object.
 
-    Of its annotations it keeps only these.
+    annotations: the annotations that are kept.
     """
     own, shared = individual_fields(obj, annotations), shared_fields(obj, placed=is_placed(obj))
     found = {name: part(own, name) | part(shared, name) for name in own}
@@ -260,14 +260,14 @@ SHARED = "shared"
 """The field of a compact pod that a v1.Pod does not have."""
 
 _EXCHANGED = bytes.maketrans(b"\"'", b"'\"")
-"""Single and double quotes: text with single ones does not need escapes in JSON."""
+"""Swaps single and double quotes: text with single quotes does not need escapes in JSON."""
 
 
 def compact_pod(obj: Object, annotations: Container[str] = ()) -> Object:
     """The pod-specific part (`individual_fields`), and the shared part as text under SHARED.
 
-    As text it is one object for all pods that have it in common, and is found again without being decoded. Raises
-    JSONEncodeError if there are keys or values that JSON does not have.
+    As text it is one object for all pods that share it, and can be looked up without decoding. Raises JSONEncodeError
+    if there are keys or values that JSON does not have.
     """
     shared = encode_shared_fields(shared_fields(obj, placed=is_placed(obj)))
     return without_empty_parts(individual_fields(obj, annotations), obj) | {SHARED: shared}

@@ -1,4 +1,4 @@
-"""Services and controllers: their selectors say which pods belong together if a pod lacks spread constraints."""
+"""Services and controllers: their selectors determine which pods belong together if a pod lacks spread constraints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WorkloadKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A Service, ReplicationController, ReplicaSet or StatefulSet. The first two select by a plain map."""
+    """A Service, ReplicationController, ReplicaSet or StatefulSet. The selector of the first two is a plain map."""
 
     kind: str
     namespace: str
@@ -37,7 +37,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Workloads:
-    """The workloads of a cluster, by their lookup keys. Immutable; `changed` makes another object."""
+    """The workloads of a cluster, by their lookup keys. Immutable; `changed` returns a new object."""
 
     services: dict[str, tuple[Workload, ...]] = field(default_factory=dict)
     controllers: dict[WorkloadKey, Workload] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Workloads:
         return Workloads(kept, controllers)
 
     def selector_of(self, pod: Pod) -> LabelSelector:
-        """The selector of the pods that belong with this one: all requirements of its services and its controller."""
+        """Return the selector of pods that belong with this pod: all requirements of its services and controller."""
         labels: dict[str, str] = {}
         for service in self.services.get(pod.namespace, ()):
             # A service without a selector selects nothing; one with an empty selector adds no requirement.

@@ -1,8 +1,8 @@
 """Changes of a cluster's objects, and how they are applied to nodes and pods.
 
-Assumed pods are being bound: until the cache shows one, only its reservation or its announcement says where it is (fact
-40). Few nodes have assumed pods, and the set changes with every call. So they are kept beside the snapshot, and cached
-results for the snapshot stay valid.
+Assumed pods are being bound: until the cache shows an assumed pod, only its reservation or announcement has its node
+(fact 40). Few nodes have assumed pods, and the set changes with every call. So assumed pods are stored separately from
+the snapshot, and cached results for the snapshot stay valid.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from berth.scheduling.snapshot.node_list import NodeList
 class Changes:
     """Changes since a snapshot.
 
-    nodes: added or changed, without pods; a node keeps the pods it has. pods: added or changed, bound or not.
+    nodes: added or changed nodes, without pods; a node keeps its pods. pods: added or changed pods, bound or not.
     pods_gone: pairs of node name (empty for an unbound pod) and UID. The other fields replace the old value; None keeps
-    it.
+    the old value.
     """
 
     nodes: Collection[NodeInfo] = ()
@@ -41,7 +41,7 @@ class Changes:
 
 
 class Nodes:
-    """The nodes of a snapshot while changes are applied. changed: nodes as they are now, None for a removed node."""
+    """The nodes of a snapshot while changes are applied. changed: the new state by node, None for a removed node."""
 
     def __init__(self, before: Mapping[str, NodeInfo]) -> None:
         self._before = before
@@ -54,7 +54,7 @@ class Nodes:
 def change_nodes(
     changes: Changes, nodes: Nodes, pods_on_unknown_nodes: dict[str, tuple[Pod, ...]]
 ) -> tuple[frozenset[str], bool]:
-    """Apply changes of nodes. Returns the names of the changed nodes, and whether labels changed."""
+    """Apply changes of nodes. Return the names of the changed nodes, and whether labels changed."""
     relabelled = False
     for name in changes.nodes_gone:
         gone = nodes.get(name)
@@ -76,7 +76,7 @@ def change_nodes(
 def move_pods(
     changes: Changes, nodes: Nodes, unbound: dict[str, Pod], pods_on_unknown_nodes: dict[str, tuple[Pod, ...]]
 ) -> list[tuple[Pod, str]]:
-    """Apply changes of pods. Returns pairs of pod and node name: pods that came, and pods that left, as they were."""
+    """Apply changes of pods. Return pairs of pod and node name: added pods, and removed pods in their old state."""
     arrivals, departures = _moves(changes, unbound)
     moved: list[tuple[Pod, str]] = []
     for name in arrivals.keys() | departures.keys():
@@ -121,7 +121,7 @@ def _keep(pods_on_unknown_nodes: dict[str, tuple[Pod, ...]], name: str, come: Ma
 
 
 def nominated(unbound: Iterable[Pod]) -> Mapping[str, tuple[Pod, ...]]:
-    """The nominated pods, by node. Gated pods are left out: they are not in the scheduler's queue."""
+    """Return the nominated pods, by node. Gated pods are left out: they are not in the scheduler's queue."""
     found: dict[str, tuple[Pod, ...]] = {}
     for pod in unbound:
         if pod.nominated_node and not pod.spec.gated:
@@ -132,7 +132,7 @@ def nominated(unbound: Iterable[Pod]) -> Mapping[str, tuple[Pod, ...]]:
 def nominated_after(
     before: Mapping[str, tuple[Pod, ...]], unbound: Mapping[str, Pod], changes: Changes
 ) -> Mapping[str, tuple[Pod, ...]]:
-    """The nominated pods after the changes. It looks at all pods only if a nominated pod changed."""
+    """Return the nominated pods after the changes. This reads all pods only if a nominated pod changed."""
     if not before and not any(pod.nominated_node for pod in changes.pods):
         return before
     known = {pod.uid for pods in before.values() for pod in pods}
@@ -147,8 +147,8 @@ HIGHEST_PRIORITY = (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True)
 class AssumedPod:
-    """A pod that is being bound to a node. shares: the reserved amounts, by pool; None for the requested ones. pod: set
-    if bind announced it, or has begun."""
+    """A pod that is being bound to a node. shares: the reserved amounts, by pool; None for the requested amounts. pod:
+    set if bind announced the pod, or has begun."""
 
     namespace: str
     name: str
@@ -161,9 +161,9 @@ class AssumedPod:
 def assumed_by_node(
     assumed: Iterable[AssumedPod], nodes: NodeList, unbound: Mapping[str, Pod]
 ) -> Mapping[str, tuple[Pod, ...]]:
-    """Assumed pods by node, without those that are on their node already."""
+    """Return the assumed pods by node, without pods that are on their node already."""
     found: dict[str, tuple[Pod, ...]] = {}
-    # Several attempts to bind a pod count once, with the last reservation.
+    # Several attempts to bind a pod to one node count once, with the last reservation.
     for each in {(each.pod_uid, each.node): each for each in assumed}.values():
         node = nodes.get(each.node)
         if node is None or any(pod.uid == each.pod_uid for pod in node.pods):
@@ -173,15 +173,15 @@ def assumed_by_node(
 
 
 def node_with_assumed(node: NodeInfo, assumed: Mapping[str, tuple[Pod, ...]], uid: str) -> NodeInfo:
-    """The node with its assumed pods. The pod with this UID is left out: it is the pod to place."""
+    """Return the node with its assumed pods, without the pod with this UID, which is the pod to place."""
     pods = tuple(pod for pod in assumed.get(node.name, ()) if pod.uid != uid)
     return node.replacing_pods((), pods)
 
 
 def _pod(assumed: AssumedPod, known: Pod | None) -> Pod:
-    """The pod as the cache knows it. A pod that the cache has never seen has its reserved amounts and nothing else."""
+    """Return the pod from the cache. If the cache does not have it, return a pod with only its reserved amounts."""
     if known is None:
-        # Its priority is unknown: the highest one keeps preemption from evicting it.
+        # The priority is unknown: with the highest priority, preemption does not evict the pod.
         spec = PodSpec(namespace=assumed.namespace, priority=HIGHEST_PRIORITY)
         known = Pod(assumed.name, assumed.pod_uid, label_set(assumed.namespace, {}), spec)
     return replace(known, node_name=assumed.node, nominated_node="", assumed_shares=assumed.shares)

@@ -1,4 +1,4 @@
-"""The changes between snapshots, so that results for an earlier snapshot can be updated instead of computed again."""
+"""The changes between snapshots, for updating results of an earlier snapshot instead of computing them again."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ MIN_NODES = 1024
 
 @dataclass(frozen=True, slots=True)
 class PodMoves:
-    """The pods that came to nodes, left nodes or changed on them.
+    """The pods that were added to nodes, removed from nodes or changed on them.
 
-    by_label_set: the names of their nodes, by the labels of the pod. by_spec: the same for pods with affinity terms.
+    by_label_set: the names of their nodes, by the pods' label set. by_spec: the same by spec, for pods with affinity
+    terms.
     """
 
     by_label_set: Mapping[LabelSet, Set[str]]
@@ -39,10 +40,10 @@ class PodMoves:
 class SnapshotDelta:
     """The changes from one snapshot to a later one.
 
-    before: the nodes that were added, removed or changed, as they were before; None for an added node. reset: the names
-    of those nodes of which more than the pods changed. pod_moves: the pods that moved, one entry for each update; pods
-    on nodes in `reset` may be missing. positions: of the changed nodes that still exist. relabelled: whether a node was
-    added, was removed or got other labels.
+    before: the earlier state of each node that was added, removed or changed; None for an added node. reset: the names
+    of the nodes of which more than the pods changed. pod_moves: the pods that moved, one entry for each update; pods on
+    nodes in `reset` may be missing. positions: the positions of changed nodes that still exist. relabelled: whether a
+    node was added, was removed or got other labels.
     """
 
     before: Mapping[str, NodeInfo | None] = field(default_factory=dict)
@@ -83,7 +84,7 @@ class History:
     """The deltas that led to a snapshot, oldest first, each with the identity of the snapshot before it.
 
     It drops the oldest deltas when more nodes have changed than exist: computing everything again is as fast then. It
-    holds no reference to a snapshot.
+    does not hold references to snapshots.
     """
 
     moment: SnapshotId = field(default_factory=SnapshotId)
@@ -91,7 +92,7 @@ class History:
     changed: int = 0
 
     def followed_by(self, delta: SnapshotDelta, nodes: int) -> History:
-        """The history with one more delta. nodes: how many nodes there are."""
+        """Return the history with one more delta. nodes: the number of nodes."""
         deltas, changed = (*self.deltas, (self.moment, delta)), self.changed + len(delta.before)
         first = 0
         while changed > max(nodes, MIN_NODES) or len(deltas) - first > MAX_DELTAS:
@@ -100,7 +101,7 @@ class History:
         return History(SnapshotId(), deltas[first:], changed)
 
     def since(self, moment: SnapshotId) -> SnapshotDelta | None:
-        """Everything that changed since a snapshot, as one delta; None if the history does not reach back so far."""
+        """Return all changes since a snapshot as one delta; None if the history does not reach back so far."""
         if moment is self.moment:
             return SnapshotDelta()
         for index in range(len(self.deltas) - 1, -1, -1):

@@ -1,6 +1,6 @@
 """Indexes of a snapshot: the label sets and affinity terms of its pods, and its gangs.
 
-The index of gangs is built on first use and then followed: most clusters do not have gangs.
+The index of gangs is built on first use and then updated: most clusters do not have gangs.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.history import SnapshotDelta
 
 GangName = tuple[str, str]
-"""Namespace and name. A pod that names several gangs is found by the first name."""
+"""Namespace and name. A pod that names several gangs is indexed by the first name."""
 
 EveryPod = Callable[[], Iterable[Pod]]
 
 
 class GangPodIndex:
-    """The pods of one snapshot that name a gang. Threads may share it: two threads build the same."""
+    """The pods of one snapshot that name a gang. Thread-safe: two threads build equal indexes."""
 
     def __init__(self, by_uid: Mapping[str, Pod] | None = None, every_pod: EveryPod | None = None) -> None:
         """by_uid: the pods, if they are known. every_pod: the pods to search, if they are not the snapshot's."""
@@ -40,12 +40,12 @@ class GangPodIndex:
         return found
 
     def after(self, changes: Changes) -> GangPodIndex:
-        """The index of the next snapshot; this one if no such pod changed."""
+        """Return the index of the next snapshot; this index if no pod that names a gang changed."""
         before = self._by_uid
         if before is None:
             return GangPodIndex()
         come = {pod.uid: pod for pod in changes.pods if names_gang(pod)}
-        # A pod that got a node is gone from where it was, and has come.
+        # A pod that was bound is in both: removed from the unbound pods, and added to its node.
         gone = {uid for _, uid in changes.pods_gone} | {pod.uid for pod in changes.pods}
         gone &= before.keys() - come.keys()
         if not gone and not come:
@@ -59,7 +59,7 @@ MAX_GROWTH = 50_000
 class PodIndex:
     """The label sets and the specs with affinity of the pods on nodes.
 
-    Consecutive snapshots share one index, and nothing is removed from it. An entry of a pod that is gone is harmless.
+    Consecutive snapshots share one index. Entries are never removed: the entry of a deleted pod is harmless.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class PodIndex:
             self._has_nodes = True
 
     def record(self, delta: SnapshotDelta, now: Mapping[str, NodeInfo | None]) -> None:
-        """Add the pods that a delta brings or removes. now: the changed nodes as they are after it."""
+        """Add the pods that a delta adds or removes. now: the changed nodes after the delta."""
         for pod_moves in delta.pod_moves:
             self._record(pod_moves.by_label_set, pod_moves.by_spec)
         for name in delta.reset:
@@ -92,7 +92,7 @@ class PodIndex:
 
     def label_sets(self, namespaces: Collection[str] | None) -> Iterable[LabelSet]:
         """The label sets in these namespaces; None stands for all."""
-        # Tuples are made in one go, while other threads may note more.
+        # Copying to a tuple is atomic, while other threads may add entries.
         for namespace in tuple(self._label_sets) if namespaces is None else namespaces:
             yield from tuple(self._label_sets.get(namespace, ()))
 

@@ -1,7 +1,7 @@
 """The nodes of a snapshot, by name and by position.
 
 A warm call spends most of its time on finding the positions of a request's names, one dictionary look-up for each name.
-Reading an array takes a few nanoseconds a node, and so does copying it for the next snapshot.
+Reading an array takes a few nanoseconds per node; copying the array for the next snapshot takes the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _IS_OPEN = bytes(known == 0 for known in range(256))
 
 
 class NodeValues:
-    """Integers by position. Threads may share it: two threads compute the same value for a node."""
+    """Integers by position. Thread-safe: two threads compute the same value for a node."""
 
     __slots__ = ("_known", "_numbers")
 
@@ -37,14 +37,14 @@ class NodeValues:
         if 0 in known:
             for position in compress(positions, known.translate(_IS_OPEN)):
                 self._numbers[position] = compute(by_position[position])
-                # Last: another thread reads the value once it is marked as known.
+                # Set this last: another thread reads the value once it is marked as known.
                 self._known[position] = 1
         return pick(self._numbers, positions)
 
     def carried_over(self, size: int, changed: Iterable[int]) -> NodeValues:
         """The values for a later snapshot. The values at the changed positions are computed again."""
         later = NodeValues(0)
-        # `_known` is copied first: another thread sets it after the value.
+        # Copy `_known` first: another thread sets it after the value.
         later._known = self._known.ljust(size, b"\0")
         later._numbers = self._numbers + [0] * (size - len(self._numbers))
         for position in changed:
@@ -78,7 +78,7 @@ K = TypeVar("K", contravariant=True)
 V = TypeVar("V", covariant=True)
 
 UNKNOWN = 0
-"""The position of every name that does not belong to a node."""
+"""The position of all names that do not belong to a node."""
 
 LAYOUT_CALLS = 256
 
@@ -96,7 +96,7 @@ def pick(values: Lookup[K, V], keys: Sequence[K]) -> tuple[V, ...]:
 
 
 class NodePositions:
-    """Positions by name, from 1 to below `size`. Immutable except for the copy that `_lay_out` makes."""
+    """Positions by name, from 1 to `size` - 1. Immutable except for the copy that `_lay_out` makes."""
 
     __slots__ = ("_calls", "_laid_out", "_numbers", "_vacant", "size")
 
@@ -116,8 +116,8 @@ class NodePositions:
         return self._numbers.get(name, UNKNOWN)
 
     def after(self, gone: Iterable[str], come: Iterable[str]) -> NodePositions:
-        """The positions after nodes were removed and added. A remaining node keeps its position; an added node takes a
-        vacant position or a new one."""
+        """Return the positions after nodes were removed and added. A remaining node keeps its position; an added node
+        gets a vacant or a new position."""
         later = NodePositions()
         later._numbers, later._laid_out = dict(self._numbers), dict(self._laid_out)
         vacant = [*self._vacant]
@@ -135,11 +135,11 @@ class NodePositions:
 
     def of(self, names: Sequence[str]) -> tuple[int, ...]:
         """The positions of a request's names; UNKNOWN for a name that does not belong to a node."""
-        # Other work has filled the processor's cache since the last call. A copy reads names and numbers in the order
-        # of memory, which the processor fetches ahead; the look-ups then find them in the cache: a third less time.
+        # Since the last call the processor's cache has been filled with other data. Copying reads names and numbers in
+        # memory order, which the processor prefetches; the look-ups then hit the cache and take a third less time.
         laid_out = self._laid_out.copy()
         try:
-            # A dictionary that finds something for every name, by __missing__, takes a fifth longer.
+            # A dictionary with __missing__ would take a fifth longer.
             found = pick(laid_out, names)
         except KeyError:
             found = tuple(map(laid_out.get, names, repeat(UNKNOWN)))
@@ -151,9 +151,9 @@ class NodePositions:
     def _lay_out(self, names: Sequence[str], found: tuple[int, ...]) -> None:
         """Copy the dictionary with keys and values in the order of a request.
 
-        The scheduler lists nodes in much the same order each time. The strings of a request, the integers made here and
-        the entries of the copy lie in memory in that order. Look-ups then read memory in sequence and take a quarter of
-        the time.
+        The scheduler lists nodes in almost the same order each time. The strings of a request, the integers created
+        here and the entries of the copy are in memory in that order. Look-ups then read memory sequentially and take a
+        quarter of the time.
         """
         laid_out = dict(zip(names, array("q", found).tolist(), strict=True))
         if UNKNOWN in found:
@@ -169,8 +169,8 @@ class NodeRefs(Sequence[str]):
     __slots__ = ("all_known", "names", "positions", "source")
 
     def __init__(self, names: list[str], positions: Sequence[int], source: NodePositions, *, all_known: bool) -> None:
-        """names: the list is kept, not copied. source: the origin of the positions. all_known: True if no position is
-        UNKNOWN; False if one may be."""
+        """names: the list is kept, not copied. source: the origin of the positions. all_known: False if a position may
+        be UNKNOWN."""
         self.names, self.positions, self.source, self.all_known = names, positions, source, all_known
 
     @classmethod
@@ -182,7 +182,7 @@ class NodeRefs(Sequence[str]):
             names = names.names
         kept = names if isinstance(names, list) else list(names)
         positions = source.of(kept)
-        # A set of integers is made in a third of the time of one of names.
+        # Creating a set of integers takes a third of the time of a set of names.
         distinct = set(positions)
         if len(distinct) < len(kept):
             kept = list(dict.fromkeys(kept))
@@ -209,24 +209,24 @@ class NodeRefs(Sequence[str]):
 
 
 NO_NODE = NodeInfo("", {})
-"""Fills a position that does not hold a node."""
+"""Fills a position without a node."""
 
 
 class NodeList(Mapping[str, NodeInfo]):
     """The nodes of a snapshot, immutable.
 
-    The next list shares the names with it: copying takes a third of the time that a dictionary takes.
+    The next list shares the names: copying this list takes a third of the time of copying a dictionary.
     """
 
     __slots__ = ("by_position", "positions")
 
     def __init__(self, positions: NodePositions, by_position: list[NodeInfo]) -> None:
-        """by_position: the list is kept, not copied, and nobody may change it."""
+        """by_position: the list is kept, not copied, and must not be changed."""
         self.positions, self.by_position = positions, by_position
 
     @classmethod
     def of(cls, nodes: Iterable[NodeInfo]) -> NodeList:
-        """The list of these nodes. Of two nodes with one name the later one counts."""
+        """Return the list of these nodes. If two nodes have one name, the later node counts."""
         by_name = {node.name: node for node in nodes}
         return cls(NodePositions(by_name), [NO_NODE, *by_name.values()])
 
@@ -265,7 +265,7 @@ class NodeList(Mapping[str, NodeInfo]):
 
 
 class _Values(ValuesView[NodeInfo]):
-    """Faster than the view of Mapping, which looks up every name."""
+    """A view of the nodes. It is faster than the view of Mapping, which looks up every name."""
 
     _mapping: NodeList
 

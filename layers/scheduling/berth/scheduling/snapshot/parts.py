@@ -1,6 +1,6 @@
-"""The parts of the cluster's state that are stored and loaded apart, because many policies read nodes alone.
+"""The parts of the cluster's state that are stored and loaded separately, because many policies read only nodes.
 
-Plugins, the log and the tables name parts; they need nothing else of the snapshot.
+This module is separate because plugins, the log and the tables use parts without the rest of the snapshot.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The cluster at one moment, and the base of the results that are cached for it.
 
-Plugins that look at all nodes need such a snapshot: an assumed pod changes their verdicts on other nodes. Each
-snapshot follows the previous one by a delta, so that evaluations are updated and not computed again.
+Plugins that look at all nodes need a snapshot with assumed pods: an assumed pod changes their verdicts on other nodes.
+Each of these snapshots follows the previous one by a delta, so that evaluations are updated and not computed again.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ NO_POD_GROUPS: Mapping[PodGroupKey, PodGroup] = MappingProxyType({})
 class Snapshot:
     """The cluster at one moment. Immutable, shared between calls, compared by identity.
 
-    nodes: with the pods on them. unbound: pods without a node, by UID. nominated: the unbound pods that preemption
+    nodes: the nodes with their pods. unbound: pods without a node, by UID. nominated: the unbound pods that preemption
     makes room for, by node, without gated pods. pods_on_unknown_nodes: by the name of the node. assumed: pods that are
     being bound and are not on their nodes yet, by node. without_assumed: the same snapshot without assumed pods, if
-    there are any. placed: the same with these pods on their nodes, if it was made already. names_by_label: the names of
-    nodes by key and value; snapshots share it as long as no node's labels change.
+    there are any. placed: the same snapshot with these pods on their nodes, if it exists already. names_by_label: the
+    names of nodes by key and value; snapshots share it as long as node labels do not change.
     """
 
     nodes: NodeList
@@ -76,7 +76,7 @@ class Snapshot:
         workloads: Workloads = NO_WORKLOADS,
         pod_groups: Iterable[PodGroup] = (),
     ) -> Snapshot:
-        """The snapshot of these objects. Of nodes with one name the last one counts. Finished pods are left out."""
+        """Return the snapshot of these objects, without finished pods. If nodes have one name, the last node counts."""
         by_name = {node.name: node for node in nodes}
         unbound: dict[str, Pod] = {}
         placed: dict[str, list[Pod]] = {}
@@ -104,7 +104,7 @@ class Snapshot:
         )
 
     def with_changes(self, changes: Changes) -> Snapshot:
-        """The next snapshot. It shares the NodeInfo of every node that did not change and whose pods did not change."""
+        """Return the next snapshot. It shares the NodeInfo of every node that did not change and kept its pods."""
         found, unbound, pods_on_unknown_nodes = Nodes(self.nodes), dict(self.unbound), dict(self.pods_on_unknown_nodes)
         reset, relabelled = change_nodes(changes, found, pods_on_unknown_nodes)
         pod_moves = move_pods(changes, found, unbound, pods_on_unknown_nodes)
@@ -143,7 +143,7 @@ class Snapshot:
         )
 
     def assuming(self, assumed: Iterable[AssumedPod]) -> Snapshot:
-        """Return this snapshot with assumed pods. Results cached for it stay valid.
+        """Return this snapshot with assumed pods. Results cached for this snapshot stay valid.
 
         An assumed pod is no longer nominated.
         """
@@ -155,13 +155,13 @@ class Snapshot:
         return replace(self, assumed=MappingProxyType(found), nominated=nominated(waiting), without_assumed=self.base)
 
     def with_nodes(self, nodes: Iterable[NodeInfo]) -> Snapshot:
-        """A snapshot of these nodes alone, with the pods, the assumed pods and the nominated pods of this one."""
+        """Return a snapshot of only these nodes, with their pods, assumed pods and nominated pods in this snapshot."""
         found = [node.with_pods_of(self.nodes[node.name]) if node.name in self.nodes else node for node in nodes]
         names = {node.name for node in found}
         alone = replace(
             Snapshot.of(found, self.unbound.values(), pod_groups=self.pod_groups.values()),
             nominated=self.nominated,
-            # Also the pods on other nodes.
+            # Include the pods on other nodes.
             gang_pods=GangPodIndex(every_pod=self._every_pod),
         )
         assumed = {name: pods for name, pods in self.assumed.items() if name in names}
@@ -173,7 +173,7 @@ class Snapshot:
         return self if self.without_assumed is None else self.without_assumed
 
     def placing_assumed(self, without: str) -> Snapshot:
-        """A snapshot in which the assumed pods are on their nodes, except the pod of this UID: it is to be placed."""
+        """Return a snapshot with the assumed pods on their nodes, except the pod of this UID, which is to be placed."""
         if not any(pod.uid == without for pods in self.assumed.values() for pod in pods):
             return self.with_assumed
         others = {name: tuple(pod for pod in pods if pod.uid != without) for name, pods in self.assumed.items()}
@@ -211,11 +211,11 @@ class Snapshot:
 
     @property
     def pods_by_gang(self) -> Mapping[GangName, Mapping[str, Pod]]:
-        """The pods that name a gang, by its namespace and name and by their UID; assumed pods as the cache has them."""
+        """The pods of each gang: gang (namespace and name) -> UID -> pod. Assumed pods do not have their node here."""
         return self.gang_pods.by_name(self._every_pod)
 
     def names_in(self, key: str, value: str) -> Sequence[str]:
-        """The nodes whose label `key` has this value. Computed for each key on first use."""
+        """Return the names of nodes whose label `key` has this value. Computed for each key on first use."""
         by_value = self.names_by_label.get(key)
         if by_value is None:
             by_value = {}
@@ -226,7 +226,7 @@ class Snapshot:
         return by_value.get(value, ())
 
     def changed_since(self, earlier: Snapshot) -> SnapshotDelta | None:
-        """The changes since then; None if unknown, or so many that computing everything again is as fast."""
+        """Return the changes since the earlier snapshot; None if they are unknown or too many."""
         return self.history.since(earlier.history.moment)
 
     def _every_pod(self) -> Iterator[Pod]:
@@ -251,7 +251,7 @@ def _by_name(classes: Iterable[PriorityClass]) -> Mapping[str, PriorityClass]:
 
 
 class DerivedFromSnapshot:
-    """The base of results for one snapshot. It holds a weak reference: the caller keeps the snapshot alive.
+    """The base class of results for one snapshot. It holds a weak reference: the caller keeps the snapshot alive.
 
     A result stays in the cache long after the last pod of its shape. With a strong reference, a call that replaces the
     result would have to free the whole snapshot.
@@ -270,20 +270,20 @@ class DerivedFromSnapshot:
         return found
 
     def is_later_than(self, snapshot: Snapshot) -> bool:
-        """Return whether its snapshot is a later version of this one; False if its snapshot is gone."""
+        """Return whether the result's snapshot is a later version of this snapshot; False if it no longer exists."""
         found = self._snapshot()
         return found is not None and found.changed_since(snapshot) is not None
 
 
 class PlacedPods:
-    """Links the snapshots with assumed pods of a warm environment, each to the previous one. Threads may share it."""
+    """Links each snapshot with assumed pods to the previous one in a warm environment. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._last: Snapshot | None = None
 
     def follow(self, snapshot: Snapshot) -> Snapshot:
-        """Return this snapshot, with a `with_assumed` that follows that of the last call."""
+        """Return this snapshot, with a `with_assumed` that follows the `with_assumed` of the last call."""
         with self._lock:
             last = self._last
             if last is None and not snapshot.assumed:
@@ -315,7 +315,7 @@ def _next(last: Snapshot, snapshot: Snapshot) -> Snapshot:
 
 
 def _moves(before: Snapshot, now: dict[str, NodeInfo | None], reset: Iterable[str]) -> Iterator[tuple[Pod, str]]:
-    """Pods that came to nodes, left them or changed there, as they were and as they are."""
+    """Yield the pods that were added, removed or changed on nodes, in their old and their new state."""
     for name in now.keys() - reset:
         earlier, later = _by_uid(before.nodes.get(name)), _by_uid(now[name])
         for uid in earlier.keys() | later.keys():
