@@ -196,12 +196,12 @@ class ProfileChoice:
         return self._by_scheduler.get(pod.spec.scheduler_name, self._default)
 
     def of(self, pod: Pod) -> Profile:
-        """The profile for the pod; for an exempt pod it has only the plugins that apply to such pods."""
+        """Return the profile for the pod; for an exempt pod it has only the plugins that apply to such pods."""
         profile = self.named_by(pod)
         return self._for_exempt_pods[profile.name] if self.is_exempt(pod) else profile
 
     def deciding(self, pod: Pod) -> Profile | None:
-        """The profile that filters this pod; None for a pod that passes every node."""
+        """Return the profile that filters this pod; None for a pod that passes every node."""
         profile = self.named_by(pod)
         if not self.is_exempt(pod):
             return profile

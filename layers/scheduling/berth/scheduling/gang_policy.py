@@ -58,14 +58,14 @@ class GangPolicy:
         return names_gang(pod) and not self._profiles.is_exempt(pod)
 
     def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
-        """The gang that the pod is placed with; None for a pod that is placed alone."""
+        """Return the gang that the pod is placed with; None for a pod that is placed alone."""
         if not self._planner.is_member(pod, snapshot):
             return None
         found = gang_of(pod, snapshot.pod_groups, self._configuration)
         return found if isinstance(found, Gang) else None
 
     def members_of(self, key: GangKey, snapshot: Snapshot) -> Mapping[str, Pod]:
-        """The members of a gang, by UID, without exempt pods."""
+        """Return the members of a gang, by UID, without exempt pods."""
         from berth.scheduling.gangs.members import members_of
 
         return members_of(key, snapshot, self._profiles.was_exempt)

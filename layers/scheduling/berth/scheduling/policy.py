@@ -117,12 +117,12 @@ class Policy:
         return self.gangs.enabled and self._gangs.plans(pod)
 
     def events_to_register(self, pod: Pod) -> ClusterEvents:
-        """The changes of the cluster that can make this pod fit, if it is rejected."""
+        """Return the changes of the cluster that can make this pod fit, if it is rejected."""
         events = self.profile_of(pod).events_to_register
         return events | GANG_EVENTS if self.plans(pod) else events
 
     def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
-        """The gang that the pod is placed with; None for a pod that is placed alone."""
+        """Return the gang that the pod is placed with; None for a pod that is placed alone."""
         return self._gangs.gang_of(pod, snapshot) if self.plans(pod) else None
 
     def members_of(self, key: GangKey, snapshot: Snapshot) -> Mapping[str, Pod]:

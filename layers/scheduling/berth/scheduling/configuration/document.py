@@ -227,7 +227,7 @@ class ProfileDefinition(_Document):
         return self
 
     def composition(self) -> Composition:
-        """The remaining and the added plugins, in order. A plugin that is enabled again keeps its place."""
+        """Return the remaining and the added plugins, in order. A plugin that is enabled again keeps its place."""
         base = Composition() if self.extends is None else SHIPPED[self.extends]
         disabled = {each.name for each in self.plugins.disabled}
         found = (
@@ -272,7 +272,7 @@ class BerthConfiguration(_Document):
         return Counting(self.managed_resources)
 
     def policy(self, remembered_bytes: int = MAX_BYTES, time_limit: TimeLimit = NO_TIME_LIMIT) -> Policy:
-        """The policy this document describes. remembered_bytes, time_limit: see Policy."""
+        """Return the policy this document describes. remembered_bytes, time_limit: see Policy."""
         profiles = {name: self.build_profile(name) for name in {self.profile, *self.profiles.values()}}
         by_scheduler = {scheduler: profiles[name] for scheduler, name in self.profiles.items()}
         # These profiles import nearly all plugins, and without gangs nothing is planned.
@@ -291,8 +291,8 @@ class BerthConfiguration(_Document):
         )
 
     def _for_planning(self, profile: Profile) -> Profile:
-        """The profile with the filters of kube-scheduler that it lacks. A request has only nodes that pass them for one
-        member, and a plan needs to check all members."""
+        """Return the profile with the filters of kube-scheduler that it lacks. The nodes of a request pass these
+        filters for one member only, and a plan must check all members."""
         has = {each.name for each in profile.filters}
         wanted = [*SCHEDULER_FILTERS, *([COUNTED_FILTER] if self.counting.counts else [])]
         missing = [
@@ -307,7 +307,7 @@ class BerthConfiguration(_Document):
         return SHIPPED[name] if definition is None else definition.composition()
 
     def build_profile(self, name: str) -> Profile:
-        """A profile, with its plugins built from their arguments."""
+        """Return a profile, with its plugins built from their arguments."""
         definition = self.definitions.get(name)
         composition = self.composition(name)
         configs = (*self.plugin_config, *(() if definition is None else definition.plugin_config))

@@ -38,13 +38,13 @@ class LocalEvaluation(DerivedFromSnapshot):
 
     @classmethod
     def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot) -> Self:
-        """A new evaluation. Verdicts and scores are computed on first use."""
+        """Return a new evaluation. Verdicts and scores are computed on first use."""
         filters = profile.pre_filter(pod)
         verdicts = LocalVerdicts(filters, snapshot, StatusCodes())
         return cls(filters, LocalScores.of(profile, pod, snapshot), verdicts, snapshot)
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> Self:
-        """The evaluation for a later snapshot, with the results that are still valid."""
+        """Return the evaluation for a later snapshot, with the results that are still valid."""
         changed = delta.positions
         return type(self)(
             self.filters,
@@ -91,7 +91,7 @@ class Evaluation(DerivedFromSnapshot):
         return cls(profile, local, snapshot, rejected, filters)
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta, local: LocalEvaluation) -> Self:
-        """The evaluation for a later snapshot, with the results that are still valid."""
+        """Return the evaluation for a later snapshot, with the results that are still valid."""
         filters = []
         affected: list[int] | None = [*delta.positions]
         for each in self.all_filters:

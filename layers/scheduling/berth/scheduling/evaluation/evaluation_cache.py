@@ -125,7 +125,7 @@ class EvaluationCache:
     def of(
         self, profile: Profile, pod: Pod, snapshot: Snapshot, deadline: DecisionDeadline = NO_DECISION_DEADLINE
     ) -> Evaluation:
-        """The evaluation of this snapshot for pods shaped like this one. Raises DeadlineExceeded."""
+        """Return the evaluation of this snapshot for pods shaped like this one. Raises DeadlineExceeded."""
         limit = min(self._max_shapes, max(MIN_SHAPES, MAX_VERDICTS // snapshot.nodes.positions.size))
         local_shape, cluster_shape = profile.shapes(pod)
         local_entry = self._local.entry((profile.name, local_shape), limit, pod)

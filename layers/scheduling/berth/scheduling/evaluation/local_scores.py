@@ -83,7 +83,7 @@ class LocalScores(DerivedFromSnapshot):
         return cls(tuple(unnormalized), tuple(normalized), None, snapshot)
 
     def updated_to(self, snapshot: Snapshot, changed: Iterable[int]) -> Self:
-        """The scores for a later snapshot. The nodes at the changed positions are scored again."""
+        """Return the scores for a later snapshot. The nodes at the changed positions are scored again."""
         later = type(self)(self._unnormalized, self._normalized, self.error, snapshot)
         if self._table is not None:
             later._table = self._table.carried_over(snapshot.positions.size, changed)
@@ -95,7 +95,7 @@ class LocalScores(DerivedFromSnapshot):
         replaced: Mapping[int, NodeInfo] = NONE_REPLACED,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> list[int]:
-        """The weighted sums for these nodes, normalized among them. Raises DeadlineExceeded.
+        """Return the weighted sums for these nodes, normalized among them. Raises DeadlineExceeded.
 
         replaced: by position, nodes that are scored in place of those of the snapshot. Their scores are not cached.
         """

@@ -121,7 +121,7 @@ _IS_REJECTED = bytes(code != FEASIBLE for code in range(256))
 
 
 class Verdicts(DerivedFromSnapshot, ABC):
-    """The verdicts on the nodes of one snapshot, for pods of one shape. Threads may share it."""
+    """The verdicts on the nodes of one snapshot, for pods of one shape. Thread-safe."""
 
     def __init__(self, snapshot: Snapshot, codes: StatusCodes) -> None:
         super().__init__(snapshot)
@@ -164,7 +164,7 @@ class Verdicts(DerivedFromSnapshot, ABC):
         return FilterResult(nodes, Rejected(names, codes.translate(None, _FEASIBLE), self._codes.statuses), mask)
 
     def codes_at(self, positions: Sequence[int], deadline: DecisionDeadline = NO_DECISION_DEADLINE) -> bytes:
-        """The codes of these nodes. Missing verdicts are computed. Raises DeadlineExceeded."""
+        """Return the codes of these nodes. Missing verdicts are computed. Raises DeadlineExceeded."""
         codes = bytearray(pick(self._codes_by_position, positions))
         unjudged = []
         index = codes.find(NOT_EVALUATED)

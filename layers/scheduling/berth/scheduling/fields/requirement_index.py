@@ -24,7 +24,7 @@ _NONE: _Bits = ()
 
 
 class RequirementIndex:
-    """Finds the conjunctions that match labels. Threads may share it."""
+    """Finds the conjunctions that match labels. Thread-safe."""
 
     __slots__ = ("_all", "_by_key", "_by_keys_present", "_indexes", "_needed", "_size")
 
@@ -115,7 +115,7 @@ class _Merged:
                 pass
 
     def values(self) -> Iterable[str]:
-        """The allowed values that the other requirements leave."""
+        """Return the allowed values that the other requirements leave."""
         left = (self.allowed or frozenset()) - self.denied
         if self.above is None and self.below is None:
             return left

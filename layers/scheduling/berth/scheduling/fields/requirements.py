@@ -36,7 +36,7 @@ LABEL_SELECTOR_OPERATORS = frozenset({Operator.IN, Operator.NOT_IN, Operator.EXI
 
 @dataclass(frozen=True, slots=True)
 class InvalidRequirement:
-    """A requirement that is not valid: `cause` is the reason."""
+    """An invalid requirement. cause: why it is invalid."""
 
     cause: str
 
@@ -75,7 +75,7 @@ FEW = 16
 
 
 def equals(key: str, value: str) -> Requirement:
-    """Require a label with that value. The value is not checked: for selectors that are plain maps."""
+    """Return a requirement of this value. It is not validated: use it for selectors that are plain maps."""
     return Requirement(key, Operator.IN, frozenset((value,)))
 
 

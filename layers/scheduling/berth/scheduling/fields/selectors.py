@@ -19,7 +19,7 @@ from berth.scheduling.fields.requirements import (
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """Requirements, ANDed. Without any it matches everything, unless it is `nothing`: an absent selector."""
+    """ANDed requirements. An empty selector matches everything; an absent selector is `nothing` and never matches."""
 
     requirements: tuple[Requirement, ...] = ()
     nothing: bool = False
@@ -31,7 +31,7 @@ class LabelSelector:
 
     @property
     def everything(self) -> bool:
-        """Return whether it does not restrict anything: `{}`."""
+        """Return whether the selector matches everything: `{}`."""
         return not self.requirements and not self.nothing
 
     def matches(self, labels: Labels) -> bool:
@@ -40,7 +40,7 @@ class LabelSelector:
         return not self.nothing and all(requirement.matches(labels) for requirement in self.requirements)
 
     def narrowed(self, requirements: tuple[Requirement, ...]) -> LabelSelector:
-        """Add requirements; a selector of nothing stays as it is."""
+        """Return the selector with requirements added; an absent selector does not change."""
         return self if self.nothing else LabelSelector(self.requirements + requirements)
 
 
@@ -49,7 +49,7 @@ EVERYTHING = LabelSelector()
 
 
 def read_label_selector(value: object, path: str) -> LabelSelector | InvalidRequirement:
-    """Read a metav1.LabelSelector: absent it matches nothing, empty everything. Raises MalformedField."""
+    """Read a metav1.LabelSelector: an absent one never matches, an empty one always. Raises MalformedField."""
     if value is None:
         return NOTHING
     obj = read_object(value, path)

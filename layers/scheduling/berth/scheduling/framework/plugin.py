@@ -127,7 +127,7 @@ _BY_PART: Mapping[SnapshotPart, ClusterEvents] = {
 
 
 def events_of(parts: Parts) -> ClusterEvents:
-    """The changes in these parts of the cluster's state."""
+    """Return the changes in these parts of the cluster's state."""
     return frozenset().union(*(_BY_PART[part] for part in parts))
 
 
@@ -202,7 +202,7 @@ class Plugin(ABC):
         """Build the plugin, once, from validated arguments."""
 
     def with_counting(self, counting: Counting) -> Self:
-        """The plugin for a configuration that counts these resources. Most plugins ignore them."""
+        """Return the plugin for a configuration that counts these resources. Most plugins ignore them."""
         return self
 
     def shape(self, pod: Pod) -> Hashable:
@@ -237,7 +237,7 @@ class ScorePlugin(Plugin, Generic[S]):
     """True if the plugin has its own `normalize`: a node's score then depends on the other candidates."""
 
     def pre_score(self, pod: Pod) -> PluginState[S] | Status | None:
-        """The state for `score`. A Status is an error and ends scoring; None scores 0 for every node."""
+        """Return the state for `score`. A Status is an error and ends scoring; None scores 0 for every node."""
         return PluginState(cast(S, pod))
 
     @abstractmethod
@@ -270,11 +270,11 @@ class ClusterFilter(ABC):
 
     @abstractmethod
     def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
-        """The state with one more pod on the node (kube-scheduler's AddPod)."""
+        """Return the state with one more pod on the node (kube-scheduler's AddPod)."""
 
     @abstractmethod
     def without_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
-        """The state without this pod of the node (kube-scheduler's RemovePod)."""
+        """Return the state without this pod of the node (kube-scheduler's RemovePod)."""
 
 
 class ClusterFilterPlugin(Plugin):
@@ -290,7 +290,7 @@ class ClusterScore(ABC):
 
     @abstractmethod
     def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
-        """The scores of these nodes, which are all candidates, from 0 to MAX_NODE_SCORE.
+        """Return the scores of these nodes, which are all candidates, from 0 to MAX_NODE_SCORE.
 
         snapshot: the snapshot that the state is for.
         """

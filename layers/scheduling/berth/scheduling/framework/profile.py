@@ -112,7 +112,7 @@ class Profile:
         return LocalFilters(tuple(filters), None, names, outside, reads_pods)
 
     def for_exempt_pods(self) -> Profile:
-        """The part of the profile that applies to exempt pods."""
+        """Return the part of the profile that applies to exempt pods."""
         filters = tuple(plugin for plugin in self.filters if plugin.applies_to_exempt_pods)
         return Profile(f"{self.name} (exempt)", filters, ())
 

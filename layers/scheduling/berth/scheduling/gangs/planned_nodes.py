@@ -115,7 +115,7 @@ class Candidates:
         return ClusterStates(self._evaluation, planned_nodes)
 
     def score(self, name: str, planned_nodes: PlannedNodes) -> int:
-        """The score of a candidate with the planned pods, the higher the better."""
+        """Return the score of a candidate with the planned pods, the higher the better."""
         score = self._scores[self._by_name[name]]
         node = planned_nodes.changed.get(name) if self.is_rescored else None
         if node is None:

@@ -97,7 +97,7 @@ class GangPlanning:
         return [each for each in members.waiting if self._shape_of(each) == shape]
 
     def nodes_of(self, members: GangMembers, plan: GangPlan, planned_nodes: PlannedNodes) -> frozenset[str] | None:
-        """The nodes of the plan's domain; None for all nodes."""
+        """Return the nodes of the plan's domain; None for all nodes."""
         key = members.gang.topology_key
         return self._by_domain(planned_nodes, key)[plan.domain] if key else None
 
@@ -179,7 +179,7 @@ class GangPlanning:
         return None
 
     def by_shape(self, pods: Sequence[Pod]) -> list[list[Pod]]:
-        """The members by shape, first the shape with the fewest nodes."""
+        """Return the members by shape, first the shape with the fewest nodes."""
         groups: dict[Hashable, list[Pod]] = {}
         for pod in pods:
             groups.setdefault(self._shape_of(pod), []).append(pod)

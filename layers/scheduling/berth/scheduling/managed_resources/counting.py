@@ -120,7 +120,7 @@ class Counting:
         return found
 
     def unreadable(self, node: NodeInfo) -> Mapping[str, str]:
-        """The resources whose capacity cannot be read, with the cause."""
+        """Return the resources whose capacity cannot be read, with the cause."""
         found = {name: capacity_of(each, node) for name, each in self._resources.items()}
         return {name: capacity.cause for name, capacity in found.items() if isinstance(capacity, NoAmount)}
 
@@ -148,7 +148,7 @@ class Counting:
         return found
 
     def adopted(self, pod: Pod, capacity: Mapping[str, int], free: Mapping[str, int]) -> Shares:
-        """The amounts that count for a pod on the node, even beyond the capacity.
+        """Return the amounts that count for a pod on the node, even beyond the capacity.
 
         If its annotations do not name a device, the amounts count on the device with the most room.
         """
@@ -292,7 +292,7 @@ class Counting:
         return self.choose(demands, capacity, free)
 
     def annotations(self, shares: Shares) -> Mapping[str, str]:
-        """The annotations of the Binding: for each resource with devices, the index of the pod's device."""
+        """Return the annotations of the Binding: for each resource with devices, the index of the pod's device."""
         return {annotation_of(resource): str(index) for resource, index in devices_in(shares).items()}
 
     def _has_devices(self, resource: str) -> bool:
@@ -334,7 +334,7 @@ class Counting:
 
 
 def left(capacity: Mapping[str, int], used: Mapping[str, int]) -> Mapping[str, int]:
-    """The free amount of each pool, not below 0."""
+    """Return the free amount of each pool, not below 0."""
     return {pool: max(0, amount - used.get(pool, 0)) for pool, amount in capacity.items()}
 
 

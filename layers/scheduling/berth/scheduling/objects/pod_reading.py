@@ -218,7 +218,7 @@ def _read_scheduling_group(group: object) -> str:
 
 
 def labels_of(metadata: Object) -> LabelSet:
-    """The labels of an object in its namespace. Raises MalformedField."""
+    """Return the labels of an object in its namespace. Raises MalformedField."""
     labels = read_string_map(metadata.get("labels"), "Pod.metadata.labels")
     try:
         return label_set(name_or_empty(metadata.get("namespace")), labels)

@@ -177,7 +177,7 @@ def _read(texts: PodTexts) -> Pod | UnreadableObject:
 
 
 def _metadata(text: str) -> tuple[_Metadata, LabelSet]:
-    """The metadata without its labels, and the labels."""
+    """Return the metadata without its labels, and the labels."""
     cut = _LabelsCut.of(text)
     if cut is None:
         return _whole_metadata(text)

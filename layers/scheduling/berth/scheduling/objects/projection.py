@@ -230,7 +230,7 @@ def is_placed(obj: Object) -> bool:
 
 
 def controller_of(references: object) -> Object | None:
-    """The owner with `controller: true`, as `metav1.GetControllerOf` finds it."""
+    """Return the owner with `controller: true`, as `metav1.GetControllerOf` finds it."""
     for reference in references if isinstance(references, list) else ():
         if isinstance(reference, dict) and reference.get("controller") is True:
             return reference
@@ -251,7 +251,7 @@ def _image_volumes(volumes: list[object]) -> list[object]:
 
 
 def controller_fields(metadata: Object) -> Object:
-    """The owner that manages the object, under `ownerReferences`; empty if no owner does."""
+    """Return the owner that manages the object, under `ownerReferences`; empty if no owner does."""
     owner = controller_of(metadata.get("ownerReferences"))
     return {} if owner is None else {"ownerReferences": [select_fields(owner, _OWNER) | {"controller": True}]}
 
@@ -264,7 +264,7 @@ _EXCHANGED = bytes.maketrans(b"\"'", b"'\"")
 
 
 def compact_pod(obj: Object, annotations: Container[str] = ()) -> Object:
-    """The pod-specific part (`individual_fields`), and the shared part as text under SHARED.
+    """Return the pod-specific part (`individual_fields`), and the shared part as text under SHARED.
 
     As text it is one object for all pods that share it, and can be looked up without decoding. Raises JSONEncodeError
     if there are keys or values that JSON does not have.

@@ -1,1 +1,1 @@
-"""The plugins: one module each, or a package if a plugin is long; `registry` maps names to plugins."""
+"""The plugins: a module for each plugin, or a package if it is long; `registry` maps names to plugins."""

@@ -1,10 +1,10 @@
-"""Custom plugins, of the package `berth_plugins`, with checks around them: an exception of a plugin, or a result of a
-wrong type, becomes PluginFailed.
+"""Custom plugins from the package `berth_plugins`, with checks: if a plugin raises an exception or returns a wrong
+type, PluginFailed is raised.
 
-Plugins that come with Berth run without these checks. A check takes time only when the plugin is called: verdicts and
-scores are kept by pod shape.
+Shipped plugins run without these checks. A check takes time only when the plugin is called: verdicts and scores are
+cached by pod shape.
 
-A name in a configuration imports from this package only. A document cannot run other code.
+A name in a configuration imports only from this package, so a document cannot run other code.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def checked_plugin(plugin: type[Plugin], path: str) -> type[Plugin]:
 
 
 def call(path: str, method: str, run: Callable[..., Any], *args: object, node: str = "") -> Any:
-    """Call a method of a plugin. Raises PluginFailed for any exception, also for sys.exit(): a plugin cannot end a
-    command or a function. Ctrl-C can."""
+    """Call a method of a plugin. Raises PluginFailed for any exception, including sys.exit(): a plugin cannot end a
+    command or a function. Ctrl-C still ends them."""
     try:
         return run(*args)
     except (PluginFailed, KeyboardInterrupt):
@@ -86,7 +86,7 @@ def built_plugin(path: str, plugin: Callable[[Any], Plugin], args: object) -> Pl
 
 
 def _with_checked_attributes(path: str, plugin: Plugin) -> Plugin:
-    """Check the plugin's attributes and return the plugin. A constructor may set them, and a property may raise."""
+    """Check the plugin's attributes and return the plugin. A constructor may set attributes; a property may raise."""
     for attribute, (is_valid, wanted) in _ATTRIBUTES.items():
         if attribute != "normalized" or isinstance(plugin, ScorePlugin):
             found = call(path, attribute, getattr, plugin, attribute)
@@ -143,7 +143,7 @@ def _shown(found: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call of a plugin's method, and the checks of what it returned. node: empty if it is not about a single node."""
+    """A call of a plugin's method, and the checks of its result. node: empty if the call is not for a single node."""
 
     path: str
     method: str
@@ -193,7 +193,7 @@ class _Call:
 
 
 def _defect(status: Any) -> str:
-    """Describe the field of a wrong type; empty if all are right. One text in place of a tuple is a usual mistake."""
+    """Describe the field with a wrong type; empty if all are correct. A text instead of a tuple is a common mistake."""
     if not isinstance(status.code, Code):
         return f"the code {_shown(status.code)}, not a Code"
     if not isinstance(status.reasons, tuple) or not all(isinstance(each, str) for each in status.reasons):
@@ -204,7 +204,7 @@ def _defect(status: Any) -> str:
 
 
 def _is_names(found: object) -> bool:
-    """Return whether these are names of nodes, or None."""
+    """Return whether the value is a collection of node names, or None."""
     if found is None:
         return True
     return isinstance(found, Collection) and not isinstance(found, str) and all(isinstance(each, str) for each in found)
@@ -213,7 +213,7 @@ def _is_names(found: object) -> bool:
 def _checked(
     path: str, plugin: type[Plugin], method: str, check: Callable[[_Call, Any, Any], object]
 ) -> Callable[..., object]:
-    """The method with a check. check: of the call, of what it returned and of the plugin; it returns the result."""
+    """Return the method with a check. check: takes the call, its result and the plugin, and returns the result."""
     original = getattr(plugin, method)
 
     def checked(self: Plugin, *args: object) -> object:
@@ -327,13 +327,13 @@ _KINDS = (FilterPlugin, ScorePlugin, ClusterFilterPlugin, ClusterScorePlugin)
 
 
 class NotAPlugin(ValueError):
-    """The name does not lead to a plugin; the message says what is missing."""
+    """The name is not the name of a plugin; the message has the cause."""
 
 
 def custom_plugin(name: str) -> PluginFactory:
-    """The plugin of that name, `berth_plugins.<module>:<Class>`. Its arguments are its class attribute `Args`.
+    """Import the plugin `berth_plugins.<module>:<Class>`. The type of its arguments is its class attribute `Args`.
 
-    Raises NotAPlugin, also if the module or the class raises anything, sys.exit() included. Ctrl-C passes.
+    Raises NotAPlugin, also if the module or the class raises an exception, including sys.exit() but not Ctrl-C.
     """
     if PATTERN.fullmatch(name) is None:
         raise NotAPlugin(f"{name} is no name of a plugin in {PACKAGE}")
@@ -368,7 +368,7 @@ def _factory(name: str, found: object) -> PluginFactory:
 
 
 def arguments_of(plugin: type[Plugin], name: str) -> type[Args]:
-    """The type of the plugin's arguments, its class attribute `Args`. Raises NotAPlugin."""
+    """Return the type of the plugin's arguments, its class attribute `Args`. Raises NotAPlugin."""
     args = getattr(plugin, "Args", NoArgs)
     if not isinstance(args, type) or not issubclass(args, Args):
         raise NotAPlugin(f"{name}.Args does not extend berth.scheduling.plugins.arguments.Args")

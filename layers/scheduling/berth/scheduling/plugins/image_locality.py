@@ -22,14 +22,14 @@ _MAX_BYTES_PER_CONTAINER = 1000 * _MEBIBYTE
 
 
 Sizes = frozenset[tuple[str, int]]
-"""The pod's images that are on a node, with their sizes. Nodes with equal ones have one score."""
+"""The pod's images that are on a node, with their sizes. Nodes with equal images and sizes have one score."""
 
 
 @dataclass(frozen=True, slots=True)
 class _State(ClusterScore):
-    """times: how often the pod has each of its images. spread: how many nodes have each of them.
+    """times: how often the pod uses each of its images. spread: the number of nodes that have each image.
 
-    sizes: the distinct sizes of nodes. by_node: the index of each node's sizes.
+    sizes: the distinct `Sizes` of nodes. by_node: the index of each node's `Sizes`.
     """
 
     images: Images

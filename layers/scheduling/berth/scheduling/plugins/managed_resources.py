@@ -1,8 +1,8 @@
 """ManagedResources: a node must have enough left of the counted resources that the pod requests.
 
-Berth's own plugin. It alone decides on a resource that the scheduler ignores (fact 38). The pods on the node and the
+A plugin of Berth, and the only check of a resource that the scheduler ignores (fact 38). The pods on the node and the
 pods that are being bound to it use resources. A node with devices needs one device with enough room. Code and reason
-are those of NodeResourcesFit: evictions may help unless the node never has enough.
+are as in NodeResourcesFit: evictions may help, unless the node's capacity is too small.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 NAME = "ManagedResources"
 
-# Given if the node's capacity cannot be read. If too little is left: `Insufficient` with the resource, unresolvable if
-# the node never has enough.
+# Given if the node's capacity cannot be read. If too little is left, the reason is `Insufficient` with the resource,
+# unresolvable if the node's capacity is too small.
 REASON_UNREADABLE = "node(s) had an amount of {} that cannot be read"
 
 
@@ -74,7 +74,7 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
     name = NAME
     reads = NODES_AND_PODS
     events_to_register = NODE_EVENTS | {ClusterEvent.ASSIGNED_POD_UPDATE, ClusterEvent.ASSIGNED_POD_DELETE}
-    # bind refuses a pod whose counted resources are not there, exempt or not.
+    # bind rejects every pod whose counted resources are not free, exempt or not.
     applies_to_exempt_pods = True
     is_reserved = True
 
@@ -114,12 +114,12 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
         return self._score(self._shares(state.demands, node))
 
     def _shares(self, demands: Sequence[Demand], node: NodeInfo) -> list[Share]:
-        """The allocation of each resource over all its devices, with the pod on the node."""
+        """Return the allocation of each resource over all its devices, with the pod on the node."""
         capacity = self._counting.capacity(node)
         free = left(capacity, self._counting.used(node.pods, capacity))
         chosen = self._counting.choose(demands, capacity, free)
         if isinstance(chosen, Insufficient):
-            # The verdict was about another state of the node.
+            # The node has changed since filter accepted it.
             return []
         found = []
         for demand in demands:

@@ -31,9 +31,9 @@ NAME = "NodeAffinity"
 
 # Given when nodeSelector or the required terms do not match.
 REASON_POD = "node(s) didn't match Pod's node affinity/selector"
-# Given when addedAffinity does not match; it is looked at first.
+# Given when addedAffinity does not match; it is checked first.
 REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
-# Given for every node when each term asks for two different names at once.
+# Given for every node when each term requires two different names at once.
 REASON_CONFLICT = "pod affinity terms conflict"
 # Given for every node when a preferred term cannot be parsed: kube-scheduler fails the whole cycle.
 REASON_INVALID = "pod has a preferred node affinity term that cannot be parsed"
@@ -51,7 +51,7 @@ _FIELDS = {
     "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": _TERM},
     PREFERRED: {"weight": None, "preference": _TERM},
 }
-"""The fields of a v1.NodeAffinity. kube-scheduler refuses arguments with other ones."""
+"""The fields of a v1.NodeAffinity. kube-scheduler rejects arguments with other fields."""
 
 
 def _unknown_fields(value: object, fields: Mapping[str, Any], path: str) -> Iterator[str]:
@@ -123,7 +123,7 @@ class NodeAffinity(FilterPlugin[RequiredAffinity], ScorePlugin[Preferred]):
         self._added_preferred = args.added.preferred if isinstance(args.added.preferred, tuple) else ()
 
     def shape(self, pod: Pod) -> Hashable:
-        # Most pods have neither, and are alike in that.
+        # Most pods have neither: they share the shape None.
         return None if required_of(pod) is None and pod.spec.node_affinity is NO_NODE_AFFINITY else pod.spec
 
     def pre_filter(self, pod: Pod) -> PluginState[RequiredAffinity] | Status | None:
@@ -155,6 +155,6 @@ class NodeAffinity(FilterPlugin[RequiredAffinity], ScorePlugin[Preferred]):
 
 
 def required_of(pod: Pod) -> RequiredAffinity | None:
-    """The selector and the terms that the pod itself requires of a node; None if it has neither."""
+    """Return the pod's own node selector and required terms; None if it has neither."""
     selector, terms = pod.spec.node_selector, pod.spec.node_affinity.required
     return None if selector is None and terms is None else RequiredAffinity(selector, terms)

@@ -1,4 +1,4 @@
-"""NodeName: a pod that names its node goes there."""
+"""NodeName: a pod with `spec.nodeName` fits only on that node."""
 
 from __future__ import annotations
 

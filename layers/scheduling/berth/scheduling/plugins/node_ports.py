@@ -1,4 +1,4 @@
-"""NodePorts: a port of a node can be taken once."""
+"""NodePorts: a host port of a node can be used by only one pod."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TAKEN = unschedulable(NAME, REASON, reason_code=ReasonCode.HOST_PORT_TAKEN)
 
 
 class WantedPorts:
-    """The ports that the pod wants, indexed to compare them with the ports of a node."""
+    """The host ports that the pod requests, indexed for comparison with the ports in use on a node."""
 
     __slots__ = ("_by_number", "_of_all_addresses", "_ports")
 
@@ -38,7 +38,7 @@ class WantedPorts:
         self._of_all_addresses = {(port.protocol, port.port) for port in self._ports if port.ip == ALL_ADDRESSES}
 
     def conflict_with(self, used: HostPort) -> bool:
-        """Return whether the used port conflicts: all addresses conflict with any, an address with itself and all."""
+        """Return whether the used port conflicts: addresses conflict if they are equal, or if one is `0.0.0.0`."""
         number = (used.protocol, used.port)
         return (
             number in (self._by_number if used.ip == ALL_ADDRESSES else self._of_all_addresses) or used in self._ports
@@ -46,7 +46,7 @@ class WantedPorts:
 
 
 class NodePorts(FilterPlugin[WantedPorts]):
-    """Filters as in kube-scheduler. The state: the ports that the pod wants."""
+    """Filters as in kube-scheduler. The state: the host ports that the pod requests."""
 
     name = NAME
     reads = NODES_AND_PODS

@@ -16,14 +16,14 @@ from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "NodePriorityLabel"
 
-# Given when the node does not have the label. No eviction gives a node a label.
+# Given when the node does not have the label. Evictions do not change labels.
 REASON_NO_LABEL = "node(s) didn't have the priority label {}"
 # Given when the label is not an integer.
 REASON_NOT_AN_INTEGER = "node(s) had a priority label {} that is not an integer"
 
 _INTEGER = re.compile(r"-?[0-9]{1,15}", re.ASCII)
 
-# What the API server accepts as a label key: an optional DNS prefix and a name of at most 63 characters.
+# The label keys that the API server accepts: an optional DNS prefix, and a name of at most 63 characters.
 _LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 
 

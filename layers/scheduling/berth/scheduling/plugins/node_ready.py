@@ -1,7 +1,7 @@
 """NodeReady: rejects nodes that are not running, or whose Ready condition is False or Unknown.
 
-Berth's own plugin. In a live cluster the node lifecycle controller puts a taint on such nodes; here the node's state
-counts before the taint is there, and for the same pods: pods that tolerate the taint may go there.
+A plugin of Berth. In a live cluster the node lifecycle controller adds a taint to such nodes. This plugin checks the
+node's condition before the taint exists, and accepts the same pods: pods that tolerate the taint.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class NodeResourcesBalancedAllocationArgs(Args):
 
 
 class NodeResourcesBalancedAllocation(ScorePlugin[tuple[ScoredResource, ...]]):
-    """Scores as in kube-scheduler. A pod that asks for nothing does not prefer any node."""
+    """Scores as in kube-scheduler. A pod without requests scores all nodes equally."""
 
     name = NAME
     reads = NODES_AND_PODS

@@ -43,13 +43,13 @@ NAME = "NodeResourcesFit"
 
 # Given when the node has as many pods as it may have; never unresolvable.
 REASON_TOO_MANY_PODS = "Too many pods"
-# Given for each resource of which less is left than the pod asks for; unresolvable if the node never had enough.
+# Given for each resource of which less is left than the pod requests; unresolvable if the node's total is too small.
 REASON_INSUFFICIENT = "Insufficient {}"
-# Given in place of more names than an answer about thousands of nodes can hold.
+# Replaces resource names beyond the limit: a response about thousands of nodes repeats them for each node.
 REASON_INSUFFICIENT_OTHERS = "Insufficient other resources"
 
 MAX_NAMES = 1000
-"""The most characters of resource names in the reasons of one status."""
+"""The maximum number of characters of resource names in the reasons of one status."""
 
 
 class ScoringStrategyType(StrEnum):
@@ -104,7 +104,7 @@ class ScoringStrategy(Args):
                 return most_allocated
             case ScoringStrategyType.REQUESTED_TO_CAPACITY_RATIO:
                 param = self.requested_to_capacity_ratio
-                # Scores of the shape go to 10, those of a node to 100.
+                # The shape's scores range up to 10, a node's scores up to 100.
                 return requested_to_capacity_ratio(
                     [(point.utilization, point.score * 10) for point in (param.shape if param else ())]
                 )
@@ -125,7 +125,7 @@ class NodeResourcesFitArgs(Args):
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """The key of a status: the requested resources of which the node has enough, and those of which it is short."""
+    """The key of a status: the requested resources of which the node has enough, and the resources that are short."""
 
     enough: frozenset[str]
     short: frozenset[str]
@@ -151,7 +151,7 @@ class RequestedAmounts:
 
 
 class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredResource, ...]]):
-    """Filters and scores as in kube-scheduler. The plugin in a live scheduler is better: its cache is fresher."""
+    """Filters and scores as in kube-scheduler. Prefer the live scheduler's own plugin, whose cache is fresher."""
 
     name = NAME
     reads = NODES_AND_PODS
@@ -196,14 +196,14 @@ class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredR
 
 
 def _in_order(amounts: Mapping[str, int], ignored: Callable[[str], bool]) -> tuple[tuple[str, int], ...]:
-    """Order amounts: cpu, memory, ephemeral-storage, then by name. kube-scheduler does not order those others."""
+    """Order amounts: cpu, memory, ephemeral-storage, then the rest by name. kube-scheduler does not order the rest."""
     names = [*(name for name in NATIVE if name in amounts), *sorted(amounts.keys() - set(NATIVE))]
     return tuple((name, amounts[name]) for name in names if not ignored(name))
 
 
 def _rejected(state: RequestedAmounts, node: NodeInfo) -> Status:
     amounts, free, allocatable = state.by_name, node.free, node.allocatable
-    # Only resources that the node has, so that a pod with very many resources costs no more.
+    # Only resources that the node has, so that the cost does not grow with the pod's number of resources.
     known = amounts.keys() & (free.keys() | allocatable.keys())
     enough = frozenset(name for name in known if amounts[name] <= free.get(name, 0))
     short = frozenset(known - enough)

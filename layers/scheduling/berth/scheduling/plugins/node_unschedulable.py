@@ -1,4 +1,4 @@
-"""NodeUnschedulable: cordoned nodes take no pods, except those that tolerate the taint that goes with it."""
+"""NodeUnschedulable: rejects cordoned nodes, except for pods that tolerate the taint of a cordoned node."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class TopologyCounts(Generic[K]):
-    """Numbers by key and topology value, immutable. A pair with the number 0 is not in it."""
+    """Numbers by key and topology value, immutable. Pairs with the number 0 are left out."""
 
     __slots__ = ("_numbers",)
 
@@ -40,7 +40,7 @@ class TopologyCounts(Generic[K]):
         return self._numbers.get(key, {})
 
     def changed(self, contributions: Mapping[tuple[K, str], int]) -> tuple[TopologyCounts[K], set[tuple[K, str]]]:
-        """The counts with these added, and the pairs that are new or gone. It copies only the keys that change."""
+        """Return the counts with these added, and the pairs that are new or gone. Only keys that change are copied."""
         numbers = dict(self._numbers)
         fresh: set[K] = set()
         changed_pairs: set[tuple[K, str]] = set()
@@ -62,13 +62,13 @@ class TopologyCounts(Generic[K]):
 
 
 MAX_CLASSIFIED = 100_000
-"""Jobs and stateful sets give each pod its own labels. A counter remembers at most this many label sets."""
+"""The maximum number of label sets that a counter caches: Jobs and StatefulSets give each pod its own labels."""
 
 _FEW = 8
 
 
 class PodCounter:
-    """Counts a node's pods with matching labels. It remembers which label sets match; threads may share it.
+    """Counts a node's pods with matching labels. It caches which label sets match. Thread-safe.
 
     namespaces: the namespaces of pods that may match; None for all.
     """
@@ -96,7 +96,7 @@ class PodCounter:
         return self._matching & label_sets.keys()
 
     def classify(self, label_sets: Iterable[LabelSet]) -> None:
-        """Match the new ones of these label sets. Label sets of other namespaces are not cached: there are many."""
+        """Match label sets that are new. Label sets of other namespaces are not cached, because there are many."""
         classified, namespaces = self._classified, self._namespaces
         unseen = [
             label_set
@@ -104,17 +104,17 @@ class PodCounter:
             if label_set not in classified and (namespaces is None or label_set.namespace in namespaces)
         ]
         if unseen:
-            # In this order: a classified label set must be complete for other threads.
+            # Keep this order: other threads must find a classified label set complete.
             self._matching.update([label_set for label_set in unseen if self._matches(label_set)])
             self._classified.update(unseen)
 
     def matches_one_of(self, pod_index: PodIndex) -> bool:
-        """Return whether a pod in the index may match. It classifies the label sets of the counter's namespaces."""
+        """Return whether a pod in the index may match. This classifies the label sets of the counter's namespaces."""
         self.classify(pod_index.label_sets(self._namespaces))
         return bool(self._matching)
 
     def count(self, usage: Usage, *, classified: bool = False) -> int:
-        """The number of matching pods of the node. classified: whether its label sets are classified already."""
+        """Return the number of matching pods of the node. classified: its label sets are classified already."""
         label_sets, matching = usage.label_sets, self._matching
         if not classified:
             self.classify(label_sets)
@@ -129,7 +129,7 @@ class PodCounter:
         return sum(number for label_set, number in label_sets.items() if label_set in matching)
 
     def count_running(self, usage: Usage, *, classified: bool = False) -> int:
-        """The number of matching pods that are not terminating."""
+        """Return the number of matching pods that are not terminating."""
         total = self.count(usage, classified=classified)
         if total and usage.terminating:
             total -= sum(number for label_set, number in usage.terminating.items() if label_set in self._matching)
@@ -140,7 +140,7 @@ _SHARED: WeakValueDictionary[tuple[frozenset[str] | None, LabelSelector], PodCou
 
 
 def pod_counter(namespaces: frozenset[str] | None, selector: LabelSelector) -> PodCounter:
-    """The shared counter of pods in these namespaces (None for all) that the selector matches."""
+    """Return the shared counter of pods in these namespaces (None for all) that the selector matches."""
     key = (namespaces, selector)
     found = _SHARED.get(key)
     if found is None or found.is_oversized:

@@ -1,7 +1,6 @@
 """The registry of plugins: by name, the constructor and the type of the arguments.
 
-A plugin's module is imported when the plugin is asked for: a cold start imports the plugins of its profiles, and no
-others.
+A plugin's module is imported when the plugin is looked up: a cold start imports only the plugins of its profiles.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class PluginFactory:
 
 
 class _Registry(Mapping[str, PluginFactory]):
-    """Knows the names without importing a plugin."""
+    """The mapping by name. Listing names does not import plugins."""
 
     def __getitem__(self, name: str) -> PluginFactory:
         return _factory(name)
@@ -66,4 +65,4 @@ def _factory(name: str) -> PluginFactory:
 
 
 REGISTRY: Mapping[str, PluginFactory] = _Registry()
-"""The plugins that come with Berth."""
+"""The plugins that Berth ships."""

@@ -1,6 +1,6 @@
 """The arithmetic of scores by resources.
 
-Integers divide as in Go, toward zero, and fractions are 64-bit floats: results equal kube-scheduler's exactly.
+Integers are divided toward zero, as in Go, and fractions are 64-bit floats: scores equal kube-scheduler's exactly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from berth.scheduling.plugins.arguments import Args
 
 
 class ResourceSpec(Args):
-    """A resource and its weight; 0 stands for 1."""
+    """A resource and its weight; 0 means 1."""
 
     name: str
     weight: int = Field(default=1, ge=0, le=100)
@@ -48,7 +48,7 @@ class Share:
 
 
 def scored_resources(resources: Iterable[ResourceSpec], requests: Mapping[str, int]) -> tuple[ScoredResource, ...]:
-    """The resources that count for the pod, without scalar resources that it does not request."""
+    """Return the resources that count for the pod, without scalar resources that it does not request."""
     return tuple(
         ScoredResource(each.name, each.weight or 1, requests.get(each.name, 0))
         for each in resources
@@ -57,7 +57,7 @@ def scored_resources(resources: Iterable[ResourceSpec], requests: Mapping[str, i
 
 
 def shares(wanted: Iterable[ScoredResource], node: NodeInfo, *, non_zero: bool) -> list[Share]:
-    """A share for each resource of the node. non_zero: pods without cpu or memory requests count with the defaults."""
+    """Return a share for each resource of the node. non_zero: use the defaults for missing cpu and memory requests."""
     usage = node.usage
     found = []
     for each in wanted:
@@ -136,7 +136,7 @@ def _interpolated(points: Sequence[tuple[int, int]], utilization: int) -> int:
 
 
 def balance(fractions: Sequence[float]) -> int:
-    """Return MAX_NODE_SCORE if all resources are used alike, and less the more they differ (standard deviation)."""
+    """Return MAX_NODE_SCORE if all fractions are equal, and less the more they differ (standard deviation)."""
     deviation = 0.0
     if len(fractions) == 2:
         deviation = abs((fractions[0] - fractions[1]) / 2)

@@ -1,10 +1,10 @@
 """ResourceSegregation: nodes with scarce resources are reserved for pods that request these resources.
 
-Berth's own plugin. The resources form one set. A pod that requests some of them goes only to nodes that have all the
-resources it requests. Other pods stay off nodes that have any of them: always (`required`), or as long as there is
-another node (`preferred`).
+A plugin of Berth. The resources form one set. A pod that requests some of them fits only on nodes that have all the
+resources it requests. Other pods are kept off nodes that have any of the resources: always (`required`), or as long as
+another node fits (`preferred`).
 
-A node has the resources in its allocatable, but not before its device plugin reports: use a startup taint.
+A node's allocatable does not have the resources before its device plugin reports them: use a startup taint.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NAME = "ResourceSegregation"
 
 # Given to a pod that does not request any of the resources, on a node that has one.
 REASON_RESERVED = "node(s) were reserved for pods that ask for their resources"
-# Given to a pod that requests one, on a node without it. NodeResourcesFit checks the amount.
+# Given to a pod that requests one of the resources, on a node without it. NodeResourcesFit checks the amount.
 REASON_MISSING = "node(s) didn't have the resources that the pod asks for"
 
 _RESERVED = unresolvable(NAME, REASON_RESERVED, reason_code=ReasonCode.NODE_RESERVED)
@@ -50,7 +50,7 @@ class SegregationMode(StrEnum):
 
 
 def _resource(name: str) -> str:
-    """Refuse resources such as cpu and memory: all pods ask for them, and all nodes have them."""
+    """Reject resources such as cpu and memory, which all pods request and all nodes have."""
     if not is_scalar(name):
         raise PydanticCustomError(
             "resource_name", "Input should be the name of an extended resource, such as 'nvidia.com/gpu'"
@@ -71,7 +71,7 @@ RequestedResources = frozenset[str]
 
 
 class ResourceSegregation(FilterPlugin[RequestedResources], ScorePlugin[RequestedResources]):
-    """The state: the resources that the pod requests. An amount of 0 does not count, of a pod or of a node."""
+    """The state: the resources that the pod requests. Amounts of 0 are ignored, both of pods and of nodes."""
 
     name = NAME
     reads = NODES_ONLY
@@ -100,7 +100,7 @@ class ResourceSegregation(FilterPlugin[RequestedResources], ScorePlugin[Requeste
         return 0 if self._has_any(node) else MAX_NODE_SCORE
 
     def _requested(self, pod: Pod) -> RequestedResources:
-        # Not `&`: with the keys of a mapping that makes a set, which is not hashable.
+        # Not `&`: with the keys of a mapping it returns a set, which is not hashable.
         return self.resources.intersection(pod.spec.requests.asked)
 
     def _has_any(self, node: NodeInfo) -> bool:

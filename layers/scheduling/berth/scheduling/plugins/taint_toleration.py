@@ -1,4 +1,4 @@
-"""TaintToleration: a node's taints repel the pods that do not tolerate them, or make it a lesser choice."""
+"""TaintToleration: rejects nodes with taints that the pod does not tolerate, or lowers their score."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "TaintToleration"
 
-# Given for a taint of effect NoSchedule or NoExecute. In 1.36 it does not say which.
+# Given for an untolerated taint of effect NoSchedule or NoExecute. Since Kubernetes 1.36 it does not name the taint.
 REASON = "node(s) had untolerated taint(s)"
 
 _UNTOLERATED = unresolvable(NAME, REASON, reason_code=ReasonCode.UNTOLERATED_TAINT)
@@ -44,7 +44,7 @@ class TaintToleration(FilterPlugin[TolerationIndex], ScorePlugin[TolerationIndex
         return _UNTOLERATED if node.taints and state.repelled_by(node.taints) else SUCCESS
 
     def pre_score(self, pod: Pod) -> PluginState[TolerationIndex]:
-        """Keep only tolerations of the effect PreferNoSchedule; an empty effect stands for any."""
+        """Keep only tolerations of the effect PreferNoSchedule; an empty effect matches any effect."""
         return PluginState(
             TolerationIndex([each for each in pod.spec.tolerations if each.effect in ("", PREFER_NO_SCHEDULE)]),
         )

@@ -168,7 +168,7 @@ def _unknown(priority: int) -> Pod:
 
 
 def preempted(pod: Pod, node: NodeInfo) -> list[Pod]:
-    """The terminating pods of lower priority on the node that the scheduler has preempted."""
+    """Return the terminating pods of lower priority on the node that the scheduler has preempted."""
     priority = priority_of(pod)
     return [
         other for other in node.pods if other.terminating and other.disruption_target and priority_of(other) < priority

@@ -41,19 +41,19 @@ class DryRun:
         return self._passes_locally and self._passes_by(self.states)
 
     def without(self, pods: Collection[Pod]) -> DryRun:
-        """The dry run without these pods of the node."""
+        """Return the dry run without these pods of the node."""
         node, states = _without(self.node, pods), self.states
         for pod in pods if states else ():
             states = tuple([state.without_pod(pod, node) for state in states])
         return self._at(node, states)
 
     def reprieving(self, pod: Pod) -> DryRun | None:
-        """The dry run with the pod added again; None if the pod to place then does not fit."""
+        """Return the dry run with the pod added again; None if the pod to place then does not fit."""
         beside = self._beside((pod,))
         return beside if beside is not None and (not self.nominated or beside.fits) else None
 
     def _beside(self, pods: Sequence[Pod]) -> DryRun | None:
-        """The dry run with these pods added; None if the filters then reject the node."""
+        """Return the dry run with these pods added; None if the filters then reject the node."""
         node = self.node.with_pods_and_usage((*self.node.pods, *pods), self.node.usage.plus(pods))
         beside = self._at(node, self.states)
         # Check resources before updating the other states: they are the most frequent reason.
@@ -127,7 +127,7 @@ class DisruptionBudgets:
         return violating, others
 
     def violated(self, pods: Iterable[Pod]) -> dict[str, tuple[str, ...]]:
-        """The violated budgets as `namespace/name`, by the UID of each pod that violates one."""
+        """Return the violated budgets as `namespace/name`, by the UID of each pod that violates one."""
         return {
             pod.uid: tuple(sorted(f"{budget.namespace}/{budget.name}" for budget in violated))
             for pod, violated in self._disrupted(pods)
@@ -176,7 +176,7 @@ class Victims:
 
 
 def potential_victims(pods: Iterable[Pod], pod: Pod) -> list[Pod]:
-    """The pods of lower priority than the pod to place, the most important first."""
+    """Return the pods of lower priority than the pod to place, the most important first."""
     priority = priority_of(pod)
     return sorted((other for other in pods if priority_of(other) < priority), key=by_importance)
 

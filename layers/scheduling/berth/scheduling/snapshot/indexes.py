@@ -28,7 +28,7 @@ class GangPodIndex:
         self._by_name: Mapping[GangName, Mapping[str, Pod]] | None = None
 
     def by_name(self, every_pod: EveryPod) -> Mapping[GangName, Mapping[str, Pod]]:
-        """The pods of all gangs, by UID. every_pod: the pods of the snapshot."""
+        """Return the pods of all gangs, by UID. every_pod: the pods of the snapshot."""
         found = self._by_name
         if found is None:
             if self._by_uid is None:
@@ -91,7 +91,7 @@ class PodIndex:
                     self._record(node.usage.label_sets, node.usage.specs_with_affinity)
 
     def label_sets(self, namespaces: Collection[str] | None) -> Iterable[LabelSet]:
-        """The label sets in these namespaces; None stands for all."""
+        """Yield the label sets in these namespaces; None stands for all."""
         # Copying to a tuple is atomic, while other threads may add entries.
         for namespace in tuple(self._label_sets) if namespaces is None else namespaces:
             yield from tuple(self._label_sets.get(namespace, ()))

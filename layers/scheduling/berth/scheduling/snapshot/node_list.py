@@ -32,7 +32,7 @@ class NodeValues:
     def get_or_compute(
         self, positions: Sequence[int], by_position: Sequence[NodeInfo], compute: Callable[[NodeInfo], int]
     ) -> tuple[int, ...]:
-        """The values of the nodes at these positions. by_position: all nodes of the snapshot."""
+        """Return the values of the nodes at these positions. by_position: all nodes of the snapshot."""
         known = bytes(pick(self._known, positions))
         if 0 in known:
             for position in compress(positions, known.translate(_IS_OPEN)):
@@ -42,7 +42,7 @@ class NodeValues:
         return pick(self._numbers, positions)
 
     def carried_over(self, size: int, changed: Iterable[int]) -> NodeValues:
-        """The values for a later snapshot. The values at the changed positions are computed again."""
+        """Return the values for a later snapshot. The values at the changed positions are computed again."""
         later = NodeValues(0)
         # Copy `_known` first: another thread sets it after the value.
         later._known = self._known.ljust(size, b"\0")
@@ -62,7 +62,7 @@ class DistinctValues(Generic[H]):
         self._adding = Lock()
 
     def index_of(self, value: H) -> int:
-        """The index of a value, which is added if it is new."""
+        """Return the index of a value, which is added if it is new."""
         found = self._numbers.get(value)
         if found is None:
             with self._adding:
@@ -70,7 +70,7 @@ class DistinctValues(Generic[H]):
         return found
 
     def __iter__(self) -> Iterator[H]:
-        """The values in the order of their indexes."""
+        """Return the values in the order of their indexes."""
         return iter(tuple(self._numbers))
 
 
@@ -91,7 +91,7 @@ class Lookup(Protocol[K, V]):
 
 
 def pick(values: Lookup[K, V], keys: Sequence[K]) -> tuple[V, ...]:
-    """The values of these keys. A comprehension takes three times as long."""
+    """Return the values of these keys. A comprehension takes three times as long."""
     return itemgetter(*keys)(values) if len(keys) > 1 else tuple(values[key] for key in keys)
 
 
@@ -134,7 +134,7 @@ class NodePositions:
         return later
 
     def of(self, names: Sequence[str]) -> tuple[int, ...]:
-        """The positions of a request's names; UNKNOWN for a name that does not belong to a node."""
+        """Return the positions of a request's names; UNKNOWN for a name that does not belong to a node."""
         # Since the last call the processor's cache has been filled with other data. Copying reads names and numbers in
         # memory order, which the processor prefetches; the look-ups then hit the cache and take a third less time.
         laid_out = self._laid_out.copy()
@@ -190,7 +190,7 @@ class NodeRefs(Sequence[str]):
         return cls(kept, positions, source, all_known=UNKNOWN not in distinct)
 
     def selected(self, mask: bytes) -> NodeRefs:
-        """The nodes whose byte in the mask is not 0."""
+        """Return the nodes whose byte in the mask is not 0."""
         names, positions = list(compress(self.names, mask)), tuple(compress(self.positions, mask))
         return NodeRefs(names, positions, self.source, all_known=self.all_known)
 
@@ -231,7 +231,7 @@ class NodeList(Mapping[str, NodeInfo]):
         return cls(NodePositions(by_name), [NO_NODE, *by_name.values()])
 
     def changed(self, changed: Mapping[str, NodeInfo | None]) -> NodeList:
-        """The list with these nodes replaced, added, or removed if the value is None."""
+        """Return the list with these nodes replaced, added, or removed if the value is None."""
         positions, by_position = self.positions, list(self.by_position)
         gone = [name for name, node in changed.items() if node is None and name in self]
         come = [name for name, node in changed.items() if node is not None and name not in self]

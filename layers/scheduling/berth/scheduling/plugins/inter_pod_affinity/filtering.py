@@ -16,7 +16,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 NAME = "InterPodAffinity"
 
-# Given when no pod matches the pod's affinity. Evictions do not change that.
+# Given when the topology has no pod that matches the pod's affinity. Evictions do not change that.
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
 # Given when a pod matches the pod's anti-affinity.
 REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -32,10 +32,10 @@ _EXISTING_ANTI_AFFINITY = unschedulable(
 
 @dataclass(frozen=True, slots=True)
 class State(ClusterFilter):
-    """The counts of pods that matter, as in kube-scheduler: affinity, anti-affinity and existing pods' anti-affinity.
+    """The counts of matching pods, as in kube-scheduler: affinity, anti-affinity and existing pods' anti-affinity.
 
-    extra_*: the counts of pods that preemption tries to add or remove. *_values: the topology values where the pod
-    cannot be, without these pods.
+    extra_*: the counts of pods that preemption tries to add or remove. *_values: the topology values that reject the
+    pod, without these extra counts.
     """
 
     terms: Terms
@@ -100,7 +100,7 @@ class State(ClusterFilter):
             if value is None:
                 return False
             present = present and _number(self.affinity, self.extra_affinity, key, value) > 0
-        # The first pod of a group: no other pod matches, and the pod matches its own terms.
+        # The first pod of a group is accepted: no pod in the cluster matches, and the pod matches its own terms.
         return present or (self.terms.matches_itself and self._is_first())
 
     def _is_first(self) -> bool:
@@ -140,7 +140,7 @@ class State(ClusterFilter):
         own = bool(terms.affinity or terms.anti_affinity_keys)
         for name in names:
             before, after = delta.before[name], snapshot.nodes.get(name)
-            # Most pods do not have anti-affinity. Then both nodes share one object of these counts.
+            # Most pods do not have anti-affinity. Then the node shares one object of these counts before and after.
             barred = (
                 before is None
                 or after is None
@@ -192,7 +192,7 @@ def _plus(extra: Pairs, more: Pairs, sign: int) -> Pairs:
 
 
 def pre_filter(pod: Pod, snapshot: Snapshot) -> State | Status:
-    """The state for this pod; a Status that rejects every node if one of its terms cannot be parsed."""
+    """Return the state for this pod; a Status that rejects every node if one of the pod's terms cannot be parsed."""
     if pod.spec.pod_affinity.invalid is not None:
         return unresolvable(
             NAME, f"parsing pod: {pod.spec.pod_affinity.invalid.cause}", reason_code=ReasonCode.POD_AFFINITY_INVALID

@@ -19,7 +19,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class Preferences:
-    """The preferred terms of the pod, and the terms of pods on nodes that match it, for pods of one shape."""
+    """The pod's preferred terms, and the terms of pods on nodes that match the pod, for pods of one shape."""
 
     def __init__(self, pod: Pod, snapshot: Snapshot, hard_weight: int) -> None:
         self.pod, self.hard_weight = pod, hard_weight
@@ -45,11 +45,11 @@ class Preferences:
         return any(counter.is_oversized for _, _, counter in self._own)
 
     def affected_nodes(self, delta: SnapshotDelta) -> Collection[str]:
-        """The nodes of a delta whose counts may have changed."""
+        """Return the nodes of a delta whose counts may have changed."""
         return affected_nodes([counter for _, _, counter in self._own], self._weights_of, delta, self._many)
 
     def match_any_pod(self, pod_index: PodIndex) -> bool:
-        """Return whether a pod in the index may count. It classifies the label sets of the index."""
+        """Return whether a pod in the index may count. This also classifies the label sets of the index."""
         matched = [counter.matches_one_of(pod_index) for _, _, counter in self._own]
         return self._many is not None or any(matched) or any(self._weights_of(spec) for spec in pod_index.specs)
 
@@ -127,5 +127,5 @@ class State(ClusterScore):
 
 
 def pre_score(pod: Pod, snapshot: Snapshot, hard_weight: int) -> State:
-    """The state for this pod. Its own terms have been parsed: filter would have rejected it otherwise."""
+    """Return the state for this pod. Its terms are valid, because filter rejects pods with terms that are not."""
     return State.of(Preferences(pod, snapshot, hard_weight), snapshot)

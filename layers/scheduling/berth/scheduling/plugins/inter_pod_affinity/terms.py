@@ -1,4 +1,4 @@
-"""Terms of pod affinity as they are matched: the incoming pod's own, and those of pods that are on nodes."""
+"""Matching of pod affinity terms: the incoming pod's terms, and the terms of pods on nodes."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ NO_PAIRS: tuple[Pairs, Pairs, Pairs] = ({}, {}, {})
 NO_LABELS: Labels = {}
 
 MAX_LABEL_SETS = 100_000
-"""Jobs and stateful sets give each pod its own labels. At most this many are remembered."""
+"""The maximum number of cached label sets: Jobs and StatefulSets give each pod its own labels."""
 
 
 class ManyTerms:
-    """Very many terms of one pod with weights, matched at once. The cost follows the pods and the labels of the nodes,
-    and not the number of terms. It remembers the terms that each label set matches; threads may share it.
+    """Very many terms of one pod with weights, matched at once. The cost depends on the pods and the labels of the
+    nodes, not on the number of terms. It caches the terms that each label set matches. Thread-safe.
 
-    For a topology key, a label set counts the sum of the weights of those terms of the key that match it. Without
-    weights it counts 1 if at least one of these terms matches.
+    For a topology key, a label set counts the sum of the weights of the key's matching terms. Without weights it counts
+    1 if at least one of these terms matches.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ManyTerms:
         self._by_key = by_key
         self._of_key: dict[str, int] = {}
         self._in_namespace = _index([term.namespace_selector for term in terms])
-        # See resolve_term: a selector that no labels at all satisfy means every namespace.
+        # See resolve_term: a selector that matches empty labels means every namespace.
         self._anywhere = self._in_namespace.matching(NO_LABELS)
         self._weights = None if weights is None else WeightSum(weights)
         self._bits: dict[LabelSet, int] = {}
@@ -68,7 +68,7 @@ class ManyTerms:
         return bool(self._matching(label_set))
 
     def keys_on(self, labels: Labels) -> Iterable[str]:
-        """The topology keys of the terms that are among these labels of a node."""
+        """Return the topology keys of the terms that are among these labels of a node."""
         return self._by_key.keys() & labels.keys()
 
     def pairs(self, node: NodeInfo) -> list[tuple[str, str, int]]:
@@ -122,7 +122,7 @@ class ManyTerms:
 
 
 def _index(selectors: Iterable[LabelSelector]) -> RequirementIndex:
-    """Index the selectors. None stands for a selector that matches nothing."""
+    """Index the selectors. None in the index is a selector that never matches."""
     return RequirementIndex(None if each.nothing else each.requirements for each in selectors)
 
 
@@ -158,8 +158,8 @@ def _counter_of_all(terms: tuple[IncomingPodTerm, ...]) -> PodCounter:
 def resolve_term(term: PodAffinityTerm, namespaces: Mapping[str, Labels]) -> IncomingPodTerm:
     """Resolve the term as kube-scheduler does.
 
-    kube-scheduler lists the namespaces that the selector matches, and then matches it a second time, against no labels
-    at all: so a selector that no labels satisfy (NotIn, DoesNotExist) means every namespace. `{}` does in any case.
+    kube-scheduler lists the namespaces that the selector matches, and then matches the selector again, against empty
+    labels. So a selector that matches empty labels (NotIn, DoesNotExist) means every namespace, and so does `{}`.
     """
     selector = term.namespace_selector
     if selector.nothing or selector.everything:
@@ -174,7 +174,7 @@ def affected_nodes(
     delta: SnapshotDelta,
     many: ManyTerms | None = None,
 ) -> Collection[str]:
-    """The nodes of a delta that were reset, or on which a matching pod moved."""
+    """Return the nodes of a delta that were reset, or to or from which a matching pod moved."""
     names: list[Collection[str]] = []
     for pod_moves in delta.pod_moves:
         for counter in counters:
@@ -186,7 +186,7 @@ def affected_nodes(
 
 
 def keys_matching(terms: Iterable[PodAffinityTerm], pod: Pod, namespace_labels: Labels) -> tuple[str, ...]:
-    """The topology keys of those terms, of a pod on a node, that match the incoming pod."""
+    """Return the topology keys of the terms that match the incoming pod. terms: of a pod on a node."""
     return tuple(term.topology_key for term in terms if term.matches(pod.namespace, namespace_labels, pod.labels))
 
 
@@ -220,14 +220,14 @@ class Terms:
         )
 
     def affected_nodes(self, delta: SnapshotDelta) -> Collection[str]:
-        """The nodes of a delta whose counts may have changed."""
+        """Return the nodes of a delta whose counts may have changed."""
         counters = (
             (self._affinity_counter, *self._anti_affinity_counters) if self.affinity else self._anti_affinity_counters
         )
         return affected_nodes(counters, self._keys_of, delta, self._many)
 
     def over(self, snapshot: Snapshot) -> tuple[TopologyCounts[str], TopologyCounts[str], TopologyCounts[str]]:
-        """The three counts over all nodes. It looks at the nodes only if some pod in the cluster matters."""
+        """Return the three counts over all nodes. This reads the nodes only if a pod in the cluster may count."""
         nodes, pod_index = snapshot.nodes.values(), snapshot.pod_index
         some_anti_affinity = [counter.matches_one_of(pod_index) for counter in self._anti_affinity_counters]
         affinity: list[tuple[str, str, int]] = []
@@ -287,7 +287,7 @@ class Terms:
             )
         keys = self._keys_of(pod.spec) if pod.spec.pod_affinity.anti_required else ()
         if not affinity and not anti_affinity and not keys:
-            return NO_PAIRS  # most pods: preemption asks this of every one of a node's
+            return NO_PAIRS  # most pods: preemption calls this for every pod of a node
         existing_anti_affinity = [(key, node.labels[key], 1) for key in keys if key in node.labels]
         return (
             sum_pairs(_pairs(affinity, node, 1)),

@@ -65,7 +65,7 @@ class DefaultConstraint(Args):
     node_taints_policy: NodeInclusionPolicy = Field(default=NodeInclusionPolicy.IGNORE, alias="nodeTaintsPolicy")
 
     def as_constraint(self) -> TopologySpreadConstraint:
-        """The constraint, still without its selector."""
+        """Return the constraint, without a selector yet."""
         return TopologySpreadConstraint(
             self.max_skew,
             self.topology_key,

@@ -113,7 +113,8 @@ class State(ClusterFilter):
         return self._adjusted(pod, node, -1)
 
     def _adjusted(self, pod: Pod, node: NodeInfo, sign: int) -> ClusterFilter:
-        """Count as kube-scheduler does: here pods that are being deleted count, and pods that `{}` selects."""
+        """Add or remove a pod as kube-scheduler does: here pods that are being deleted count, and so do pods that the
+        selector `{}` matches."""
         spread = self.spread
         if pod.label_set.namespace != spread.pod.label_set.namespace or not spread.covers(node):
             return self

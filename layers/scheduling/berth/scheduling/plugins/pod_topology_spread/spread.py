@@ -1,4 +1,4 @@
-"""The constraints of a pod, and the nodes and pods that they count."""
+"""The spread constraints of a pod, and the nodes and pods that they count."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ZONE = "topology.kubernetes.io/zone"
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A constraint with the selector that it has for one pod."""
+    """A constraint with its selector for one pod."""
 
     max_skew: int
     topology_key: str
@@ -36,7 +36,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The source of constraints: the action of the pod's own constraints that count, and the defaults.
+    """The source of constraints: the action of the pod's constraints that are used, and the default constraints.
 
     system_defaults: the defaults are kube-scheduler's own. They accept nodes without a topology key.
     """
@@ -52,7 +52,8 @@ def constraints_of(
     defaults: Iterable[TopologySpreadConstraint],
     snapshot: Snapshot,
 ) -> tuple[Constraint, ...] | InvalidRequirement:
-    """The pod's own constraints with this action; if it lacks own ones, the defaults, with its workloads' selector."""
+    """Return the pod's constraints with this action; for a pod without constraints, the defaults with the selector of
+    its workloads."""
     own = pod.spec.topology_spread
     if own:
         return _with_action(own, action, pod, None)
@@ -91,7 +92,7 @@ def _with_action(
 
 
 def spread_of(pod: Pod, rules: Rules, snapshot: Snapshot) -> Spread | InvalidRequirement:
-    """The constraints of this pod; InvalidRequirement if a selector cannot be parsed."""
+    """Return the constraints of this pod; InvalidRequirement if a selector cannot be parsed."""
     constraints = constraints_of(pod, rules.action, rules.defaults, snapshot)
     return (
         constraints
@@ -125,9 +126,9 @@ class Spread:
         ]
 
     def at(self, snapshot: Snapshot) -> Spread:
-        """The spread for a later snapshot: itself, unless the pod's workloads changed or a counter is oversized.
+        """Return the spread for a later snapshot: itself, unless the pod's workloads changed or a counter is oversized.
 
-        It is a new one, too, if the old one counted no node and now may count one.
+        Also return a new spread if this one did not count any node and may count a node now.
         """
         defaulted = not self.pod.spec.topology_spread and snapshot.workloads is not self._workloads
         begins = not self.counts_nodes and self._is_possible(snapshot)
@@ -144,14 +145,14 @@ class Spread:
         return self.constraints[index].selector.matches(self.pod.labels)
 
     def matches(self, index: int, label_set: LabelSet) -> bool:
-        """Return whether a pod with these labels counts for the constraint. Even `{}` matches here."""
+        """Return whether a pod with these labels counts for the constraint. Here the selector `{}` matches all pods."""
         return self._counters[index].matches(label_set)
 
     def covers(self, node: NodeInfo) -> bool:
         return node.labels.keys() >= self._keys
 
     def included(self, node: NodeInfo) -> list[int]:
-        """The constraints, by index, whose policies include the node."""
+        """Return the indexes of the constraints whose policies include the node."""
         if not self._policies or (self._required is None and not node.taints):
             return self._all
         found = []
@@ -168,7 +169,7 @@ class Spread:
         return found
 
     def classify(self, snapshot: Snapshot) -> None:
-        """Match the pods of a whole snapshot at once, unless no node counts: a pod may have 8,000 constraints."""
+        """Match the pods of a whole snapshot at once if a node may count: a pod may have 8,000 constraints."""
         self.counts_nodes = self._is_possible(snapshot)
         for counter in self._counters if self.counts_nodes else ():
             counter.matches_one_of(snapshot.pod_index)
@@ -193,10 +194,10 @@ class Spread:
             return []
         included = self.included(node)
         if self._shared is not None and included is self._all:
-            # The usual case: one selector for all constraints, and no policy that leaves the node out.
+            # The usual case: all constraints have one selector, and all policies include the node.
             number = self._shared.count_running(node.usage, classified=classified)
             return [(index, labels.get(key, ""), number) for index, key in self._counted]
-        # A node without the label is the domain of the empty value, if it counts at all.
+        # A node without the label is in the domain of the empty value, if it counts.
         return [
             (index, labels.get(key, ""), self.count(index, node, classified=classified))
             for index, key in self._counted
@@ -204,7 +205,7 @@ class Spread:
         ]
 
     def affected_nodes(self, delta: SnapshotDelta, snapshot: Snapshot) -> Collection[str]:
-        """The nodes of a delta whose counts may change. It classifies the label sets of added pods."""
+        """Return the nodes of a delta whose counts may change. This classifies the label sets of added pods."""
         if not self.constraints:
             return ()
         if not self.counts_nodes:
@@ -232,9 +233,9 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class DomainCounts:
-    """The counts of one constraint. pods: by topology value. nodes: how many nodes make up each domain.
+    """The counts of one constraint. pods: by topology value. nodes: the number of nodes in each domain.
 
-    levels: how many domains have how many pods. full: the values that do not allow one more pod. least: the domains
+    levels: the number of domains by number of pods. full: the values that do not allow one more pod. least: the domains
     with the fewest pods, computed on demand.
     """
 
@@ -280,13 +281,13 @@ class DomainCounts:
         return DomainCounts(self.constraint, self.self_match, all_pods, all_nodes, levels, full)
 
     def limit(self, least: int) -> int:
-        """The most pods that a domain may have for one more to be allowed, if the smallest domain has `least` pods."""
+        """Return the most pods with which a domain allows one more, if the smallest domain has `least` pods."""
         return _limit(self.constraint, self.self_match, len(self.pods), least)
 
     def is_full(self, value: str, extra: Mapping[str, int]) -> bool:
-        """Return whether the domain is full, with pods that are assumed to come or go."""
+        """Return whether the domain is full. extra: changes of the numbers of pods by preemption."""
         numbers = [self.pods[key] + extra[key] for key in extra if key in self.pods]
-        # As many of the least as there are changed ones, and one more: one of them is unchanged.
+        # Read one more of the smallest domains than there are changed domains: at least one of these is unchanged.
         unchanged = (number for number, key in self._least(len(extra) + 1) if key not in extra)
         least = min((*numbers, *unchanged), default=0)
         return self.pods.get(value, 0) + extra.get(value, 0) > self.limit(least)
