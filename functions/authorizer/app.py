@@ -1,4 +1,4 @@
-"""The HTTP API's authorizer: before every route, where callers have a password."""
+"""Lambda authorizer of the HTTP API, for every route if callers authenticate with a password."""
 
 import os
 
@@ -12,5 +12,5 @@ with start_without_collection():
 
 
 def handler(event: HTTPEvent, context: object) -> SimpleAnswer:
-    """A request authorizer's event in (payload format 2.0), a simple response out."""
+    """Answer a request authorizer's event (payload format 2.0) with a simple response."""
     return endpoint.handle(event)

@@ -14,5 +14,5 @@ with start_without_collection():
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:
-    """ExtenderBindingArgs in, ExtenderBindingResult out."""
+    """Answer ExtenderBindingArgs with an ExtenderBindingResult."""
     return endpoint.handle(event)

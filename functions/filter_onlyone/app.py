@@ -30,5 +30,5 @@ with start_without_collection():
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:
-    """ExtenderArgs in, ExtenderFilterResult out."""
+    """Answer ExtenderArgs with an ExtenderFilterResult."""
     return endpoint.handle(event)

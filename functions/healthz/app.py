@@ -17,5 +17,5 @@ with start_without_collection():
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:
-    """200 when the verbs can decide, else 503 and the reason."""
+    """Answer 200 if the verbs can decide, otherwise 503 with the reason."""
     return endpoint.handle(event)

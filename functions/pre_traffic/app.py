@@ -13,5 +13,5 @@ with start_without_collection():
 
 
 def handler(event: object, context: object) -> PreTrafficReport:
-    """Report to CodeDeploy. A manual invocation gets the report as its answer only."""
+    """Report the result to CodeDeploy. A manual invocation only returns the report."""
     return hook.handle(event)

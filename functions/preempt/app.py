@@ -27,5 +27,5 @@ with start_without_collection():
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:
-    """ExtenderPreemptionArgs in, ExtenderPreemptionResult out."""
+    """Answer ExtenderPreemptionArgs with an ExtenderPreemptionResult."""
     return endpoint.handle(event)

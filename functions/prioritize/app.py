@@ -27,5 +27,5 @@ with start_without_collection():
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:
-    """ExtenderArgs in, HostPriorityList out."""
+    """Answer ExtenderArgs with a HostPriorityList."""
     return endpoint.handle(event)

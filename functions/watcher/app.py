@@ -1,4 +1,4 @@
-"""Started by the schedule: keeps the node cache up to date with the cluster for as long as the function may run."""
+"""Scheduled function that keeps the node cache up to date with the cluster until shortly before its timeout."""
 
 import os
 
@@ -12,5 +12,5 @@ with start_without_collection():
 
 
 def handler(event: object, context: LambdaContext) -> dict[str, str | int]:
-    """The event may have a `mode`, for an invocation by hand; the answer is the result of the run."""
+    """Run the watcher and return the result. A manual invocation may pass a `mode` in the event."""
     return watcher.handle(event, context)

@@ -1,4 +1,4 @@
-"""The allow-list: the serial numbers of the client certificates that may call, one a line.
+"""The allow-list: the serial numbers of the accepted client certificates, one per line.
 
     3f0c…e1                                # scheduler
     77a1…09 until 2026-12-01T00:00:00Z     # scheduler, before its last rotation
@@ -25,12 +25,12 @@ _LINE = re.compile(r"(?P<serial>[0-9a-fA-F:]+)(?:\s+until\s+(?P<until>\S+))?")
 
 MIN_SERIAL = 1 << 56
 """The smallest serial of 8 bytes. The gateway writes serials in more than one notation, so a shorter one could be read
-as another client's; and a short serial is no random one."""
+as another client's; and a short serial is not random."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllowListEntry:
-    """until: seconds since the epoch; None: as long as the line is there. note: a comment for people."""
+    """A line of the allow-list. until: seconds since the epoch, or None if it does not expire. note: the comment."""
 
     serial: int
     until: float | None = None
@@ -39,14 +39,14 @@ class AllowListEntry:
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """until: by serial number; None: as long as the line is there. malformed: the number of malformed lines."""
+    """The parsed list. until: the expiry by serial number; None: no expiry. malformed: the number of such lines."""
 
     until: Mapping[int, float | None] = field(default_factory=dict)
     malformed: int = 0
 
     def status(self, serials: Iterable[int], now: float) -> AuthorizerOutcome:
-        """The best status of these serial numbers: a certificate's serial may be read in two ways. EXPIRED: its line
-        has a time that has passed."""
+        """Return the best status of these serial numbers: a certificate's serial may be read in two ways. EXPIRED: the
+        time in the serial's line has passed."""
         found = [self.until[serial] for serial in serials if serial in self.until]
         if not found:
             return AuthorizerOutcome.NOT_LISTED
@@ -55,7 +55,7 @@ class AllowList:
 
 
 def parse(text: str) -> AllowList:
-    """Read the text. The last line of a serial number counts."""
+    """Parse the text. If a serial number has several lines, the last one wins."""
     until: dict[int, float | None] = {}
     malformed = 0
     for line in text.splitlines():
@@ -71,7 +71,7 @@ def parse(text: str) -> AllowList:
 
 
 def format_entries(entries: Iterable[AllowListEntry]) -> str:
-    """The text with these entries, for `parse`."""
+    """Format the entries as text that `parse` reads."""
     return "".join(f"{_line(entry)}\n" for entry in entries)
 
 
@@ -104,10 +104,10 @@ _DECIMAL = re.compile(r"[0-9]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """serials: all numbers that the text may mean. Times are seconds since the epoch.
+    """The caller's certificate. serials: all numbers that the text may mean. Times are seconds since the epoch.
 
     AWS documents hexadecimal digits with colons, but its examples have decimal digits. Serial numbers are random, so
-    the second reading of one does not equal another.
+    the second reading of a serial number does not equal another serial number.
     """
 
     serials: frozenset[int]
@@ -116,7 +116,8 @@ class ClientCertificate:
 
 
 def read(event: Mapping[str, object]) -> ClientCertificate | AuthorizerOutcome:
-    """NO_CREDENTIALS: the request has no certificate. UNREADABLE_CREDENTIALS: serial or validity is malformed."""
+    """Read the certificate from the event. NO_CREDENTIALS: the request does not have a certificate.
+    UNREADABLE_CREDENTIALS: the serial number or the validity is malformed."""
     found: object = event
     for key in ("requestContext", "authentication", "clientCert"):
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -136,7 +137,7 @@ def read(event: Mapping[str, object]) -> ClientCertificate | AuthorizerOutcome:
 
 
 def check(certificate: ClientCertificate, allowed: AllowList, now: float) -> AuthorizerOutcome:
-    """Whether the certificate is valid now and on the list. now: seconds since the epoch."""
+    """Check that the certificate is valid now and is on the list. now: seconds since the epoch."""
     if not certificate.not_before <= now < certificate.not_after:
         return AuthorizerOutcome.EXPIRED
     return allowed.status(certificate.serials, now)

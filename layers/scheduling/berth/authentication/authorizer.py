@@ -1,4 +1,4 @@
-"""The authorizer's decision on a request of the HTTP API: an event of payload format 2.0 in, a Decision out.
+"""Decides whether the HTTP API accepts a request, from its event in payload format 2.0.
 
 Guarantees: unknown credentials are denied. While the store cannot be read, all requests are denied. Credentials that
 are removed from the store are denied after at most MAX_AGE_SECONDS, plus the time for which the gateway caches results.
@@ -25,10 +25,10 @@ T = TypeVar("T")
 
 
 class TTLCache(Generic[T]):
-    """A value that is read again when it is `max_age` seconds old, counted from the begin of the read.
+    """A value that is read again when it is `max_age` seconds old, measured from the start of the read.
 
-    An old value is never used, even if it cannot be read again. Ages are by wall time: while an environment is frozen
-    between two calls, its monotonic clock may stand still.
+    An expired value is never used, even if reading fails. Ages use wall time: the monotonic clock may stop while an
+    environment is frozen between two calls.
     """
 
     def __init__(self, read: Callable[[], T], wall: Callable[[], float], max_age: float) -> None:
@@ -38,11 +38,11 @@ class TTLCache(Generic[T]):
         self._cached: tuple[float, T] | None = None
 
     def value(self, wait: Wait = wait_to_the_end) -> T:
-        """Raises what reading and waiting raise."""
+        """Return the value, at most `max_age` seconds old. Raises the exceptions of `read` and `wait`."""
         return self.value_not_older_than(self._max_age, wait)
 
     def value_not_older_than(self, seconds: float, wait: Wait) -> T:
-        """Raises what reading and waiting raise."""
+        """Return the value, read again if it is older. Raises the exceptions of `read` and `wait`."""
         now, cached = self._wall(), self._cached
         # After the clock was set back the age is negative: read again.
         if cached is not None and 0 <= now - cached[0] < seconds:
@@ -62,11 +62,11 @@ RECHECK_SECONDS = 5.0
 
 
 class Authorizer(ABC):
-    """May be called by several threads at once."""
+    """Allows or denies requests. Thread-safe."""
 
     @abstractmethod
     def decide(self, event: Mapping[str, object], wait: Wait = wait_to_the_end) -> Decision:
-        """Whether this request is allowed. Raises what waiting raises."""
+        """Return the decision on this request. Raises the exceptions of `wait`."""
 
     @abstractmethod
     def preload(self) -> None:
@@ -74,7 +74,7 @@ class Authorizer(ABC):
 
 
 class BasicAuthorizer(Authorizer):
-    """Decides by the identity source alone: the gateway caches the answer by it."""
+    """Checks only the identity source, because the gateway caches the response under it."""
 
     def __init__(self, store: PasswordStore, wall: Callable[[], float]) -> None:
         self._wall = wall
@@ -91,7 +91,7 @@ class BasicAuthorizer(Authorizer):
 
 
 class MutualTLSAuthorizer(Authorizer):
-    """Decides by the certificate that the gateway has verified."""
+    """Checks the certificate that the gateway has verified."""
 
     def __init__(self, store: AllowListStore, wall: Callable[[], float]) -> None:
         self._wall = wall
@@ -114,7 +114,7 @@ class MutualTLSAuthorizer(Authorizer):
 
 
 def _decide(check: Callable[[Credentials], Decision], credentials: TTLCache[Credentials], wait: Wait) -> Decision:
-    """By the cached credentials; a denial is checked again with fresh ones."""
+    """Check with the cached credentials; before a denial, check again with fresh credentials."""
     try:
         decision = check(credentials.value(wait))
         return decision if decision.allowed else check(credentials.value_not_older_than(RECHECK_SECONDS, wait))
@@ -123,7 +123,7 @@ def _decide(check: Callable[[Credentials], Decision], credentials: TTLCache[Cred
 
 
 def _identity(event: Mapping[str, object]) -> str | AuthorizerOutcome:
-    """The Authorization header: the authorizer's only identity source."""
+    """Return the Authorization header, which is the authorizer's only identity source."""
     sources = event.get("identitySource")
     if not sources:
         return AuthorizerOutcome.NO_CREDENTIALS

@@ -1,7 +1,7 @@
 """Basic credentials (RFC 7617), compared with the stored passwords.
 
-Only digests are kept and compared. All have the same length, so the time of a comparison reveals nothing. A password
-that is not kept cannot be logged. Pure.
+Only digests are kept and compared. All digests have the same length, so the time of a comparison does not reveal the
+password. A password that is not kept cannot be logged. Pure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_HEADER_LENGTH = 1024
 """Far more than a user name and a password need; a longer header is not decoded."""
 
 _NO_PASSWORD = bytes(hashlib.sha256().digest_size)
-"""No credentials have this digest."""
+"""A digest that no credentials have."""
 
 
 class InvalidSecret(ValueError):
@@ -35,7 +35,7 @@ class Passwords:
 
 
 def credentials_digest(secret: str) -> bytes:
-    """The digest of a secret `{"username": …, "password": …}`. Raises InvalidSecret."""
+    """Return the digest of a secret `{"username": …, "password": …}`. Raises InvalidSecret."""
     try:
         record = json.loads(secret)
     except ValueError:
@@ -66,7 +66,7 @@ def check(header: str, passwords: Passwords, now: float) -> AuthorizerOutcome:
 
 
 def _presented(header: str) -> bytes | None:
-    """`user:password`. None: the header has no Basic credentials, or several headers joined by commas."""
+    """Return `user:password`, or None if the header is not one set of Basic credentials (several are comma-joined)."""
     if len(header) > MAX_HEADER_LENGTH:
         return None
     scheme, _, encoded = header.partition(" ")

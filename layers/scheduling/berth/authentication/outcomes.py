@@ -14,7 +14,7 @@ class Authentication(StrEnum):
 
 
 class AuthorizerOutcome(StrEnum):
-    """Only the first two allow a request. ALLOWED_PREVIOUS: the caller still uses the previous password.
+    """The authorizer's outcomes: the first two allow the request. ALLOWED_PREVIOUS: with the previous password.
 
     UNAVAILABLE: the store of credentials cannot be read.
     """
@@ -35,12 +35,12 @@ _ALLOWED = frozenset({AuthorizerOutcome.ALLOWED, AuthorizerOutcome.ALLOWED_PREVI
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """detail: for the log; it says what was wrong and never contains credentials."""
+    """The outcome, and the detail for the log: it describes the error and never contains credentials."""
 
     outcome: AuthorizerOutcome
     detail: str = ""
 
     @property
     def allowed(self) -> bool:
-        """Whether the request may go on."""
+        """Return whether the request is allowed."""
         return self.outcome in _ALLOWED

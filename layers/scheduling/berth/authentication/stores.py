@@ -20,15 +20,15 @@ T = TypeVar("T")
 
 
 class CredentialStoreUnavailable(Exception):
-    """The store cannot be read, or its content is invalid. The message names cause and remedy, and no secret."""
+    """The store cannot be read, or its content is invalid. The message has cause and remedy but never a secret."""
 
 
 class PasswordStore(ABC):
-    """The current password and the previous one."""
+    """A store of the current and the previous password."""
 
     @abstractmethod
     def read(self) -> Passwords:
-        """Read them, uncached, with one or two calls. Raises CredentialStoreUnavailable."""
+        """Read both passwords, uncached, with one or two calls. Raises CredentialStoreUnavailable."""
 
 
 class AllowListStore(ABC):
@@ -36,14 +36,15 @@ class AllowListStore(ABC):
 
     @abstractmethod
     def read(self) -> AllowList:
-        """Read it, uncached, with one call. Raises CredentialStoreUnavailable."""
+        """Read the list, uncached, with one call. Raises CredentialStoreUnavailable."""
 
 
 class Wait(Protocol):
-    """How long a request waits for a read of a store."""
+    """Limits the time that a request waits for a read of a store."""
 
     def __call__(self, read: Callable[[], T]) -> T:
-        """What `read` returns or raises; or another exception, where that takes too long. `read` may go on then."""
+        """Call `read` and return its result. Raises the exception of `read`, or another one if it takes too long; then
+        `read` may still be running."""
         ...
 
 
@@ -52,7 +53,7 @@ def wait_to_the_end(read: Callable[[], T]) -> T:
 
 
 class AllowListFile(AllowListStore):
-    """A file; every call reads it."""
+    """An allow-list in a file, which every call reads."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -67,7 +68,7 @@ class AllowListFile(AllowListStore):
 
 
 class ParameterStoreAllowList(AllowListStore):
-    """A parameter of type String; it holds no secret. A read is one call."""
+    """An allow-list in a parameter of type String, because it is not secret. A read is one call."""
 
     def __init__(self, client: SSMClient, name: str) -> None:
         self._client = client
@@ -82,14 +83,14 @@ class ParameterStoreAllowList(AllowListStore):
 
 
 OVERLAP_SECONDS = 24 * 3600.0
-"""How long after a rotation the previous password is still accepted."""
+"""Seconds after a rotation in which the previous password is still accepted."""
 
 CURRENT, PREVIOUS = "AWSCURRENT", "AWSPREVIOUS"
 _ABSENT = "ResourceNotFoundException"
 
 
 class SecretsManagerPasswords(PasswordStore):
-    """A read is one call; two calls on the first day of the current version."""
+    """Passwords in Secrets Manager. A read is one call; two calls on the first day of the current version."""
 
     def __init__(self, client: SecretsManagerClient, secret_id: str, wall: Callable[[], float]) -> None:
         """`secret_id`: ARN or name. `wall`: seconds since the epoch."""
@@ -113,7 +114,7 @@ class SecretsManagerPasswords(PasswordStore):
         return credentials_digest(answer.get("SecretString", "")), answer["CreatedDate"].timestamp()
 
     def _previous(self) -> bytes | None:
-        """None: there is no previous version yet, or it is not a valid secret."""
+        """Return the previous digest, or None if there is no previous version yet or it is not a valid secret."""
         try:
             return self._version(PREVIOUS)[0]
         except InvalidSecret:
