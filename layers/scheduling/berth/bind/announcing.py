@@ -10,11 +10,11 @@ For each bind of a configuration with such rules:
 
 If only scores look at other pods, there is nothing to evaluate: a pod that cannot be announced is bound without it.
 
-Guarantee: the announcements are one sequence, and each pod in it was judged with all the pods before it. So concurrent
-binds break no rule that they would keep one after another. Of two pods that exclude each other the later one is
-rejected.
+Guarantee: the announcements are one sequence, and each pod was evaluated with all pods announced before it. So
+concurrent binds do not violate a rule that sequential binds would keep. If two pods exclude each other, the later pod
+is rejected.
 
-It needs that
+Assumptions:
 - every Binding goes through bind, for pods of every profile;
 - a Binding takes effect before its announcement's `until`, or never: it is valid for one version of the pod only, and
   its sender gives up GRACE_SECONDS earlier;
@@ -47,7 +47,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class LoggedAnnouncement:
-    """A call's announcement in the log. resource_version: of the pod that was evaluated."""
+    """A call's announcement in the log. resource_version: the version of the pod that was evaluated."""
 
     position: int
     attempt: str
@@ -64,11 +64,11 @@ RETENTION_SECONDS = 60.0
 """Longer than any bind takes. A bind that has read the log before an announcement finds its position taken."""
 
 MAX_CONTENT_BYTES = 64_000
-"""Largest pod in an announcement: 16 read units for each call while it stands. A workload's pod has half a KB to some
-KB; DynamoDB takes items of 400 KB."""
+"""Largest pod in an announcement: until it is trimmed, each call reads it for 16 read units. A workload's pod has 0.5
+to some KB; DynamoDB's limit is 400 KB per item."""
 
 FIRST_WAIT = 0.02
-"""Longest wait after the first position that was taken. One try of a warm bind takes about as long."""
+"""Longest wait in seconds after the first taken position: about the duration of one attempt of a warm bind."""
 LONGEST_WAIT = 0.5
 
 TOO_LARGE = BindResult(
@@ -79,8 +79,7 @@ DEADLINE_PASSED = BindResult(BindOutcome.NOT_JUDGED, "the deadline was over befo
 
 
 class Announcements:
-    """Log the pods that bind lets onto nodes. No method raises if the table cannot be
-    reached. Safe to share between threads."""
+    """Log the pods that bind places on nodes. Methods do not raise if the table cannot be reached. Thread-safe."""
 
     def __init__(
         self,
@@ -101,7 +100,7 @@ class Announcements:
         self._random = random
 
     def begin(self, binding: Binding) -> None:
-        """Note that the bind has begun. Without it, scores of the next pods count this pod a little later."""
+        """Record that the bind has begun. Without the record, scores of the next pods count this pod a little later."""
         with suppress(TableUnavailable):
             self._log.begin(BegunBind(binding.pod_uid, binding.node, self._wall()))
 
@@ -119,14 +118,14 @@ class Announcements:
                 break
             context = self._cache.current(deadline)
             if not context.policy.reads_other_pods:
-                # Another configuration is in force by now. The log was not read for it, so its end is not known.
+                # Another configuration is in force now. The log was not read for it, so the log's end is unknown.
                 return None
             is_required = context.policy.judges_binds
             result = self._tried(binding, found, pod, attempt, context, deadline)
             if result is not CONTENDED or (not is_required and deadline.remaining() <= half):
                 break
             self._sleep(min(wait * self._random(), deadline.remaining()))
-        # A score is a preference: it does not stop a pod, and leaves the Binding its time.
+        # A score is only a preference: it must not stop a pod or use the Binding's time.
         return result if is_required or isinstance(result, LoggedAnnouncement) else None
 
     def _tried(
@@ -156,20 +155,21 @@ class Announcements:
         )
 
     def _append(self, announcement: Announcement, first: int) -> LoggedAnnouncement | BindResult:
-        """Append to the log. CONTENDED: its position is taken. first: where the log begins."""
+        """Append to the log. CONTENDED: its position is taken. first: the first position of the log."""
         announced = LoggedAnnouncement(announcement.position, announcement.attempt, announcement.resource_version)
         try:
             if not self._log.append(announcement):
                 return CONTENDED
         except TableUnavailable as error:
-            # It may be in the log all the same.
+            # The announcement may be in the log although the call failed.
             self.withdraw(announced)
             return BindResult(BindOutcome.NOT_JUDGED, str(error))
         self._trim(announced.position, first)
         return announced
 
     def withdraw(self, announced: LoggedAnnouncement) -> None:
-        """Withdraw. Call it only if no Binding of the call has taken effect or will. Without an answer, it expires."""
+        """Withdraw the announcement; if the table does not answer, it expires. Call this only if no Binding of the call
+        has taken effect or can still take effect."""
         with suppress(TableUnavailable):
             self._log.withdraw(announced.position, announced.attempt)
 
@@ -180,7 +180,7 @@ class Announcements:
 
 
 def _waits() -> Iterator[float]:
-    """Yield the longest wait before each next try, in seconds: without it, n concurrent binds make n² tries."""
+    """Yield the longest wait before each retry, in seconds: without waits, n concurrent binds make n² attempts."""
     wait = FIRST_WAIT
     while True:
         yield wait
@@ -188,7 +188,7 @@ def _waits() -> Iterator[float]:
 
 
 def _refusal(pod: Pod, binding: Binding, policy: Policy, snapshot: Snapshot, deadline: Deadline) -> BindResult | None:
-    """Return why the filters that look at pods reject the node, or None if they pass it."""
+    """Return the reason why filters that depend on other pods reject the node, or None if they pass it."""
     try:
         rejected = policy.rejects_bind(pod, binding.node, snapshot, deadline.decision_seconds())
     except PluginFailed as error:

@@ -14,8 +14,8 @@ A member of a gang waits between the GET and the Binding until its gang is commi
 
 Guarantees:
 - Before a gang is committed, none of its members is bound.
-- Under rules that depend on other pods, a pod is bound only after its announcement. It was judged with all pods that
-  were announced before it.
+- Under rules that depend on other pods, a pod is bound only after its announcement. It was evaluated with all pods
+  that were announced before it.
 - An empty `Error` means that the pod with this UID is bound to this node.
 - A counted pod is bound only while the node's ledger has an entry that covers its request, and only if this store
   held the Lease of the ledger after the pod was read.
@@ -78,7 +78,7 @@ def bind(
 ) -> BindResult:
     """Bind the pod; the reason of a failure is the API server's own text if it gave one."""
     limits = rules.limits
-    # A Binding names the namespace of its pod, so there is nothing to read.
+    # A Binding contains the namespace of its pod, so the pod does not have to be read.
     if not limits.covers_namespace(binding.namespace):
         return BindResult(BindOutcome.NOT_COVERED, REASON_NAMESPACE)
     pods = UnboundPods(binding, binder, deadline, limits)
@@ -98,7 +98,7 @@ def _plain_bind(binding: Binding, binder: PodBinder, deadline: Deadline) -> Bind
     for _ in range(ATTEMPTS):
         if not deadline.remaining():
             break
-        # Half of the time left: after a lost answer the pod has to be read.
+        # Use half of the remaining time: after a lost answer the pod has to be read.
         answer = binder.create_binding(binding, deadline.remaining() / 2)
         result = result_of_binding(answer)
         if result.outcome not in UNSETTLED:
@@ -111,14 +111,14 @@ def _plain_bind(binding: Binding, binder: PodBinder, deadline: Deadline) -> Bind
         if final is not None:
             return final
         if result.outcome is BindOutcome.CONTENDED:
-            # The pod is not bound, so the conflict is not about a Binding. The API server names it.
+            # The pod is not bound, so the conflict has another cause, which the API server reports.
             return BindResult(BindOutcome.REFUSED, result.reason)
     return unanswered(cause)
 
 
 # ---------------------------------------------------------------------------------------------------------- the request
 
-# RFC 1123 subdomains. The names become part of a URL, so no other character is let through.
+# RFC 1123 subdomains. The names become part of a URL, so other characters are rejected.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
 _UID = re.compile(r"[-A-Za-z0-9_.:]{1,128}", re.ASCII)
 

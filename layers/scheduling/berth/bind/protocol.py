@@ -1,8 +1,8 @@
-"""The prepared bind: announce the pod, give it its share of the ledger, and wait for its gang, as needed. Then bind
-it by the version that was read.
+"""The prepared bind: announce the pod, reserve its share of the ledger, and wait for its gang, as needed. Then bind the
+version of the pod that was read.
 
-It makes several attempts. Each begins with a GET of the pod. A member of a gang is announced when its gang is the open
-one: while it waits for another gang, it does not keep that gang's pods away.
+It makes several attempts. Each begins with a GET of the pod. A member of a gang is announced when its gang is open:
+while the member waits for another gang, it must not exclude that gang's pods.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ UNSETTLED = {BindOutcome.UNANSWERED, BindOutcome.CONTENDED}
 BOUND = {BindOutcome.BOUND, BindOutcome.ALREADY_BOUND}
 # After these, no Binding of the pod to this node can succeed any more.
 NEVER_BOUND = {BindOutcome.POD_GONE, BindOutcome.BOUND_ELSEWHERE}
-# A member with these leaves a gap in its committed gang.
+# A member with one of these outcomes stays missing from its committed gang.
 FAILED_FOR_GOOD = {BindOutcome.POD_GONE, BindOutcome.REFUSED}
 
 
@@ -53,7 +53,7 @@ def result_of_binding(answer: Created | Refused | Unanswered) -> BindResult:
 
 
 def result_of_assignment(binding: Binding, found: FoundPod | Refused | Unanswered) -> BindResult | None:
-    """Return how the bind ended, as the pod shows; None while the pod is unbound and can be bound."""
+    """Return the result of the bind, read from the pod; None while the pod is unbound and can be bound."""
     match found:
         case FoundPod(uid=uid) if uid != binding.pod_uid:
             reason = f'pod "{binding.pod_name}" was replaced by another of that name'
@@ -81,7 +81,7 @@ def unanswered(cause: str) -> BindResult:
 
 
 PREPARED_ATTEMPTS = 3
-"""A prepared Binding also fails when the pod changes between GET and POST, so it has one attempt more."""
+"""A prepared Binding also fails if the pod changes between GET and POST, so it has one more attempt."""
 
 REASON_SCHEDULER = "bind.schedulerNames of Berth's configuration does not list the pod's scheduler"
 
@@ -90,7 +90,7 @@ NOTHING_COUNTED = Counting()
 
 
 class UnboundPods:
-    """Read the pod of one call at the API server."""
+    """Reads the pod of one call from the API server."""
 
     def __init__(self, binding: Binding, binder: PodBinder, deadline: Deadline, limits: BindConfiguration) -> None:
         self._binding = binding
@@ -99,19 +99,20 @@ class UnboundPods:
         self._limits = limits
 
     def read(self) -> FoundPod | BindResult:
-        """Return the pod while it can still be bound; otherwise how the bind ended."""
+        """Return the pod while it can still be bound, otherwise the result of the bind."""
         binding = self._binding
         # Half of the time left: the next steps need the other half.
         found = self._binder.pod(binding.namespace, binding.pod_name, self._deadline.remaining() / 2)
         if isinstance(found, FoundPod):
-            # Before the rest: for a pod that is not covered, a caller does not learn where it is.
+            # Check this first: a caller must not learn the node of a pod that is not covered.
             if found.uid == binding.pod_uid and not self._limits.covers_scheduler(_scheduler_of(found)):
                 return BindResult(BindOutcome.NOT_COVERED, REASON_SCHEDULER)
             return result_of_assignment(binding, found) or found
         return _failure(found)
 
     def refusal(self) -> BindResult | None:
-        """Read the pod once. None: it can be bound. Its scheduler never changes, and the Binding has its UID."""
+        """Read the pod once and return None if it can be bound. One read suffices: the pod's scheduler never changes,
+        and the Binding has its UID."""
         if not self._deadline.remaining():
             return unanswered(DEADLINE_PASSED)
         found = self.read()
@@ -125,7 +126,7 @@ def _scheduler_of(found: FoundPod) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Needs:
-    """The pod's demands on the ledger, and the gang that it waits for."""
+    """The pod's demands on the ledger, and the gang that the pod waits for."""
 
     demands: tuple[Demand, ...] = ()
     gang: GangOfPod | None = None
@@ -135,7 +136,7 @@ _NOTHING = _Needs()
 
 
 class PreparedBind:
-    """Announce the pod, reserve, wait for its gang, or all of it, in one call."""
+    """Announces the pod, reserves its resources and waits for its gang, each if needed, in one call."""
 
     def __init__(
         self, binding: Binding, binder: PodBinder, deadline: Deadline, rules: BindRules, pods: UnboundPods
@@ -154,7 +155,7 @@ class PreparedBind:
         """Whether a Binding of this announcement may still take effect."""
 
     def run(self) -> BindResult | None:
-        """Bind the pod, or return None if there is nothing to announce, to reserve or to wait for."""
+        """Bind the pod, or return None if the pod does not need an announcement, a reservation or a gang."""
         if self._announcements is not None:
             self._announcements.begin(self._binding)
         result = self._attempts()
@@ -188,13 +189,13 @@ class PreparedBind:
         return last if isinstance(last, BindResult) else result
 
     def _read_unbound_pod(self) -> FoundPod | BindResult:
-        """Return the pod while it can still be bound; otherwise how the bind ended. Release an unused reservation."""
+        """Return the pod while it can still be bound, otherwise the result. Release an unused reservation."""
         found = self._pods.read()
         if isinstance(found, FoundPod):
             if not found.deleting:
                 return found
             self._release_pod()
-            # The API server refuses its Binding with these words.
+            # The API server rejects the Binding with this message.
             reason = f"pod {self._binding.pod_name} is being deleted, cannot be assigned to a host"
             return BindResult(BindOutcome.REFUSED, reason)
         if found.outcome in NEVER_BOUND:
@@ -203,7 +204,7 @@ class PreparedBind:
         return found
 
     def _announce(self, pod: FoundPod) -> BindResult | None:
-        """Announce the pod. None: the Binding may follow. An announcement holds for one version of the pod."""
+        """Announce the pod. None: the Binding may follow. An announcement is valid for one version of the pod."""
         if self._announcements is None:
             return None
         announced = self._announced
@@ -228,7 +229,7 @@ class PreparedBind:
             self._withdraw()
 
     def _needs(self, pod: FoundPod) -> _Needs | BindResult | None:
-        """Return the pod's needs, or None if there is nothing to announce, to reserve or to wait for."""
+        """Return the pod's needs, or None if it does not need an announcement, a reservation or a gang."""
         if self._counted is None and self._gangs is None:
             return _NOTHING
         read = read_pod(pod.content)
@@ -243,11 +244,11 @@ class PreparedBind:
         return _Needs(demands, gang) if demands or gang is not None or self._announcements is not None else None
 
     def _share(self, pod: FoundPod, needs: _Needs) -> Reservation | BindResult | None:
-        """Announce the pod and return its share of the ledger; None if it does not need one. Members of a gang get
-        theirs together."""
+        """Announce the pod and return its share of the ledger; None if it does not need a share. Members of a gang get
+        their shares together."""
         counted, demands = self._counted, needs.demands
         if counted is not None and counted.right is not None and demands:
-            # After the pod was read: a store that takes over later changes the pod's resourceVersion first.
+            # Check this after reading the pod: a store that takes over later changes the pod's resourceVersion first.
             refusal = counted.right.refusal(self._deadline.remaining() / 2)
             if refusal is not None:
                 return refusal
@@ -289,8 +290,8 @@ class PreparedBind:
             binding = replace(binding, annotations=reservation.annotations)
         result = result_of_binding(self._binder.create_binding(binding, self._deadline.remaining() / 2))
         if result.outcome is BindOutcome.BOUND and reservation is not None and reservation.has_surplus:
-            # Now, and by bind: later only the pod's annotations show which devices it has, and its owner can
-            # change them.
+            # Record the devices here: later only the pod's annotations show them, and the pod's owner can change
+            # annotations.
             assert self._counted is not None
             self._counted.reservations.release_surplus(reservation, self._deadline.remaining)
         elif result.outcome is BindOutcome.UNANSWERED:

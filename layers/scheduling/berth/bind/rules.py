@@ -1,10 +1,10 @@
 """The applied configuration's rules for bind: counted resources, rules about other pods, gangs, and limits.
 
-It is read at intervals only, so a bind may still use the previous document. `berth config apply` waits
-until no bind does (config/effect_delay.py of the command).
+The configuration is read at intervals, so a bind may still use the previous document. `berth config apply` waits until
+all binds use the new document (config/effect_delay.py of the command).
 
-bind checks that it may reserve after it has read the pod and before it reserves. A store that takes over later
-invalidates the Bindings of all pods that were read before, so nothing has to be asked again before the Binding is sent.
+bind checks its right to reserve after it has read the pod and before it reserves. A store that takes over later
+invalidates the Bindings of all pods that were read before, so the check is not repeated before the Binding is sent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CountedResources:
-    """Hold which resources are counted, the ledger that counts them, and its right to do so.
+    """The counted resources, the ledger that counts them, and the ledger's right to count.
 
     right: None if no other ledger can count, as for a dump.
     """
@@ -46,8 +46,9 @@ EVERY_POD = BindConfiguration()
 
 @dataclass(frozen=True, slots=True)
 class BindRules:
-    """The configuration's rules for bind. counted: None counts nothing. limits: which pods may be bound. announcements:
-    None if no rule depends on other pods. gangs: None if gangs are not enabled. state: for records of decisions."""
+    """The configuration's rules for bind. counted: None without counted resources. limits: which pods may be bound.
+    announcements: None without rules about other pods. gangs: None if gangs are disabled. state: for records of
+    decisions."""
 
     counted: CountedResources | None = None
     limits: BindConfiguration = EVERY_POD
@@ -68,7 +69,7 @@ RETRY_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A read of the rules. at: when it began. seconds: for how long it is used."""
+    """A result of reading the rules. at: the start of the read. seconds: the age up to which the result is used."""
 
     rules: BindRules
     at: Instant
@@ -76,7 +77,7 @@ class _Read:
 
 
 class RulesInForce:
-    """Hold the rules in force in one warm environment. Safe to share between threads."""
+    """Reads and caches the rules in force in one warm environment. Thread-safe."""
 
     def __init__(
         self,
@@ -90,10 +91,10 @@ class RulesInForce:
         gangs: Callable[[], GangBarrier] | None = None,
         refresh_seconds: float = REFRESH_SECONDS,
     ) -> None:
-        """read_hash: of the applied configuration, from the head. warn: called with failures that the call survived.
-        announcements: for configurations with rules about other pods; None if there is no log. gangs: for
-        configurations that enable them; None if there is no table. refresh_seconds: the age at which it is read
-        again; 0 if a read does not wait for a network."""
+        """read_hash: reads the applied configuration's hash from the head. warn: called with failures that do not fail
+        the call. announcements: for configurations with rules about other pods; None without a log. gangs: for
+        configurations that enable gangs; None without a table. refresh_seconds: the age at which the rules are read
+        again; 0 if reads do not use a network."""
         self._read_hash = read_hash
         self._configurations = configurations
         self._reservations = reservations
@@ -108,8 +109,8 @@ class RulesInForce:
     def current(self) -> BindRules:
         """Return the rules in force; while the table is unavailable, those of the last known configuration.
 
-        Raises CountingLost if nothing is counted although the ledger counts, and TableUnavailable and
-        ConfigurationInvalid if no configuration is known yet: a bind that does not count could assign a resource
+        Raises CountingLost if the configuration does not count although the ledger does, and TableUnavailable or
+        ConfigurationInvalid if a configuration was not read yet: a bind that does not count could assign a resource
         twice.
         """
         now, last = self._clock.now(), self._last
@@ -146,9 +147,9 @@ TAKEOVER = BindResult(BindOutcome.NO_LEDGER, "the ledger of counted resources is
 
 
 class CountingRight:
-    """Check whether this store counts the cluster's resources. At most one of several stores does.
+    """Checks whether this store counts the cluster's resources. Of several stores at most one counts them.
 
-    For one warm environment. Safe to share between threads."""
+    For one warm environment. Thread-safe."""
 
     def __init__(self, lease: LedgerLease, store: StoreIdentity) -> None:
         self._lease = lease
@@ -156,7 +157,7 @@ class CountingRight:
         self._identity: str | None = None
 
     def refusal(self, timeout: float) -> BindResult | None:
-        """Return why bind must not reserve, or None if it may, for a pod that was read before. timeout: in seconds."""
+        """Return a refusal if bind must not reserve for a pod that was read before, or None. timeout: in seconds."""
         found = self._lease.holding(timeout)
         if isinstance(found, Unavailable):
             return BindResult(BindOutcome.LEDGER_UNAVAILABLE, found.reason)
@@ -169,15 +170,16 @@ class CountingRight:
 
     def _refusal(self, found: Holding) -> BindResult | None:
         if not found.holder:
-            # Without an identity: the watcher is still of a release that does not know the Lease, for up to 15 minutes
-            # of an upgrade.
+            # Without an identity, the watcher still runs a release without the Lease, for up to 15 minutes of an
+            # upgrade.
             return None if self._store.get() is None else NOT_HELD
         if not self._is_own(found.holder):
             return BindResult(BindOutcome.COUNTED_ELSEWHERE, counted_elsewhere(found.holder))
         return None if found.is_counting else TAKEOVER
 
     def _is_own(self, holder: str) -> bool:
-        """Compare the holder with the identity, which is read again if it differs: a lost table gets another one."""
+        """Compare the holder with the identity. If they differ, read the identity again: a recreated table has a new
+        identity."""
         if holder != self._identity:
             self._identity = self._store.get()
         return holder == self._identity

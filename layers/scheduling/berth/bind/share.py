@@ -1,10 +1,10 @@
 """Reserves a pod's counted resources on one node, for bind.
 
 An attempt first writes its open reservation, then its entry in the node's ledger. So every entry has an open
-reservation, and one query finds all of them. When another bind was faster, the attempt chooses again and retries.
+reservation, and one query finds all open reservations. If another bind was faster, the attempt chooses again.
 
 Cost of a reservation without contention: one PutItem for the open reservation and one conditional UpdateItem for the
-entry. A resource with devices costs one consistent GetItem more, to choose the device.
+entry. A resource with devices costs one additional consistent GetItem, to choose the device.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class TableCalls:
-    """Repeats calls of a table. seconds: the longest that one call takes; no call begins with less time left.
+    """Retries calls to a table. seconds: the longest duration of one call; a call does not start with less time left.
 
-    repeated: a call went unanswered, so the table may still carry it out.
+    repeated: the first call failed and was retried, so the table may still execute the first call.
     """
 
     remaining: Remaining
@@ -61,9 +61,9 @@ class TableCalls:
 class Reservation:
     """A pod's share in the node's ledger. The entry belongs to this attempt to bind the pod.
 
-    annotations: for the Binding. is_first_attempt: no earlier attempt had the entry, so no earlier Binding can still
-    arrive. shares: what this attempt needs, by pool. has_surplus: the entry holds more than that, for a Binding of an
-    earlier attempt.
+    annotations: for the Binding. is_first_attempt: earlier attempts did not own the entry, so an earlier Binding cannot
+    arrive. shares: the amounts that this attempt needs, by pool. has_surplus: the entry holds more than these shares,
+    for a Binding of an earlier attempt.
     """
 
     binding: Binding
@@ -79,14 +79,14 @@ Remaining = Callable[[], float]
 
 
 TRIES = 10
-"""How often an attempt may lose a race for a device, or against another bind of the same pod."""
+"""Maximum number of tries, if an attempt loses races for a device or against another bind of the same pod."""
 
 NO_LEDGER = BindResult(BindOutcome.NO_LEDGER, "the node's ledger of counted resources is not ready")
 CONTENDED = BindResult(BindOutcome.CONTENDED, "the node's ledger of counted resources is contended")
 
 
 class Attempt:
-    """Reserve in one call of `Reservations.reserve`."""
+    """One attempt to reserve, for one call of `Reservations.reserve`."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Attempt:
         self._choice = DeviceChoice(counting, demands, binding.pod_uid)
 
     def reserve(self) -> Reservation | BindResult:
-        """Reserve. Raises TableUnavailable and DeadlineExceeded: then the entry may or may not have been written."""
+        """Reserve the shares. After TableUnavailable or DeadlineExceeded the entry may or may not have been written."""
         shares = self._choice.without_devices()
         ledger: NodeLedger | None = None
         if shares is None:
@@ -172,7 +172,8 @@ class Attempt:
         self._calls.with_retry(lambda: self._ledger.table.put_open(reservation))
 
     def _delete_open(self) -> None:
-        """Delete it, because this attempt owns no entry; not after a repeated call: the first may still write one."""
+        """Delete the open reservation, because this attempt does not own an entry. After a retry do not delete it: the
+        first call may still write an entry."""
         if not self._calls.repeated:
             with suppress(TableUnavailable, DeadlineExceeded):
                 self._calls.with_retry(
@@ -188,13 +189,13 @@ DEADLINE_PASSED = "the deadline was over before the ledger of counted resources 
 
 
 class Reservations:
-    """Reserve and release in the ledger of counted resources. No method raises if the table cannot be reached.
-    Safe to share between threads."""
+    """Reserves and releases counted resources in the ledger. Methods do not raise if the table cannot be reached.
+    Thread-safe."""
 
     def __init__(
         self, table: LedgerTable, new_id: Callable[[], str], wall: Callable[[], float], call_seconds: float
     ) -> None:
-        """call_seconds: the longest that one call of the table takes; no call begins with less time left."""
+        """call_seconds: the longest duration of one call to the table; a call does not start with less time left."""
         self._table = table
         self._ledger = Ledger(table)
         self._new_id = new_id
@@ -220,19 +221,19 @@ class Reservations:
             return BindResult(BindOutcome.LEDGER_UNAVAILABLE, DEADLINE_PASSED)
 
     def release(self, reservation: Reservation, remaining: Remaining) -> None:
-        """Release it if this attempt still owns the entry.
+        """Release the reservation if this attempt still owns the entry.
 
-        Call it only after its Binding was refused, and only if `is_first_attempt`.
+        Call this only after its Binding was rejected, and only if `is_first_attempt`.
         """
         self._release(reservation.binding, remaining, reservation.attempt)
 
     def release_surplus(self, reservation: Reservation, remaining: Remaining) -> None:
-        """Reduce the entry to the shares of this attempt, if the attempt still owns it. If the table does not confirm
-        it, the entry keeps the surplus until the pod has ended. The open reservation of the attempt stays: the watcher
-        deletes it when it has confirmed the pod.
+        """Reduce the entry to the shares of this attempt, if the attempt still owns the entry. If the table does not
+        confirm the write, the entry keeps the surplus until the pod has ended. The attempt's open reservation stays
+        until the watcher has confirmed the pod.
 
-        Call it only after the API server has confirmed the Binding of this attempt: the pod is on its node
-        with these shares for good.
+        Call this only after the API server has confirmed the Binding of this attempt: the pod is on its node with these
+        shares, which no longer change.
         """
         calls, binding = TableCalls(remaining, self._call_seconds), reservation.binding
         try:
@@ -242,18 +243,19 @@ class Reservations:
                 return
             entry = replace(seen, attempt=self._new_id(), shares=reservation.shares, since=self._wall())
             own = OpenReservation(entry.pod, binding.node, entry.attempt, entry.shares, entry.since)
-            # First, so that every entry has an open reservation.
+            # Put this first, so that every entry has an open reservation.
             calls.with_retry(lambda: self._table.put_open(own))
             calls.with_retry(lambda: self._ledger.shrink(ledger, seen, entry))
         except (TableUnavailable, DeadlineExceeded):
             return
 
     def release_pod(self, binding: Binding, remaining: Remaining) -> None:
-        """Release the reservations of all attempts for this pod on this node: no Binding of it can succeed there."""
+        """Release the reservations of all attempts for this pod on this node, as its Bindings can no longer succeed
+        there."""
         self._release(binding, remaining)
 
     def _release(self, binding: Binding, remaining: Remaining, attempt: str | None = None) -> None:
-        """Release the entry of this attempt; None: of any. If the table does not answer, the entry expires."""
+        """Release the entry if this attempt owns it; None: whichever does. If the table does not answer, it expires."""
         calls = TableCalls(remaining, self._call_seconds)
         try:
             ledger = calls.with_retry(lambda: self._table.node(binding.node))
@@ -261,7 +263,7 @@ class Reservations:
             if entry is None or not _is_reserved_by(attempt or entry.attempt, entry):
                 return
             result = calls.with_retry(lambda: self._ledger.release(binding.node, entry, ledger=ledger))
-            # Last, so that every entry has an open reservation.
+            # Delete this last, so that every entry has an open reservation.
             if result.done:
                 calls.with_retry(lambda: self._table.delete_open(binding.pod_uid, binding.node, entry.attempt))
         except (TableUnavailable, DeadlineExceeded):

@@ -1,1 +1,1 @@
-"""Placement of gangs by bind: the barrier, one call of a member, its share of the ledger, and its wait for a turn."""
+"""Placement of gangs by bind: the barrier, a member's bind call, its ledger shares, the wait for the gang's turn."""

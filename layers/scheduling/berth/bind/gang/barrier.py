@@ -1,45 +1,45 @@
-"""The barrier of a gang: bind does not bind a member before all of the minimum are there.
+"""The barrier of a gang: bind does not bind a member before the minimum number of members wait in bind.
 
 Each call of bind, for a member of a gang:
 
-1. Read the gang's item. If the gang is committed and a member of it lives, the pod is bound like any other, on a node
-         of the gang's topology domain. So it is if the item is gone and a living member is on a node: before a commit
-   no member gets there.
+1. Read the gang's item. If the gang is committed and one of its members is alive, the pod is bound like any other, on
+   a node of the gang's topology domain. The same applies if the item is gone and a living member is on a node: members
+   get onto nodes only after a commit.
 2. Open the contention domain for the gang, or find it open. While another gang is open, wait for its end, within
    bounds; then fail.
 3. Announce the pod to rules about other pods, leave an open reservation, and write the intent into the gang's item.
-   A member that waits for another gang is not announced: it keeps no pod of that away.
-4. Wait. The call that finds the minimum, all of it in one topology domain and on existing nodes, commits for all
-   (`GangCommit`). The others see it when they read the item again.
+   A member that waits for another gang is not announced, so that it does not exclude that gang's pods.
+4. Wait. The call that finds the minimum of members, on existing nodes of one topology domain, commits for all of them
+   (`GangCommit`). The other calls see the commit when they read the item again.
 5. Send the Binding, which is bind's part.
 
-A call gives up before its deadline: it takes its intent back, on the condition that the gang is still open. If the
-gang is committed meanwhile, it goes on. An error of the table does not end a call whose intent may be in the item: it
-reads again until its deadline.
+A call gives up before its deadline: it withdraws its intent, on the condition that the gang is still open. If the gang
+was committed meanwhile, the call continues. An error of the table does not end a call whose intent may be in the item:
+the call reads again until its deadline.
 
 Guarantees:
-- Before the commit no Binding of a member is sent. So to give up, or to die, is always safe.
+- Before the commit, members' Bindings are not sent. So a call can always give up or crash safely.
 - A commit contains the minimum of members, each with its share of the ledger, and each by a call that had not given up.
   So all of them are bound, unless a call dies, or the table does not answer it until its deadline.
-- A commit contains no more members than the gang's item holds. A call beyond that is refused, and comes again.
-- With a topology key, the members of a commit are on nodes of one value of the key, as the node cache had it. A pod
+- A commit contains at most as many members as the gang's item can hold. Further calls are rejected and retried.
+- With a topology key, the members of a commit are on nodes with one value of the key, as in the node cache. A pod
   that joins a committed gang is bound on such a node.
-- A commit counts only for its own members: when none of them lives, another gang may have the name.
-- Gangs do not wait for each other in a circle: one is open, and the others hold nothing in the tables. Their places in
-  the queue only bound how many calls wait.
+- A commit applies only to its own members: when all of them are gone, another gang may use the name.
+- Gangs do not deadlock: one gang is open, and the others do not hold anything in the tables. Their places in the queue
+  only limit how many calls wait.
 - No request starts unless it can end before the call's deadline. Another member, a later call or the watcher then
       finishes the rest, as after a crash.
-- A call that dies leaves its intent for the time that it would have waited. Others may commit with it: then fewer
-  members than the minimum are bound at first. The member keeps its share until it expires, and its next bind takes it
-  over. So it is with a call that the table does not answer until its deadline.
+- A call that crashes leaves its intent for the time that it would have waited. Other calls may commit with this intent:
+  then fewer members than the minimum are bound at first. The member keeps its share until the share expires, and its
+  next bind takes the share over. The same applies to a call that the table does not answer until its deadline.
 
 Not guaranteed:
-- That all members of a committed gang get onto their nodes. A pod or a node can go. The committing call looks for
-  both just before, in the node cache; for at most MAX_GETS members that it lacks, at the API server.
-- That each member of a commit still waits for it. At least the minimum did, by their clocks, when it was written; a
-  member whose call had ended is bound by its next one.
+- That all members of a committed gang get onto their nodes. A pod or a node can disappear. The committing call checks
+  both just before, in the node cache; it GETs at most MAX_GETS members that are not in the cache.
+- That each member of a commit still waits for it. At least the minimum waited, by their clocks, when the commit was
+  written; a member whose call had ended is bound by its next call.
 - That a node keeps the value of the topology key.
-- Anything about pods that others bind, or that are created on a node: they count as members on nodes.
+- Anything about pods that other schedulers bind, or that are created on a node: they count as members on nodes.
 """
 
 from __future__ import annotations
@@ -68,8 +68,7 @@ DOMAIN_UNKNOWN = BindResult(BindOutcome.GANG_WAITS, "gang waits: the topology do
 
 
 class GangBarrier:
-    """Let bind wait for the other members of a gang. No method raises if the table cannot be
-    reached. Safe to share between threads."""
+    """Lets bind wait for the other members of a gang. Methods do not raise if the table is unavailable. Thread-safe."""
 
     def __init__(
         self,
@@ -97,8 +96,8 @@ class GangBarrier:
         cluster = None if isinstance(context.cluster, CacheUnavailable) else context.cluster
         found = gang_of(pod, {} if cluster is None else cluster.pod_groups, context.policy.gangs)
         if isinstance(context.cluster, CacheUnavailable) and (names_pod_group(pod) or _has_topology_key(found)):
-            # The number of members, or the domain of the node, is not known, whatever `whenStale` says: filter
-            # decides without the cache, and bind keeps members together.
+            # The number of members, or the domain of the node, is unknown. This ignores `whenStale`: filter may decide
+            # without the cache, but bind must keep members together.
             return BindResult(BindOutcome.GANG_WAITS, context.cluster.reason)
         if found is None:
             return None
@@ -109,9 +108,10 @@ class GangBarrier:
         return _with_cluster(found, pod, node, cluster, context.policy)
 
     def why_not(self, item: GangItem, get: Get, deadline: Deadline) -> str:
-        """Return why these members must not be committed; empty if nothing is known against it, as without the node
-        cache. A node may be gone since filter chose it: the API server would let a member be bound there. And members
-        may be gone: filter does not count them either."""
+        """Return the reason not to commit these members; empty if they may be committed, or without the node cache.
+
+        A node may have been deleted after filter chose it: the API server would still accept the Binding. Members may
+        be gone as well: filter does not count them either."""
         context = self._cache.current(deadline)
         cluster, waiting = context.cluster, item.complete(self._wall()).values()
         if isinstance(cluster, CacheUnavailable):
@@ -122,10 +122,10 @@ class GangBarrier:
         return REASON_MEMBER_GONE if len(waiting) - lost < item.minimum else ""
 
     def wait(self, member: GangMember) -> GangPlace | BindResult | None:
-        """Wait until the gang is committed, and not longer than the deadline allows.
+        """Wait until the gang is committed, or until the deadline.
 
-        BindResult: it is not, and the member no longer waits. None: the gang was committed before and has living
-        members, so the pod is bound like any other.
+        BindResult: the gang is not committed, and the member no longer waits. None: the gang was committed before and
+        has living members, so the pod is bound like any other.
         """
         try:
             return MemberCall(self._context, member).run()

@@ -11,22 +11,22 @@ from berth.scheduling.gangs.members import order_of_members, waits
 from berth.scheduling.objects import Pod
 
 PLACING_SECONDS = 5.0
-"""A gang that is open for longer misses members. Calls of other gangs do not wait for it: its members may need the
-execution environments or threads that these occupy."""
+"""If a gang is open for longer, members are missing. Calls of other gangs do not wait for it: the missing members may
+need the execution environments or threads that the waiting calls occupy."""
 
 JOINING_SECONDS = 0.5
-"""Time that a call keeps for its own gang while it waits: all members find the domain free within LAST_POLL_SECONDS,
-and join."""
+"""Time that a waiting call reserves for its own gang: all members find the domain free within LAST_POLL_SECONDS, and
+join."""
 
 FIRST_POLL_SECONDS = 0.05
 LAST_POLL_SECONDS = 0.25
 
 READS_A_SECOND = 1500.0
-"""Reads of one item by all members that wait, in read units: half of what DynamoDB gives a partition."""
+"""Reads of one item per second by all waiting members, in read units: half of DynamoDB's limit for a partition."""
 
 
 class DomainOpening:
-    """Open the domain for one call. Methods may raise TableUnavailable and DeadlineExceeded."""
+    """Opens the domain for one call. Methods may raise TableUnavailable and DeadlineExceeded."""
 
     def __init__(
         self,
@@ -38,15 +38,15 @@ class DomainOpening:
         wall: Callable[[], float],
         sleep: Callable[[float], None],
     ) -> None:
-        """may_queue: whether this call may wait for another gang's end. withdraw: the member's announcement, before it
-        waits. has_time: whether it may wait for so many seconds more. wall: seconds since the epoch."""
+        """may_queue: whether this call may wait until another gang ends. withdraw: withdraws the member's announcement
+        before the wait. has_time: returns whether this many seconds are left. wall: seconds since the epoch."""
         self._table, self._gang, self._may_queue, self._has_time = table, gang, may_queue, has_time
         self._withdraw, self._wall, self._sleep = withdraw, wall, sleep
         self._pause = FIRST_POLL_SECONDS
         self._opened: Domain | None = None
 
     def open(self) -> Domain | None:
-        """Return the domain with this gang open. None: another gang is, and this call does not wait any longer."""
+        """Return the domain with this gang open. None: another gang is open, and this call stops waiting."""
         while True:
             now, seen = self._wall(), self._table.domain()
             gang = self._gang
@@ -65,7 +65,7 @@ class DomainOpening:
         self._opened = None
 
     def close_unused(self) -> None:
-        """Close the domain if this call has opened it, and nobody has begun the round."""
+        """Close the domain if this call has opened it and the round has not begun."""
         opened, self._opened = self._opened, None
         if opened is None:
             return
@@ -77,28 +77,28 @@ class DomainOpening:
             self._table.put_domain(seen.closed(), seen)
 
     def pause(self, members: int) -> None:
-        """Pause between two reads of the domain's item, which so many members read; each time longer."""
+        """Pause between two reads of the domain's item, longer each time. members: how many members read it."""
         self._sleep(self._pause)
         self._pause = min(max(LAST_POLL_SECONDS, members / READS_A_SECOND), 1.5 * self._pause)
 
     def _waits_in_queue(self, seen: Domain, now: float) -> bool:
-        """Return whether this call waits for the open gang's end: if that is near, the others of its own gang have
-        time to join afterwards, and not too many wait."""
+        """Return whether this call waits for the end of the open gang: if that end is near, the other members of its
+        own gang have time to join afterwards, and the queue is not full."""
         assert seen.open is not None  # or this gang would have been opened
         is_over = now - seen.open.opened_at >= PLACING_SECONDS
         if is_over or not self._may_queue or not self._has_time(JOINING_SECONDS):
             return False
-        # An earlier look may have found the gang open.
+        # An earlier pass may have found the gang open and announced the member.
         self._withdraw()
         queued = seen.queued(self._gang.key, self._gang.minimum, now)
         if queued is not None and queued is not seen:
-            # Another gang may write its place at the same time; then the next look repeats it.
+            # Another gang may write its place at the same time; then the next pass repeats this write.
             self._table.put_domain(queued, seen)
         return queued is not None
 
 
 def is_needed(uid: str, minimum: int, pods: Mapping[str, Pod]) -> bool:
-    """Return whether this member may wait in the queue: only the gang's minimum may. pods: the gang's, as the node
-    cache has them; it may not have this one yet."""
+    """Return whether this member may wait in the queue: only the gang's minimum of members may. pods: the gang's pods
+    in the node cache, which may not contain this pod yet."""
     waiting = [each.uid for each in sorted(filter(waits, pods.values()), key=order_of_members)]
     return uid in waiting[:minimum] or (uid not in pods and len(waiting) < minimum)

@@ -1,10 +1,10 @@
-"""Holds one call's part of the ledger for its member: an open reservation before the commit, the share afterwards.
+"""Holds the ledger shares of a member during one call: an open reservation before the commit, the share afterwards.
 
-Every entry has an open reservation from before it is written, by which the watcher finds it. So a call deletes its
-reservation only if no commit can give it a share any more.
+The open reservation of an entry is written before the entry, so that the watcher finds the entry. So a call deletes
+its reservation only if a commit can no longer give it a share.
 
-A GET for each pod shows whether a member lives. The node cache shows which pods to ask for, and which not: a pod that
-is being deleted stays so. A pod's absence from the cache proves nothing.
+A GET of a pod shows whether the member is alive. The node cache shows which pods to GET: a pod that is being deleted
+remains in deletion. A pod's absence from the cache does not prove that the pod is gone.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ NO_PODS: Mapping[str, Pod] = MappingProxyType({})
 class GangOfPod:
     """A pod's gang, with its priority.
 
-    topology: the value of the gang's topology key on the node of the Binding; empty without a key. pods: its
-    members as the node cache has them, by UID, without exempt pods. domains: the values of the key on their nodes.
+    topology: the value of the gang's topology key on the node of the Binding; empty without a key. pods: the gang's
+    members in the node cache, by UID, without exempt pods. domains: the values of the key on their nodes.
     """
 
     gang: Gang
@@ -51,10 +51,10 @@ class GangOfPod:
 
 @dataclass(frozen=True, slots=True)
 class GangMember:
-    """A pod of a gang that is being bound. binder: to see whether other members live.
+    """A pod of a gang that is being bound. binder: reads whether other members are alive.
 
-    announce: for rules about other pods, which see the pod from then on. The barrier calls it when the gang is the open
-    one, before the member joins; a BindResult stops it from joining. withdraw: called if the gang is no longer open.
+    announce: makes the pod visible to rules about other pods. The barrier calls it when the gang is open, before the
+    member joins; a BindResult stops the member from joining. withdraw: called if the gang is no longer open.
     """
 
     of: GangOfPod
@@ -69,7 +69,7 @@ class GangMember:
 
 @dataclass(frozen=True, slots=True)
 class GangPlace:
-    """A member's place in its committed gang. reservation: its share; None if it requests nothing counted."""
+    """A member's place in its committed gang. reservation: its share; None without counted resources."""
 
     reservation: Reservation | None
 
@@ -86,7 +86,7 @@ class OpenShare:
 
 
 class MemberShare:
-    """Hold a call's share. Methods raise TableUnavailable, and DeadlineExceeded if a request may not end in time."""
+    """Reserves a call's share. Methods raise TableUnavailable, or DeadlineExceeded if a request might end too late."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class MemberShare:
         self._pod, self._node = PodKey(binding.namespace, binding.pod_name, binding.pod_uid), binding.node
 
     def intent(self, until: float) -> Intent:
-        """Return the intent of this call, which the others see until `until`, in seconds since the epoch."""
+        """Return the intent of this call; other calls ignore it after `until`, in seconds since the epoch."""
         member = self._member
         return Intent(self._pod, self._node, self._attempt, until, member.demands, topology=member.of.topology)
 
@@ -124,7 +124,7 @@ class MemberShare:
         return found
 
     def committed(self, shares: Shares, reserved: OpenShare) -> GangPlace:
-        """Return the member's place for its Binding. shares: given by the commit. reserved: by this call."""
+        """Return the member's place, for its Binding. shares: from the commit. reserved: by this call, before it."""
         member = self._member
         if not member.demands:
             return GangPlace(None)
@@ -132,7 +132,7 @@ class MemberShare:
             # The commit chose another device.
             self._put_open(shares)
         annotations = member.counting.annotations(shares)
-        # An entry of an earlier call was taken over with all that it held.
+        # The entry of an earlier call was taken over with all its shares.
         return GangPlace(
             Reservation(
                 member.binding,
@@ -153,7 +153,7 @@ class MemberShare:
         return entry is not None and entry.attempt == self._attempt
 
     def give_up(self) -> None:
-        """Delete the open reservation. If the table does not answer, or there is no time, it expires."""
+        """Delete the open reservation. It expires if the table does not answer or no time is left."""
         if self._member.demands and self._has_time():
             with suppress(TableUnavailable):
                 self._ledger.delete_open(self._pod.uid, self._node, self._attempt)
@@ -168,8 +168,8 @@ class MemberShare:
 
 
 MAX_GETS = 8
-"""GETs of one call at most. All members of a gang that was created again ask: without a limit they make n² requests.
-If more are needed, the watcher decides: it forgets a gang of which no member lives."""
+"""Maximum number of GETs in one call. All members of a recreated gang GET pods: without a limit they make n² requests.
+If more are needed, the watcher deletes the item of a gang without living members."""
 
 NOT_FOUND = 404
 
@@ -178,7 +178,7 @@ Get = Callable[[str], FoundPod | Refused | Unanswered]
 
 
 class MemberLiveness(Enum):
-    """UNKNOWN: the API server did not tell, or too many pods would have to be read."""
+    """Whether members are alive. UNKNOWN: the API server did not answer, or too many pods would have to be read."""
 
     LIVES = auto()
     NONE_LIVES = auto()
@@ -186,14 +186,14 @@ class MemberLiveness(Enum):
 
 
 def liveness_for(member: GangMember, item: GangItem | None) -> MemberLiveness:
-    """Return the liveness of the gang of a member that is being bound. If the item of its commit is gone, members on
-    nodes prove the commit."""
+    """Return the liveness of the member's gang. If the item of its commit is gone, members on nodes prove the
+    commit."""
 
     return liveness_of(member.binding.pod_uid, _committed(item), member.of.pods, get_for(member))
 
 
 def get_for(member: GangMember) -> Get:
-    """Return the GET of a call: it takes at most half of the time that is left."""
+    """Return a function that GETs a pod in at most half of the call's remaining time."""
 
     def get(name: str) -> FoundPod | Refused | Unanswered:
         return member.binder.pod(member.of.gang.key.namespace, name, member.deadline.remaining() / 2)
@@ -202,7 +202,7 @@ def get_for(member: GangMember) -> Get:
 
 
 def is_in_domain(member: GangMember, item: GangItem | None) -> bool:
-    """Return whether the node is in the topology domain of the member's committed gang; True if it has no key."""
+    """Return whether the node is in the topology domain of the member's committed gang; True without a key."""
     topologies = {intent.topology for intent in _committed(item)} | member.of.domains
     return not member.of.gang.topology_key or member.of.topology in topologies
 
@@ -212,8 +212,8 @@ def _committed(item: GangItem | None) -> Collection[Intent]:
 
 
 def liveness_of(uid: str, committed: Iterable[Intent], pods: Mapping[str, Pod], get: Get) -> MemberLiveness:
-    """Return a gang's liveness. uid: of the pod that is being bound; it lives. committed: the commit's members. pods:
-    as the node cache has them, by UID."""
+    """Return a gang's liveness. uid: of the pod that is being bound, which is alive. committed: the commit's members.
+    pods: the gang's pods in the node cache, by UID."""
     intents = {intent.pod.uid: intent.pod.name for intent in committed}
     if uid in intents:
         return MemberLiveness.LIVES
@@ -228,10 +228,10 @@ def liveness_of(uid: str, committed: Iterable[Intent], pods: Mapping[str, Pod], 
 
 
 def lost_of(waiting: Iterable[Intent], pods: Mapping[str, Pod], get: Get) -> int:
-    """Count the members that wait in bind but are gone or end. pods: as the node cache has them now, by UID.
+    """Count the members that wait in bind but are gone or terminating. pods: the pods in the node cache, by UID.
 
-    The GET decides for members that the cache lacks: it may not have them yet. If too many are missing, or the API
-    server does not tell of one, none of these counts as lost.
+    Members that are missing from the cache are read with GET, as the cache may be behind. If too many are missing, or
+    the API server does not answer, the missing members do not count as lost.
     """
     cached = [(intent, pods.get(intent.pod.uid)) for intent in waiting]
     ending = sum(pod is not None and not lives(pod) for _, pod in cached)
@@ -246,7 +246,7 @@ def lost_of(waiting: Iterable[Intent], pods: Mapping[str, Pod], get: Get) -> int
 
 
 def _lives(answer: FoundPod | Refused | Unanswered, uid: str) -> bool | None:
-    """Return whether this pod lives, or None if the API server did not tell."""
+    """Return whether this pod is alive, or None if the API server did not answer."""
     match answer:
         case FoundPod() as found:
             return found.uid == uid and not found.deleting and not found.finished
@@ -257,7 +257,7 @@ def _lives(answer: FoundPod | Refused | Unanswered, uid: str) -> bool | None:
 
 
 def _to_ask(intents: Mapping[str, str], pods: Mapping[str, Pod]) -> Iterator[tuple[str, str]]:
-    """Yield names and UIDs, the likeliest first: on a node, in the cache, and not there."""
+    """Yield names and UIDs of pods, the likeliest to be alive first: pods on a node, in the cache, not in the cache."""
     living = [pod for pod in pods.values() if lives(pod)]
     yield from ((pod.name, pod.uid) for pod in living if pod.node_name)
     yield from ((pod.name, pod.uid) for pod in living if pod.uid in intents and not pod.node_name)

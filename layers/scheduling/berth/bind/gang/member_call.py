@@ -1,10 +1,10 @@
 """One call of bind for a member of a gang: the steps of `bind/gang/barrier.py`.
 
-Two budgets of time: while the call goes on, it keeps BINDING_SECONDS for the Binding; when it gives up, a request only
-has to end before the deadline. What does not fit into it is left for the others, as after a crash.
+Two time budgets: while the call continues, it reserves BINDING_SECONDS for the Binding; when it gives up, a request
+only has to end before the deadline. Work that does not fit is left to other calls, as after a crash.
 
-Once its intent may be written, no error of the table ends the call: the others commit with it. The call reads again,
-and gives up when its time is over: the intent does not count any more then.
+Once the call's intent may be written, an error of the table does not end the call, because others may commit with the
+intent. The call reads again, and gives up at the end of its time: then the intent no longer counts.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from berth.ledger.nodes.table import LedgerTable
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 
 BINDING_SECONDS = 0.5
-"""Time that a call keeps for its Binding after the commit."""
+"""Seconds that a call reserves for its Binding after the commit."""
 
 TAKEOVER_SECONDS = 1.0
 """After this time without a commit, another waiting member takes over. For a large gang or a slow table, the time is
-PATIENCE times the duration of a commit at the pace of its own requests: members that take over too early keep each
-other from the end."""
+PATIENCE times the duration of a commit at the pace of the member's own requests: members that take over too early
+prevent each other from finishing."""
 
 PATIENCE = 3.0
 
@@ -65,10 +65,10 @@ GAVE_UP = BindResult(BindOutcome.GANG_GAVE_UP, "gang waits for members: too few 
 
 @dataclass(frozen=True, slots=True)
 class MemberCallContext:
-    """Hold what the calls of a warm environment share.
+    """The context that the calls of a warm environment share.
 
-    why_not: why the members that wait in an item must not be committed; empty: nothing is known against it.
-    call_seconds: the longest that one request to the table takes. wall: seconds since the epoch.
+    why_not: returns the reason not to commit the members of an item; empty if they may be committed. call_seconds: the
+    longest duration of one request to the table. wall: seconds since the epoch.
     """
 
     table: GangTable
@@ -82,14 +82,14 @@ class MemberCallContext:
 
 @dataclass(frozen=True, slots=True)
 class _WaitingCall:
-    """The call's intent, as the others see it, and its open reservation."""
+    """The call's intent, which other calls read, and the call's open reservation."""
 
     intent: Intent
     reserved: OpenShare
 
 
 class MemberCall:
-    """Place one member of a gang in one call."""
+    """Places one member of a gang in one call."""
 
     def __init__(self, context: MemberCallContext, member: GangMember) -> None:
         self._context = context
@@ -109,16 +109,16 @@ class MemberCall:
         self._share = MemberShare(context.ledger, member, self._attempt, self._has_time, self._wall)
         self._mine: _WaitingCall | None = None
         self._joined: Domain | None = None
-        """The domain with the round that this call joined. The intent may be in the gang's item from then on."""
+        """The domain with the round that this call joined. Once set, the intent may be in the gang's item."""
         self._is_displaced = False
-        """Whether the domain was closed or has another gang. The gang's item, read later, shows whether by a commit."""
+        """Whether the domain was closed or has another gang. The gang's item, read later, shows if a commit did so."""
 
     def run(self) -> GangPlace | BindResult | None:
         """Place the member. None: the gang was committed before, so bind it like any pod. Raises TableUnavailable."""
         if self._gang.minimum > self._table.most_members(self._intent()):
             return TOO_LARGE
         found = self._placed_in_time()
-        # If there is no time or no answer for that, the watcher does it.
+        # Without time or an answer of the table, the watcher does this.
         with suppress(DeadlineExceeded, TableUnavailable):
             self._domain.close_unused()
         return found
@@ -137,7 +137,7 @@ class MemberCall:
             self._sleep(LAST_POLL_SECONDS)
 
     def _placed_with_others(self) -> GangPlace | BindResult | None:
-        """Join the open round: every pass of the loop goes on, or pauses because others were faster."""
+        """Join the open round. Each pass of the loop makes progress, or pauses because other calls were faster."""
         while True:
             item = self._table.gang(self._gang.key)
             if item is not None and item.state in (GangState.PREPARING, GangState.ROLLING_BACK):
@@ -167,7 +167,7 @@ class MemberCall:
             self._sleep(FIRST_POLL_SECONDS)
 
     def _resumed(self, joined: Domain) -> GangPlace | BindResult | None:
-        """Go on after an error. Unless the intent is in the item, or may have been there, it is written again."""
+        """Continue after an error. Write the intent again, unless it is in the item or may have been there."""
         item, mine = self._table.gang(self._gang.key), self._mine
         assert mine is not None  # it has joined
         is_over = item is not None and item.round >= joined.fence and not item.is_open_in(joined.fence)
@@ -176,7 +176,7 @@ class MemberCall:
         return self._placed_with_others()
 
     def _has_time(self, seconds: float = 0.0) -> bool:
-        """Return whether there is time for one request, and for so many seconds more."""
+        """Return whether there is time for one request and for this many seconds in addition."""
         return self._member.deadline.remaining() > self._kept_seconds + seconds
 
     def _check_time(self) -> None:
@@ -186,7 +186,7 @@ class MemberCall:
     # ------------------------------------------------------------------------------------------------------- joining
 
     def _refusal(self, item: GangItem | None, domain: Domain) -> BindResult | None:
-        """Return why this call may not join the open round, or None if it may."""
+        """Return the refusal if this call may not join the open round, otherwise None."""
         if item is None or not item.is_open_in(domain.fence):
             return None
         difference = item.difference(self._gang)
@@ -196,7 +196,7 @@ class MemberCall:
         return FULL if len(others) >= self._table.most_of([*others, self._intent()]) else None
 
     def _finish(self, item: GangItem) -> None:
-        """Finish the round of a member's earlier call: wait for its coordinator, or do its work."""
+        """Finish the round of a member's earlier call: wait for the round's coordinator, or take over its work."""
         if item.state is GangState.ROLLING_BACK:
             self._commit.roll_back(item)
         elif self._takes_over(item):
@@ -240,7 +240,7 @@ class MemberCall:
     # ------------------------------------------------------------------------------------------------------- waiting
 
     def _until_committed(self, item: GangItem | None, domain: Domain, mine: _WaitingCall) -> GangPlace | BindResult:
-        # The last member commits. The others do if it has died.
+        # The last member commits. If its call has died, another member commits.
         commits_at = self._wall() if self._is_complete(item) else None
         while True:
             result = self._result(item, domain, mine)
@@ -270,11 +270,11 @@ class MemberCall:
 
     def _pause_while_open(self, item: GangItem, domain: Domain) -> None:
         """Pause until the round may be over, or another member may have died. Every member reads while it waits, and
-        the gang's item grows with them: so it reads the domain's, which takes one read unit."""
+        the gang's item grows with the members: so they read the domain's item, which takes one read unit."""
         members = len(item.intents)
         between_looks = members**2 * MEMBER_READ_UNITS / READS_A_SECOND
         if item.state is not GangState.OPEN:
-            # The domain was closed before the shares are held one by one, so only the gang's item tells the end.
+            # The domain was closed before the shares are held one by one, so only the gang's item shows the end.
             left = self._member.deadline.remaining() - self._kept_seconds
             self._sleep(max(FIRST_POLL_SECONDS, min(left / 3, max(LAST_POLL_SECONDS, between_looks))))
             return
@@ -305,13 +305,13 @@ class MemberCall:
             case GangState.ENDED:
                 return self._leave(BindResult(BindOutcome.GANG_WAITS, item.reason))
             case GangState.ROLLING_BACK:
-                # Its holds may still be there, so the open reservation stays.
+                # The round's holds may still exist, so the open reservation stays.
                 return BindResult(BindOutcome.GANG_WAITS, item.reason)
 
     # ---------------------------------------------------------------------------------------------------- giving up
 
     def _end(self, result: BindResult) -> GangPlace | BindResult:
-        """Give up, because the time is over; try again while a request may still end before the deadline."""
+        """Give up, because the time is over; retry while a request can still end before the deadline."""
         self._kept_seconds = self._context.call_seconds
         while True:
             try:
@@ -333,30 +333,30 @@ class MemberCall:
             if item is None:
                 return result
             if not item.is_open_in(domain.fence) or item.intent(self._uid, self._attempt) is None:
-                # It is committed; or it is PREPARING, and the member's next bind finds the end of that.
+                # The gang is committed; or it is PREPARING, and the member's next bind finds the result.
                 return self._result(item, domain, mine) or result
             # A transaction holds the item: a commit is under way.
             self._sleep(FIRST_POLL_SECONDS)
         self._joined = None
         if not after.waiting(self._wall()):
-            # If the table does not answer, the watcher does it.
+            # If the table does not answer, the watcher does this.
             with suppress(TableUnavailable, DeadlineExceeded):
                 self._close_domain(domain)
         return self._leave(result)
 
     def _close_domain(self, domain: Domain) -> None:
-        """Close the domain of this round: nobody waits, so another gang may come."""
+        """Close the domain of this round for the next gang, because members no longer wait."""
         seen = self._table.domain()
         if seen.holds(self._gang.key, domain.fence):
             self._table.put_domain(seen.closed(), seen)
 
     def _leave_another_round(self) -> BindResult:
-        """Leave a round that is over. It may have been committed, with a share for this call: then the entry keeps its
-        open reservation, by which the watcher finds it."""
+        """Leave a round that is over. If it was committed with a share for this call, the entry keeps its open
+        reservation, so that the watcher finds the entry."""
         return ROUND_ENDED if self._share.is_held() else self._leave(ROUND_ENDED)
 
     def _leave(self, result: BindResult) -> BindResult:
-        """Give up the share: no commit can give it any more. If the table does not answer, the reservation expires."""
+        """Give up the share, because a commit can no longer assign it. If the table does not answer, it expires."""
         if self._mine is not None:
             self._share.give_up()
         return result
