@@ -1,4 +1,4 @@
-"""What DynamoDB's errors mean for an operator, and the expressions of an update."""
+"""Translates DynamoDB's errors for operators, and builds the expressions of an update."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _TRANSACTION_CONFLICT = "TransactionConflictException"
 
 
 class TableUnavailable(Exception):
-    """The table did not do what was asked. The message names the table and why; `__cause__` is the store's error."""
+    """A request to the table failed. The message has the table and the reason; `__cause__` is DynamoDB's error."""
 
 
 class TableThrottled(TableUnavailable):
-    """The table refused the request, because it gets too many. A write has not happened."""
+    """The table throttled the request. A write has not happened."""
 
 
 class ItemHeld(TableUnavailable):
-    """A transaction that is under way holds the item. A write has not happened, and the client does not repeat it."""
+    """A transaction in progress holds the item. A write has not happened, and the client does not retry it."""
 
 
 class TableMissing(TableUnavailable):
-    """There is no such table."""
+    """The table does not exist."""
 
 
 # Other errors keep DynamoDB's own message.
@@ -52,7 +52,7 @@ _CAUSES: Mapping[str, tuple[type[TableUnavailable], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TableErrors:
-    """How a table is called in messages: what it is for, its name, and the variable that names it."""
+    """Translates a table's errors. Messages have the table's purpose, its name, and its environment variable."""
 
     purpose: str
     table: str
@@ -72,8 +72,8 @@ class TableErrors:
         return kind(f"{self.purpose} table {self.table}: {cause} ({code})")
 
     def is_written(self, write: Callable[[], object]) -> bool:
-        """Write on a condition. False: the condition was not met, or may not be met after the transaction that holds
-        the item: read it, and decide again. Raises TableUnavailable."""
+        """Make a conditional write. Return False if the condition was not met, or if a transaction holds the item: read
+        the item and decide again. Raises TableUnavailable."""
         try:
             write()
         except (ClientError, BotoCoreError) as error:
@@ -83,7 +83,7 @@ class TableErrors:
         return True
 
     def refused(self, error: ClientError | BotoCoreError) -> Mapping[str, AttributeValueTypeDef] | None:
-        """The item that did not meet the condition (ALL_OLD), None if there is none; raises any other error."""
+        """Return the item that did not meet the condition (ALL_OLD), or None without an item; raise any other error."""
         if not isinstance(error, ClientError) or error.response["Error"]["Code"] != CONDITION_FAILED:
             raise self.unavailable(error) from error
         found: Mapping[str, AttributeValueTypeDef] | None = error.response.get("Item")  # type: ignore[assignment]
@@ -91,7 +91,7 @@ class TableErrors:
 
 
 def cache_table_errors(table: str) -> TableErrors:
-    """The errors of the node cache's table, which holds the applied configuration too."""
+    """Return the errors of the node cache's table, which also holds the applied configuration."""
     return TableErrors("node cache", table, "BERTH_CACHE_TABLE")
 
 
@@ -104,7 +104,7 @@ HEAD_KEY: dict[str, UniversalAttributeValueTypeDef] = {"pk": {"S": "head"}, "sk"
 
 @dataclass(frozen=True, slots=True)
 class Assignments:
-    """Sets attributes of an item: what follows SET, and its placeholders. DynamoDB reserves 570 words as names."""
+    """A SET expression and its placeholders, which are needed because DynamoDB reserves 570 words as names."""
 
     text: str
     names: dict[str, str]
@@ -112,7 +112,7 @@ class Assignments:
 
     @classmethod
     def of(cls, attributes: Mapping[str, UniversalAttributeValueTypeDef]) -> Assignments:
-        """`#name = :name` for each attribute."""
+        """Assign `#name = :name` for each attribute."""
         return cls(
             ", ".join(f"#{name} = :{name}" for name in attributes),
             {f"#{name}": name for name in attributes},

@@ -1,6 +1,7 @@
-"""Garbage collection while many objects are made that all stay. It would go over them again and again and find none.
+"""Pauses garbage collection while many long-lived objects are created: a collection would scan them repeatedly and free
+nothing.
 
-Functions import this module before all others of Berth, so it imports none of them.
+Functions import this module before all other modules of Berth, so it does not import them.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ def collection_paused() -> Iterator[None]:
 
 @contextmanager
 def start_without_collection() -> Iterator[None]:
-    """Around what a function imports and builds when it starts: a sixth of the time went into collections.
+    """Pause collections while a function imports and initializes: they took a sixth of the start time.
 
-    What it has made lives as long as the process, so later collections do not look at it either.
+    The objects created in this block live as long as the process, so later collections skip them, too.
     """
     with collection_paused():
         yield

@@ -1,4 +1,4 @@
-"""A cluster in a dump file: watched, bound and patched as behind an API server, for tests and `berth serve`."""
+"""A cluster in a dump file, watched and changed as through an API server, for tests and `berth serve`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ NOT_FOUND = 404
 CONFLICT = 409
 
 UID_PREFIX = "dump-"
-"""The prefix of the UID of a cluster that is a file."""
+"""The prefix of the UID of a dump's cluster."""
 
 
 class DumpCluster(Cluster, PodBinder):
-    """Tells what the file holds and binds its pods as an API server would. Safe to share between threads."""
+    """Reads the file and binds its pods as an API server would. Thread-safe."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
         """`clock`: seconds since the epoch."""
@@ -50,11 +50,12 @@ class DumpCluster(Cluster, PodBinder):
         return f"{UID_PREFIX}{hashlib.sha256(str(self._path.resolve()).encode()).hexdigest()[:16]}"
 
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
-        """List everything first, whatever the positions: a file has no history."""
+        """Return a watch that lists everything first and ignores the positions, because a file does not have a
+        history."""
         return DumpWatch(self, self._clock)
 
     def read(self) -> tuple[Contents, Mapping[str, DumpBinding]]:
-        """Return the file's current contents, and all bindings so far by the pod's UID, in their order.
+        """Return the file's current contents, and all bindings so far by the pod's UID, in the order of binding.
 
         Raises ClusterUnavailable.
         """
@@ -62,7 +63,7 @@ class DumpCluster(Cluster, PodBinder):
             return self._file.read(), dict(self._bound)
 
     def await_binding(self, known: int, seconds: float) -> None:
-        """Wait until there are more bindings than the known ones, or the time is over."""
+        """Wait until there are more than `known` bindings, or the time is over."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._bound) > known, seconds)
 
@@ -76,7 +77,7 @@ class DumpCluster(Cluster, PodBinder):
                 f"the UID in the precondition ({binding.pod_uid}) does not match the UID in record ({found.uid})",
             )
         with self._changed:
-            # Between the look at the pod and this, another thread may have bound it.
+            # Another thread may have bound the pod after it was read.
             bound = self._bound.get(binding.pod_uid)
             node = found.node or (bound.node if bound else "")
             if node:
@@ -86,7 +87,7 @@ class DumpCluster(Cluster, PodBinder):
         return Created()
 
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
-        """Return the pod without a resourceVersion: no other program changes a pod of a file."""
+        """Return the pod without a resourceVersion: other programs do not change a pod of a file."""
         try:
             with self._changed:
                 pod = self._file.read().pods.get((namespace, pod_name))
@@ -102,8 +103,8 @@ class DumpCluster(Cluster, PodBinder):
 
 
 class DumpReservedPods(ReservedPods):
-    """A dump's pods are bound in this process, and at once: a Binding is never late, so that pods need not be
-    touched."""
+    """Pods of a dump, which are bound synchronously in this process. A Binding cannot arrive late, so a write to
+    invalidate it is not needed."""
 
     def __init__(self, dump: DumpCluster) -> None:
         self._dump = dump

@@ -45,9 +45,9 @@ _DEFAULT_NAMESPACE = "default"
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The contents of the file when it was last changed.
+    """The contents of the file after its last change.
 
-    modified: identifies that moment. objects: without those that JSON cannot express. pods: by namespace and name.
+    modified: identifies the change. objects: without objects that JSON cannot express. pods: by namespace and name.
     """
 
     modified: str
@@ -63,7 +63,7 @@ class DumpFile:
         self._contents: Contents | None = None
 
     def read(self) -> Contents:
-        """Return the contents, the same object until the file changes. Raises ClusterUnavailable."""
+        """Return the contents; the same object until the file changes. Raises ClusterUnavailable."""
         try:
             modified = str(self._path.stat().st_mtime_ns)
             if self._contents is None or self._contents.modified != modified:
@@ -88,7 +88,7 @@ def _pods(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], Kubernet
 
 
 def _items(text: bytes, path: Path) -> list[dict[object, object]]:
-    """Return the objects of a List, of one object alone, or of several YAML documents."""
+    """Return the objects of a List, of a single object, or of several YAML documents."""
     try:
         documents = [orjson.loads(text)] if text.lstrip()[:1] == b"{" else list(yaml.load_all(text, _loader()))
     except (ValueError, yaml.YAMLError) as error:  # a ValueError also of a date that there is not
@@ -260,7 +260,7 @@ def _bound_pods(contents: Contents, bound: Mapping[str, DumpBinding]) -> list[Ku
 
 
 def on_its_node(pod: KubernetesObject, bound: Mapping[str, DumpBinding]) -> KubernetesObject:
-    """Return the pod with node and annotations of its Binding; without one the same object."""
+    """Return the pod with the node and annotations of its Binding; without a Binding, the same object."""
     metadata, spec = pod.get("metadata"), pod.get("spec")
     placed = bound.get(str(metadata.get("uid"))) if isinstance(metadata, dict) else None
     if placed is None or not isinstance(metadata, dict) or not isinstance(spec, dict | None):

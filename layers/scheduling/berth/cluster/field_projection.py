@@ -3,24 +3,24 @@
 - nodes: name, labels, taints, unschedulable, phase, whether Ready, allocatable; images if they are scored.
 - pods: name, namespace, UID, labels, node, phase, start time, marks of deletion and disruption, nominated node; and
   the part that the pods of a controller have in common, as text (see `scheduling/objects/projection`):
-  scheduler, priority, controller, requests, host ports, pod affinity, a resize under way. Of pending pods also what
-  their own placement depends on, and whether it was Berth that rejected them.
+  scheduler, priority, controller, requests, host ports, pod affinity, a resize in progress. Of pending pods also the
+  fields that their own placement depends on, and whether Berth rejected them.
 - finished pods: name, namespace, UID, phase. They do not use any resources.
 - poddisruptionbudgets: name, namespace, selector, disruptionsAllowed, disruptedPods.
 - priorityclasses: name, value, globalDefault, preemptionPolicy.
 - namespaces: name, labels.
-- podgroups, if gangs are enabled: name, namespace, creationTimestamp, and of the spec the number of members, the
-  topology key, the timeout and the priority. Of a pending pod then also its creationTimestamp.
+- podgroups, if gangs are enabled: name, namespace, creationTimestamp; from the spec the number of members, the topology
+  key, the timeout and the priority. Then the creationTimestamp of pending pods is kept, too.
 - services, replicationcontrollers, replicasets, statefulsets, if default spreading is configured: name, namespace,
   selector.
 
-Annotations are kept if resources are counted by them or if they name a gang. Volumes are kept if they are images. The
-environment, managedFields and any status that is not named here are dropped.
+Annotations are kept if they define counted amounts or contain the name of a gang. Volumes are kept if they are images.
+The environment, managedFields and all other status fields are dropped.
 
-Reasons of a rejection by Berth: plugins state them as their constants `REASON` and `REASON_…`, custom plugins anywhere
-in their code; some do not depend on the plugins. The reasons of an in-tree plugin are included if the
-profile filters by it, because kube-scheduler uses the same texts. A false match costs a wake-up, at most one a second.
-A miss leaves the pod pending for minutes.
+Reasons of a rejection by Berth: plugins define them as their constants `REASON` and `REASON_…`, custom plugins anywhere
+in their code; some reasons do not depend on the plugins. The reasons of an in-tree plugin are included if the profile
+filters with this plugin, because kube-scheduler uses the same texts. A false match costs a wake-up, at most one per
+second. A missed match leaves the pod pending for minutes.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ from berth.scheduling.plugins.registry import REGISTRY
 from berth.scheduling.policy import Policy
 
 IN_TREE = frozenset({*SCHEDULER_FILTERS, "NodeResourcesBalancedAllocation", "ImageLocality"})
-"""The names of kube-scheduler's own plugins, as far as Berth has them."""
+"""The names of kube-scheduler's in-tree plugins that Berth implements."""
 
 _CONSTANT = re.compile(r"REASON(_[A-Z_]+)?")
 _ANY_WORD = re.escape("{}")  # `Insufficient {}`: any resource
@@ -77,7 +77,7 @@ _ANY_WORD = re.escape("{}")  # `Insufficient {}`: any resource
 
 def reasons_of(plugin: object) -> frozenset[str]:
     """Return the `reasons` of a plugin or its class, or the constants `REASON` and `REASON_…` of the modules that the
-    class and its bases are in; for a custom plugin every text in the code of its package, which has its reasons."""
+    class and its bases are in; for a custom plugin all string constants in the code of its package."""
     given = getattr(plugin, "reasons", None)
     if isinstance(given, frozenset):
         return given
@@ -114,31 +114,32 @@ BERTH_REASONS = frozenset().union(
     (LABELS_NOT_STRINGS, SPEC_UNREADABLE, STATUS_UNREADABLE),
     *(reasons_of(each.plugin) for name, each in REGISTRY.items() if name not in IN_TREE),
 )
-"""The reasons that Berth gives whatever the profile, and the reasons of its own plugins."""
+"""The reasons that Berth gives under every profile, and the reasons of its own plugins."""
 
 
 def has_any_reason(message: object, reasons: Iterable[str]) -> bool:
-    """Return whether a message gives one of these: `0/20 nodes are available: 20 <reason>. …` (fact 17), or is filter's
-    Error for a pod that waits for the cache: published at once, it is there at the pod's next attempt."""
+    """Return whether a message contains one of these reasons, as in `0/20 nodes are available: 20 <reason>. …`
+    (fact 17), or is filter's Error for a pod that waits for newer state: published at once, that state is there at the
+    pod's next attempt."""
     return isinstance(message, str) and (WAITING in message or _pattern(frozenset(reasons)).search(message) is not None)
 
 
 @lru_cache(maxsize=16)
 def _pattern(reasons: frozenset[str]) -> re.Pattern[str]:
-    """Match the number of nodes, the reason, and its end: a longer text that begins with it is another reason."""
+    """Match the number of nodes, the reason, and the reason's end: a longer text with this prefix is another reason."""
     alternatives = "|".join(re.escape(reason).replace(_ANY_WORD, r"[^\s,]+?") for reason in sorted(reasons))
     return re.compile(rf"\b\d+ (?:{alternatives})(?=[,.]|$)")
 
 
 PROJECTION_VERSION = 1
-"""Raised when more fields are kept, or in another form. The watcher then lists everything again."""
+"""Increased if more fields are kept, or fields have another form. The watcher then lists everything again."""
 
 _FINISHED = ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True, slots=True)
 class Annotations(Container[str]):
-    """The names of the annotations that are kept; `names` None: all of them."""
+    """The names of the annotations that are kept; None: all annotations."""
 
     names: frozenset[str] | None = frozenset()
 
@@ -152,11 +153,11 @@ ALL_ANNOTATIONS = Annotations(None)
 
 @dataclass(frozen=True, slots=True)
 class RequiredFields:
-    """The fields that a policy reads in addition to those of every policy.
+    """The fields that a policy reads in addition to the fields that every policy reads.
 
-    spreading: services and controllers, for the default constraints of PodTopologySpread. images: their names, in nodes
-    and pods, for ImageLocality. gangs: PodGroups, and when pods were created. berth_reasons: the reasons of a rejection
-    by Berth. pod_annotations, node_annotations: those that resources are counted by, and those of gangs.
+    spreading: services and controllers, for the default constraints of PodTopologySpread. images: the image names of
+    nodes and pods, for ImageLocality. gangs: PodGroups, and the creation times of pods. berth_reasons: the reasons of a
+    rejection by Berth. pod_annotations, node_annotations: the annotations for counted resources and for gangs.
     """
 
     spreading: bool = False
@@ -226,7 +227,7 @@ def _only(
     for field, names in (("metadata", ("name", "namespace", *metadata)), ("spec", spec), ("status", status)):
         value = obj.get(field)
         some = select_fields(value, names) if isinstance(value, dict) else value
-        # A part of the wrong type is kept, so that the decoding can name it.
+        # A part of the wrong type is kept, so that the decoder can report it.
         if names and some not in (None, {}):
             projected[field] = some
     return projected

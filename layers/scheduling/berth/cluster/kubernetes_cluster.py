@@ -1,4 +1,4 @@
-"""A cluster behind an API server: its identity, its watches, and the user as which it knows the caller."""
+"""A cluster behind an API server: its identity, its watches, and the caller's user."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"
 
 
 def cluster_uid(api: ApiServer) -> str:
-    """Return the UID. Needs the verb `get` on that one namespace. Raises ClusterUnavailable.
+    """Return the UID of the namespace kube-system. Needs the verb `get` on it. Raises ClusterUnavailable.
 
-    A cluster that was restored from a backup of its etcd is the same one; a new one behind an old name is not.
+    A cluster that was restored from a backup of its etcd keeps the UID; a new cluster with an old name has a new UID.
     """
     try:
         answer = api.request("GET", f"/api/v1/namespaces/{NAMESPACE}", timeout=TIMEOUT_SECONDS)
@@ -54,13 +54,12 @@ def user_info(api: ApiServer, timeout: float) -> Mapping[str, object]:
 
 OPTIONS = WatchOptions(watch_seconds=30)
 """A cluster without writes does not send bookmarks, and only the end of a watch shows that the data is current. So the
-data gets up to 30 s old, and a little over 60 s at a handover, which cuts one watch short and begins another: below
-75 s."""
+data gets up to 30 s old, and a little over 60 s at a handover, which ends one watch early and begins another."""
 
 RELIST_SECONDS = 6 * 3600.0
-"""A list repairs what no event shows, such as a resourceVersion from before etcd was restored from a backup. The
-interval bounds how long such data lasts, over handovers too, and a list costs: 150,000 pods are 300 pages and a
-gigabyte of JSON."""
+"""A list repairs errors that events do not show, such as a resourceVersion from before etcd was restored from a backup.
+The interval limits how long such data lasts, also across handovers. A list is expensive: 150,000 pods are 300 pages and
+a gigabyte of JSON."""
 
 
 class KubernetesCluster(Cluster):
@@ -76,9 +75,9 @@ class KubernetesCluster(Cluster):
         *,
         lists_first: bool = False,
     ) -> None:
-        """`clock`: seconds since the epoch. `jitter`: a number between 0 and 1 (see Backoff). `remedy`: what to do if
-        the user may not list or watch a resource, whose name follows. `lists_first`: whatever the predecessor's
-        positions, for a periodic watcher: a resumed watch does not show when it has caught up."""
+        """`clock`: seconds since the epoch. `jitter`: a number between 0 and 1 (see Backoff). `remedy`: the remedy if
+        the user may not list or watch a resource; the resource's name is appended. `lists_first`: list even if the
+        predecessor has positions, for a periodic watcher: a resumed watch does not show when it has caught up."""
         self._api = api
         self._required = required
         self._clock = clock
@@ -87,10 +86,11 @@ class KubernetesCluster(Cluster):
         self._lists_first = lists_first
 
     def uid(self) -> str:
-        """Return the cluster's UID, and the projection of its objects.
+        """Return the cluster's UID with the identity of the projection.
 
-        A watcher that resumes at its predecessor's positions also takes over its objects. After an upgrade or a change
-        of the configuration these may lack fields. Then the UID differs, and everything is listed anew.
+        A watcher that resumes at its predecessor's positions also takes over the predecessor's objects. After an
+        upgrade or a change of the configuration, fields may be missing from these objects. Then the UID differs, and
+        everything is listed again.
         """
         return f"{cluster_uid(self._api)}/{projection_id(self._required)}"
 

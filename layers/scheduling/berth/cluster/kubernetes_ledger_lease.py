@@ -1,6 +1,6 @@
-"""The Lease of the ledger through the Kubernetes API: `get` and `patch` on that one name.
+"""The Lease of the ledger in the Kubernetes API. Needs `get` and `patch` on the Lease's name.
 
-A missing Lease is created, which needs `create` on leases. The manifests in examples/ have the object.
+A missing Lease is created, which needs `create` on leases. The manifests in examples/ contain the object.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from berth.lease.lock import RELEASED_DURATION_SECONDS, Conflict, Lease, LeaseSp
 from berth.ledger.lease import CALL_SECONDS, NAME, NAMESPACE, Holding, LedgerLease
 
 COUNTING = "berth.dev/counting-transition"
-"""The number of transitions in which the holder has finished its takeover. A takeover makes it out of date."""
+"""The annotation with the value of `leaseTransitions` for which the holder has finished its takeover. It is stale after
+the next takeover."""
 
 COLLECTION = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 PATH = f"{COLLECTION}/{NAME}"
@@ -85,7 +86,7 @@ def _written(answer: Answer | Unavailable) -> Written | Conflict | Unavailable:
     if isinstance(answer, Unavailable):
         return answer
     if answer.status in (NOT_FOUND, CONFLICT, UNPROCESSABLE):
-        # The caller reads the Lease anew: the answer does not have it.
+        # The answer does not contain the Lease, so the caller reads it again.
         return Conflict(None)
     lease = _lease(answer) if answer.ok else _refused(answer)
     return lease if isinstance(lease, Unavailable) else Written(lease)
@@ -96,7 +97,7 @@ def _refused(answer: Answer) -> Unavailable:
 
 
 def _preconditions(seen: Lease) -> dict[str, object]:
-    """Return the preconditions of a patch: 409 if the resourceVersion differs, 422 if the UID does."""
+    """Return the preconditions of a patch: the answer is 409 if the resourceVersion differs, 422 if the UID differs."""
     return {"uid": seen.uid, "resourceVersion": str(seen.resource_version)}
 
 
@@ -112,7 +113,7 @@ def _fields(spec: LeaseSpec) -> dict[str, object]:
 
 
 def _lease(answer: Answer) -> Lease | Unavailable:
-    """Read a Lease. Without a holder it is free. Its times are for people; no decision depends on them."""
+    """Read a Lease. A Lease without a holder is free. Its times are informational; decisions do not depend on them."""
     metadata, spec = _mapping(answer.content, "metadata"), _mapping(answer.content, "spec")
     try:
         return Lease(

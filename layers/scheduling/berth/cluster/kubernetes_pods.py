@@ -1,4 +1,4 @@
-"""Pods through the Kubernetes API: `create` on pods/binding; `get`, `list` and `patch` on pods."""
+"""Pods in the Kubernetes API. Needs `create` on pods/binding; `get`, `list` and `patch` on pods."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from berth.scheduling.objects.pod_reading import PodReader
 
 
 class KubernetesBinder(PodBinder):
-    """Makes one request per method. After a server error (5xx) it is unknown if the write happened: Unanswered."""
+    """Makes one request per method. Returns Unanswered for a server error (5xx): the write may have happened."""
 
     def __init__(self, api: ApiServer) -> None:
         self._api = api
@@ -70,8 +70,8 @@ def _found(answer: Answer) -> FoundPod | Unanswered:
 
 
 def _metadata(binding: Binding) -> dict[str, object]:
-    """Return UID and resourceVersion as preconditions, so that a pod is not bound by mistake if it was created anew
-    under the same name, or touched since it was read; and annotations, which end up on the pod."""
+    """Return the Binding's metadata: UID and resourceVersion as preconditions, so that a pod is not bound if it was
+    recreated under the same name or changed after it was read; and annotations that the API server sets on the pod."""
     metadata: dict[str, object] = {"name": binding.pod_name, "namespace": binding.namespace, "uid": binding.pod_uid}
     if binding.resource_version:
         metadata["resourceVersion"] = binding.resource_version
@@ -81,12 +81,12 @@ def _metadata(binding: Binding) -> dict[str, object]:
 
 
 def _pod_path(namespace: str, name: str) -> str:
-    # Both have been checked against the grammar of names, which excludes characters with a meaning in a URL.
+    # Both names were validated, so they do not contain characters with a special meaning in a URL.
     return f"/api/v1/namespaces/{namespace}/pods/{name}"
 
 
 ANNOTATION = "berth.dev/touched-at"
-"""The annotation is not read: the patch of the pod makes a Binding fail that was sent before."""
+"""The annotation that a touch sets. It is not read: the patch makes Bindings fail that were sent before."""
 
 TIMEOUT_SECONDS = 2.0
 PAGE_SIZE, PAGE_SECONDS = 500, 30.0
@@ -104,7 +104,7 @@ class KubernetesReservedPods(ReservedPods):
         self._clock = clock
 
     def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
-        # Without resourceVersion it is a consistent read.
+        # A request without resourceVersion is a consistent read.
         answer = self._request("GET", pod)
         if isinstance(answer, Unanswered):
             return answer
@@ -114,12 +114,12 @@ class KubernetesReservedPods(ReservedPods):
             return Unanswered(f"{answer.message}; give the watcher's user the verb get on pods")
         found = _found(answer)
         if isinstance(found, FoundPod) and not found.resource_version:
-            # A touch without it would have no precondition.
+            # A touch without UID or resourceVersion would not have a precondition.
             return Unanswered("the API server's answer is no Pod")
         return found
 
     def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
-        # Without resourceVersion the first page is a consistent read; the others are of the same moment.
+        # Without resourceVersion the first page is a consistent read; the other pages have the same resourceVersion.
         found: list[PodKey] = []
         reader, query = PodReader(), {"limit": str(PAGE_SIZE)}
         while True:
@@ -142,7 +142,7 @@ class KubernetesReservedPods(ReservedPods):
             "PATCH",
             pod,
             {
-                # In a patch both are preconditions: 409 if the version differs, 422 if the UID does.
+                # In a patch both are preconditions: the answer is 409 if the version differs, 422 if the UID differs.
                 "metadata": {
                     "uid": pod.uid,
                     "resourceVersion": resource_version,

@@ -16,7 +16,7 @@ _OBJECT = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/
 
 
 class KubernetesObjectQueue(SchedulingQueue):
-    """Applies a CSIStorageCapacity of an unused storage class. Needs `patch` on that one name.
+    """Applies a CSIStorageCapacity of an unused storage class. Needs `patch` on the object's name.
 
     Server-side apply creates a missing object, which needs `create` once; the manifests in examples/ create it.
     """

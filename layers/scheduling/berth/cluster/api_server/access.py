@@ -1,11 +1,11 @@
-"""The API server's address with our credentials, and how to get fresh credentials when it refuses these.
+"""The API server's address and credentials, and the renewal of credentials that the server rejects.
 
-A source is asked once at the start and again after each 401: it reads the kubeconfig, the secret or the service
-account's token anew, or forgets a token it has kept. Tokens that change in between are the business of BearerServer's
-`token` or of the Configuration's own `refresh_api_key_hook`, which are asked on every request.
+A source is called once at the start and again after each 401: it rereads the kubeconfig, the secret or the service
+account's token, or discards a cached token. For tokens that change in between, every request calls BearerServer's
+`token` or the Configuration's own `refresh_api_key_hook`.
 
-A token or a client certificate works without the Kubernetes client, whose import takes a sixth of the time in which
-bind starts. Other kubeconfigs need it.
+A token or a client certificate works without the Kubernetes client, whose import takes a sixth of bind's start time.
+Other kubeconfigs need the client.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CertificateServer:
-    """host: begins with https://. context: has our certificate, and the authorities of the server's."""
+    """An API server with a client certificate. host: begins with https://. context: has the client certificate, and the
+    certificate authorities for the server's."""
 
     host: str
     context: ssl.SSLContext
@@ -38,13 +39,13 @@ class CertificateServer:
 
 
 def client_context(authority: str | None, certificate: str, key: str) -> ssl.SSLContext | None:
-    """Load PEM texts; authority None: the system's. Returns None if they are not PEM or do not belong together."""
+    """Load PEM texts; authority None: the system's. Return None if they are not PEM or do not match each other."""
     # Imported here: most functions have a token.
     from tempfile import NamedTemporaryFile
 
     try:
         context = ssl.create_default_context(cadata=authority)
-        # Python loads a key only from a file. Nobody else can read this one, and it is removed afterwards.
+        # Python loads a key only from a file. Other users cannot read this file, and it is removed afterwards.
         with NamedTemporaryFile("w", suffix=".pem") as file:
             file.write(f"{certificate}\n{key}\n")
             file.flush()
@@ -57,8 +58,8 @@ def client_context(authority: str | None, certificate: str, key: str) -> ssl.SSL
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BearerServer:
-    """host: begins with https://. authority: certificates as PEM, or a file of them that may change; the server's own
-    must be signed by one. None: those of the system. token: asked on every request; raises ClusterUnavailable."""
+    """An API server with a bearer token. host: begins with https://. authority: the certificate authorities as PEM, or
+    a PEM file that may change; None: the system's. token: called on every request; raises ClusterUnavailable."""
 
     host: str
     authority: str | Path | None
@@ -71,7 +72,7 @@ class BearerServer:
         return urllib3.PoolManager(cert_reqs=ssl.CERT_REQUIRED, ca_cert_data=self.authority)
 
     def configuration(self) -> Configuration:
-        """Address and authority, as the Kubernetes client has them."""
+        """Return a Configuration of the Kubernetes client with this address and authority."""
         from kubernetes.client import Configuration
 
         configuration = Configuration()
@@ -88,23 +89,23 @@ Server: TypeAlias = Union[BearerServer, CertificateServer, "Configuration"]
 
 
 class Access:
-    """May be shared between threads, and between several ApiServers that are the same user."""
+    """The current server and credentials of one user. Thread-safe; may be shared between ApiServers of that user."""
 
     def __init__(self, source: Callable[[], Server]) -> None:
-        """Raises what the source raises, which is ClusterUnavailable for those of this package."""
+        """Call the source. Raises its exceptions, which are ClusterUnavailable for the sources of this package."""
         self._source = source
         self._configuration = source()
         self._lock = Lock()
 
     @property
     def configuration(self) -> Server:
-        """The current server; another object after each renewal."""
+        """Return the current server, which is another object after each renewal."""
         return self._configuration
 
     def renew(self, refused: Server) -> bool:
-        """Ask the source again, unless another thread has since `refused`. Raises ClusterUnavailable.
+        """Call the source again, unless another thread has done so after `refused`. Raises ClusterUnavailable.
 
-        Returns False if the source gives the same object again: there is no other to try.
+        Returns False if the source returns the same object: there are no other credentials to try.
         """
         with self._lock:
             if self._configuration is refused:
@@ -128,7 +129,7 @@ def _of_client(configuration: Configuration) -> dict[str, str]:
     except (ConfigException, OSError) as error:
         raise ClusterUnavailable(f"the credentials for {configuration.host} cannot be renewed: {error}") from error
     if token:
-        # A token that was written with an editor ends with a line break, which no header may have.
+        # A token that was saved with an editor ends with a line break, which is invalid in a header.
         return {"Authorization": token.strip()}
     if configuration.username:
         return {"Authorization": configuration.get_basic_auth_token() or ""}
@@ -137,11 +138,11 @@ def _of_client(configuration: Configuration) -> dict[str, str]:
 
 MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 REREAD_SECONDS = 60.0
-"""The interval of client-go. The kubelet replaces a token when a fifth of its life is left, minutes at the least."""
+"""The interval of client-go. The kubelet replaces a token when a fifth of its lifetime is left: minutes at least."""
 
 
 def from_service_account(environ: Mapping[str, str], clock: Callable[[], float], mount: Path = MOUNT) -> BearerServer:
-    """Raises ClusterUnavailable."""
+    """Read the server from a pod's environment and mounted service account. Raises ClusterUnavailable."""
     host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
     if not host or not port:
         raise ClusterUnavailable(
@@ -151,7 +152,7 @@ def from_service_account(environ: Mapping[str, str], clock: Callable[[], float],
     address = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
     authority = mount / "ca.crt"
     if not _read(authority):
-        # Without one TLS would take the system's authorities, and trust a server that is not the cluster's.
+        # Without a CA file TLS would use the system's authorities, and trust a server that is not the cluster's.
         raise ClusterUnavailable(
             f"{authority} is empty: the service account has no certificate authority; it comes from "
             "the ConfigMap kube-root-ca.crt of the pod's namespace"
@@ -162,10 +163,10 @@ def from_service_account(environ: Mapping[str, str], clock: Callable[[], float],
 
 
 class KeptToken:
-    """A token that is made anew when it is asked for and as old as that. Safe to share between threads."""
+    """Caches a token and replaces it on use when it has reached the maximum age. Thread-safe."""
 
     def __init__(self, make: Callable[[float], str], clock: Callable[[], float], seconds: float) -> None:
-        """make: gets the time; may raise ClusterUnavailable. clock: wall time, in seconds."""
+        """make: called with the time; may raise ClusterUnavailable. clock: wall time. seconds: the maximum age."""
         self._make, self._clock, self._seconds = make, clock, seconds
         self._lock = Lock()
         self._last: tuple[float, str] | None = None
@@ -173,7 +174,7 @@ class KeptToken:
     def current(self) -> str:
         with self._lock:
             now, last = self._clock(), self._last
-            # Also when the clock was set back: a token from the future is refused.
+            # Also replace it if the clock was set back: a token from the future is rejected.
             if last is None or not 0 <= now - last[0] < self._seconds:
                 last = self._last = now, self._make(now)
             return last[1]

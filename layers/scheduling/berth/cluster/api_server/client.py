@@ -1,9 +1,9 @@
-"""One user's connections to a Kubernetes API server: JSON in, JSON out, nothing hidden.
+"""One user's connections to a Kubernetes API server, with JSON requests and answers.
 
 A request is repeated only if the server answered 401: once, as the same user with fresh credentials.
 
-With a kubeconfig, authentication and TLS are the official client's. Its models are not used: they validate an answer
-after the server has acted on the request, and cost more than the call.
+With a kubeconfig, the official client does authentication and TLS. Its models are not used: they validate an answer
+after the server has executed the request, and take longer than the call.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from urllib3.response import BaseHTTPResponse
 
 MAX_IDLE = 16
-"""More than there are watches, which return their connections at about the same time."""
+"""More than the number of watches, which return their connections at about the same time."""
 
 
 class ConnectionsClosed(OSError):
-    """A connection was to be made after all had been closed."""
+    """A connection was requested after `close`."""
 
 
 class Connections:
-    """May be shared between threads."""
+    """The connections of one ApiServer, which `close` ends. Thread-safe."""
 
     def __init__(self) -> None:
         self._sockets: WeakSet[socket.socket] = WeakSet()
@@ -50,7 +50,7 @@ class Connections:
     def pool(self, server: Server) -> urllib3.PoolManager:
         pool = _pool_of(server)
         pool.connection_pool_kw["maxsize"] = MAX_IDLE
-        # Subclasses of whatever the pool would use: behind a SOCKS proxy that is not urllib3's default.
+        # Subclass the classes that the pool uses: with a SOCKS proxy they are not urllib3's defaults.
         classes: dict[str, type[HTTPConnectionPool]] = pool.pool_classes_by_scheme
         pool.pool_classes_by_scheme = {
             scheme: type(base.__name__, (base,), {"ConnectionCls": self._in_sight(base.ConnectionCls)})
@@ -59,14 +59,16 @@ class Connections:
         return pool
 
     def close(self) -> None:
-        """End every connection, also those that a thread waits on. None is made afterwards."""
+        """Close all connections, even if a thread waits on them. Later connections are refused."""
         with self._lock:
             self._closed = True
             for open_socket in self._sockets:
                 _shut_down(open_socket)
 
     def admit(self, made: socket.socket | None = None) -> None:
-        """Asked before a connection is made, and with its socket after. Raises ConnectionsClosed."""
+        """Check that connections are allowed. Called before a connection is made, and afterwards with its socket.
+
+        Raises ConnectionsClosed."""
         with self._lock:
             if self._closed:
                 raise ConnectionsClosed("closed")
@@ -83,7 +85,7 @@ def _pool_of(server: Server) -> urllib3.PoolManager:
     if isinstance(server, BearerServer):
         if not getproxies():
             return server.pool()
-        # The client knows kinds of proxies, and which servers they are not for.
+        # The client handles proxies, and the servers for which a proxy is not used.
         server = server.configuration()
     from kubernetes.client.rest import RESTClientObject
 
@@ -92,7 +94,7 @@ def _pool_of(server: Server) -> urllib3.PoolManager:
 
 
 class _Connection(HTTPConnection):
-    """Stands before the connection class that a pool would use, so that `super()` is that class."""
+    """Base class before the pool's own connection class, so that `super()` is that class."""
 
     connections: ClassVar[Connections]
 
@@ -100,7 +102,7 @@ class _Connection(HTTPConnection):
         self.connections.admit()
         super().connect()
         try:
-            # The socket and not the connection: http.client gives the socket away with the last answer on it.
+            # Register the socket, not the connection: http.client hands the socket over with the last answer on it.
             self.connections.admit(self.sock)
         except ConnectionsClosed:
             self.close()
@@ -116,15 +118,15 @@ def _shut_down(open_socket: socket.socket) -> None:
 
 
 class ApiServerUnreachable(Exception):
-    """The server did not answer. It may have carried out the request all the same."""
+    """The server did not answer. It may still have executed the request."""
 
 
 class CredentialsUnavailable(ApiServerUnreachable):
-    """The request was not sent, or refused with 401, since there are no credentials that the server accepts."""
+    """The request was not sent or was rejected with 401, because the server does not accept the credentials."""
 
 
 def unreachable(error: urllib3.exceptions.HTTPError, host: str) -> ApiServerUnreachable:
-    """Return the exception for a failure between us and `host`."""
+    """Return the exception for a failed connection to `host`."""
     return ApiServerUnreachable(_cause(error, host))
 
 
@@ -147,19 +149,19 @@ _PIECE_BYTES = 1 << 16
 
 
 class AnswerStream:
-    """The lines of one answer, for one thread, once. Close it."""
+    """The lines of one answer, for one thread and one iteration. The caller closes it."""
 
     def __init__(self, response: BaseHTTPResponse, host: str) -> None:
         self._response = response
         self._host = host
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield each line as soon as it is complete, however long. Ends if the server ended the answer on purpose.
+        """Yield each line of any length once it is complete. Ends when the server ends the answer regularly.
 
-        Raises ApiServerUnreachable if the answer broke off or fell silent; half a line is then left out.
+        Raises ApiServerUnreachable if the answer breaks off or times out; an incomplete line is dropped.
         """
         if not self._response.headers.get("transfer-encoding"):
-            # Without chunks the end of the answer and a broken connection look alike.
+            # Without chunks, the end of the answer cannot be distinguished from a broken connection.
             raise ApiServerUnreachable(f"{self._host} does not stream its answer; is a proxy between us and it?")
         started: list[bytes] = []
         try:
@@ -175,7 +177,7 @@ class AnswerStream:
             yield last
 
     def close(self) -> None:
-        """End the answer; its connection serves again only if the answer had ended by itself."""
+        """End the answer. Its connection is reused only if the answer was complete."""
         self._response.close()
         self._response.release_conn()
 
@@ -192,10 +194,10 @@ __all__ = [
 ]
 
 MAX_IDLE_SECONDS = 30.0
-"""Longer, and the socket may have died while the environment was frozen: a request on it would hang."""
+"""After a longer idle time the socket may have died while the environment was frozen: a request on it would hang."""
 
 CONNECT_SECONDS = 5.0
-"""The most of a request's timeout in which a connection must be made, TLS included."""
+"""The maximum part of a request's timeout for the connection, including TLS."""
 
 OK = 200
 UNAUTHORIZED = 401
@@ -208,7 +210,7 @@ JSON_MERGE = "application/merge-patch+json"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`status`: the HTTP status. `content`: the decoded JSON object; empty if the answer has none."""
+    """An HTTP answer. `content`: the decoded JSON object; empty if the answer does not have one."""
 
     status: int
     content: Mapping[str, object]
@@ -219,13 +221,13 @@ class Answer:
 
     @property
     def message(self) -> str:
-        """The server's own words, from its `Status` object."""
+        """Return the server's own message from its `Status` object."""
         message = self.content.get("message")
         return message if isinstance(message, str) and message else f"the API server answered {self.status}"
 
 
 class ApiServer:
-    """May be shared between threads. A Server is an Access that cannot be renewed."""
+    """Sends requests to an API server as one user. Thread-safe. With a Server, credentials are not renewed."""
 
     def __init__(self, access: Access | Server, clock: Callable[[], float]) -> None:
         self._access = access if isinstance(access, Access) else Access(lambda: access)
@@ -237,11 +239,11 @@ class ApiServer:
         self._last_used = clock()
 
     def separate(self) -> ApiServer:
-        """Return the same user with separate connections, which can be closed while these stay open."""
+        """Return an ApiServer of the same user with separate connections, which can be closed independently."""
         return ApiServer(self._access, self._clock)
 
     def close(self) -> None:
-        """End every request and stream at once, also in other threads; later ones raise ApiServerUnreachable."""
+        """End all requests and streams of all threads immediately; later requests raise ApiServerUnreachable."""
         self._connections.close()
         with self._lock:
             self._pool.clear()
@@ -270,9 +272,9 @@ class ApiServer:
         return _answer(self._with_fresh_credentials(send))
 
     def stream(self, path: str, *, query: Mapping[str, str], silence: float) -> Answer | AnswerStream:
-        """GET a stream of lines; an Answer is a refusal. Raises ApiServerUnreachable.
+        """GET a stream of lines; return an Answer if the server rejects the request. Raises ApiServerUnreachable.
 
-        `silence`: after so many seconds without a byte the connection counts as broken.
+        `silence`: the seconds without a byte after which the connection is treated as broken.
         """
         timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=silence)
         response = self._with_fresh_credentials(
@@ -309,7 +311,7 @@ class ApiServer:
         streamed: bool = False,
     ) -> BaseHTTPResponse:
         headers = {"Accept": JSON, "Content-Type": content_type}
-        # Asked for on every request: this is where a token that has grown old is replaced.
+        # Called for every request: an old token is replaced here.
         headers |= authorization(configuration)
         try:
             return self._pool_for(configuration).request(

@@ -1,7 +1,7 @@
-"""Access to an EKS cluster with our IAM role: the token is a presigned GetCallerIdentity that names the cluster.
+"""Access to an EKS cluster with the caller's IAM role: the token is a presigned GetCallerIdentity for the cluster.
 
-The cluster's authenticator sends it to STS and learns who we are. Making a token does not call AWS. The signature is
-Signature Version 4 in query parameters: botocore signs too, but with its own clock.
+The cluster's authenticator sends the request to STS and gets the caller's identity. Creating a token does not call AWS.
+The signature is Signature Version 4 in query parameters. botocore is not used, because it signs with its own clock.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SERVICE = "sts"
 _OPERATION = {"Action": "GetCallerIdentity", "Version": "2011-06-15"}
 _EMPTY_BODY = hashlib.sha256(b"").hexdigest()
 
-# By the beginning of a region's name; of the partitions that EKS is in, the others share the commercial suffix.
+# DNS suffixes by the prefix of a region's name. All other partitions of EKS have the commercial suffix.
 _DNS_SUFFIXES = {
     "cn-": "amazonaws.com.cn",
     "eusc-": "amazonaws.eu",
@@ -42,7 +42,7 @@ _COMMERCIAL_SUFFIX = "amazonaws.com"
 
 
 def regional_host(region: str) -> str:
-    """Return the host of STS in that region: the global endpoint is slower, and off in some accounts."""
+    """Return the host of STS in that region: the global endpoint is slower, and disabled in some accounts."""
     suffix = next((suffix for start, suffix in _DNS_SUFFIXES.items() if region.startswith(start)), _COMMERCIAL_SUFFIX)
     return f"{_SERVICE}.{region}.{suffix}"
 
@@ -52,7 +52,7 @@ def presigned_get_caller_identity(
 ) -> str:
     """Return the presigned URL. The request must have these `headers` (names in lower case), which are signed too.
 
-    `at`: seconds since the epoch; `expires`: for how many seconds from then STS accepts it.
+    `at`: seconds since the epoch; `expires`: the seconds after `at` in which STS accepts the URL.
     """
     host = regional_host(region)
     now = datetime.fromtimestamp(at, UTC)
@@ -96,7 +96,7 @@ def _hmac(key: bytes, message: str) -> bytes:
 
 CLUSTER_HEADER = "x-k8s-aws-id"
 EXPIRES_SECONDS = 60
-"""The value that the authenticator expects. It is not the limit: a token is accepted for 15 minutes after its date."""
+"""The value that the authenticator expects. It does not limit the token, which is accepted for 15 minutes."""
 
 RENEW_SECONDS = 600.0
 
@@ -108,7 +108,7 @@ _CERTIFICATE = "-----BEGIN CERTIFICATE-----"
 class EksSettings:
     """The output of `aws eks describe-cluster`: `name`, `endpoint`, `certificateAuthority.data`, and its region.
 
-    Raises ValueError, naming the field, if a value could not work or would not be verified.
+    Raises ValueError with the field's name if a value cannot work or would not be verified.
     """
 
     cluster_name: str
@@ -135,7 +135,8 @@ class EksSettings:
 def from_eks(
     settings: EksSettings, credentials: Callable[[], Credentials | None], clock: Callable[[], float]
 ) -> BearerServer:
-    """`credentials` is a session's get_credentials. `clock` is wall time: STS compares it with its own."""
+    """Return the EKS cluster's server. `credentials`: a session's get_credentials. `clock`: wall time, which STS
+    compares with its own."""
     token = KeptToken(lambda now: eks_token(settings, _frozen(credentials), now), clock, RENEW_SECONDS)
     return BearerServer(settings.endpoint.rstrip("/"), settings.certificate_authority(), token.current)
 

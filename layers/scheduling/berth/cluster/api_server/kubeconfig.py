@@ -1,9 +1,10 @@
 """A kubeconfig: the address of the API server and the credentials for it, from a file or from Secrets Manager.
 
-A file belongs to the user who runs Berth: it may name other files and commands, as for kubectl. A secret is data: a
+A file belongs to the user who runs Berth: it may refer to other files and commands, as for kubectl. A secret is data: a
 user who may write it must not be able to run a command in the function, read its files or redirect its traffic. In
-both, the server is https and is verified, and the user has credentials: Berth is never anonymous. A field means what it
-means to kubectl, or is refused by name (docs/reference/kubeconfig.md). Messages quote only field names of the content.
+both, the server must be https and is verified, and the user must have credentials: Berth is never anonymous. A field
+has the same meaning as for kubectl, or is rejected by name (docs/reference/kubeconfig.md). Messages quote only field
+names of the content.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ USER_FIELDS = frozenset({"token", "client-certificate-data", "client-key-data"})
 
 
 UNSUPPORTED_FIELDS = frozenset({"as", "as-uid", "as-groups", "as-user-extra", "auth-provider"})
-"""The fields of a user that kubectl honors, or did until 1.25, and Berth does not."""
+"""The fields of a user that kubectl supports, or supported until 1.25, and that Berth rejects."""
 
 _FILES = ("certificate-authority", "client-certificate", "client-key")
-"""Fields that name a file, beside which the field with -data has the content."""
+"""Fields with the path of a file; for each there is a field with the suffix -data for the content."""
 
 
 class _Context(NamedTuple):
@@ -83,7 +84,7 @@ def _document(text: str, where: str) -> dict[str, object]:
     try:
         document = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date that does not exist
-        # Not the parser's own message: it quotes the line, and lines of a kubeconfig are credentials.
+        # Do not use the parser's own message: it quotes the line, which may contain credentials.
         raise ClusterUnavailable(f"{where} is not YAML") from error
     if not isinstance(document, dict):
         raise ClusterUnavailable(f"{where} is not a kubeconfig")
@@ -111,7 +112,7 @@ def _current_context(document: dict[str, object], where: str) -> _Context:
 
 
 def _named(document: dict[str, object], section: str, name: object, where: str) -> dict[str, object] | None:
-    """Return a copy of the fields of this entry; None if the section does not have it."""
+    """Return a copy of the fields of the section's entry with this name; None if it does not exist."""
     listed = document.get(section)
     entries = listed if isinstance(listed, list) else ()
     found = [each for each in entries if isinstance(each, dict) and each.get("name") == name and name]
@@ -173,8 +174,8 @@ def _server(context: _Context, where: str) -> Server:
 
 
 def _plain_server(context: _Context, where: str) -> BearerServer | CertificateServer | None:
-    """Read a context that has only an address, perhaps an authority, and a token or a client certificate with its key.
-    None for all others, also for wrong ones: the Kubernetes client reports the error."""
+    """Read a context that has only an address, optionally an authority, and a token or a client certificate with key.
+    Return None for all other contexts, even invalid ones: the Kubernetes client reports the error."""
     cluster = context.cluster
     host = cluster.get("server")
     if cluster.keys() - CLUSTER_FIELDS or not isinstance(host, str) or not host:
@@ -194,11 +195,11 @@ def _with_user(
         token = user["token"]
         return BearerServer(host, authority, token.strip) if isinstance(token, str) and token else None
     if user.keys() == {"tokenFile"} and isinstance(user["tokenFile"], str):
-        # Read on every request: the file is renewed, as that of a service account.
+        # Read the file on every request: it is renewed, as a service account's token is.
         token_of_file = partial(_read_token, Path(user["tokenFile"]), where)
         token_of_file()
         return BearerServer(host, authority, token_of_file)
-    # The client knows kinds of proxies, and which servers they are not for.
+    # The client handles proxies, and the servers for which a proxy is not used.
     if user.keys() != {"client-certificate-data", "client-key-data"} or getproxies():
         return None
     certificate = _pem(user["client-certificate-data"], "CERTIFICATE")
@@ -215,7 +216,7 @@ def _read_token(path: Path, where: str) -> str:
 
 
 def _pem(data: object, kind: str) -> str | None:
-    """Return the text; None if the data is not PEM of this kind. kind: the end of its first line."""
+    """Return the text; None if the data is not PEM of this kind. kind: the end of the PEM text's first line."""
     try:
         text = base64.b64decode(data).decode("ascii") if isinstance(data, str) else ""
     except (binascii.Error, UnicodeDecodeError):
@@ -224,7 +225,7 @@ def _pem(data: object, kind: str) -> str | None:
 
 
 def _configuration(context: _Context, where: str) -> Configuration:
-    # Only here: most kubeconfigs of a function have a token.
+    # Imported here: most kubeconfigs of a function have a token and do not need the client.
     from kubernetes.client import Configuration
     from kubernetes.config import ConfigException, load_kube_config_from_dict
 
@@ -239,7 +240,7 @@ def _configuration(context: _Context, where: str) -> Configuration:
     except OSError as error:
         raise ClusterUnavailable(f"{where}: {error.filename}: {error.strerror}") from error
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        # The client takes the shape of a document for granted, and its messages may quote it.
+        # The client does not check the structure of a document, and its messages may quote the document.
         raise ClusterUnavailable(f"{where} has not the form of a kubeconfig; see what kubectl says of it") from error
     if not configuration.host:
         raise ClusterUnavailable(f"{where} names no server")
@@ -247,13 +248,13 @@ def _configuration(context: _Context, where: str) -> Configuration:
     if not configuration.verify_ssl:
         raise ClusterUnavailable(_UNVERIFIED.format(where=where))
     if not configuration.api_key and not configuration.cert_file and "exec" in context.user:
-        # The client only logs that the plugin failed, and would go on as anonymous.
+        # The client only logs that the plugin failed, and would continue as anonymous.
         raise ClusterUnavailable(f"{where}: its exec plugin gave no credentials; run its command by hand to see why")
     return configuration
 
 
 def _refuse_server(server: str, where: str) -> None:
-    """Refuse a server that does not prove its identity: credentials go to it as they are."""
+    """Reject a server that does not prove its identity, because credentials are sent to it in clear text."""
     try:
         parts = urlsplit(server)
         usable = parts.scheme == "https" and bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -267,7 +268,8 @@ def _refuse_server(server: str, where: str) -> None:
 
 @contextmanager
 def _without_plugin_output() -> Iterator[None]:
-    """The Kubernetes client logs what an exec plugin writes to standard error, and plugins print credentials there."""
+    """Suppress the Kubernetes client's log records: it logs the standard error of exec plugins, which can contain
+    credentials."""
     root = logging.getLogger()
     root.addFilter(_is_not_of_the_client)
     try:
@@ -292,7 +294,7 @@ def _document_of(context: _Context) -> dict[str, object]:
 
 
 def _resolve_paths(context: _Context, base_path: Path) -> None:
-    """Resolve paths, which are relative to the kubeconfig; read from a dict they would be relative to the process."""
+    """Resolve paths relative to the kubeconfig: the client would resolve a dict's paths relative to the process."""
     if "tokenFile" in context.user:
         # The file is renewed, so kubectl prefers it; the Kubernetes client prefers the token.
         context.user.pop("token", None)
@@ -302,5 +304,5 @@ def _resolve_paths(context: _Context, base_path: Path) -> None:
                 fields[key] = str(base_path / path)
     plugin = context.user.get("exec")
     if isinstance(plugin, dict) and isinstance(command := plugin.get("command"), str) and os.sep in command:
-        # Without a separator it is searched for in PATH.
+        # A command without a separator is searched for in PATH.
         context.user["exec"] = {**plugin, "command": str(base_path / command)}

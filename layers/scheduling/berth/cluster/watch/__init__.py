@@ -1,1 +1,1 @@
-"""List and watch: what happens in the cluster, as values, from several resources to one consumer."""
+"""List and watch: delivers the events of several resources of the cluster to one consumer."""

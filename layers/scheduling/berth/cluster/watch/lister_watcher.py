@@ -1,7 +1,7 @@
 """One resource of an API server: a list, and the changes after it.
 
-If the server does not serve it, or not to this user, the resource has no objects: the watches of the other resources go
-on. From time to time the cluster is asked again.
+If the server does not serve an optional resource, or the user may not read it, the resource is treated as empty: the
+watches of the other resources continue. The watcher tries again from time to time.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from berth.nodecache.feed.cluster import ClusterUnavailable, KubernetesObject, L
 
 
 class ResourceExpired(Exception):
-    """The resourceVersion cannot be continued from; list again."""
+    """A watch cannot continue from this resourceVersion; list again."""
 
 
 class ResourceNotServed(ClusterUnavailable):
-    """The server does not serve the resource, or not to this user: without the right nobody learns which."""
+    """The server does not serve the resource, or the user may not read it: the answer does not distinguish the two."""
 
 
 class WatchRefused(Exception):
-    """The server answered a watch with an error which it may repeat forever at this resourceVersion."""
+    """The server answered a watch with an error that it may repeat forever for this resourceVersion."""
 
 
 class ListerWatcher(ABC):
@@ -45,25 +45,25 @@ class ListerWatcher(ABC):
     @property
     @abstractmethod
     def resource(self) -> str:
-        """The name of the resource."""
+        """Return the name of the resource."""
 
     @abstractmethod
     def list_all(self) -> Listed:
-        """List all current objects: consistent, and as costly as the resource is big."""
+        """List all current objects consistently; the cost grows with the number of objects."""
 
     @abstractmethod
     def watch(self, resource_version: str) -> Iterator[WatchEvent]:
         """Yield the changes after this resourceVersion and the changes from now on, in order.
 
-        Ends when the server ends it on time, after all its events. Raises ResourceExpired, WatchRefused.
+        Ends when the server ends the watch regularly, after all its events. Raises ResourceExpired, WatchRefused.
         """
 
     @abstractmethod
     def has_reached(self, resource_version: str) -> bool:
         """Return whether the server has reached this resourceVersion.
 
-        If not, it is another server or was restored from a backup, and a watch would be silent. One small request; a
-        server that lags has a few seconds to answer.
+        Otherwise the server is another one or was restored from a backup, and a watch would not receive events. Makes
+        one small request; a server that lags has a few seconds to answer.
         """
 
 
@@ -76,10 +76,10 @@ WATCHERS_REMEDY = "give the watcher's user the verbs list and watch"
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """Seconds, and objects a page.
+    """Options of lists and watches: times in seconds, and the number of objects per page.
 
-    `watch_seconds`: the server ends a watch after this time. Without changes only that end shows that the data is
-    current, so `observed_at` becomes that old. `grace_seconds`: a connection that is silent for so much longer counts
+    `watch_seconds`: the server ends a watch after this time. Without changes only this end shows that the data is
+    current, so the data can get this old. `grace_seconds`: a connection that is silent for this much longer is treated
     as broken.
     """
 
@@ -90,7 +90,7 @@ class WatchOptions:
 
 
 class KubernetesListerWatcher(ListerWatcher):
-    """Needs the verbs `list` and `watch` on the resource, in all namespaces. For one thread."""
+    """Lists and watches at an API server, for one thread. Needs `list` and `watch` on the resource, cluster-wide."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class KubernetesListerWatcher(ListerWatcher):
         projection: Projection = without_managed_fields,
         remedy: str = WATCHERS_REMEDY,
     ) -> None:
-        """remedy: what to do if the user may not; the resource follows it."""
+        """remedy: the remedy if the user may not list or watch; the resource's name is appended."""
         self._api = api
         self._resource = resource
         self._options = options
@@ -161,7 +161,7 @@ class KubernetesListerWatcher(ListerWatcher):
             items, metadata = answer.content.get("items"), answer.content.get("metadata")
             version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
             if not isinstance(metadata, dict) or not isinstance(version, str) or not version:
-                # As an empty list it would delete all objects of the consumer.
+                # If this answer were read as an empty list, the consumer would delete all its objects.
                 raise ClusterUnavailable(
                     f"the answer to a list of {self._resource} is none; is the server in the kubeconfig an API server?"
                 )
@@ -207,7 +207,7 @@ class KubernetesListerWatcher(ListerWatcher):
 
 
 NOT_SERVED = "not-served"
-"""Stands in place of a resourceVersion if no version of the resource is served."""
+"""Used instead of a resourceVersion if the server does not serve any version of the resource."""
 
 RETRY_SECONDS = 30.0
 """The duration of a watch on a quiet cluster, so that the data counts as current."""
@@ -219,7 +219,8 @@ class OptionalListerWatcher(ListerWatcher):
     """Lists and watches the first version that is served; for one thread."""
 
     def __init__(self, versions: Sequence[ListerWatcher], wait: Callable[[float], bool]) -> None:
-        """versions: of one resource, the preferred first. wait: waits these seconds; True if the watch is to end."""
+        """versions: the versions of one resource, the preferred one first. wait: waits this many seconds and returns
+        True if the watch must end."""
         self._versions, self._wait = versions, wait
         self._served: ListerWatcher | None = None
 
@@ -250,7 +251,7 @@ class OptionalListerWatcher(ListerWatcher):
         return resource_version == NOT_SERVED or self._find_served(resource_version)
 
     def _find_served(self, resource_version: str) -> bool:
-        """Return whether a version is served, and has reached this resourceVersion."""
+        """Return whether the server serves a version and has reached this resourceVersion."""
         self._served = None
         for each in self._versions:
             try:

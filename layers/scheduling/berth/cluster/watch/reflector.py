@@ -1,10 +1,10 @@
 """Follows one resource: list, watch, watch again, and list again if the watch cannot continue.
 
-Guarantees: events come in the order of the server. After a Listed no event is left out, except objects that could not
-be read. An event may come twice.
+Guarantees: events are delivered in the order of the server. After a Listed all events are delivered, except objects
+that could not be read. An event may be delivered twice.
 
-Not guaranteed: that it detects a resourceVersion from before a restore of etcd after the server has passed that
-version. `relist_seconds` bounds how long that lasts.
+Not guaranteed: that a resourceVersion from before a restore of etcd is detected after the server has passed that
+version. `relist_seconds` limits how long this error lasts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 0.5, 8.0
 
 
 class Backoff:
-    """Exponential backoff in seconds. `jitter`: a number between 0 and 1; the wait grows by that share."""
+    """Exponential backoff in seconds. `jitter`: a number between 0 and 1, the share by which a wait grows."""
 
     def __init__(self, jitter: Callable[[], float]) -> None:
         self._jitter = jitter
@@ -49,7 +49,7 @@ REFUSALS_BEFORE_LIST = 3
 
 
 class Reflector:
-    """Follows a resource; for one thread. Another may set `stop`, which ends waits between requests, not a request."""
+    """Follows a resource; for one thread. Other threads may set `stop`, which ends waits but not requests."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Reflector:
         return self._relist_seconds is not None and self._clock() - position.listed_at >= self._relist_seconds
 
     def _listed(self) -> ResourceEvent:
-        # The time before the list: later changes may not be in its pages.
+        # Use the time before the list: later changes may be missing from its pages.
         at = self._clock()
         received = ResourceEvent(self._source.resource, at, self._source.list_all())
         self._position = next_position(self._position, received)

@@ -14,7 +14,7 @@ from berth.scheduling.objects.pod_group import PodGroupApi
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """`name` is the plural that RBAC knows it by, `group` empty for the core group.
+    """A Kubernetes resource. `name`: the plural, as in RBAC rules. `group`: empty for the core group.
 
     earlier_versions: the versions that older clusters serve instead of `version`, the newest first. is_optional: a
     cluster may not serve any version.
@@ -28,7 +28,7 @@ class Resource:
 
     @property
     def key(self) -> str:
-        """The name in positions and in the cache. An optional one may have the name of another group's resource."""
+        """Return the name in positions and in the cache. An optional resource's name may exist in another group too."""
         return str(self) if self.is_optional else self.name
 
     @property
@@ -57,10 +57,10 @@ BASE_RESOURCES = (NODES, PODS, POD_DISRUPTION_BUDGETS, PRIORITY_CLASSES, NAMESPA
 """The resources that every profile needs."""
 
 SPREAD_RESOURCES = (SERVICES, REPLICATION_CONTROLLERS, REPLICA_SETS, STATEFUL_SETS)
-"""Needed in addition by profiles that score PodTopologySpread, for its default constraints."""
+"""Additional resources of profiles that score PodTopologySpread, for its default constraints."""
 
 GANG_RESOURCES = (POD_GROUPS, COSCHEDULING_POD_GROUPS, LEGACY_POD_GROUPS)
-"""Needed in addition if gangs are enabled."""
+"""Additional resources if gangs are enabled."""
 
 KINDS = {
     NODES: "Node",
@@ -73,14 +73,14 @@ KINDS = {
     REPLICA_SETS: "ReplicaSet",
     STATEFUL_SETS: "StatefulSet",
 }
-"""The kinds of a dump's resources: an item of a list does not have a kind itself."""
+"""The kinds of a dump's resources: an item of a list does not contain its kind."""
 
 
 GONE = 410
 OVERLOADED = (429, 503, 504)
 
 Projection: TypeAlias = Callable[[KubernetesObject], KubernetesObject]
-"""Reduces an object to the needed fields. Called for each decoded object, so that a long list never is in memory."""
+"""Reduces an object to the needed fields. Called for each decoded object, so that memory never holds a full list."""
 
 _CHANGES: Mapping[str, type[Added | Modified | Deleted]] = {"ADDED": Added, "MODIFIED": Modified, "DELETED": Deleted}
 
@@ -91,7 +91,7 @@ class MalformedObject(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Kubernetes' `Status`: why a request or a watch failed."""
+    """Kubernetes' `Status`: the reason why a request or a watch failed."""
 
     code: int
     reason: str
@@ -100,10 +100,10 @@ class Status:
 
     @property
     def expired(self) -> bool:
-        """True if only a new list helps.
+        """Return whether the watch can continue only after a new list.
 
-        A resourceVersion in the future counts too: after a restore of etcd a watch from it would be silent until the
-        server reaches it again.
+        This includes a resourceVersion in the future: after a restore of etcd a watch from this version would not
+        receive events until the server reaches it again.
         """
         return self.code == GONE or self.reason in ("Expired", "Gone") or "ResourceVersionTooLarge" in self.causes
 
@@ -134,7 +134,8 @@ def without_managed_fields(found: KubernetesObject) -> KubernetesObject:
 
 
 def project(found: object, projection: Projection) -> KubernetesObject:
-    """Raises MalformedObject, also for any exception of the projection: one object must not end a watch."""
+    """Apply the projection. Raises MalformedObject, also for any exception of the projection: one object must not end
+    a watch."""
     if not isinstance(found, dict):
         raise MalformedObject("not an object")
     try:

@@ -1,4 +1,4 @@
-"""Watches of several resources at once, one thread each, and one consumer: the thread that takes the events."""
+"""Watches several resources concurrently, with one thread each, for one consumer thread, which takes the events."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class BoundedQueue(Generic[Item]):
         self._closed = False
 
     def put(self, item: Item) -> bool:
-        """Wait while the queue is full. False when it is closed; then the item is dropped."""
+        """Put the item; wait while the queue is full. Return False, without putting it, if the queue is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or len(self._items) < self._capacity)
             if self._closed:
@@ -46,7 +46,7 @@ class BoundedQueue(Generic[Item]):
             return True
 
     def take(self, timeout: float) -> list[Item]:
-        """Return all items in order. Waits up to `timeout` seconds for the first; empty if none came."""
+        """Return all items in order. Wait up to `timeout` seconds for the first item; empty after that time."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or bool(self._items), timeout)
             items = list(self._items)
@@ -62,19 +62,19 @@ class BoundedQueue(Generic[Item]):
 
 
 CAPACITY = 1000
-"""Events that wait for the consumer. If it falls behind, the server waits, and memory does not grow."""
+"""Maximum number of queued events. If the consumer is slow, the server waits, and memory does not grow."""
 
 LOOK_SECONDS = 0.025
-"""The least time between two looks at what has come. Each look takes the interpreter's lock from a call of a verb."""
+"""The shortest time between two reads of the queue. Each read takes the interpreter's lock from a call of a verb."""
 
 STOP_SECONDS = 6.0
 """Longer than connecting may take, which is the only step that cannot be interrupted."""
 
 
 class Watches(ClusterWatch):
-    """Start it, take events, stop it. Usable once.
+    """Watches with a thread for each resource. Call `start`, `take` events, then `stop`; usable once.
 
-    `positions` and `observed_at` cover the events that were taken.
+    `positions` and `observed_at` include only events that were taken.
     """
 
     def __init__(
@@ -104,8 +104,8 @@ class Watches(ClusterWatch):
             thread.start()
 
     def take(self, timeout: float) -> Sequence[ResourceEvent]:
-        """Return all events since the last call. Waits up to `timeout` seconds for the first; empty if none came.
-        Events soon after the last call are taken together."""
+        """Return all events since the last call. Wait up to `timeout` seconds for the first event; empty after that
+        time. Calls in quick succession wait, so that events are taken in batches."""
         pause = min(timeout, LOOK_SECONDS, self._looked_at + LOOK_SECONDS - self._clock())
         if pause > 0:
             self._stop.wait(pause)
@@ -127,12 +127,12 @@ class Watches(ClusterWatch):
 
     @property
     def positions(self) -> Mapping[str, Position]:
-        """The position from which a successor resumes each resource, by name."""
+        """Return the position from which a successor resumes each resource, by resource name."""
         return self._progress.positions
 
     @property
     def observed_at(self) -> float | None:
-        """The `observed_at` of the oldest resource; None while one of them was never listed."""
+        """Return the oldest `observed_at` of all resources; None until every resource was listed."""
         return self._progress.observed_at
 
     def _follow(self, name: str, resume: Position | None) -> None:
@@ -141,7 +141,7 @@ class Watches(ClusterWatch):
                 if not self._mailbox.put(received):
                     return
         except Exception as error:
-            # A defect ends the thread. The consumer must know, or the data would grow old without a cause.
+            # A defect ends the thread. Tell the consumer, because otherwise the data would become stale silently.
             self._mailbox.put(ResourceEvent(name, self._clock(), Failed(error)))
 
 
@@ -157,10 +157,11 @@ def watch(
     projections: Mapping[Resource, Projection] | None = None,
     remedy: str = WATCHERS_REMEDY,
 ) -> Watches:
-    """Watches of an API server, over connections of their own, not started yet.
+    """Return watches of an API server, over separate connections and not started yet.
 
-    `positions`: those of a predecessor. `relist_seconds`: list again at that age, even without a reason.
-    `projections`: by resource; other objects keep all but managedFields. `remedy`: see KubernetesListerWatcher.
+    `positions`: the positions of a predecessor. `relist_seconds`: the age at which a resource is listed again, even
+    without an error. `projections`: by resource; other objects keep all fields except managedFields. `remedy`: see
+    KubernetesListerWatcher.
     """
     stop, own = Flag(), api.separate()
     reflectors = {
