@@ -1,1 +1,1 @@
-"""The configuration in force: the document that was applied, or else the one that was deployed."""
+"""The configuration in force: the applied document, or the deployed document if there is no applied one."""

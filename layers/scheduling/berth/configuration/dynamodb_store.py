@@ -1,7 +1,7 @@
 """The applied configuration in DynamoDB: items `configuration` in two tables, and its hash on the head.
 
-The functions read the cache table's document. The ledger's table has it too, because the cache table may be emptied at
-any time, and the configuration says what the ledger counts.
+The functions read the cache table's document. The ledger's table has a copy, because the cache table may be emptied at
+any time, and the configuration defines the resources that the ledger counts.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     Attributes = dict[str, UniversalAttributeValueTypeDef]
 
 SCHEMA_VERSION = 1
-"""Every change of the items raises it, but for an attribute that other releases may leave out, such as
-`pluginVersion`."""
+"""The schema of the items. Every change increases the number, except an attribute that other releases may leave out,
+such as `pluginVersion`."""
 
 OLDEST_READER = 1
 """The oldest schema whose readers may use the items that this release writes."""
 
 PARTITION = "configuration"
-# The cache table's sort key is a number, the ledger's a text.
+# The cache table's sort key is a number, the ledger's sort key is a string.
 CACHE_KEY: Attributes = {"pk": {"S": PARTITION}, "sk": {"N": "0"}}
 CACHE_SLOTS: Sequence[Attributes] = [{"pk": {"S": PARTITION}, "sk": {"N": str(slot + 1)}} for slot in range(VERSIONS)]
 LEDGER_KEY: Attributes = {"pk": {"S": PARTITION}, "sk": {"S": "applied"}}
@@ -40,9 +40,9 @@ LEDGER_SLOTS: Sequence[Attributes] = [
 
 @dataclass(frozen=True, slots=True)
 class AppliedDocuments:
-    """The document in force in one table, and the last ones. Threads may share it.
+    """The document in force in one table, and the recent versions. Thread-safe.
 
-    Every method may raise TableUnavailable. key: of the document in force. slots: the keys of the last ones.
+    Every method may raise TableUnavailable. key: of the document in force. slots: the keys of the recent versions.
     """
 
     client: DynamoDBClient
@@ -51,7 +51,7 @@ class AppliedDocuments:
     errors: TableErrors
 
     def read(self) -> AppliedVersion | None:
-        """Read the document in force consistently; None if there is none."""
+        """Read the document in force, consistently; None if it does not exist."""
         item = self._item(self.key)
         if not item:
             return None
@@ -63,17 +63,17 @@ class AppliedDocuments:
         return _version(item)
 
     def history(self) -> tuple[AppliedVersion, ...]:
-        """Return the versions, the newest first. It reads each slot consistently, because it is rarely called."""
+        """Return the recent versions, the newest first. Reads each slot consistently; it is rarely called."""
         items = map(self._item, self.slots)
         found = [_version(item) for item in items if item and not _is_later(item)]
         return tuple(sorted(found, key=lambda each: -each.version))
 
     def record(self, version: AppliedVersion) -> bool:
-        """Write the version into its slot. False: the slot has this or a later one."""
+        """Write the version into its slot. Return False if the slot has this version or a later one."""
         return self._put(self.slots[version.version % len(self.slots)], version, "<", version.version)
 
     def replace(self, version: AppliedVersion, seen: AppliedVersion | None) -> bool:
-        """Let the version be in force unless another one than `seen` is by now. False: it is."""
+        """Put the version into force. Return False if the version in force is no longer `seen`."""
         return self._put(self.key, version, "=", 0 if seen is None else seen.version)
 
     def _item(self, key: Attributes) -> Item:
@@ -123,18 +123,18 @@ def _attributes(version: AppliedVersion) -> Attributes:
 
 
 ATTEMPTS = 3
-"""The number of attempts of `apply`; one fails if somebody else applies a document at the same time."""
+"""The number of attempts of `apply`; an attempt fails if another user applies a document at the same time."""
 
 
 class DynamoDBConfigurationStore(ConfigurationStore):
-    """Has no state of its own; the client may be shared between threads.
+    """The store in DynamoDB. Stateless; the client may be shared between threads.
 
-    The head's attribute is not part of lease or pointer: writing it neither renews nor deposes a leader, so it needs no
-    fence, and a publication leaves it alone.
+    The head's attribute is not part of lease or pointer: writing it neither renews nor deposes a leader, so the write
+    does not need a fence, and a publication does not change the attribute.
     """
 
     def __init__(self, client: DynamoDBClient, table_name: str, ledger_table_name: str = "") -> None:
-        """ledger_table_name: empty without a ledger; then the document is in the cache table alone."""
+        """ledger_table_name: empty without a ledger; then the document is only in the cache table."""
         self._client, self._table = client, table_name
         self._cache = AppliedDocuments(client, CACHE_KEY, CACHE_SLOTS, cache_table_errors(table_name))
         self._ledger: AppliedDocuments | None = None
@@ -164,7 +164,7 @@ class DynamoDBConfigurationStore(ConfigurationStore):
         plugin_version: str = "",
     ) -> None:
         for _ in range(ATTEMPTS):
-            # The ledger's table first: of two documents that differ, the one applied last is in force.
+            # Write the ledger's table first: if the two documents differ, the one applied last is in force.
             seen = [(each, each.read()) for each in reversed(self._tables)]
             known = [each for table, found in seen for each in (found, *table.history()) if each is not None]
             number = 1 + max((each.version for each in known), default=0)
@@ -182,14 +182,14 @@ class DynamoDBConfigurationStore(ConfigurationStore):
         try:
             done = "" if self._ledger is None else self._repair(self._ledger)
         finally:
-            # Also if the ledger's table is unavailable.
+            # Do this even if the ledger's table is unavailable.
             cached = self._cache.read()
             if cached is not None:
                 self._point(cached, only_if_missing=not done)
         return done
 
     def _repair(self, ledger: AppliedDocuments) -> str:
-        """Let both tables have the document that was applied last. What was done, for the log; empty: nothing."""
+        """Copy the most recently applied document to the other table. Return a log message; empty without a change."""
         kept, cached = ledger.read(), self._cache.read()
         if kept is not None and (cached is None or kept.version > cached.version):
             what = "the cache table had none" if cached is None else "the cache table's was applied before it"
@@ -200,7 +200,8 @@ class DynamoDBConfigurationStore(ConfigurationStore):
         return ""
 
     def _point(self, version: AppliedVersion, *, only_if_missing: bool = False) -> None:
-        """Let the head point there, unless it does. only_if_missing: unless it points anywhere."""
+        """Point the head to this version if it points to another one. only_if_missing: only if it does not point to
+        any."""
         values: Attributes = {":hash": {"S": hash_of(version.document)}}
         update, condition = "SET configurationHash = :hash REMOVE pluginVersion", "attribute_exists(pluginVersion)"
         if version.plugin_version:

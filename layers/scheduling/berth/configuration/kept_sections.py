@@ -17,14 +17,15 @@ from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.managed_resources.configuration import ManagedResources
 from berth.scheduling.objects import UnreadableObject
 
-# A document has a field by its alias or by its name.
+# A document may spell a field with its alias or with its Python name.
 _BINDS = ("bind", "gangs")
 _RESOURCES = ("managedResources", "managed_resources")
 
 
 @dataclass(frozen=True, slots=True)
 class KeptSections:
-    """resources: None if only their names can be read, for example because a later release describes them."""
+    """The sections that stay in force. resources: None if only the resources' names can be read, for example because
+    the document is of a later release."""
 
     bind: BindConfiguration
     gangs: GangsConfiguration
@@ -42,7 +43,8 @@ class KeptSections:
 
 
 def kept_sections(document: str) -> KeptSections | UnreadableObject:
-    """Read them from a document that cannot be loaded as a whole. UnreadableObject: its cause is the unknown part."""
+    """Read the sections of a document that cannot be loaded as a whole. UnreadableObject: `cause` is the unreadable
+    part."""
     try:
         content = from_json(document)
     except ValueError:
@@ -63,7 +65,7 @@ def kept_sections(document: str) -> KeptSections | UnreadableObject:
 
 
 def _read(content: dict[str, object], keys: Iterable[str]) -> BerthConfiguration:
-    """Raises ValidationError. As JSON: validation of Python's types is stricter."""
+    """Validate these sections as JSON: validation of Python objects is stricter. Raises ValidationError."""
     return BerthConfiguration.model_validate_json(to_json({key: content[key] for key in keys if key in content}))
 
 

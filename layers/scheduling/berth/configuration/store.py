@@ -1,12 +1,12 @@
-"""The effective configuration: the one that was applied to the cluster, or else the deployed one.
+"""The effective configuration: the configuration applied to the cluster, otherwise the deployed configuration.
 
-The head has the hash of the applied document. A reader reads the document itself once for each hash.
+The head has the hash of the applied document. A reader reads the document once for each hash.
 
-The version of custom plugins, `1.2.0+3f9a1c2b`, has the package's `__version__` and a hash of its files and of the
-locked requirements beside it. So a layer has the version of the directory that it was built from.
+The version of custom plugins, `1.2.0+3f9a1c2b`, has the package's `__version__` and a hash of the package's files and
+of the locked requirements in the same directory. So a layer has the version of the directory that it was built from.
 
-The ledger has a marker as soon as resources are counted. While it has one, a configuration that does not count is the
-deployed one in place of a lost one, unless somebody applied it with `berth config apply --stop-counting`.
+The ledger has a marker as soon as resources are counted. While the marker exists, a configuration that does not count
+means that the applied document was lost, unless a user applied it with `berth config apply --stop-counting`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ _DECLARED = re.compile(r"""^__version__\s*=\s*["']([0-9A-Za-z.-]{1,20})["']""", 
 
 @cache
 def installed_version() -> str:
-    """Return the version of the package that this process loads; empty without one. It stays, as loaded modules do."""
+    """Return the version of the package that this process loads; empty without a package. It never changes, because
+    loaded modules do not change."""
     spec = find_spec(PACKAGE)
     locations = [] if spec is None else list(spec.submodule_search_locations or ())
     return version_of(Path(locations[0]).parent) if locations else ""
@@ -61,7 +62,7 @@ def version_of(directory: Path) -> str:
 
 
 def declared_version(directory: Path) -> str:
-    """Return the package's `__version__`; empty without one. Nothing is imported."""
+    """Return the package's `__version__`, without importing the package; empty if it does not have one."""
     file = directory / PACKAGE / "__init__.py"
     found = _DECLARED.search(file.read_text(encoding="utf-8")) if file.is_file() else None
     return "" if found is None else found[1]
@@ -95,8 +96,8 @@ REMEDY = "apply a valid document, or run berth config rollback"
 @dataclass(frozen=True, slots=True)
 class AppliedVersion:
     """A document that was applied. version: from 1, in the order of application. applied_at: seconds since the epoch;
-    0 is unknown. note: why it was applied, such as a rollback; may be empty. plugin_version: the version of the custom
-    plugins that it was tried with; empty if it does not use any, or if that is unknown. stops_counting: the user who
+    0 is unknown. note: the reason for applying it, such as a rollback; may be empty. plugin_version: the version of the
+    custom plugins that it was tried with; empty without custom plugins, or if unknown. stops_counting: the user who
     applied it confirmed that counting ends."""
 
     version: int
@@ -112,7 +113,7 @@ class ConfigurationStore(ABC):
 
     @abstractmethod
     def read(self) -> str | None:
-        """Return the applied BerthConfiguration as JSON (a consistent read); None if none was applied."""
+        """Return the applied BerthConfiguration as JSON (a consistent read); None if there is no applied document."""
 
     @abstractmethod
     def counting_is_stopped(self) -> bool:
@@ -120,7 +121,7 @@ class ConfigurationStore(ABC):
 
     @abstractmethod
     def history(self) -> tuple[AppliedVersion, ...]:
-        """Return the last ten documents that were applied, the newest first."""
+        """Return the ten most recently applied documents, the newest first."""
 
     @abstractmethod
     def apply(
@@ -132,7 +133,7 @@ class ConfigurationStore(ABC):
         note: str = "",
         plugin_version: str = "",
     ) -> None:
-        """Store the document, then let the head point to it. Readers of older releases may read it at any time.
+        """Store the document, then point the head to it. Readers of older releases may read it at any time.
 
         stops_counting: the document may end counting, although the ledger counted before. at, note, plugin_version:
         see AppliedVersion.
@@ -140,14 +141,14 @@ class ConfigurationStore(ABC):
 
     @abstractmethod
     def restore(self) -> str:
-        """Restore, after a loss, the document that was applied last in each table, and let the head point to it.
+        """Restore the most recently applied document in each table after a loss, and point the head to it.
 
-        Returns a description of the repair for the log; empty if both had the document.
+        Returns a description of the repair for the log; empty if both tables had the document.
         """
 
 
 class ConfigurationInvalid(Exception):
-    """The document is invalid or missing. The message names the fields, one after the other."""
+    """The document is invalid or missing. The message lists the fields."""
 
 
 def hash_of(document: str) -> str:
@@ -156,10 +157,10 @@ def hash_of(document: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ActiveConfiguration:
-    """A configuration as a verb uses it, and the document that it was made of.
+    """A configuration as a verb uses it, and its source document.
 
-    fallback: why another document is in use; empty if the applied one could be loaded. plugin_version: the version of
-    the custom plugins here; empty if the document does not use any.
+    fallback: the reason why another document is in use; empty if the applied document was loaded. plugin_version: the
+    version of this process's custom plugins; empty if the document does not use any.
     """
 
     document: BerthConfiguration
@@ -171,15 +172,15 @@ class ActiveConfiguration:
 
     @property
     def lacks_plugins(self) -> bool:
-        """True if the applied document could not be loaded because its plugins are not installed here. This says
-        nothing about the functions, which have their own plugins."""
+        """Return whether the applied document could not be loaded because its plugins are not installed in this
+        process. The functions have their own plugins, so the result does not apply to them."""
         return MISSING_REMEDY in self.fallback
 
     def plugin_difference(self, applied: str) -> str:
-        """Return why the plugins here may decide otherwise than the plugins that the document was tried with; empty if
-        they are the same, or if that is unknown. applied: the version that the document was tried with, from the head.
+        """Return a message if this process's plugins differ from the plugins that the document was tried with; empty if
+        the versions are equal or unknown. applied: the version that the document was tried with, from the head.
 
-        Expected while a deployment replaces the plugin layer. The plugins here decide all the same.
+        A difference is expected while a deployment replaces the plugin layer. This process's plugins are still used.
         """
         if not applied or not self.plugin_version or applied == self.plugin_version:
             return ""
@@ -196,8 +197,8 @@ class ActiveConfiguration:
         time_limit: TimeLimit = NO_TIME_LIMIT,
         plugins: Callable[[], str] = installed_version,
     ) -> ActiveConfiguration:
-        """Build the policy. plugins: their version in this process. Raises ConfigurationInvalid if a plugin cannot be
-        built, or whatever else is wrong: another document may do."""
+        """Build the policy. plugins: returns their version in this process. Raises ConfigurationInvalid if a plugin
+        cannot be built, or for any other error: another document may still work."""
         try:
             policy = configuration.policy(remembered_bytes, time_limit)
             version = plugins() if configuration.names_custom_plugins else ""
@@ -209,11 +210,11 @@ class ActiveConfiguration:
 
 
 class Configurations:
-    """Loads the configuration of one warm environment. Safe to share between threads.
+    """Loads the configuration of one warm environment. Thread-safe.
 
-    If the applied document cannot be loaded, the previously applied document is used, or else the deployed one, with
-    the sections of the applied one about counting and binding (see kept_sections); and `warn` gets the cause. If these
-    sections cannot be read, no configuration is used.
+    If the applied document cannot be loaded, the newest earlier document that can be loaded is used, otherwise the
+    deployed document, with the applied document's sections about counting and binding (see kept_sections); `warn` is
+    called with the cause. If these sections cannot be read, loading fails.
     """
 
     def __init__(
@@ -235,11 +236,13 @@ class Configurations:
 
     @property
     def last(self) -> ActiveConfiguration:
-        """The last effective configuration, for use while the table is unavailable."""
+        """Return the last effective configuration, for use while the table is unavailable."""
         return self._unconfigured if self._known is None else self._known[1]
 
     def at(self, configuration_hash: str) -> ActiveConfiguration:
-        """Return this hash's configuration; empty: the deployed one. Raises ConfigurationInvalid, TableUnavailable."""
+        """Return the configuration with this hash; for an empty hash, the deployed configuration.
+
+        Raises ConfigurationInvalid, TableUnavailable."""
         known = self._known
         if known is not None and known[0] == configuration_hash:
             return known[1]
@@ -261,15 +264,16 @@ class Configurations:
         document = self._store.read()
         if document is None:
             raise ConfigurationInvalid("the applied configuration is not in the cache table; apply it again")
-        # A document with another hash is newer than the head that was read; the next head has its hash.
+        # If the document has another hash, it is newer than the head that was read; the next head has that hash.
         try:
             return self._built(parsed(document, "the applied configuration"))
         except ConfigurationInvalid as error:
             return self._fallback(document, error)
 
     def _fallback(self, failed: str, cause: ConfigurationInvalid) -> ActiveConfiguration:
-        """Return the newest earlier document that can be loaded, or else the deployed one, with the kept sections of
-        the failed one. Raises ConfigurationInvalid if no document can be used, or the sections cannot be read."""
+        """Return the newest earlier document that can be loaded, otherwise the deployed document, with the kept
+        sections of the failed document. Raises ConfigurationInvalid if the sections cannot be read, or all documents
+        fail."""
         kept = kept_sections(failed)
         if isinstance(kept, UnreadableObject):
             why = f"no other document is used, because {kept.cause} cannot be read"
@@ -310,20 +314,21 @@ COUNTING_LOST = (
     "with berth config apply, or with --stop-counting one that counts nothing"
 )
 REFRESH_SECONDS = 10.0
-"""The time for which a result is used."""
+"""The seconds for which a result is used."""
 
 
 class CountingLost(Exception):
-    """The configuration does not count, although the ledger does and nobody stopped it. The message has the remedy."""
+    """The configuration does not count, although the ledger does and a user did not stop it. The message has the
+    remedy."""
 
     def __init__(self) -> None:
         super().__init__(COUNTING_LOST)
 
 
 class CountingLossCheck:
-    """Checks calls of a warm environment whose configuration does not count. Safe to share between threads.
+    """Checks calls of a warm environment whose configuration does not count. Thread-safe.
 
-    It reads the ledger's marker at most every 10 s, and then the applied document's copy if there is a marker.
+    It reads the ledger's marker at most every 10 s, and the ledger's copy of the document if there is a marker.
     """
 
     def __init__(
@@ -335,7 +340,8 @@ class CountingLossCheck:
         self._last: tuple[bool, Instant] | None = None
 
     def raise_if_lost(self) -> None:
-        """Raises CountingLost; TableUnavailable while the ledger cannot be read and no earlier result is known."""
+        """Raise CountingLost if counting was lost. Raises TableUnavailable if the ledger cannot be read and there is no
+        earlier result."""
         now, last = self._clock.now(), self._last
         if last is None or now.longest_since(last[1]) >= REFRESH_SECONDS:
             last = self._last = self._is_lost(), now
@@ -343,7 +349,7 @@ class CountingLossCheck:
             raise CountingLost
 
     def raise_if_known(self) -> None:
-        """Raises CountingLost by the last result, however old. Reads nothing."""
+        """Raise CountingLost if the last result, of any age, requires it. Does not read a table."""
         if self._last is not None and self._last[0]:
             raise CountingLost
 
@@ -351,7 +357,7 @@ class CountingLossCheck:
         try:
             return self._marker() is not None and not self._counting_is_stopped()
         except TableMissing:
-            # Without the table there is no marker: a stack that does not count works without a ledger.
+            # Use the last result if the table is missing: a stack that does not count works without a ledger.
             return self._last is not None and self._last[0]
         except TableUnavailable:
             if self._last is None:

@@ -1,1 +1,1 @@
-"""Records of decisions: what a verb decided about a pod, kept small and read later."""
+"""Records of the verbs' decisions about pods, stored compactly for later reading."""

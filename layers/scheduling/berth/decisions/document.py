@@ -9,29 +9,29 @@ from berth.decisions.record import CallRecord, Record, RejectedNodes
 from berth.scheduling.reason_code import REASON_CODES_VERSION
 
 VERSION = 1
-"""The version rises when a key is removed or gets another meaning."""
+"""The version of the document. It increases if a key is removed or gets another meaning."""
 
 MAX_EXAMPLES = 3
 
 
 MAX_ANSWERED = 50
-"""Documents in one answer, the newest of those that are asked for. One takes a few kilobytes."""
+"""Maximum number of documents in one answer; the newest matching ones. A document takes a few kilobytes."""
 
 MAX_WITH_NODES = 3
-"""The limit for documents with every node, which take a node's name and a few bits for each node."""
+"""The limit for documents with all nodes, which take the name and a few bits for each node."""
 
 MAX_REASONS = 50
-"""A plugin of a user's own may have a reason for each node."""
+"""Maximum number of reasons: a custom plugin may return a different reason for each node."""
 
 MAX_REASON_CHARACTERS = 1000
-"""Such a reason may be of any length."""
+"""Maximum length of a reason: a custom plugin may return reasons of any length."""
 
 NODE_NAMES, BITMAP = "nodeNames", "bitmap"
 
 
 def with_every_node(record: Record, *, by_plugin: bool = False) -> dict[str, object]:
-    """Return the document with the nodes of the request. Each reason has a bit for each node, the first node's the
-    lowest, as hexadecimal digits."""
+    """Return the document with the nodes of the request. Each reason has a bitmap in hexadecimal digits with a bit for
+    each node; the first node has the lowest bit."""
     names, rejected = record.names(), record.rejected()[:MAX_REASONS]
     found = document(record, names, by_plugin=by_plugin)
     reasons = [_reason(each, names) | {BITMAP: f"{each.bitmap:x}"} for each in rejected]
@@ -41,8 +41,8 @@ def with_every_node(record: Record, *, by_plugin: bool = False) -> dict[str, obj
 def document(
     record: Record, names: Sequence[str], *, by_plugin: bool = False, most_examples: int = MAX_EXAMPLES
 ) -> dict[str, object]:
-    """names: of the nodes of the request, in its order. A reason has the number of its nodes, and examples. by_plugin:
-    whether scores by plugin are computed, which takes longer than the decision."""
+    """Return the document with the number of nodes and examples for each reason. names: the nodes of the request, in
+    its order. by_plugin: whether scores by plugin are computed, which takes longer than the decision."""
     reasons = [_reason(each, names, most_examples) for each in record.rejected()[:MAX_REASONS]]
     best = [
         {"node": each.node, "score": each.score, "byPlugin": each.by_plugin}
@@ -75,7 +75,7 @@ def _document(record: Record | CallRecord, profile: str, reasons: Sequence[objec
 
 
 def header(record: Record | CallRecord) -> dict[str, object]:
-    """Identify the decision, its pod, and the state that it was made on."""
+    """Return the part that identifies the decision, its pod, and the cluster state that it was based on."""
     observed_at = record.cache.observed_at
     pod = record if isinstance(record, CallRecord) else record.pod
     return {
@@ -105,5 +105,5 @@ def _reason(group: RejectedNodes, names: Sequence[str], most_examples: int = MAX
 
 
 def nodes_of(group: RejectedNodes, names: Sequence[str]) -> Iterator[str]:
-    """Yield the group's nodes that have a name. names: of the nodes of the request, in its order."""
+    """Yield the group's nodes with known names. names: the nodes of the request, in its order."""
     return (name for index, name in enumerate(names) if group.bitmap >> index & 1 and name)

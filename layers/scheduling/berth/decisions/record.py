@@ -1,7 +1,7 @@
-"""The record of one decision: a byte for each node and a few statuses, and no string for any node.
+"""The record of one decision: a byte for each node and a few statuses, without strings for the nodes.
 
-It keeps the positions of the nodes, which calls of one scheduler have in common, and not the names of the request. A
-node that the node cache does not know does not have a position: the first names of such nodes are kept.
+It keeps the positions of the nodes, which are the same for all calls of one scheduler, instead of the request's names.
+A node that is missing from the node cache does not have a position: the first names of such nodes are kept.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 _REJECTED = bytes(byte == 0 for byte in range(256))
 BEST = 10
 MAX_UNKNOWN = 10
-"""The number of names of unknown nodes: a request may have any number of them, and names of any length."""
+"""Maximum number of names of unknown nodes: a request may contain any number of unknown nodes."""
 
 MAX_NAME_CHARACTERS = 253
 """The longest name of a node in Kubernetes."""
@@ -38,7 +38,7 @@ MAX_NAME_CHARACTERS = 253
 
 @dataclass(frozen=True, slots=True)
 class RejectedNodes:
-    """The nodes that one reason rejects. bitmap: a bit for each node of the request, the first node's is the lowest."""
+    """The nodes that one reason rejects. bitmap: a bit for each node of the request; the first node has the lowest."""
 
     code: ReasonCode
     reason: str
@@ -52,7 +52,7 @@ class RejectedNodes:
 
 @dataclass(frozen=True, slots=True)
 class ScoredNode:
-    """One of the best nodes. by_plugin: weighted; None for a node that a rule rejects, and if the state is gone."""
+    """One of the best nodes. by_plugin: weighted scores; None for a rejected node, or if the snapshot is gone."""
 
     node: str
     score: int
@@ -60,12 +60,14 @@ class ScoredNode:
 
 
 class Record(NamedTuple):
-    """at: seconds since the epoch. positions, source: the nodes of the request, and where positions come from. unknown:
-    the first names that the node cache does not know. mask: a byte for each node, 0 for a rejected one; empty if no
-    rule was applied. codes: for each rejected node the index of its status in `statuses`. scores: for each node of the
-    request, but of filter_onlyone for each node that passes. snapshot: gone once a later state replaced it.
+    """The record of a decision of filter or prioritize.
 
-    A tuple: a frozen dataclass of so many fields takes five times as long to make, in every call.
+    at: seconds since the epoch. positions, source: the positions of the request's nodes, and the index that assigns
+    them. unknown: the first names that are missing from the node cache. mask: a byte for each node, 0 if it is
+    rejected; empty if rules were not applied. codes: the index in `statuses` for each rejected node. scores: for each
+    node of the request; of filter_onlyone for each node that passes. snapshot: gone once a later state replaced it.
+
+    A named tuple, because a frozen dataclass with this many fields takes five times as long to create in every call.
     """
 
     at: float
@@ -89,10 +91,10 @@ class Record(NamedTuple):
     def of(
         cls, verb: str, outcome: Outcome, decision: Decision, at: float, milliseconds: float, last: Record | None = None
     ) -> Record:
-        """last: an earlier record, whose positions are shared if they are the same."""
+        """Create the record. last: an earlier record, whose positions are shared if they are equal."""
         pod, nodes, policy, snapshot, cache, verdicts, scores, chosen, _, totals = decision
         positions: Sequence[int] = nodes.positions
-        # Comparing references takes a few microseconds; keeping a tuple for each call takes 40 kB on 5,000 nodes.
+        # The comparison takes a few microseconds; a separate tuple for each call takes 40 kB for 5,000 nodes.
         if last is not None and last.positions == positions:
             positions = last.positions
         mask, rejected = (b"", NONE_REJECTED) if verdicts is None else (verdicts.mask, verdicts.rejected)
@@ -121,17 +123,17 @@ class Record(NamedTuple):
 
     @property
     def feasible(self) -> int | None:
-        """The number of nodes that passed; None if no rule was applied."""
+        """Return the number of nodes that passed; None if rules were not applied."""
         return sum(self.mask) if self.mask else None
 
     def judges(self, node: str) -> bool:
-        """Return whether the request has the node. Of nodes that the node cache does not know, only the first ten are
-        recognized. Takes up to 0.1 ms on 5,000 nodes."""
+        """Return whether the request contains the node. Of nodes missing from the node cache, only the first ten are
+        recognized. Takes up to 0.1 ms for 5,000 nodes."""
         position = self.source[node]
         return node in self.unknown if position == UNKNOWN else position in self.positions
 
     def rejected(self) -> list[RejectedNodes]:
-        """Return the reasons of the rejected nodes, the reason of most nodes first."""
+        """Return the rejected nodes by reason, the reason with the most nodes first."""
         bits: dict[int, int] = {}
         indexes = compress(range(len(self.mask)), self.mask.translate(_REJECTED))
         for index, code in zip(indexes, self.codes, strict=True):
@@ -146,7 +148,8 @@ class Record(NamedTuple):
         return sorted(groups, key=lambda group: (-group.count, group.reason, group.plugin, group.code))
 
     def names(self) -> list[str]:
-        """Return the nodes of the request. Of those that the node cache does not know, the first ten have a name."""
+        """Return the names of the request's nodes. Of nodes missing from the node cache, only the first ten have a
+        name; the others are empty."""
         by_name = self.source.by_name
         # 5,000 nodes: look-ups in C take a third of the time of a comprehension.
         names = [*map(dict(zip(by_name.values(), by_name, strict=True)).get, self.positions, repeat(""))]
@@ -157,7 +160,7 @@ class Record(NamedTuple):
         return names
 
     def best(self, *, by_plugin: bool = True) -> Iterator[ScoredNode]:
-        """Yield the nodes with the highest scores. Scores by plugin are computed now, as long as the state is there."""
+        """Yield the nodes with the highest scores. Scores by plugin are computed now, if the snapshot still exists."""
         if not self.scores:
             return
         names = [*compress(self.names(), self.mask)] if self.mask else self.names()
@@ -171,7 +174,7 @@ class Record(NamedTuple):
 
 
 def _highest(scores: Sequence[int], names: Sequence[str]) -> list[int]:
-    """Return the indexes of the best scores, of equal ones by name. Most of 5,000 nodes are not compared by name."""
+    """Return the indexes of the best scores; ties are ordered by name. Most of 5,000 nodes are not compared by name."""
     least = sorted(scores)[-BEST:][0]
     best = compress(zip(scores, names, count()), map(least.__le__, scores))
     return [index for _, _, index in nsmallest(BEST, ((-score, name, index) for score, name, index in best))]
@@ -183,7 +186,7 @@ def _unknown(nodes: NodeRefs) -> Sequence[str]:
 
 
 def _compact(scores: Sequence[int]) -> Sequence[int]:
-    """Store scores in a byte each, enough for the extender's scale; larger scores take eight bytes each."""
+    """Pack scores into one byte each, which suffices for the extender's scale; larger scores take eight bytes each."""
     try:
         return bytes(scores)
     except ValueError:
@@ -196,7 +199,7 @@ MAX_VICTIM_NODES = 10
 
 @dataclass(frozen=True, slots=True)
 class RejectedProposals:
-    """The proposed nodes that one reason rejects: how many, and the first of them."""
+    """The proposed nodes that one reason rejects: their number and the first few names."""
 
     code: ReasonCode
     reason: str
@@ -206,9 +209,11 @@ class RejectedProposals:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """at: seconds since the epoch. uid, profile: empty if the call does not know them. nodes: those of the request.
-    feasible: for bind 1 if the pod is on the node; for preempt the number of accepted nodes. victims: the number of
-    victims of the first accepted nodes. error: why a bind or a call failed."""
+    """The record of a call of preempt or bind, or of a failed call.
+
+    at: seconds since the epoch. uid, profile: empty if unknown. nodes: the number of nodes of the request. feasible:
+    for bind 1 if the pod is on the node; for preempt the number of accepted nodes. victims: the number of victims of
+    the first accepted nodes. error: the reason why a bind or a call failed."""
 
     at: float
     verb: str
@@ -235,7 +240,7 @@ class CallRecord:
         at: float,
         milliseconds: float,
     ) -> CallRecord:
-        """at: seconds since the epoch."""
+        """Create the record. at: seconds since the epoch."""
         of = partial(cls, at, verb, outcome, milliseconds)
         match decision:
             case BindDecision(binding, reason, cache):
@@ -269,7 +274,7 @@ class CallRecord:
 
 
 def _groups(rejected: Mapping[str, NodeRejection], unreadable: Mapping[str, str]) -> Sequence[RejectedProposals]:
-    """Group by reason, the reason of most nodes first."""
+    """Group the nodes by reason, the reason with the most nodes first."""
     found: dict[tuple[ReasonCode, str], list[str]] = {}
     for node, rejection in rejected.items():
         found.setdefault((rejection.reason_code, str(rejection)), []).append(node)

@@ -1,13 +1,13 @@
-"""A recorder that writes decisions to a table or a file, in a thread.
+"""A recorder that writes decisions to a table or a file, in a background thread.
 
-A call hands its decision on as it is. The thread looks for decisions from time to time, and no call wakes it: it would
-take the interpreter's lock before the answer is sent. In Lambda it stands still between two calls, so it works while
-the next call waits for the table.
+A call queues its decision unchanged. The thread polls the queue, and calls do not wake the thread, because it would
+take the interpreter's lock before the answer is sent. In Lambda the thread is frozen between two calls, so it works
+while the next call waits for the table.
 
-Not guaranteed: that every decision is written. So many a second are, and those that left a pod without a node come
-first. What is not written when an environment ends is lost.
+Not guaranteed: that every decision is written. Writes are rate-limited, with a separate limit for decisions that left a
+pod without a node. Decisions that are not written when an environment ends are lost.
 
-Records expire by the table's TTL, and are lost with the table: nothing depends on them.
+Records expire by the table's TTL, and are lost with the table: Berth does not depend on them.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
 MAX_A_SECOND = 10
-"""Limits one verb in one environment: a write takes half a millisecond of processor time."""
+"""The limit per second for one verb in one environment: a write takes half a millisecond of processor time."""
 
 MAX_WAITING = 100
-"""A decision keeps its request, which takes half a megabyte with 5,000 nodes."""
+"""Maximum number of queued decisions: each keeps its request, which takes half a megabyte with 5,000 nodes."""
 
 PAUSE_SECONDS = 0.05
 """The interval at which waiting decisions are written."""
 
 Write = Callable[[Mapping[str, object]], None]
-"""Writes the document of a record. What it raises is logged once; the next record is tried all the same."""
+"""Writes the document of a record. The first exception is logged; the next record is still written."""
 
 PENDING_OUTCOMES: frozenset[Outcome] = frozenset({FilterOutcome.NONE_FEASIBLE, FilterOutcome.TOO_COSTLY})
 
 
 class _Recorded(NamedTuple):
-    """The decision that a call hands to the thread. at: seconds since the epoch."""
+    """A decision in the thread's queue. at: seconds since the epoch."""
 
     verb: str
     outcome: Outcome
@@ -59,7 +59,7 @@ class _Recorded(NamedTuple):
 
 
 class BackgroundRecorder(DecisionRecorder):
-    """The thread starts with the first record, and ends with the process."""
+    """Writes records in a thread that starts with the first record, and ends with the process."""
 
     def __init__(
         self,
@@ -70,8 +70,9 @@ class BackgroundRecorder(DecisionRecorder):
         *,
         every_node: bool = False,
     ) -> None:
-        """wall: seconds since the epoch. warn: gets the first failure. most_a_second: of decisions that left the pod a
-        node; of the others as many more. every_node: whether a document has the verdict on every node.
+        """wall: seconds since the epoch. warn: called with the first failure. most_a_second: the limit for decisions
+        with a node for the pod, and the same limit again for decisions without. every_node: whether a document has the
+        verdict on every node.
         """
         self._write, self._wall, self._warn = write, wall, warn
         self._most, self._every_node = most_a_second, every_node
@@ -91,7 +92,7 @@ class BackgroundRecorder(DecisionRecorder):
             self._start()
 
     def close(self) -> None:
-        """Write what waits, and end the thread."""
+        """Write the queued decisions, and end the thread."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join()
@@ -137,7 +138,7 @@ KEPT_SECONDS = 7 * 24 * 3600.0
 
 
 class DynamoDBDecisionTable:
-    """Stateless; the client may be shared between threads. Every method raises TableUnavailable."""
+    """The table of decisions. Stateless; the client may be shared between threads. Methods raise TableUnavailable."""
 
     def __init__(self, client: DynamoDBClient, table_name: str) -> None:
         self._client = client
@@ -145,7 +146,7 @@ class DynamoDBDecisionTable:
         self._errors = cache_table_errors(table_name)
 
     def put(self, document: Mapping[str, object]) -> None:
-        """Store a record. One of the same pod and microsecond is replaced."""
+        """Store a record. It replaces a record of the same pod and microsecond."""
         at = document["time"]
         assert isinstance(at, float)
         with self._errors.errors():
@@ -160,7 +161,7 @@ class DynamoDBDecisionTable:
             )
 
     def of_pod(self, namespace: str, name: str, most: int) -> list[object]:
-        """Return the newest records of the pod, as they were stored, the oldest first. One read."""
+        """Return the pod's newest records, as stored, sorted from oldest to newest. Makes one query."""
         with self._errors.errors():
             answer = self._client.query(
                 TableName=self._table,
