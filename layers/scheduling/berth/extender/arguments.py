@@ -1,4 +1,4 @@
-"""The requests of the verbs: their outer objects decoded, and the fields that are used.
+"""Decodes the requests of the verbs: their outer objects and the used fields.
 
 Keys of the outer objects are compared without regard to case, as encoding/json does (fact 1).
 """
@@ -24,13 +24,13 @@ from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 MAX_BODY_BYTES = 6_000_000
-"""A Lambda invocation carries 6 MB. Behind the gateway a larger body never arrives; elsewhere it is refused alike."""
+"""The limit of a Lambda invocation. Behind the gateway a larger body never arrives; elsewhere it is rejected, too."""
 
 TOO_LARGE = "the request body is larger than 6 MB; set nodeCacheCapable: true, so that names are sent instead of nodes"
 
 
 def decode_object(body: str | bytes) -> dict[str, object] | Failure:
-    """The body's outer object with its keys folded to lower case."""
+    """Decode the body's outer object, with its keys folded to lower case."""
     if not body:
         return bad_request("the request body is empty; expected a JSON object")
     if is_too_large(body):
@@ -45,9 +45,9 @@ def decode_object(body: str | bytes) -> dict[str, object] | Failure:
 
 
 def is_too_large(body: str | bytes) -> bool:
-    """Whether it is above the limit, in bytes.
+    """Return whether the body exceeds the limit in bytes.
 
-    Text is encoded only where its length does not decide: a character has 1 to 4 bytes.
+    Text is encoded only if its length is not conclusive: a character has 1 to 4 bytes.
     """
     if isinstance(body, str) and MAX_BODY_BYTES // 4 < len(body) <= MAX_BODY_BYTES and not body.isascii():
         return len(body.encode(errors="surrogatepass")) > MAX_BODY_BYTES
@@ -55,7 +55,7 @@ def is_too_large(body: str | bytes) -> bool:
 
 
 def pod_named_in(body: str | bytes) -> str:
-    """`namespace/name` of the request's pod, for a log line about a request that could not be answered; else empty."""
+    """Return `namespace/name` of the request's pod, for the log line of a failed request; empty if unreadable."""
     request = decode_object(body)
     if isinstance(request, Failure):
         return ""
@@ -67,20 +67,20 @@ def pod_named_in(body: str | bytes) -> str:
 
 
 def folded(obj: dict[str, object]) -> dict[str, object]:
-    """The object with lower-case keys, as encoding/json matches them (fact 2). Of equal keys the last one counts."""
+    """Return the object with lower-case keys, as encoding/json matches them (fact 2). Of equal keys the last wins."""
     return {key.casefold(): value for key, value in obj.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulingRequest:
-    """The pod, and the request's other fields by their names in lower case."""
+    """The request's pod, and its other fields by their names in lower case."""
 
     pod: Pod
     fields: dict[str, object]
 
 
 def read_scheduling_request(body: str | bytes, unreadable: str) -> SchedulingRequest | Failure:
-    """Decode the request. unreadable: the reason of a failure, before its cause."""
+    """Decode the request. unreadable: the text before the cause in a failure's reason."""
     pod: Pod | UnreadableObject
     found = _read_texts(body)
     if found is None:
@@ -96,7 +96,7 @@ def read_scheduling_request(body: str | bytes, unreadable: str) -> SchedulingReq
 
 
 class LastAttempt(Enum):
-    """How the last attempt to schedule the pod ended. REJECTED: with the reasons of the nodes. ERROR: without them."""
+    """The result of the last attempt to schedule the pod. REJECTED: it has the nodes' reasons. ERROR: it does not."""
 
     NONE = "none"
     REJECTED = "Unschedulable"
@@ -105,20 +105,20 @@ class LastAttempt(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PodVersion:
-    """The pod as the scheduler has it."""
+    """The scheduler's version of the pod, and its last attempt."""
 
     resource_version: str
     last_attempt: LastAttempt
 
 
 def read_pod_version(body: str | bytes) -> PodVersion:
-    """Decode the request once more, for the few decisions that depend on the attempt."""
+    """Decode the request again, for the few decisions that depend on the last attempt."""
     fields = decode_object(body)
     pod = read_object({} if isinstance(fields, Failure) else fields.get("pod"), "Pod")
     metadata, status = read_object(pod.get("metadata"), "metadata"), read_object(pod.get("status"), "status")
     found = LastAttempt.NONE
     for condition in read_list(status.get("conditions"), "conditions"):
-        # The condition of a gated pod has another reason: no attempt was made.
+        # The condition of a gated pod has another reason: the scheduler did not try to schedule it.
         if isinstance(condition, dict) and condition.get("type") == "PodScheduled":
             found = next((each for each in LastAttempt if each.value == condition.get("reason")), found)
     return PodVersion(name_or_empty(metadata.get("resourceVersion")), found)
@@ -131,7 +131,7 @@ _ENDS = ('}},"Nodes":null,"NodeNames":[', '}},"NodeNameToVictims":null,"NodeName
 
 
 def _read_texts(body: str | bytes) -> tuple[Pod | UnreadableObject, dict[str, object]] | None:
-    """The pod and the other fields; None for a small pod, and for a request that is not in the expected form."""
+    """Return the pod and the other fields; None for a small pod, or for a request in an unexpected form."""
     if len(body) < SMALL or is_too_large(body):
         return None
     if isinstance(body, bytes):
@@ -153,7 +153,7 @@ def _read_texts(body: str | bytes) -> tuple[Pod | UnreadableObject, dict[str, ob
         fields = folded(orjson.loads("{" + body[end + len("}},") :]))
     except orjson.JSONDecodeError:
         return None
-    # Of two pods the last one counts.
+    # Of two `pod` keys the last one wins.
     pod = None if "pod" in fields else read_pod_texts(texts)
     return None if pod is None else (pod, fields)
 
@@ -161,17 +161,17 @@ def _read_texts(body: str | bytes) -> tuple[Pod | UnreadableObject, dict[str, ob
 NO_NODES = "the request has no nodes: NodeNames and Nodes are null"
 
 MAX_NODES = 50_000
-"""Ten times Kubernetes' limit for a cluster. An answer has a reason for each name, so it bounds the answer, too."""
+"""Ten times Kubernetes' limit for a cluster. This also limits the answer, which has a reason for each name."""
 
 TOO_MANY_NODES = f"the request has more than {MAX_NODES} nodes"
 
 
 @dataclass(frozen=True, slots=True)
 class RequestNodes:
-    """The pod, its candidate nodes (each once, in the request's order), and the state to decide on.
+    """The pod, its candidate nodes (each once, in the request's order), and the cluster state for the decision.
 
     items: the node objects of full mode, which the answer echoes; None in node-cache mode. state: for records of
-    decisions. coverage: how far the snapshot follows the pods; unknown in full mode.
+    decisions. coverage: the version of pods up to which the snapshot is complete; unknown in full mode.
     """
 
     pod: Pod
@@ -185,7 +185,7 @@ class RequestNodes:
 
 @dataclass(frozen=True, slots=True)
 class Passthrough:
-    """The pod and the names, where there is no state to decide on. All names pass: the pod is exempt, or the
+    """The pod and the names, if there is no cluster state for the decision. All names pass: the pod is exempt, or the
     configuration has `whenStale: pass`."""
 
     pod: Pod
@@ -197,7 +197,7 @@ class Passthrough:
 def read_candidates(
     body: str | bytes, cache: NodeCache, deadline: Deadline = NO_DEADLINE
 ) -> RequestNodes | Passthrough | Failure:
-    """Decode the request and bring the snapshot up to date; in full mode the request itself is the snapshot."""
+    """Decode the request and update the snapshot; in full mode the request's nodes are the snapshot."""
     request = read_scheduling_request(body, "the request is not a scheduling request")
     if isinstance(request, Failure):
         return request
@@ -246,13 +246,13 @@ def _node_cache_mode(
 
 
 def _no_candidates(pod: Pod, cache: NodeCache, items: Mapping[str, object] | None, deadline: Deadline) -> RequestNodes:
-    """An empty list has an empty answer. It needs no snapshot."""
+    """Return an empty list of candidates, which does not need a snapshot."""
     snapshot = Snapshot.of([])
     return RequestNodes(pod, NodeRefs.of([], snapshot.nodes.positions), cache.policy(deadline), snapshot, items)
 
 
 def _are_strings(values: list[object]) -> TypeGuard[list[str]]:
-    """Takes a third of the time of a type check for each name: this is the hot path."""
+    """Check the types with one join: on the hot path, it takes a third of the time of a check for each name."""
     try:
         "".join(values)  # type: ignore[arg-type]
     except TypeError:
@@ -287,7 +287,7 @@ def _full_mode(pod: Pod, nodes: object, cache: NodeCache, deadline: Deadline) ->
 def _with_cached_pods(
     nodes: Iterable[NodeInfo], pod: Pod, cache: NodeCache, deadline: Deadline
 ) -> tuple[Policy, Snapshot | Failure]:
-    """The request's nodes with their pods from the cache: the request has no pods."""
+    """Return the request's nodes with their pods from the cache, because the request does not contain pods."""
     context = cache.current(deadline)
     cluster = context.cluster
     if context.counting_refusal and context.policy.counts(pod):
@@ -295,6 +295,6 @@ def _with_cached_pods(
     if isinstance(cluster, Snapshot):
         return context.policy, cluster.with_nodes(nodes)
     if cluster.when_stale is WhenStale.PASS:
-        # bind counts all the same.
+        # bind still counts the pod's resources.
         return context.policy, Snapshot.of(nodes)
     return context.policy, Failure(cluster.outcome, cluster.reason)

@@ -1,8 +1,8 @@
-"""When a call has to end.
+"""The deadline of a call, and reads that end before it.
 
-A client's timeouts are fixed when it is created, and they limit a wait for bytes and not a request. So the read runs in
-a thread. A read that is late goes on there, ends by its client's timeouts, and may still fill what is kept in memory.
-A store in the same process is never late, and there each call would pay for the thread.
+A client's timeouts are fixed when it is created, and limit a wait for bytes, not a whole request. So a read runs in a
+thread. A late read continues in the thread, ends by its client's timeouts, and may still fill an in-memory cache. A
+store in the same process is never late, so its reads do not pay for a thread.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import TypeVar
 Clock = Callable[[], float]
 
 ANSWER_SECONDS = 0.1
-"""To encode and send the answer, after the decision."""
+"""Seconds to encode and send the answer after the decision."""
 
 
 class Deadline:
-    """About a second before the scheduler stops to wait, so that it still gets an answer (facts 5 and 23)."""
+    """The end of a call, about a second before the scheduler's timeout, so that it gets an answer (facts 5 and 23)."""
 
     def __init__(self, seconds: float, clock: Clock) -> None:
         """`seconds` from now; `clock`: monotonic, in seconds."""
@@ -28,11 +28,11 @@ class Deadline:
         self._end = clock() + seconds
 
     def remaining(self) -> float:
-        """Seconds left; 0 after the deadline."""
+        """Return the seconds left; 0 after the deadline."""
         return max(0.0, self._end - self._clock())
 
     def earlier(self, seconds: float) -> Deadline:
-        """One that keeps so many seconds for what follows."""
+        """Return a deadline that is this many seconds earlier."""
         return Deadline(self.remaining() - seconds, self._clock)
 
     def decision_seconds(self) -> float:
@@ -40,14 +40,14 @@ class Deadline:
 
 
 NO_DEADLINE = Deadline(math.inf, lambda: 0.0)
-"""Where nobody waits: a warm-up event."""
+"""A deadline that never passes, for calls without a waiting caller such as a warm-up event."""
 
 PASSED = Deadline(0.0, lambda: 0.0)
-"""Where nothing may be read any more."""
+"""A deadline that has passed, so that tables are not read any more."""
 
 
 MAX_THREADS = 64
-"""More than one process answers calls at once. They start when they are needed."""
+"""Above the number of calls that one process answers concurrently. Threads start on demand."""
 
 T = TypeVar("T")
 
@@ -57,8 +57,8 @@ class DeadlinePassed(Exception):
 
 
 class BoundedReads:
-    """How a call reads. After the deadline nothing is read; without one, a read runs in the same thread. Safe to share
-    between threads."""
+    """Runs the reads of a call. After the deadline a read does not start; without a deadline it runs in the same
+    thread. Thread-safe."""
 
     def __init__(self, *, is_never_late: bool = False) -> None:
         """is_never_late: the store is in this process, so every read runs in the same thread."""
@@ -66,8 +66,8 @@ class BoundedReads:
         self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="read")
 
     def before(self, deadline: Deadline, read: Callable[[], T]) -> T:
-        """Return what `read` returns, or raise what it raises; DeadlinePassed where that takes too long. `read` must be
-        safe to share between threads."""
+        """Call `read` and return its result. Raises its exceptions, or DeadlinePassed if it takes too long. `read` must
+        be thread-safe."""
         remaining = deadline.remaining()
         if self._is_never_late or math.isinf(remaining):
             return read()

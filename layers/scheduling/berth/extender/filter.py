@@ -1,4 +1,4 @@
-"""filter and filter_onlyone: the nodes that the pod may go to, and the reasons of the rejected nodes."""
+"""filter and filter_onlyone: return the feasible nodes of a pod, and the reasons of the rejected nodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def answer_filter(
     open_gangs: OpenGangs = no_open_gangs,
     joined: JoinedNodes | None = None,
 ) -> Reply:
-    """Every feasible name passes; every other name has a reason (fact 16). joined: None if no call waits for nodes."""
+    """Return all feasible names, and a reason for every other name (fact 16). joined: None if calls never wait for
+    nodes."""
     return _answer(body, Policy.feasibility, cache, deadline, open_gangs, joined)
 
 
@@ -38,12 +39,12 @@ def answer_filter_onlyone(
     open_gangs: OpenGangs = no_open_gangs,
     joined: JoinedNodes | None = None,
 ) -> Reply:
-    """Only the best feasible name passes: the scheduler has no choice left (fact 46)."""
+    """Return only the best feasible name, so that the scheduler cannot choose another node (fact 46)."""
     return _answer(body, Policy.best, cache, deadline, open_gangs, joined)
 
 
 def failed(failure: Failure) -> Reply:
-    """An answer without nodes whose Error is the pod's event."""
+    """Return an answer without nodes, whose Error becomes the pod's event."""
     return error_reply(_result(names=[], items=None, unresolvable={}, error=failure.reason), failure)
 
 
@@ -100,10 +101,10 @@ def _read_again(body: str | bytes, cache: NodeCache, deadline: Deadline) -> Requ
 def _waits(body: str | bytes, candidates: RequestNodes, found: Feasibility) -> bool:
     """Return whether the rejection has to wait: it would lead to evictions, and the cache may be behind.
 
-    The scheduler preempts as soon as no node is left. It may know of a node that has just joined, or of a pod that has
-    just ended. After an Error it does not preempt, and tries again after a second (facts 14 and 42). That attempt is
-    decided by a cache that has every listed node and the failure of this attempt, and so all earlier changes of pods. A
-    nomination does not survive an Error, so a nominated pod does not wait: `Policy.resolvable` keeps its node.
+    The scheduler preempts if all nodes are rejected. It may know of a node that has just joined, or of a pod that has
+    just ended. After an Error it does not preempt, and tries again after a second (facts 14 and 42). For that attempt
+    the cache contains every listed node and the failure of this attempt, and so all earlier changes of pods. An Error
+    clears the nomination, so a nominated pod does not wait: `Policy.resolvable` keeps its node.
     """
     pod, seen = candidates.pod, candidates.coverage
     if found.feasible or found.exempt or pod.nominated_node or seen.covers("0") is None:
@@ -165,7 +166,7 @@ def _result(
     failed: dict[str, str] | None = None,
     error: str = "",
 ) -> dict[str, object]:
-    """ExtenderFilterResult. Every rejected node is in one of the two maps, with a reason (facts 15 and 16)."""
+    """Return an ExtenderFilterResult. Every rejected node is in one of two maps, with a reason (facts 15 and 16)."""
     return {
         "Nodes": None if items is None else {"metadata": {}, "items": items},
         "NodeNames": names,

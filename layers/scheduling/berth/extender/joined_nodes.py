@@ -1,7 +1,7 @@
-"""Waits for nodes that the scheduler lists and the cache does not have yet.
+"""Waits for nodes that the scheduler lists but the cache does not contain yet.
 
-The scheduler tries its waiting pods as soon as it has a new node, those of high priority first. Without the wait, the
-first of them are rejected, and pods that come a moment later get the room.
+The scheduler retries its pending pods as soon as a node joins, pods of high priority first. Without the wait, the first
+pods are rejected, and pods that are tried a moment later get the room.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from berth.extender.arguments import RequestNodes
 from berth.scheduling.snapshot.node_list import UNKNOWN
 
 READS, SECONDS = 10, 0.025
-"""Between reads. `berth serve` publishes a change within 25 ms, a stack within a few hundred. The scheduler tries no
-other pod in this time."""
+"""The number of reads, and the seconds between them. `berth serve` publishes a change within 25 ms, a stack within a
+few hundred. The scheduler does not try another pod in this time."""
 
 MAX_NAMES = 1000
 
 
 class JoinedNodes:
-    """Remembers the nodes that did not come: no second call waits for them. Safe to share between threads."""
+    """Waits for nodes, and remembers absent nodes, so that later calls do not wait for them. Thread-safe."""
 
     def __init__(self, sleep: Callable[[float], None]) -> None:
         self._sleep = sleep
         self._absent = set[str]()
 
     def wait(self, candidates: RequestNodes, read: Callable[[], RequestNodes | None]) -> RequestNodes:
-        """Return the candidates as a cache has them that has one more of the nodes; else the same.
+        """Return the candidates once the cache contains one more of the nodes; otherwise the same candidates.
 
-        read: the candidates as the cache has them now, or None if there is no decision.
+        read: returns the candidates with the current cache, or None if they cannot be read.
         """
         unknown = _unknown(candidates)
         if unknown <= self._absent:

@@ -1,4 +1,4 @@
-"""Outcomes of calls: one name for each. The verb decides it; the endpoint writes it once, as log field and metric."""
+"""Outcomes of calls. The verb determines the outcome; the endpoint writes it once, as log field and metric."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 WAITING = "no node fits yet; Berth waits for newer state of the cluster before the pod may evict others"
-"""The Error of FilterOutcome.WAITING; constant, because a text that changes is tried again at once (fact 17)."""
+"""The Error of FilterOutcome.WAITING; constant, because the scheduler retries at once if the text changes (fact 17)."""
 
 
 class FilterOutcome(StrEnum):
@@ -98,7 +98,7 @@ class FailureOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BindResult:
-    """How a bind ended. reason: why the pod is not on the node, for the pod's event; empty where it is there.
+    """The result of a bind. reason: for the pod's event; empty if the pod is on the node.
 
     The same cause has the same text each time (fact 17).
     """
@@ -112,7 +112,7 @@ Outcome = FilterOutcome | PrioritizeOutcome | BindOutcome | PreemptOutcome | Fai
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a verb cannot decide. reason: reaches the pod's event, and names cause and remedy but no secret."""
+    """The reason why a verb cannot decide. reason: for the pod's event, with cause and remedy, without secrets."""
 
     outcome: FailureOutcome
     reason: str
@@ -120,16 +120,16 @@ class Failure:
 
 
 def deadline_passed(pod: str, cause: str = "") -> Failure:
-    """A passing failure: the next call may have more time. cause: what took it, where that is known."""
+    """Return a temporary failure: the next call may have more time. cause: the reason for the delay, if known."""
     reason = cause or "the time for the answer was over before the decision: a cold start, or a slow table"
     return Failure(FailureOutcome.DEADLINE_PASSED, reason, pod)
 
 
 def plugin_failed(pod: str, error: Exception) -> Failure:
-    """A custom plugin failed: the text names it, the pod and the node. Other pods are decided as usual."""
+    """Return a custom plugin's failure: the text has the plugin, the pod and the node. Other pods are unaffected."""
     return Failure(FailureOutcome.PLUGIN_FAILED, f"pod {pod}: {error}", pod)
 
 
 def bad_request(reason: str) -> Failure:
-    """The request is not one that kube-scheduler sends. Nothing is read or written for it."""
+    """Return the failure of a request that kube-scheduler never sends. Tables are not read or written for it."""
     return Failure(FailureOutcome.BAD_REQUEST, reason)

@@ -1,4 +1,4 @@
-"""What the verbs need from outside. Adapters live in nodecache/ and cluster/."""
+"""The ports of the verbs. Their adapters are in nodecache/ and cluster/."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class CacheUnavailable:
-    """There is no snapshot to decide on, or one that is too old; `reason` names cause and remedy."""
+    """The snapshot is missing or too old; `reason` has cause and remedy."""
 
     reason: str
     when_stale: WhenStale = WhenStale.FAIL
@@ -28,7 +28,8 @@ class CacheUnavailable:
 
 @dataclass(frozen=True, slots=True)
 class LogRange:
-    """Positions of the log of announcements. first: all before it have ended. end: the last one; 0 where none is."""
+    """Positions of the log of announcements. first: all earlier announcements have ended. end: the last position; 0 if
+    the log is empty."""
 
     first: int
     end: int
@@ -38,10 +39,10 @@ EMPTY_LOG = LogRange(1, 0)
 
 
 class CacheState(NamedTuple):
-    """Which state a call decides by, for records of decisions. version: of the node cache, as the call read it; 0 where
-    it was not read. Of the parts that the decision reads, the cluster has this version or a later one.
-    observed_at: of the data, in seconds since the epoch. configuration_hash: empty for the deployed document.
-    decisions: where the configuration sends records; None leaves it to the environment."""
+    """The state that a call uses, for records of decisions. version: of the node cache, as the call read it; 0 if it
+    was not read. The parts that the decision reads have this version or a later one. observed_at: of the data, in
+    seconds since the epoch. configuration_hash: empty for the deployed document. decisions: the configuration's
+    destination of records; None: the environment's."""
 
     version: int = 0
     observed_at: float = 0.0
@@ -54,17 +55,17 @@ UNREAD_CACHE = CacheState()
 
 @dataclass(frozen=True, slots=True)
 class PodCoverage:
-    """How far a snapshot follows the pods of the API server.
+    """The changes of pods that a snapshot contains.
 
-    resource_version: it contains all changes up to this one. observed_at: and all that were made before this time, in
-    seconds since the epoch.
+    resource_version: it contains all changes up to this version. observed_at: it also contains all changes before this
+    time, in seconds since the epoch.
     """
 
     resource_version: str = ""
     observed_at: float = 0.0
 
     def covers(self, resource_version: str) -> bool | None:
-        """Whether the snapshot contains this version of a pod, or a later one. None where that cannot be said."""
+        """Return whether the snapshot contains this version of a pod, or a later one; None if that is unknown."""
         seen = self.resource_version
         if not (seen.isdecimal() and resource_version.isdecimal()):
             return None
@@ -76,10 +77,11 @@ UNKNOWN_COVERAGE = PodCoverage()
 
 @dataclass(frozen=True, slots=True)
 class DecisionContext:
-    """What a call decides by: the policy in force, and the cluster as the cache has it.
+    """The input of a decision: the policy in force, and the cluster from the cache.
 
-    counting_refusal: why pods that request counted resources get no decision; empty: they do. log: the announcements
-    that were read for the cluster. state: for records of decisions. coverage: how far the cluster follows the pods.
+    counting_refusal: the reason to reject pods that request counted resources; empty without one. log: the
+    announcements that were read for the cluster. state: for records of decisions. coverage: the changes of pods that
+    the cluster contains.
     """
 
     policy: Policy
@@ -91,29 +93,29 @@ class DecisionContext:
 
 
 class NodeCache(ABC):
-    """The state of the cluster, and the configuration that was applied to it. Neither ever goes back."""
+    """The cluster's state and the applied configuration. Both never go back to an earlier version."""
 
     @abstractmethod
     def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
-        """As last published, at the cost of one read of the head when nothing changed.
+        """Return the cluster as last published; costs one read of the head if it has not changed.
 
-        The cluster has the parts that the policy reads. `reads`: what the verb itself reads in addition. After
-        the deadline no table is read and nothing is waited for.
+        The cluster has the parts that the policy reads. `reads`: the parts that the verb needs in addition. After the
+        deadline it neither reads a table nor waits.
         """
 
     def asked_about(self, pod: Pod) -> None:  # noqa: B027  most caches are of no process that binds
-        """A scheduler asks about this pod, and may bind it next."""
+        """Record that a scheduler has sent this pod, and may bind it next."""
 
     @abstractmethod
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
-        """The policy alone, for requests that bring their nodes with them. It costs a read of the head at the most."""
+        """Return only the policy, for requests that contain their nodes. Costs at most one read of the head."""
 
 
 OpenGangs = Callable[[Deadline], Sequence[OpenGang]]
-"""Returns the gangs that are being bound, read consistently. After the deadline no table is read: then those of the
-read before. filter reads them for members of gangs, and for no other pod."""
+"""Returns the gangs that are being bound, read consistently. After the deadline it returns the gangs of the previous
+read. filter calls it only for members of gangs."""
 
 
 def no_open_gangs(deadline: Deadline) -> Sequence[OpenGang]:
-    """Return no gang: where none is ever open, as in the simulator."""
+    """Return an empty sequence, for callers without open gangs such as the simulator."""
     return NO_OPEN_GANGS

@@ -1,8 +1,8 @@
-"""preempt: a review of the victims that the scheduler proposes on each node.
+"""preempt: reviews the victims that the scheduler proposes on each node.
 
-When no node fits, the scheduler proposes evictions without asking filter. The answer leaves out nodes that the policy
-rejects even then, and adds victims where the policy needs more room: see `scheduling/preemption/victim_review.py`. A
-policy whose plugins do not look at pods leaves the victims as they are.
+If all nodes are rejected, the scheduler proposes evictions without calling filter. The answer omits nodes that the
+policy rejects even after the evictions, and adds victims if the policy needs more room: see
+`scheduling/preemption/victim_review.py`. A policy whose plugins do not depend on pods does not change the victims.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from berth.scheduling.snapshot.parts import ALL_PARTS
 MAX_PREEMPTORS = 1000
 
 READS = ALL_PARTS
-"""Victims are pods, and disruption budgets protect them, whatever the policy reads."""
+"""All parts, even if the policy reads fewer: victims are pods, and disruption budgets protect them."""
 
 
 class AnsweredVictims:
-    """The victims that this environment answered last for each pod, by node.
+    """The victims that this environment last returned for each pod, by node. Thread-safe.
 
-    The scheduler evicts those of one node and nominates it. Until the cache shows that they have left, the next call
-    knows it from here. Another environment does not; it then goes by the marks of deletion alone. Threads share it.
+    The scheduler evicts the victims of one node and nominates the node. Until the cache shows that the victims are
+    gone, the next call finds them here. Another environment only uses the victims' deletion timestamps.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class AnsweredVictims:
         return frozenset() if victims is None else {victim.uid for victim in victims.pods}
 
     def answer(self, pod: Pod, found: Mapping[str, Victims]) -> None:
-        """Remember the answer; of many pods only the latest."""
+        """Store the answer; of many pods only the most recent are kept."""
         if found:
             self._by_pod.pop(pod.uid, None)
             self._by_pod[pod.uid] = found
@@ -54,12 +54,12 @@ class AnsweredVictims:
 
 
 def failed(failure: Failure) -> Reply:
-    """There is no Error field: a status other than 200 is the only signal (fact 28)."""
+    """Return an HTTP error status: the answer does not have an Error field (fact 28)."""
     return status_reply(failure)
 
 
 def empty_on_failure(failure: Failure) -> Reply:
-    """Behind Basic credentials: no node can be preempted (fact 28)."""
+    """Return an answer without nodes, for callers with Basic credentials (fact 28)."""
     return error_reply({"NodeNameToMetaVictims": {}}, failure)
 
 
@@ -70,7 +70,7 @@ def answer_preempt(
     deadline: Deadline = NO_DEADLINE,
     answered: AnsweredVictims | None = None,
 ) -> Reply:
-    """The accepted candidates as MetaVictims, in both modes (fact 25). answered: by the calls before this one."""
+    """Return the accepted candidates as MetaVictims, in both modes (fact 25). answered: answers of earlier calls."""
     answered = answered or AnsweredVictims()
     arguments = read_preemption_arguments(body)
     if isinstance(arguments, Failure):
@@ -99,9 +99,9 @@ def _outcome(found: PreemptResult) -> PreemptOutcome:
 def _without_cache(
     arguments: PreemptionArguments, cache: CacheUnavailable, failed: Callable[[Failure], Reply]
 ) -> Reply:
-    """The answer without a snapshot: an error, because an eviction cannot be taken back and the scheduler tries again.
+    """Return the answer without a snapshot: an error, because evictions cannot be undone and the scheduler retries.
 
-    Where filter passes every node (`whenStale: pass`), the proposed victims pass, too: filter counts on that room.
+    If filter passes every node (`whenStale: pass`), the proposed victims are accepted, because filter relies on them.
     """
     if cache.when_stale is WhenStale.PASS:
         found = review_victims(None, arguments.pod, arguments.proposals, {})

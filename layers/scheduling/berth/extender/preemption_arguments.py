@@ -1,7 +1,7 @@
-"""ExtenderPreemptionArgs: the request of preempt, with whole victims (full mode) or their UIDs (node-cache mode).
+"""ExtenderPreemptionArgs: the request of preempt, with complete victims (full mode) or their UIDs (node-cache mode).
 
-A node with a victim that cannot be read is left out: without this victim the others would be evicted in vain. If that
-is every node, the answer is a failure.
+A node with an unreadable victim is omitted: evicting only the other victims would not help. If all nodes are omitted,
+the answer is a failure.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ MAX_VIOLATIONS = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class PreemptionArguments:
-    """The pod, and by node name the victims that the scheduler proposes.
+    """The pod, and the victims that the scheduler proposes, by node name.
 
-    unreadable: the reasons of the nodes left out. note: a remark on the request, for the log.
+    unreadable: the reasons of the omitted nodes. note: a remark on the request, for the log.
     """
 
     pod: Pod
@@ -35,7 +35,7 @@ class PreemptionArguments:
 
     @property
     def pod_name(self) -> str:
-        """`namespace/name`, for the log."""
+        """Return `namespace/name`, for the log."""
         return f"{self.pod.namespace}/{self.pod.name}"
 
 
@@ -49,11 +49,11 @@ def read_preemption_arguments(body: str | bytes) -> PreemptionArguments | Failur
 
 
 def _read_candidates(pod: Pod, arguments: dict[str, object]) -> PreemptionArguments | Failure:
-    """Victims by node name. The full map takes precedence: it has the priorities."""
+    """Read the victims by node name. The full map takes precedence, because it has the priorities."""
     full, meta = arguments.get("nodenametovictims"), arguments.get("nodenametometavictims")
     listed, read = (meta, _read_meta) if full is None else (full, _read_full)
     if listed is None:
-        # A map without entries, as Go has it; but what has neither is the request of another verb.
+        # Null is an empty map in Go; but a request without both fields is of another verb.
         if arguments.keys().isdisjoint(("nodenametovictims", "nodenametometavictims")):
             return bad_request(NO_CANDIDATES.format("missing"))
         return PreemptionArguments(pod, {}, note=NO_CANDIDATES.format("null"))
@@ -73,7 +73,7 @@ def _read_candidates(pod: Pod, arguments: dict[str, object]) -> PreemptionArgume
 
 
 def _read_full(value: object) -> Proposal | Failure:
-    """`Victims`: whole pods."""
+    """Read the `Victims` of a node, which contain complete pods."""
     fields = _victim_fields(value)
     if isinstance(fields, Failure):
         return fields
@@ -87,7 +87,7 @@ def _read_full(value: object) -> Proposal | Failure:
 
 
 def _read_meta(value: object) -> Proposal | Failure:
-    """`MetaVictims`: UIDs alone, in the scheduler's order."""
+    """Read the `MetaVictims` of a node, which contain only UIDs, in the scheduler's order."""
     fields = _victim_fields(value)
     if isinstance(fields, Failure):
         return fields
@@ -105,7 +105,7 @@ def _read_meta(value: object) -> Proposal | Failure:
 
 
 def _victim_fields(value: object) -> tuple[list[object], int] | Failure:
-    """`Pods` and `NumPDBViolations` of a node; null stands for none (fact 26)."""
+    """Read `Pods` and `NumPDBViolations` of a node; null means no victims (fact 26)."""
     if value is None:
         return [], 0
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""prioritize: a score for each feasible node."""
+"""prioritize: returns a score for each feasible node."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from berth.scheduling.feasibility import TOO_COSTLY
 
 
 def failed(failure: Failure) -> Reply:
-    """An HTTP status: the answer is an array and has no Error field. The scheduler ignores the error (fact 20)."""
+    """Return an HTTP error status: the answer is an array without an Error field. The scheduler ignores the error
+    (fact 20)."""
     return status_reply(failure)
 
 
 def empty_on_failure(failure: Failure) -> Reply:
-    """Behind Basic credentials: no scores. The scheduler treats that like an error (fact 18)."""
+    """Return no scores, for callers with Basic credentials. The scheduler treats that like an error (fact 18)."""
     return error_reply([], failure)
 
 
@@ -38,7 +39,7 @@ def answer_prioritize(
     failed: Callable[[Failure], Reply] = failed,
     deadline: Deadline = NO_DEADLINE,
 ) -> Reply:
-    """HostPriorityList: every host once (fact 21), with an integer score (fact 19)."""
+    """Return a HostPriorityList with every host once (fact 21) and integer scores (fact 19)."""
     candidates = read_candidates(body, cache, deadline)
     if isinstance(candidates, Failure):
         return failed(candidates)
@@ -58,7 +59,7 @@ def answer_prioritize(
         except DeadlineExceeded:
             return failed(deadline_passed(pod_name))
         if found is None:
-            # Equal scores leave the choice to the scheduler's own scores.
+            # With equal scores the scheduler's own scores choose the node.
             scores = [0] * len(candidates.names)
             outcome, detail = PrioritizeOutcome.TOO_COSTLY, TOO_COSTLY.message
             decision = UnjudgedCall(pod, len(candidates.names), candidates.state)

@@ -1,7 +1,7 @@
-"""Replies of the verbs, and the reasons of rejected nodes and the scores of the others as JSON.
+"""Replies of the verbs, with the reasons of rejected nodes and the scores of feasible nodes as JSON.
 
 On a large cluster thousands of nodes have a handful of reasons and scores. Joining strings takes half the time of
-filling and encoding dictionaries, and a third of that where there is one for each node; the bytes are the same.
+filling and encoding a dictionary, and a third of the time if each node has its own dictionary; the bytes are the same.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class Decision(NamedTuple):
-    """One decision about the nodes of a request. Every call makes one, and a tuple is made in a third of the time.
+    """One decision about the nodes of a request. Every call creates one: a tuple takes a third of a dataclass's time.
 
-    verdicts: of filter; None where no rule was applied. scores: of prioritize, for each of `nodes`. chosen: the only
-    node that filter_onlyone leaves; empty otherwise. totals: by which it was chosen, for each node that passes.
-    open_gangs: those that counted for a member of a gang.
+    verdicts: of filter; None if rules were not applied. scores: of prioritize, for each of `nodes`. chosen: the only
+    node that filter_onlyone returns; empty otherwise. totals: the scores behind that choice, for each node that passes.
+    open_gangs: the open gangs that were considered for a member of a gang.
     """
 
     pod: Pod
@@ -48,7 +48,7 @@ class Decision(NamedTuple):
 
 
 class PreemptDecision(NamedTuple):
-    """One review of proposed victims. unreadable: why nodes were left out before the review, by node."""
+    """One review of proposed victims. unreadable: the reasons of nodes omitted before the review, by node."""
 
     pod: Pod
     policy: Policy
@@ -58,7 +58,7 @@ class PreemptDecision(NamedTuple):
 
 
 class BindDecision(NamedTuple):
-    """How a bind ended. reason: empty where the pod is on the node."""
+    """The result of a bind. reason: empty if the pod is on the node."""
 
     binding: Binding
     reason: str
@@ -66,8 +66,8 @@ class BindDecision(NamedTuple):
 
 
 class UnjudgedCall(NamedTuple):
-    """A call that answered without a verdict or a score of any node: there was no state to decide by, scoring took too
-    long, or the request has no nodes. nodes: how many the request has."""
+    """A call that answered without evaluating nodes: the cluster state was missing, scoring took too long, or the
+    request does not have nodes. nodes: the number of nodes in the request."""
 
     pod: Pod
     nodes: int
@@ -75,7 +75,7 @@ class UnjudgedCall(NamedTuple):
 
 
 class FailedCall(NamedTuple):
-    """A call that decided nothing. pod: `namespace/name`."""
+    """A call that failed before a decision. pod: `namespace/name`."""
 
     pod: str
     reason: str
@@ -86,12 +86,12 @@ AnyDecision = Decision | PreemptDecision | BindDecision | UnjudgedCall | FailedC
 
 
 class DecisionRecorder(ABC):
-    """Records of decisions. Threads share it."""
+    """Records decisions. Thread-safe."""
 
     @abstractmethod
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
-        """Called after the answer is ready, and before it is sent: it must be fast. What it raises is no failure of the
-        call."""
+        """Record the decision. Called after the answer is ready and before it is sent, so it must be fast. Its
+        exceptions do not fail the call."""
 
 
 OK = 200
@@ -100,9 +100,9 @@ INTERNAL_SERVER_ERROR = 500
 
 
 class Reply(NamedTuple):
-    """`body` is JSON. `pod` and `detail` are for the log: `namespace/name`, and what happened in one line. `decision`:
-    for records of decisions; None where nothing was decided. reason_code: of the reason that rejects most nodes, where
-    no node passes."""
+    """The reply of a verb; `body` is JSON. `pod` and `detail` are for the log: `namespace/name`, and a one-line
+    description. `decision`: for records of decisions; None without a decision. reason_code: the code of the reason that
+    rejects the most nodes, if all nodes are rejected."""
 
     body: bytes
     outcome: Outcome
@@ -116,20 +116,20 @@ class Reply(NamedTuple):
 def reply(
     answer: object, outcome: Outcome, *, pod: str = "", detail: str = "", decision: AnyDecision | None = None
 ) -> Reply:
-    """Encode the answer of a verb that decided: always status 200 (fact 3)."""
+    """Encode the answer of a verb that made a decision: always status 200 (fact 3)."""
     return Reply(orjson.dumps(answer), outcome, pod=pod, detail=detail, decision=decision)
 
 
 def error_reply(answer: object, failure: Failure) -> Reply:
-    """A failure in the answer's `Error` field: only a 200 body reaches the pod's event (facts 3 and 14).
+    """Report a failure in the answer's `Error` field: only a 200 body reaches the pod's event (facts 3 and 14).
 
-    Without such a field the caller does not see it: behind Basic credentials an HTTP status would print the password
-    into the pod's event (facts 28 and 37). The log and the outcome's metric have it."""
+    If the answer lacks this field, the caller does not see the failure: with Basic credentials an HTTP status would
+    print the password into the pod's event (facts 28 and 37). The log and the outcome's metric show the failure."""
     return Reply(orjson.dumps(answer), failure.outcome, pod=failure.pod, detail=failure.reason)
 
 
 def status_reply(failure: Failure) -> Reply:
-    """A failure of a verb whose answer has no `Error` field: the HTTP status is the only signal (facts 20 and 28)."""
+    """Report a failure by the HTTP status, the only signal if the answer lacks an `Error` field (facts 20 and 28)."""
     status = BAD_REQUEST if failure.outcome is FailureOutcome.BAD_REQUEST else INTERNAL_SERVER_ERROR
     return Reply(orjson.dumps({"Error": failure.reason}), failure.outcome, status, failure.pod, failure.reason)
 
@@ -143,7 +143,7 @@ def reasons(rejected: Rejected) -> object:
 
 
 def host_scores(names: list[str], scores: Sequence[int]) -> object:
-    """HostPriorityList: a JSON array with an object for each name."""
+    """Encode a HostPriorityList: a JSON array with an object for each name."""
     if not names or _need_escapes(names):
         return [{"Host": name, "Score": score} for name, score in zip(names, scores, strict=True)]
     after = {score: f'","Score":{score}}}{_NEXT_HOST}' for score in set(scores)}
@@ -159,12 +159,12 @@ def _after_name(message: str) -> str:
 
 
 def _need_escapes(names: list[str]) -> bool:
-    """A name that needs escapes is no node's name; the encoder escapes it."""
+    """Return whether a name needs JSON escapes. Such a name is not a valid node name; the encoder escapes it."""
     return b"\\" in orjson.dumps(names)
 
 
 def _joined(start: str, names: list[str], after: Sequence[str], separator: str, end: str) -> orjson.Fragment:
-    """JSON of names with what is after each of them, which ends with the separator."""
+    """Join the names to JSON, each followed by its text of `after`, which ends with the separator."""
     parts = [""] * (2 * len(names))
     parts[0::2] = names
     parts[1::2] = after
