@@ -1,7 +1,7 @@
 """The candidate: one attempt to acquire the lease, and how long a lease is valid by this process's clocks.
 
-Times in the record are information only: another clock may be wrong by a year. They decide no more than whether a
-candidate waits, and the next change of the record corrects that decision.
+Times in the record are informational: another clock may be wrong by a year. They only decide whether a candidate waits,
+and the next change of the record corrects that decision.
 """
 
 from __future__ import annotations
@@ -17,34 +17,35 @@ from berth.lease.lock import Conflict, Fence, Lease, LeaseLock, LeaseSpec, Unava
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A record, and when this candidate first read it. `changed`: it has read an earlier record before."""
+    """A record, and the time when this candidate first read it. `changed`: the candidate had read another before."""
 
     lease: Lease
     since: Instant
     changed: bool = False
 
     def then(self, lease: Lease, now: Instant) -> Observation:
-        """The observation after another read. Any difference shows that the holder is alive, and restarts the wait."""
+        """Return the observation after another read. Any difference proves that the holder is alive, and restarts the
+        wait."""
         if lease != self.lease:
             return Observation(lease, now, changed=True)
         if now.wall < self.since.wall:
-            # The clock was set back. By the shorter of the two times the lease would not end before the wall clock has
-            # caught up, which may be a year: the wait starts anew instead.
+            # The clock was set back. With the shorter of the two times the lease would not end before the wall clock
+            # has caught up, which may take a year: restart the wait instead.
             return replace(self, since=now)
         return self
 
     def is_valid(self, now: Instant) -> bool:
-        """Whether the holder may still act on it, by the duration that the holder itself recorded."""
+        """Return whether the holder may still use the lease, by the duration that the holder recorded."""
         return now.shortest_since(self.since) < self.lease.spec.lease_duration_seconds
 
     def looks_healthy(self, config: LeaderElectionConfig) -> bool:
-        """Whether the holder renews: the record changed, or its first read has a recent renewTime."""
+        """Return whether the holder renews: the record changed, or had a recent renewTime when first read."""
         return self.changed or abs(self.since.wall - self.lease.spec.renew_time) <= 2 * config.retry_period
 
     def handover_in(self, now: Instant) -> float:
-        """Seconds until the holder means to release, by the holder's clock alone; infinite if it announced nothing.
+        """Return the seconds until the holder's planned release, by the holder's clock; infinite without a plan.
 
-        Too large by the age that the record had when it was seen.
+        Too large by the age of the record when it was read.
         """
         spec = self.lease.spec
         if spec.handover_at is None:
@@ -60,11 +61,11 @@ class Term:
     renewed_at: Instant
 
     def is_valid(self, now: Instant) -> bool:
-        """Whether no other process can have waited until the lease expired."""
+        """Return whether the lease is valid: another process cannot have waited until its expiry."""
         return now.longest_since(self.renewed_at) < self.lease.spec.lease_duration_seconds
 
     def is_continued_by(self, lease: Lease) -> bool:
-        """Whether this record belongs to the same term: the same item, holder and epoch."""
+        """Return whether this record belongs to the same term: the same item, holder and epoch."""
         mine, found = self.lease.spec, lease.spec
         return (self.lease.uid, mine.holder_identity, mine.lease_transitions) == (
             lease.uid,
@@ -78,14 +79,14 @@ class Term:
         return Fence(spec.holder_identity, spec.lease_transitions, self.lease.uid, self.lease.resource_version)
 
     def published(self, at: Instant) -> Term:
-        """The term after a publication under its fence that was sent at `at`."""
+        """Return the term after a publication under its fence that was sent at `at`."""
         spec = replace(self.lease.spec, renew_time=at.wall)
         return Term(replace(self.lease, spec=spec, resource_version=self.fence.next_resource_version), at)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A unique identity, never used again, and the configuration of its election."""
+    """A candidate: its unique identity, which is never reused, and the configuration of its election."""
 
     identity: str
     config: LeaderElectionConfig
@@ -96,7 +97,7 @@ class Candidate:
             raise ValueError("a candidate's identity must not be empty: an empty holder means that the lease is free")
 
     def spec(self, now: Instant, lease_transitions: int, acquire_time: float | None = None) -> LeaseSpec:
-        """The record with this candidate as holder, renewed now. `acquire_time`: by default now."""
+        """Return the record with this candidate as holder, renewed now. `acquire_time`: by default now."""
         return LeaseSpec(
             holder_identity=self.identity,
             lease_duration_seconds=self.config.lease_duration,
@@ -108,7 +109,7 @@ class Candidate:
 
 
 class ObservedRecord:
-    """The record as it was last read or written, by whichever part of the elector."""
+    """The record as it was last read or written by any part of the elector."""
 
     def __init__(self, clock: Clock, new_leader: Callable[[str], None]) -> None:
         self._clock = clock
@@ -118,7 +119,7 @@ class ObservedRecord:
 
     @property
     def holder(self) -> str:
-        """Empty before the first read, and after a release."""
+        """Return the holder; empty before the first read, and after a release."""
         return "" if self._last is None else self._last.lease.spec.holder_identity
 
     def observe(self, lease: Lease) -> Observation:
@@ -127,26 +128,26 @@ class ObservedRecord:
         return self._last
 
     def report(self) -> None:
-        """Call new_leader if the holder is another than when it was last called."""
+        """Call new_leader if the holder has changed since the last call."""
         if self.holder != self._reported:
             self._reported = self.holder
             self._new_leader(self.holder)
 
 
 HANDOVER_POLL = 0.5
-"""Seconds between two reads of a candidate while a release is expected at any moment."""
+"""Seconds between two reads of a candidate while a release is imminent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Acquired:
-    """The lease is held. `previous`: the holder before; empty if there was none."""
+    """The candidate has acquired the lease. `previous`: the previous holder; empty without one."""
 
     term: Term
     previous: str
 
 
 class Acquisition:
-    """`claimed`: a claim was sent and not refused, so the record may name this candidate now or later."""
+    """Acquires the lease. `claimed`: a claim was sent and not rejected, so this candidate may become the holder."""
 
     def __init__(
         self,
@@ -157,7 +158,7 @@ class Acquisition:
         random: Callable[[], float],
         epoch_floor: Callable[[], int],
     ) -> None:
-        """epoch_floor: the least epoch of a new term; called before each claim of one."""
+        """epoch_floor: returns the minimum epoch of a new term; called before each claim."""
         self._lock = lock
         self._candidate = candidate
         self._observed = observed
@@ -177,7 +178,7 @@ class Acquisition:
         seen = self._observed.observe(found)
         spec = found.spec
         if spec.holder_identity == self._candidate.identity:
-            # No other candidate has this identity: it is an earlier claim of this candidate, and its answer was lost.
+            # The identity is unique, so this is an earlier claim of this candidate whose answer was lost.
             return self._claim(found, spec.lease_transitions, spec.acquire_time)
         if spec.holder_identity and seen.is_valid(now):
             return self._held(seen, now)

@@ -1,7 +1,7 @@
-"""Two clocks, because each alone can be wrong.
+"""A monotonic and a wall clock, because each of them can be wrong.
 
-The monotonic clock stands still while a Lambda environment is frozen; the wall clock can be set. So the time since an
-instant is a range, and every rule uses the end of the range at which an error does no harm.
+The monotonic clock stops while a Lambda environment is frozen; the wall clock can be set. So the time since an instant
+is a range, and every rule uses the end of the range that is safe.
 """
 
 from __future__ import annotations
@@ -19,24 +19,26 @@ class Instant:
     wall: float
 
     def longest_since(self, earlier: Instant) -> float:
-        """For this process's own lease. Too short only if the process freezes and the clock is set back."""
+        """Return the longest possible time since then, for this process's own lease. It is too short only if the
+        process freezes and the clock is set back."""
         return max(self.monotonic - earlier.monotonic, self.wall - earlier.wall)
 
     def shortest_since(self, earlier: Instant) -> float:
-        """For another's lease, which must not be acquired too early. Never more than the time that has passed."""
+        """Return the shortest possible time since then, for the lease of another holder, which must not be acquired too
+        early. It never exceeds the time that has passed."""
         return min(self.monotonic - earlier.monotonic, self.wall - earlier.wall)
 
 
 class Clock(ABC):
-    """Where the time comes from."""
+    """The source of the time."""
 
     @abstractmethod
     def monotonic(self) -> float:
-        """Seconds since some point; never goes back, may stand still."""
+        """Return the seconds since an arbitrary point; the value never goes back, but may stop."""
 
     @abstractmethod
     def wall(self) -> float:
-        """Seconds since the epoch; may jump either way."""
+        """Return the seconds since the epoch; the value may jump in both directions."""
 
     def now(self) -> Instant:
         return Instant(self.monotonic(), self.wall())

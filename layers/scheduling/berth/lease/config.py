@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 JITTER_FACTOR = 1.2
-"""A candidate waits between one retryPeriod and this much more, so that not all retry at the same time."""
+"""A candidate waits for 1 to (1 + JITTER_FACTOR) retryPeriods, so that not all candidates retry at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderElectionConfig:
     """The fields of the component config's LeaderElectionConfiguration, in seconds, with its defaults.
 
-    lease_duration: how long a candidate waits after the last change of the record that it saw. Whole seconds, since the
-    record has whole seconds: the holder must not believe in a longer lease than the one it wrote.
-    renew_deadline: the leader stops when its last renewal is this old. client-go counts from the first failed try, but
-    can cancel a call under way; here a call ends when the client's timeouts end it, and the lease's rest is for that.
-    So it is shorter than lease_duration, and longer than a retry_period with its jitter.
-    retry_period: between two renewals, and (with jitter) between two tries to acquire.
+    lease_duration: the time that a candidate waits after the last change of the record that it read. Whole seconds, as
+    in the record: the holder must not assume a longer lease than it wrote.
+    renew_deadline: the leader stops when its last renewal is this old. client-go counts from the first failed attempt,
+    but can cancel a running call; here a call only ends by the client's timeouts, for which the rest of the lease is
+    reserved. So it is shorter than lease_duration, and longer than a retry_period with its jitter.
+    retry_period: the time between two renewals, and (with jitter) between two attempts to acquire.
     """
 
     lease_duration: int = 15
@@ -36,8 +36,8 @@ class LeaderElectionConfig:
 class Handover:
     """The handover of a leader whose run has an end.
 
-    at: the wall clock time at which this candidate releases the lease once it leads. None: it announces no handover.
-    horizon: a candidate waits for a handover that is announced within so many seconds. With a healthy leader whose
+    at: the wall clock time at which this candidate releases the lease if it leads. None: without an announced handover.
+    horizon: a candidate waits if the announced handover is at most this many seconds away. If a healthy leader's
     handover is later, or not announced, the candidate is not needed. Infinite: it always waits (a standby).
     """
 
@@ -46,7 +46,7 @@ class Handover:
 
 
 class ElectionOutcome(StrEnum):
-    """How a step ended. The outcomes of the last group are final: a new candidate is a new elector."""
+    """The outcome of a step. Outcomes of the last group are final: create a new elector to become a candidate again."""
 
     IDLE = "idle"  # nothing was due; no call
 
@@ -65,7 +65,7 @@ class ElectionOutcome(StrEnum):
 
 
 class ReleaseOutcome(StrEnum):
-    """How a release ended."""
+    """The outcome of a release."""
 
     RELEASED = "released"
     NOT_HELD = "not-held"  # the record does not name this candidate
@@ -74,7 +74,8 @@ class ReleaseOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`again_in`: seconds until the next step is due; earlier ones cost nothing. `ended`: there is none."""
+    """The result of a step. `again_in`: seconds until the next step is due; earlier steps do not make requests.
+    `ended`: there is no next step."""
 
     outcome: ElectionOutcome
     again_in: float = 0.0
@@ -84,7 +85,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class BecameLeader:
-    """For the log. `waited`: seconds since the elector was made; `previous`: whose record it was, if anybody's."""
+    """A log message. `waited`: seconds since the elector was created; `previous`: the previous holder, if any."""
 
     identity: str
     lease_transitions: int
@@ -104,11 +105,11 @@ def _do_nothing(_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LeaderCallbacks:
-    """Called from within the step or the release that found out, when the elector's own state is already the new one.
+    """Callbacks of the step or the release that detects a change, called after the elector's state was updated.
 
-    started_leading: once. stopped_leading: once, only after started_leading; before a release is written, so that what
-    it ends has ended before the next leader can begin. new_leader: whenever the record's holder is another than before,
-    the first one and this candidate itself included; empty after a release.
+    started_leading: called once. stopped_leading: called once, only after started_leading, and before a release is
+    written, so that this leader's work ends before the next leader begins. new_leader: called whenever the record's
+    holder changes, for the first holder and this candidate, too; with an empty name after a release.
     """
 
     started_leading: Callable[[BecameLeader], None] = _do_nothing

@@ -1,8 +1,8 @@
-"""The lock on DynamoDB: conditional updates of an item, mostly the head, which leave the node cache's attributes alone.
+"""The lock on DynamoDB: conditional updates of an item, mostly the head, that preserve the node cache's attributes.
 
-The client decides how long a call may take. It must be short, one or two attempts of a second: botocore's own retries
-outlive the renew deadline. A second attempt of a write whose first was committed meets its own trace, a nonce that is
-different for every call; so it is not mistaken for a lost race.
+The client's configuration limits the time of a call. It must be one or two attempts of a second: botocore's own retries
+take longer than the renew deadline. If a write was committed but its answer was lost, the second attempt finds the
+call's own nonce, so that it is not mistaken for a lost race.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ FENCE_MATCHES = f"{VERSION_MATCHES} AND #holderIdentity = :holderIdentity AND #l
 
 
 def fenced_update(fence: Fence, *, renew_time: float, nonce: str) -> Assignments:
-    """The lease's part of an update that publishes under the condition FENCE_MATCHES, and renews the lease.
+    """Return the lease's part of an update that publishes under the condition FENCE_MATCHES, and renews the lease.
 
-    nonce: one per publication, the same in each repetition, so that a write without an answer is recognized.
+    nonce: unique per publication, the same for each retry, so that a write whose answer was lost is recognized.
     """
     update = Assignments.of(
         {
@@ -69,12 +69,12 @@ def fenced_update(fence: Fence, *, renew_time: float, nonce: str) -> Assignments
 
 
 def lease_update(lease: Lease) -> Assignments:
-    """Sets all attributes of the lease, and no other."""
+    """Set all attributes of the lease, and only these."""
     return Assignments.of({name: _typed(value) for name, value in lease_attributes(lease).items()})
 
 
 def read_item(item: Mapping[str, AttributeValueTypeDef]) -> Lease:
-    """Raises MalformedLease."""
+    """Read the lease of an item. Raises MalformedLease."""
     return read_lease({name: _untyped(item[name]) for name in ATTRIBUTES if name in item})
 
 
@@ -159,7 +159,7 @@ class DynamoDBLeaseLock(LeaseLock):
         current = None if item is None else self._read(item)
         if isinstance(current, Unavailable):
             return current
-        # Mine: committed by an attempt whose answer was lost, before the client tried again by itself.
+        # This call's first attempt was committed, its answer was lost, and the client retried it.
         is_mine = current is not None and current.nonce == nonce
         return Written(current) if current is not None and is_mine else Conflict(current)
 

@@ -3,13 +3,13 @@
 Guarantees:
 - At most one elector holds a fence that the table accepts. The fence contains holder, epoch (leaseTransitions), uid and
   resourceVersion of the record, and each leadership has an epoch of its own.
-- An elector gives out no fence after its lease has expired by its own clocks.
+- An elector does not return a fence after its lease has expired by its own clocks.
 - A publication under the fence renews the lease.
-- Two clocks are read, monotonic and wall. Each rule uses the one that errs on the safe side (see clock).
+- Two clocks are read, monotonic and wall. Each rule uses the clock that is on the safe side (see clock).
 
 Not guaranteed:
 - That a leader exists. After a crash the next candidate waits until the lease has expired.
-- That a deposed leader knows it at once. Its requests are rejected by the condition on the fence.
+- That a deposed leader detects this immediately. Its requests are rejected by the condition on the fence.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from berth.lease.lock import (
 
 
 class Leadership:
-    """From the write that acquired the lease to the read that shows another holder, or to the renew deadline.
+    """One leadership: from the write that acquired the lease until a read shows another holder, or the renew deadline.
 
-    Unlike client-go's leader, this one does not become a candidate again when the record is gone, blank or another's:
+    Unlike client-go's leader, it does not become a candidate again if the record is gone, empty or another holder's:
     its knowledge of the published state belongs to its epoch.
     """
 
@@ -60,25 +60,26 @@ class Leadership:
         self._must_read = False  # the record has changed since it was read: read it before writing
 
     def fence(self) -> Fence | None:
-        """None if the lease has expired by this process's clocks, or if a publication was refused since."""
+        """Return the fence; None if the lease has expired by this process's clocks, or a publication was rejected since
+        the record was read."""
         return None if self._must_read or not self._term.is_valid(self._clock.now()) else self._term.fence
 
     def published(self, fence: Fence, at: Instant) -> bool:
-        """Count a publication as a renewal. False: the fence is outdated, and nothing changes."""
+        """Count a publication as a renewal. Return False, without a change, if the fence is outdated."""
         if fence != self._term.fence:
             return False
         self._term = self._term.published(at)
         return True
 
     def require_read(self, fence: Fence) -> bool:
-        """Read the record before the next write. False: the fence is outdated, and nothing changes."""
+        """Require a read of the record before the next write. Return False, without change, if the fence is outdated."""
         if fence != self._term.fence:
             return False
         self._must_read = True
         return True
 
     def renew(self) -> Step:
-        """One update; if that fails, a get and an update."""
+        """Renew the lease with one update; if it fails, with a get and an update."""
         now = self._clock.now()
         if not self._must_read and self._term.is_valid(now):
             written = self._lock.update(self._term.lease, self._renewed_spec(now))
@@ -91,7 +92,7 @@ class Leadership:
         if found is None or not self._term.is_continued_by(found):
             return self._deposed(found)
         now = self._clock.now()
-        # Even if it has expired: no one has acquired it, so the term continues in its epoch.
+        # Renew even an expired lease: it was not acquired by another, so the term continues in its epoch.
         written = self._lock.update(found, self._renewed_spec(now))
         match written:
             case Written(lease):
@@ -126,7 +127,7 @@ class Leadership:
 
 
 def release(lock: LeaseLock, candidate: Candidate, observed: ObservedRecord, clock: Clock) -> ReleaseOutcome:
-    """A get, and an update if the record names this candidate."""
+    """Release the lease: a get, and an update if this candidate is the record's holder."""
     found = lock.get()
     if isinstance(found, Unavailable):
         return ReleaseOutcome.UNKNOWN
@@ -164,8 +165,8 @@ class LeaderElector:
         handover: Handover | None = None,
         epoch_floor: Callable[[], int] = _no_floor,
     ) -> None:
-        """epoch_floor: the least epoch (leaseTransitions) of a new term. A head item that was made again begins at 0;
-        stores that outlive it and are fenced by epoch need one above all that they have seen."""
+        """epoch_floor: the minimum epoch (leaseTransitions) of a new term. A recreated head item restarts at 0, but
+        stores that outlive it and are fenced by epoch need an epoch greater than any earlier one."""
         self._lock = lock
         self._clock = clock
         self._callbacks = callbacks or LeaderCallbacks()
@@ -184,18 +185,19 @@ class LeaderElector:
 
     @property
     def leader(self) -> str:
-        """The holder of the record as last read; empty if there was none. For information only."""
+        """Return the holder of the record as last read; empty without one. For information only."""
         return self._observed.holder
 
     @property
     def handover_in(self) -> float:
-        """Seconds until this leader releases, as it announced; infinite if it does not lead or announced nothing."""
+        """Return the seconds until this leader's announced release; infinite if it does not lead or announce one."""
         if self._leadership is None or self._candidate.handover.at is None:
             return math.inf
         return max(0.0, self._candidate.handover.at - self._clock.wall())
 
     def step(self) -> Step:
-        """Do what is due: a candidate reads and writes; a leader updates, and reads and updates again if that fails."""
+        """Take the step that is due: a candidate reads and writes; a leader updates, and if that fails, reads and
+        updates again."""
         if self._ending is not None:
             return self._ending
         since, delay = self._due
@@ -210,35 +212,36 @@ class LeaderElector:
         return step
 
     def fence(self) -> Fence | None:
-        """The fence for a publication that is sent now. None: publish nothing before the next step."""
+        """Return the fence for a publication that is sent now. None: do not publish before the next step."""
         return None if self._leadership is None else self._leadership.fence()
 
     def keep(self) -> bool:
-        """Take the step that is due, for a leader whose work takes long. False: it no longer leads, or is to release.
+        """Take the step that is due, during a leader's long work. False: it no longer leads, or must release.
 
-        Between two calls of `run`'s `wait` nobody else renews.
+        Without this call, the lease is not renewed while `run`'s `wait` works.
         """
         self.step()
         return self.fence() is not None and self.handover_in > 0
 
     def renewed(self, fence: Fence, at: Instant) -> Fence | None:
-        """A publication under `fence` was written; `at` is before it was sent. Returns the next fence.
+        """Report a written publication under `fence`; `at`: a time before it was sent. Return the next fence.
 
-        It renews the lease: the next renewal is due a retryPeriod later. An outdated fence changes nothing.
+        It renews the lease: the next renewal is due a retryPeriod later. An outdated fence is ignored.
         """
         if self._leadership is not None and self._leadership.published(fence, at):
             self._due = (at, self._candidate.config.retry_period)
         return self.fence()
 
     def refused(self, fence: Fence) -> None:
-        """A publication under `fence` was refused: no fence before the next step, due at once, has read the record."""
+        """Report a rejected publication under `fence`. `fence` is None until the next step, which is due immediately,
+        has read the record."""
         if self._leadership is not None and self._leadership.require_read(fence):
             self._due = (self._clock.now(), 0.0)
 
     def release(self) -> ReleaseOutcome:
-        """Stop, and clear the holder if the record still names this candidate: a get and an update.
+        """Stop, and clear the holder if it is still this candidate: a get and an update.
 
-        No request if no claim was ever sent. Valid after the elector has ended, and again after UNKNOWN.
+        Without a sent claim it does not make requests. Valid after the elector has ended, and again after UNKNOWN.
         """
         if self._ending is None:
             self._end(Step(ElectionOutcome.RELEASED, ended=True))
@@ -276,15 +279,15 @@ _RELEASES = 2
 
 
 def new_identity(name: str) -> str:
-    """A unique identity for one candidate: `name` and a UUID. Call it in the handler."""
+    """Return a unique identity for one candidate: `name` and a UUID. Call it in the handler."""
     return f"{name}_{uuid4()}"
 
 
 def run(elector: LeaderElector, wait: Callable[[float], bool]) -> Step:
     """Step until the elector ends, the announced handover is due, or `wait` returns True. Then release the lease.
 
-    `wait(seconds)` returns within that time. The leader works in it: it reads the fence, publishes, and reports
-    `renewed`. It may return early: a step that is not due costs nothing. Returns the last step.
+    `wait(seconds)` returns within that time. The leader works in `wait`: it reads the fence, publishes, and reports
+    `renewed`. `wait` may return early: a step that is not due does not make requests. Returns the last step.
     """
     try:
         while True:
@@ -299,10 +302,10 @@ def run(elector: LeaderElector, wait: Callable[[float], bool]) -> Step:
 
 
 class Standby:
-    """Limits the candidates that wait to one, by a second lease; for one thread.
+    """Limits the number of waiting candidates to one, by a second lease; for one thread.
 
-    The schedule starts a candidate every minute, and each would wait for the same event. The second lease guards no
-    data: two that wait at a time cost money and do no harm.
+    The schedule starts a candidate every minute, and each would wait for the same event. The second lease does not
+    protect data: two candidates that wait at the same time only cost money.
     """
 
     def __init__(self, elector: LeaderElector) -> None:
@@ -312,9 +315,9 @@ class Standby:
         self._was_held = False
 
     def acquire(self, sleep: Callable[[float], None], stopped: Callable[[], bool]) -> bool:
-        """Whether this candidate holds the standby lease now.
+        """Try to acquire the standby lease, and return whether this candidate holds it.
 
-        One read. It takes as long as the lease where the holder crashed or is about to release.
+        Makes one read. If the holder crashed or is about to release, it takes up to the duration of the lease.
         """
         while not stopped():
             step = self._elector.step()
@@ -325,10 +328,10 @@ class Standby:
         return self._is_held
 
     def may_wait(self) -> bool:
-        """Whether this candidate may wait: no other one does, as far as is known. Call it every two seconds.
+        """Return whether this candidate may wait, because it seems to be the only one. Call it every two seconds.
 
-        The first call tries to acquire the lease: one read, and one write where it is free. A candidate that has held
-        it waits to the end, even if the lease is lost.
+        The first call tries to acquire the lease: one read, and one write if the lease is free. A candidate that has
+        held the lease waits to the end, even if it loses the lease.
         """
         if self._was_held:
             self.renew()
@@ -342,7 +345,7 @@ class Standby:
         self._was_held |= self._is_held
 
     def renew(self) -> bool:
-        """Renew the lease when a renewal is due; call it every two seconds. False: it is lost or was released."""
+        """Renew the lease when a renewal is due; call it every two seconds. False: the lease is lost or released."""
         if self._is_held:
             step: Step = self._elector.step()
             self._is_held = not step.ended

@@ -1,4 +1,4 @@
-"""The lease: the fields of coordination.k8s.io/v1 LeaseSpec, what guards them, and the port to the item that has them.
+"""The lease: the fields of coordination.k8s.io/v1 LeaseSpec, their preconditions, and the port to the stored item.
 
 On the item a field has its Kubernetes name. Times are seconds since the epoch, to the microsecond (MicroTime).
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 RELEASED_DURATION_SECONDS = 1
-"""What a release leaves behind: 0 is not valid."""
+"""The leaseDurationSeconds that is written on release; the API rejects 0."""
 
 _MICROSECOND = Decimal("0.000001")
 _REQUIRED = (
@@ -28,14 +28,14 @@ ATTRIBUTES = (*_REQUIRED, "nonce", "handoverAt")
 
 
 class MalformedLease(Exception):
-    """An attribute of the item is not what a lock writes; the message names it and the remedy."""
+    """An attribute of the item is malformed; the message has the attribute and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseSpec:
-    """What a candidate claims. An empty holder: the lease is free. `lease_transitions` is the fencing epoch.
+    """The fields of a lease. An empty holder: the lease is free. `lease_transitions` is the fencing epoch.
 
-    `handover_at`: when the holder means to release; a hint for candidates, by the holder's own wall clock.
+    `handover_at`: the time of the holder's planned release; a hint for candidates, by the holder's wall clock.
     """
 
     holder_identity: str
@@ -48,9 +48,9 @@ class LeaseSpec:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A spec as it was stored: `resource_version` grows by one with every write, `uid` names this very item.
+    """A stored spec: `resource_version` grows by one with every write, `uid` identifies the item.
 
-    `nonce` is the last writer's, one per attempt. An item that has never been a lease has version 0 and no uid.
+    `nonce`: of the last write, unique per attempt. An item that was never a lease has version 0 and an empty uid.
     """
 
     spec: LeaseSpec
@@ -65,9 +65,9 @@ NO_RECORD = Lease(LeaseSpec("", RELEASED_DURATION_SECONDS, 0.0, 0.0, 0), 0, "", 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """What a publication is conditional on: this holder in this epoch, and the item as this holder saw it last.
+    """The precondition of a publication: this holder in this epoch, and the item's version that this holder last read.
 
-    A publication that is written sets resourceVersion to `next_resource_version`, and renewTime.
+    A successful publication sets resourceVersion to `next_resource_version`, and renewTime.
     """
 
     holder_identity: str
@@ -77,12 +77,12 @@ class Fence:
 
     @property
     def next_resource_version(self) -> int:
-        """The version that a publication under this fence leaves behind."""
+        """Return the version after a publication under this fence."""
         return self.resource_version + 1
 
 
 def lease_attributes(lease: Lease) -> dict[str, str | Decimal]:
-    """The attributes as they are stored; `handoverAt` only if there is one."""
+    """Return the attributes as they are stored; `handoverAt` only if it is set."""
     spec = lease.spec
     attributes: dict[str, str | Decimal] = {
         "holderIdentity": spec.holder_identity,
@@ -100,7 +100,7 @@ def lease_attributes(lease: Lease) -> dict[str, str | Decimal]:
 
 
 def read_lease(item: Mapping[str, object]) -> Lease:
-    """The lease of an item, whose strings are str and whose numbers are numbers. Raises MalformedLease."""
+    """Read the lease of an item with decoded strings and numbers. Raises MalformedLease."""
     if not any(name in item for name in _REQUIRED):
         return NO_RECORD
     spec = LeaseSpec(
@@ -123,7 +123,7 @@ def read_lease(item: Mapping[str, object]) -> Lease:
 
 
 def as_stored(lease: Lease) -> Lease:
-    """The lease as the next reader sees it: times have lost what is less than a microsecond."""
+    """Return the lease as the next reader gets it: times are truncated to microseconds."""
     return read_lease(lease_attributes(lease))
 
 
@@ -162,46 +162,46 @@ def _malformed(name: str, value: object, wanted: str) -> MalformedLease:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The write is the item's latest, as `lease`."""
+    """The write succeeded; `lease` is the item's latest version."""
 
     lease: Lease
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Nothing was written: the item is not what the caller saw, but `current` (None: there is no item)."""
+    """The write failed, because the item has changed to `current` (None: the item does not exist)."""
 
     current: Lease | None
 
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """No answer, or one that says nothing about the item; `reason` names cause and remedy.
+    """The store did not give a usable answer; `reason` has cause and remedy.
 
-    A write may have been committed, or may be later: `get` shows it.
+    A write may have been committed, or may still be committed: `get` shows this.
     """
 
     reason: str
 
 
 class LeaseLock(ABC):
-    """One item. Of writers that saw the same version, one wins. The attributes of others stay as they are.
+    """The lock: one item. Of writers that read the same version, one wins. Other attributes of the item do not change.
 
-    There is no delete: the epoch must not start anew. Methods block for as long as the client's timeouts allow, raise
-    nothing that a store answers, and may be called by several threads.
+    There is no delete, because the epoch must not restart. Methods block for as long as the client's timeouts allow,
+    return errors of the store as values, and are thread-safe.
     """
 
     @abstractmethod
     def get(self) -> Lease | Unavailable | None:
-        """The lease as of now: a consistent read, one read unit. None: there is no item."""
+        """Return the current lease, by a consistent read of one read unit. None: the item does not exist."""
 
     @abstractmethod
     def create(self, spec: LeaseSpec) -> Written | Conflict | Unavailable:
-        """Make the item, at version 1 and with a new uid, if there is none. One conditional write."""
+        """Create the item at version 1 with a new uid, if it does not exist. Makes one conditional write."""
 
     @abstractmethod
     def update(self, seen: Lease, spec: LeaseSpec) -> Written | Conflict | Unavailable:
-        """Write `spec` if the item still has the uid and the version of `seen`. One conditional write.
+        """Write `spec` if the item still has the uid and the version of `seen`. Makes one conditional write.
 
-        Costs a write unit per KB of the whole item, whatever of it changes, and also when the condition fails.
+        Costs a write unit per KB of the whole item, even if only a part changes or the condition fails.
         """

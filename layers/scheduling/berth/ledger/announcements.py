@@ -1,14 +1,13 @@
-"""Announcements of pods, when they end, and the port of their log.
+"""Announcements of pods, the rule for when they end, and the port of their log.
 
-The node cache is behind: for some time after a bind it does not show the pod on its node. Until it does, the pod's
-announcement stands for the pod.
+The node cache lags: for some time after a bind it does not show the pod on its node. Until then, the pod's announcement
+represents the pod.
 
-Positions are 1, 2, 3 and so on without a gap: a writer of position n + 1 has read position n. So a
-reader that has read up to n knows everything before it. The last announcement is never deleted, for positions would
-begin anew.
+Positions are 1, 2, 3 and so on without a gap: a writer of position n + 1 has read position n. So a reader that has read
+up to n knows all earlier announcements. The last announcement is never deleted, because positions would restart at 1.
 
-Bind reads the pod, the log and the cache before it announces the pod. The scheduler decides on the next pod in the
-meantime. So bind first notes that it has begun; only scores count such a pod, because its bind may still refuse it.
+Bind reads the pod, the log and the cache before it announces the pod. Meanwhile the scheduler decides on the next pod.
+So bind first records that it has begun; only scores count such a pod, because its bind may still reject it.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """A pod that one call of bind lets onto a node.
+    """A pod that one call of bind places on a node.
 
-    position: in the log. attempt: the id of the call, unique. pod: on its node, as the cache will show it. content: the
-    same as JSON. resource_version: of the pod as the call read it, unbound; a Binding is valid for this version only.
-    until: no Binding of the call takes effect later, in seconds since the epoch. withdrawn: no Binding has taken
-    effect, or will.
+    position: in the log. attempt: the unique id of the call. pod: on its node, as the cache will show it. content: the
+    same pod as JSON. resource_version: of the unbound pod that the call read; a Binding is valid only for this version.
+    until: the latest time at which a Binding of the call can take effect, in seconds since the epoch. withdrawn: the
+    call's Bindings did not take effect and cannot any more.
     """
 
     position: int
@@ -55,7 +54,7 @@ class BegunBind:
 
 
 BEGUN_SECONDS = 2.0
-"""A bind takes less before it announces its pod. If it refused the pod, scores count the pod for this long."""
+"""Longer than a bind takes until it announces its pod. If bind rejects the pod, scores count the pod for this long."""
 
 BEGUN_PLACES = 32
 """Places in the log for begun binds, by the pod's UID: 4 KB, one read unit. A later bind may take another's place."""
@@ -76,7 +75,7 @@ def pod_on_node(
 
 
 def has_ended(announcement: Announcement, snapshot: Snapshot, coverage: PodCoverage) -> bool:
-    """Return whether the announcement no longer stands for a pod: in this snapshot, and so in every later one."""
+    """Return whether the announcement no longer represents a pod, in this snapshot and so in every later one."""
     pod = announcement.pod
     node = snapshot.nodes.get(pod.node_name)
     if announcement.withdrawn or (node is not None and any(each.uid == pod.uid for each in node.pods)):
@@ -97,7 +96,7 @@ class AnnouncementLog(ABC):
 
     @abstractmethod
     def read_with_begun(self, first: int) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
-        """Return the begun binds in their places as well, however old they are, by the same query."""
+        """Return also the begun binds of any age, by the same query."""
 
     @abstractmethod
     def begin(self, bind: BegunBind) -> None:
@@ -105,11 +104,12 @@ class AnnouncementLog(ABC):
 
     @abstractmethod
     def append(self, announcement: Announcement) -> bool:
-        """Put it at its position; False if that is taken. A repetition with the same attempt returns True again."""
+        """Put the announcement at its position; False if the position is taken. A retry of the same attempt returns
+        True."""
 
     @abstractmethod
     def withdraw(self, position: int, attempt: str) -> None:
-        """Mark the announcement as withdrawn, if it is at this position and of this attempt."""
+        """Mark the announcement at this position as withdrawn, if it belongs to this attempt."""
 
     @abstractmethod
     def trim(self, position: int, until: float) -> None:
@@ -117,7 +117,7 @@ class AnnouncementLog(ABC):
 
 
 class AnnouncementReader:
-    """Read the log. Safe to share between threads: `first` is a hint, and an older one only costs a longer read."""
+    """Reads the log. Thread-safe: `first` is a hint, and an older value only costs a longer read."""
 
     def __init__(self, log: AnnouncementLog, wall: Callable[[], float] | None = None) -> None:
         """wall: seconds since the epoch, to read the begun binds as well."""
@@ -127,8 +127,9 @@ class AnnouncementReader:
         """Every announcement before this position has ended."""
 
     def read(self) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
-        """Read to the end of the log. Call it before the head is read: an announcement that is deleted has ended in
-        the snapshot that was published then. Begun binds are those without an announcement. Raises TableUnavailable."""
+        """Read to the end of the log. Call this before reading the head: a deleted announcement has ended in the
+        snapshot that was published then. The returned begun binds do not have an announcement. Raises TableUnavailable.
+        """
         found, begun = self._read()
         if not found and self.first > 1:
             # The last announcement is never deleted, so the table was created anew.
@@ -145,7 +146,7 @@ class AnnouncementReader:
     def pods_to_add(
         self, announcements: Sequence[Announcement], snapshot: Snapshot, coverage: PodCoverage
     ) -> Sequence[Pod]:
-        """Return the pods that the snapshot does not show and that are on their nodes, or may still come there."""
+        """Return the pods that are on their nodes, or may still get there, but are missing from the snapshot."""
         remaining = [each for each in announcements if not has_ended(each, snapshot, coverage)]
         if announcements:
             self.first = (remaining or announcements[-1:])[0].position

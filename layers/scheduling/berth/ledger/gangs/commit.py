@@ -4,16 +4,16 @@ Up to MAX_NODES nodes: one transaction over the nodes' ledgers, the gang's item 
 
 More nodes, in two phases:
 
-1. The gang's item becomes PREPARING, by a write on the condition that the domain names this round. That fixes the
-   members. The call is the coordinator from now on.
+1. The gang's item becomes PREPARING, by a write on the condition that the domain is in this round. That fixes the
+   members. The call becomes the coordinator.
 2. One transaction after another holds the members' shares on MAX_NODES nodes. Each requires the gang's item of step 1.
 3. The gang's item becomes COMMITTED, on the condition that it is still the item of step 1.
 
-Guarantees: a share that is held counts as reserved. A hold is written only while the item is the coordinator's, so no
-hold comes after another coordinator, or after the roll-back. Members of a committed gang have all of their shares. Each
-step may be repeated. A waiting call takes over from a coordinator that died: the holds are the members', not the
-coordinator's. When fewer than the minimum of calls still wait, the round is rolled back instead: its members would be
-bound one by one, later and perhaps elsewhere.
+Guarantees: a share that is held counts as reserved. A hold is written only while the item belongs to the coordinator,
+so a hold is never written after another coordinator took over, or after the roll-back. Members of a committed gang have
+all of their shares. Each step may be repeated. A waiting call takes over from a coordinator that died: the holds belong
+to the members, not to the coordinator. If fewer than the minimum of calls still wait, the round is rolled back instead:
+its members would be bound one by one, later and perhaps elsewhere.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from berth.scheduling.managed_resources.counting import Counting, Insufficient
 
 @dataclass(frozen=True, slots=True)
 class NodeShares:
-    """Shares of the members on a node, by UID. write: None if they already have them all."""
+    """Shares of the members on a node, by UID. write: None if the members already have all their shares."""
 
     write: NodeWrite | None
     shares: Mapping[str, Shares]
@@ -69,7 +69,7 @@ def shares_on(
         uid, found = intent.pod.uid, ledger.entries.get(intent.pod.uid)
         chosen = DeviceChoice(counting, intent.demands, uid).on(now, 0)
         if found is not None and (found.attempt == intent.attempt or found.state is EntryState.BOUND):
-            # It may hold more than it needs, of an earlier call.
+            # The entry may hold more than the member needs, because an earlier call reserved it.
             shares[uid] = found.shares if isinstance(chosen, Insufficient) else chosen
             continue
         if isinstance(chosen, Insufficient):
@@ -104,7 +104,7 @@ def release_on(ledger: NodeLedger, item: GangItem) -> NodeWrite | None:
 
 
 def _sum(pools: Mapping[str, PoolChange], more: Mapping[str, PoolChange]) -> dict[str, PoolChange]:
-    """Return both changes as one, with the conditions of the state before the first."""
+    """Combine both changes into one, with conditions on the state before the first change."""
     found = dict(pools)
     for pool, change in more.items():
         before = found.get(pool)
@@ -122,7 +122,7 @@ def _added(before: PoolChange, change: PoolChange) -> PoolChange:
 
 
 TRIES = 10
-"""How often a transaction may lose against other writes on its nodes."""
+"""Maximum number of tries, if a transaction loses against other writes on its nodes."""
 
 REASON_NO_LEDGER = "gang does not fit: a node's ledger of counted resources is not ready"
 REASON_NODE_GONE = "gang does not fit: a node is gone"
@@ -132,10 +132,10 @@ REASON_CALLS_ENDED = "gang waits for members: the commit took longer than they c
 
 
 class CommitOutcome(StrEnum):
-    """COMMITTED: by this call. INCOMPLETE: calls have ended, so fewer than the minimum wait. CHANGED: the gang's item
-    is another one by now; read it. DISPLACED: the domain names another gang, or another round. ENDED: a node has too
-    little, or too few calls wait for the end of two phases; the round has ended for all members. CONTENDED: other
-    writes came first at every try.
+    """Outcomes of a commit. COMMITTED: by this call. INCOMPLETE: calls have ended, so fewer than the minimum wait.
+    CHANGED: the gang's item has changed; read it. DISPLACED: the domain has another gang or round. ENDED: a node has
+    too little, or too few calls wait for the end of two phases; the round has ended for all members. CONTENDED: other
+    writes were faster at every try.
     """
 
     COMMITTED = "committed"
@@ -153,15 +153,15 @@ class _Writes:
 
 
 class GangCommit:
-    """Commit and roll back gangs. Threads may share it. Methods may raise TableUnavailable, and may be repeated."""
+    """Commits and rolls back gangs. Thread-safe. Methods may raise TableUnavailable, and may be repeated."""
 
     def __init__(self, table: GangTable, wall: Callable[[], float]) -> None:
         self._table = table
         self._wall = wall
 
     def commit(self, item: GangItem, domain: Domain, coordinator: str, counting: Counting) -> CommitOutcome:
-        """Commit the members that wait in one topology domain, as many as an item holds. item: OPEN. domain: names its
-        round. coordinator: the id of this call."""
+        """Commit the members that wait in one topology domain, at most as many as an item holds. item: OPEN. domain:
+        with the item's round. coordinator: the id of this call."""
         item_now = replace(item, intents=self._fitting(item.complete(self._wall())))
         if len(item_now.intents) < item.minimum:
             return CommitOutcome.INCOMPLETE
@@ -183,27 +183,29 @@ class GangCommit:
         return CommitOutcome.CONTENDED
 
     def _fitting(self, complete: Mapping[str, Intent]) -> Mapping[str, Intent]:
-        """Return as many as the gang's item holds: shares make it larger. The others join the committed gang."""
+        """Return at most as many members as the gang's item holds with their shares. The others join the committed
+        gang."""
         most = self._table.most_of(complete.values()) if complete else 0
         return complete if len(complete) <= most else {uid: complete[uid] for uid in sorted(complete)[:most]}
 
     def take_over(self, item: GangItem, coordinator: str, counting: Counting) -> CommitOutcome:
-        """Go on for a coordinator that has died, or is slow: it holds nothing any more. item: PREPARING."""
+        """Continue the work of a coordinator that has died or is slow, which cannot write holds any more. item:
+        PREPARING."""
         if not self._is_waited_for(item):
             return self._abandon(item)
         taken = item.changed(GangState.PREPARING, self._wall(), coordinator=coordinator)
         return self._hold_and_mark(taken, counting) if self._table.put(taken, item) else CommitOutcome.CHANGED
 
     def abort(self, item: GangItem, reason: str) -> bool:
-        """End a round that is OPEN or PREPARING. Return False if the item is another one by now."""
+        """End a round that is OPEN or PREPARING. Return False if the item has changed."""
         if item.state is GangState.OPEN:
             return self._end(item, reason) is CommitOutcome.ENDED
         rolling = item.changed(GangState.ROLLING_BACK, self._wall(), reason=reason)
         return self._table.put(rolling, item) and self.roll_back(rolling)
 
     def roll_back(self, item: GangItem) -> bool:
-        """Release the holds of a round that is ROLLING_BACK, and end it. Any caller may do so. False: others
-        have, or other writes came first at every try."""
+        """Release the holds of a round that is ROLLING_BACK, and end the round. Any caller may do so. False: another
+        call has done so, or other writes were faster at every try."""
         for nodes in _groups_of_nodes(item):
             if not self._release(item, nodes):
                 return False
@@ -256,7 +258,7 @@ class GangCommit:
         return False
 
     def _writes(self, item: GangItem, nodes: Sequence[str], counting: Counting) -> _Writes | str:
-        """Return the writes that these nodes need, or why the gang does not fit."""
+        """Return the writes that these nodes need, or the reason why the gang does not fit."""
         ledgers = self._table.ledgers(nodes) if nodes else {}
         members, since = counted_by_node(item.intents.values()), self._wall()
         writes, shares = dict[str, NodeWrite](), dict[str, Shares]()
@@ -273,8 +275,8 @@ class GangCommit:
         return _Writes(writes, shares)
 
     def _end(self, item: GangItem, reason: str) -> CommitOutcome:
-        """End the round in one write with the domain, which would otherwise block all gangs until the round's
-        time is over."""
+        """End the round and close the domain in one write: an open domain would block all gangs until the round's time
+        is over."""
         ended = item.changed(GangState.ENDED, self._wall(), reason=reason)
         for _ in range(TRIES):
             domain = self._table.domain()
@@ -288,21 +290,21 @@ class GangCommit:
 
 
 def requests_of(item: GangItem) -> int:
-    """Return how many requests the commit of these members makes, if no other write comes between."""
+    """Return the number of requests that the commit of these members makes without conflicts."""
     nodes = len(counted_by_node(item.intents.values()))
     groups = -(-nodes // MAX_NODES)
     return 1 if not nodes else 2 if groups == 1 else 2 + 2 * groups
 
 
 def _outcome(refused: NotTransacted) -> CommitOutcome:
-    # The item first: the call that committed has closed the domain, too.
+    # Check the item first: the call that committed has closed the domain, too.
     if refused.domain_changed and not refused.gang_changed:
         return CommitOutcome.DISPLACED
     return CommitOutcome.CHANGED
 
 
 def _groups_of_nodes(item: GangItem) -> Iterator[tuple[str, ...]]:
-    """Yield groups of as many nodes as one transaction takes. The order is the same in each call."""
+    """Yield groups of the nodes, each for one transaction. The order is the same in each call."""
     nodes = tuple(counted_by_node(item.intents.values()))
     for first in range(0, len(nodes), MAX_NODES):
         yield nodes[first : first + MAX_NODES]

@@ -32,7 +32,7 @@ DOMAIN_KEY: Attributes = {"pk": {"S": PARTITION}, "sk": {"S": "domain"}}
 SCHEMA_VERSION = 1
 
 MEMBERS_BYTES = 400_000
-"""An item has at most 409,600 bytes. The rest is for its other attributes: names, and a reason of resources' names."""
+"""The limit for the members in an item of at most 409,600 bytes. The rest is for the other attributes."""
 
 
 def gang_key(key: GangKey) -> Attributes:
@@ -64,7 +64,8 @@ def gang_item(item: GangItem) -> Attributes:
 
 
 def intent_value(intent: Intent) -> UniversalAttributeValueTypeDef:
-    """Return the value under the pod's UID. The namespace is the gang's. It is short: a gang may have many members."""
+    """Return the value under the pod's UID. It is compact, because a gang may have many members: the namespace is the
+    gang's."""
     value: Attributes = {
         "name": {"S": intent.pod.name},
         "node": {"S": intent.node},

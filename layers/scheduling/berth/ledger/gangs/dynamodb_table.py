@@ -2,8 +2,8 @@
 
 Cost: a member's intent is one UpdateItem on the gang's item, whose size grows by about 230 bytes a member. So all
 members together write n²/9 kB, and a table gives one item 1,000 write units a second: 140 members take 2.5 s, 450 take
-25 s. A member that waits reads the domain's item, one read unit each time. A commit writes each node's item and the two
-of the gang at double write units.
+25 s. A member that waits reads the domain's item, one read unit each time. A commit writes each node's item and the
+gang's two items at double write units.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _CANCELED = "TransactionCanceledException"
 _NOT_WRITTEN = {"None", CONDITION_FAILED.removesuffix("Exception"), "TransactionConflict"}
-"""Reasons of a canceled transaction after which the caller decides again. The others are the table's."""
+"""Reasons of a canceled transaction after which the caller decides again. Other reasons are errors of the table."""
 _THROTTLED = {"ProvisionedThroughputExceeded", "ThrottlingError"}
 
 _NAMES = {"#state": "state", "#round": "round", "#version": "version", "#intents": "intents"}
@@ -133,7 +133,7 @@ class DynamoDBGangTable(GangTable):
             answer: Any = self._client.batch_get_item(RequestItems=request)
         left = answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
         if len(left) == len(nodes):
-            # To ask again at once would not help.
+            # An immediate retry would not help.
             raise TableThrottled(f"ledger table {self._table}: throttled")
         with self._malformed_as_unavailable():
             found = map(read_node, answer["Responses"].get(self._table, []))
@@ -169,7 +169,7 @@ class DynamoDBGangTable(GangTable):
     def _gang_action(self, seen: GangItem, after: GangItem | None) -> dict[str, Any]:
         if after is None:
             return {"ConditionCheck": {"TableName": self._table, "Key": gang_key(seen.key), **_version_is(seen)}}
-        # An update as those of the nodes: a role that may update these items needs no more for the transaction.
+        # Use an update, as for the nodes: then the transaction does not need further permissions.
         update = Assignments.of({name: value for name, value in gang_item(after).items() if name not in ("pk", "sk")})
         condition = _version_is(seen)
         return {
@@ -184,7 +184,7 @@ class DynamoDBGangTable(GangTable):
         }
 
     def _canceled(self, error: ClientError, *, has_domain: bool, nodes: tuple[str, ...]) -> NotTransacted:
-        """Return the items that refused. Raises TableUnavailable if the table refused for another reason."""
+        """Return the items whose conditions failed. Raises TableUnavailable for any other reason."""
         reasons: Any = error.response.get("CancellationReasons", [])
         codes = [reason.get("Code") or "None" for reason in reasons]
         throttled = _THROTTLED.intersection(codes)

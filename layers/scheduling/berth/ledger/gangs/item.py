@@ -1,7 +1,7 @@
-"""The items of gangs in the table: one for each gang, and the domain's item, which names the open gang. Pure.
+"""The items of gangs in the table: one for each gang, and the domain's item, which contains the open gang. Pure.
 
-The fence of a gang is its item's version, and of the domain its count of openings. A leader's epoch is not one: binds
-write these items, too, and a late watcher only repeats what any other may do to the version that it has seen.
+The fence of a gang is its item's version; the fence of the domain is its count of openings. A leader's epoch is not a
+fence: binds write these items, too, and a late watcher can only change the version that it has read, like any caller.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects.pod import PodKey
 
 MAX_QUEUED_MEMBERS = 200
-"""Most members in bind of gangs that are not open: the open gang's members must find a free execution environment or
-thread. One gang may wait whatever its minimum. Of each gang, only the minimum of members waits."""
+"""Maximum number of waiting members of gangs that are not open: the open gang's members must find a free execution
+environment or thread. One gang may wait with any minimum. Of each gang, only the minimum of members waits."""
 
 MAX_QUEUED_GANGS = 16
-"""Most gangs in the queue. They are in the domain's item, which every member reads while it waits."""
+"""Maximum number of gangs in the queue, which is in the domain's item that every waiting member reads."""
 
 QUEUED_SECONDS = 2.0
 """A gang's place in the queue is valid for this long; its members renew it when half of that is over."""
 
 REST_SECONDS = 10.0
-"""After its time was over, a gang cannot displace another for this long: kube-scheduler's podMaxBackoffSeconds."""
+"""Cool-down in which a gang whose time ran out cannot displace another: kube-scheduler's podMaxBackoffSeconds."""
 
 TURN_SECONDS = 15.0
 TURN_MEMBER_SECONDS = 0.06
-"""Added for each member. An open gang that is not committed after its turn gives way to another one of its priority.
+"""Added to the turn for each member. After its turn, another gang of the same priority can replace an open gang.
 
-The calls of others leave it alone after PLACING_SECONDS. Then every member comes again within podMaxBackoffSeconds.
-Many members take longer: on DynamoDB 450 of them write their intents in 25 s.
+Calls of other gangs stop waiting after PLACING_SECONDS. Then every member is retried within podMaxBackoffSeconds. Many
+members take longer: on DynamoDB 450 members write their intents in 25 s.
 """
 
 _NO_SHARES: Shares = MappingProxyType({})
@@ -59,9 +59,9 @@ class GangState(StrEnum):
 class Intent:
     """A member that waits in bind for the others.
 
-    attempt: the id of its call, and of its entry in the ledger. until: its call ends then, in seconds since the epoch.
-    shares: what the commit gave it; empty before, and for a member that requests nothing counted. topology: the value
-    of the gang's topology key on the node; empty without a key.
+    attempt: the id of its call, and of its entry in the ledger. until: the end of its call, in seconds since the epoch.
+    shares: assigned by the commit; empty before, and for a member without counted resources. topology: the value of the
+    gang's topology key on the node; empty without a key.
     """
 
     pod: PodKey
@@ -77,10 +77,10 @@ class Intent:
 class GangItem:
     """A gang's item.
 
-    round: the domain's fence when the round was opened. intents: by the pod's UID; once the round is fixed, those of
-    the commit. version: changes with every write. opened_at, changed_at: of the round and of its state, in seconds
-    since the epoch. coordinator: the call that holds. reason: why the round ended, for the members that wait.
-    topology_key: of the gang, as the member said that opened the round.
+    round: the domain's fence when the round was opened. intents: by the pod's UID; once the round is fixed, the
+    commit's intents. version: changes with every write. opened_at, changed_at: of the round and of its state, in
+    seconds since the epoch. coordinator: the call that writes holds. reason: why the round ended, for waiting members.
+    topology_key: the gang's, from the member that opened the round.
     """
 
     key: GangKey
@@ -123,8 +123,8 @@ class GangItem:
         return self.state is GangState.OPEN and self.round == round_
 
     def difference(self, gang: Gang) -> GangError | None:
-        """Return how the waiting members' gang differs from this one, or None. Filter rejects both if it knows both;
-        it may have passed them on data that were too old, or the PodGroup has changed since."""
+        """Return the difference between the waiting members' gang and this gang, or None. Filter rejects such members
+        if it knows both; it may have used stale data, or the PodGroup has changed since."""
         if self.minimum != gang.minimum:
             return GangError.SIZES_DIFFER
         return None if self.topology_key == gang.topology_key else GangError.TOPOLOGY_KEYS_DIFFER
@@ -134,8 +134,8 @@ class GangItem:
         return {uid: intent for uid, intent in self.intents.items() if intent.until > now}
 
     def complete(self, now: float) -> Mapping[str, Intent]:
-        """Return the members that a commit takes: the waiting ones in the topology domain that has the most of
-        them, of equal domains the first by its value. Empty: no domain has the minimum."""
+        """Return the members for a commit: the waiting members in the topology domain with the most of them; ties go to
+        the first value. Empty if all domains are below the minimum."""
         domains: dict[str, dict[str, Intent]] = {}
         for uid, intent in self.waiting(now).items():
             domains.setdefault(intent.topology, {})[uid] = intent
@@ -144,7 +144,7 @@ class GangItem:
         return found if len(found) >= self.minimum else {}
 
     def changed(self, state: GangState, now: float, **changes: object) -> GangItem:
-        """Return the item after another change of its state."""
+        """Return the item in this state, with the next version and the time of the change."""
         return replace(self, state=state, changed_at=now, version=self.version + 1, **changes)  # type: ignore[arg-type]
 
     def joined(self, intent: Intent) -> GangItem:
@@ -157,8 +157,8 @@ class GangItem:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A gang that wants to be open. until: when its time is over. opened_at: since when it is; 0: long ago. Both in
-    seconds since the epoch. minimum: of its members."""
+    """A gang's claim to be open. until: the end of its time. opened_at: the time when it was opened; 0: long ago. Both
+    in seconds since the epoch. minimum: of its members."""
 
     key: GangKey
     priority: int
@@ -167,7 +167,7 @@ class Claim:
     minimum: int = 1
 
     def ends(self, other: Claim) -> float:
-        """Return when the other gang may take the domain, whatever its priority, or this gang may begin anew."""
+        """Return the time from which the other gang may take the domain at any priority, or this gang may restart."""
         if other.key == self.key or other.priority < self.priority:
             return self.until
         return min(self.until, self.opened_at + TURN_SECONDS + TURN_MEMBER_SECONDS * self.minimum)
@@ -175,7 +175,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class QueuedGang:
-    """A gang whose calls wait until it can be opened. members: how many; its minimum. until: in seconds since the
+    """A gang whose calls wait until the gang can be opened. members: the gang's minimum. until: in seconds since the
     epoch."""
 
     members: int
@@ -187,11 +187,11 @@ _NO_QUEUE: Mapping[GangKey, QueuedGang] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """The gangs of a cluster contend for its nodes, so one of them is open at a time.
+    """The contention domain: gangs compete for the cluster's nodes, so only one gang is open at a time.
 
-    open: None if no gang is open. fence: how often another gang, or another round of one, was opened. resting: the gang
-    whose time was over without a commit, until rest_until. queue: gangs that may wait in bind for the domain. It
-    decides nothing else: any gang that finds the domain free may open it.
+    open: the open gang, or None. fence: the number of openings, of gangs and of their rounds. resting: the gang whose
+    time ended without a commit, in its cool-down until rest_until. queue: gangs that may wait in bind for the domain.
+    The queue does not determine the order: any gang that finds the domain free may open it.
     """
 
     open: Claim | None = None
@@ -204,9 +204,10 @@ class Domain:
         return self.open is not None and self.open.key == key and self.fence == round_
 
     def opened_by(self, claim: Claim, now: float) -> Domain | None:
-        """Return the domain with this gang open; itself if it is. None: another gang keeps it, or this one rests.
+        """Return the domain with this gang as the open one; unchanged if it is open already. None if another gang is
+        open or this gang is in its cool-down.
 
-        Only a higher priority takes it from an open gang whose turn is not over. Filter plans in the same order.
+        Only a gang of higher priority displaces a gang whose turn is not over. Filter plans in the same order.
         """
         current = self.open
         if current is None:
@@ -223,7 +224,7 @@ class Domain:
         return self._opened(claim)
 
     def queued(self, key: GangKey, members: int, now: float) -> Domain | None:
-        """Return the domain with this gang in the queue; itself if it is. None: too many wait already."""
+        """Return the domain with this gang in the queue; unchanged if it is queued already. None: the queue is full."""
         mine = self.queue.get(key)
         if mine is not None and mine.until - now > QUEUED_SECONDS / 2:
             return self
