@@ -72,7 +72,7 @@ class Leadership:
         return True
 
     def require_read(self, fence: Fence) -> bool:
-        """Require a read of the record before the next write. Return False, without change, if the fence is outdated."""
+        """Require a read of the record before the next write. Return False, without change, if `fence` is outdated."""
         if fence != self._term.fence:
             return False
         self._must_read = True
