@@ -202,7 +202,7 @@ class Policy:
     def scores(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[int]:
         """Return one integer per name, in the same order.
 
-        It is 0 for an exempt pod, for nodes that are not feasible, and for every node if scoring takes too long.
+        The score is 0 for an exempt pod, for nodes that are not feasible, and for every node if scoring takes too long.
         """
         return self.timely_scores(pod, names, snapshot) or [0] * len(names)
 

@@ -90,7 +90,7 @@ class NodeCacheConfiguration(BaseModel):
 
     @property
     def readable_after(self) -> float:
-        """Seconds after a publication in which a verb may still decide on the state before it."""
+        """Return the seconds after a publication in which a verb may still use the previous state."""
         return max(self.min_head_read_interval, EVENTUAL_READ_SECONDS if self.eventually_consistent else 0.0)
 
 
@@ -132,7 +132,7 @@ class BindConfiguration(BaseModel):
         return self.namespaces is None or namespace in self.namespaces
 
     def covers_scheduler(self, name: str) -> bool:
-        """Return whether pods that ask for this scheduler may be bound."""
+        """Return whether pods with this schedulerName may be bound."""
         return self.scheduler_names is None or name in self.scheduler_names
 
 
@@ -142,7 +142,7 @@ def _unknown(known: Iterable[str]) -> PydanticCustomError:
 
 
 def _exists(name: str, info: ValidationInfo) -> str:
-    # Without valid definitions no name can be checked.
+    # Names cannot be checked without valid definitions.
     definitions = info.data.get("definitions")
     if definitions is not None and name not in SHIPPED and name not in definitions:
         raise _unknown((*SHIPPED, *definitions))
@@ -165,7 +165,7 @@ ProfileName = Annotated[str, AfterValidator(_exists)]
 """The name of an existing profile. The document validates `definitions` first."""
 
 ShippedName = Annotated[str, AfterValidator(_shipped), WithJsonSchema({"type": "string", "enum": list(SHIPPED)})]
-"""The name of a profile that comes with Berth."""
+"""The name of a shipped profile."""
 
 NewName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"), AfterValidator(_new)]
 """The name of a user's own profile."""
@@ -221,7 +221,7 @@ class ProfileDefinition(_Document):
         composition = self.composition()
         if not composition.plugins:
             raise PydanticCustomError("no_plugins", "the profile has no plugins")
-        # Its raw score counts taints that are not tolerated; only normalization reverses it.
+        # The raw score of TaintToleration is the number of untolerated taints; only normalization reverses it.
         if composition.scale is Scale.AS_IS and "TaintToleration" in {each.name for each in composition.plugins}:
             raise PydanticCustomError("as_is", "TaintToleration cannot score with 'scores: as-is'; use 'totals'")
         return self
@@ -272,10 +272,10 @@ class BerthConfiguration(_Document):
         return Counting(self.managed_resources)
 
     def policy(self, remembered_bytes: int = MAX_BYTES, time_limit: TimeLimit = NO_TIME_LIMIT) -> Policy:
-        """Return the policy this document describes. remembered_bytes, time_limit: see Policy."""
+        """Return the policy that this document describes. remembered_bytes, time_limit: see Policy."""
         profiles = {name: self.build_profile(name) for name in {self.profile, *self.profiles.values()}}
         by_scheduler = {scheduler: profiles[name] for scheduler, name in self.profiles.items()}
-        # These profiles import nearly all plugins, and without gangs nothing is planned.
+        # These profiles import nearly all plugins, and planning needs them only if gangs are enabled.
         planned = profiles if self.gangs.enabled else {}
         return Policy(
             profiles[self.profile],
@@ -322,7 +322,7 @@ class BerthConfiguration(_Document):
 
 
 def validation_messages(error: ValidationError) -> Iterator[str]:
-    """Yield one line for each cause: the paths of the wrong fields, and what they should be."""
+    """Yield one line for each cause: the paths of the invalid fields, and the expected values."""
     fields: dict[str, list[str]] = {}
     for detail in error.errors():
         fields.setdefault(detail["msg"], []).append(".".join(map(str, detail["loc"])) or "document")

@@ -163,7 +163,7 @@ FEW = 32
 
 
 def shape_of(part: Collection[object], pod: Pod) -> Hashable:
-    """Return this part of the pod's spec as a key that takes little time to hash.
+    """Return this part of the pod's spec as a key that is fast to hash.
 
     Pods of different controllers often have equal tolerations, ports or images, and share the results cached for them.
     A pod with very many of them does not share results: its spec is the key, compared by identity.

@@ -45,7 +45,7 @@ class Scale(Enum):
 class Profile:
     """The plugins of a profile. scores: pairs of plugin and weight.
 
-    Filters run in order, first the filters that look at one node, then those that look at all, as in kube-scheduler.
+    Filters run in order: first the filters that look at one node, then the filters that look at all nodes.
     """
 
     name: str

@@ -73,7 +73,7 @@ class Workloads:
         """Return the selector of pods that belong with this pod: all requirements of its services and controller."""
         labels: dict[str, str] = {}
         for service in self.services.get(pod.namespace, ()):
-            # A service without a selector selects nothing; one with an empty selector adds no requirement.
+            # A service without a selector does not select pods; an empty selector does not add requirements.
             if service.labels is not None and service.labels.items() <= pod.labels.items():
                 labels |= service.labels
         requirements = tuple(equals(key, value) for key, value in labels.items())

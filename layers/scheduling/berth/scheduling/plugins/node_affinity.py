@@ -101,7 +101,7 @@ class RequiredAffinity:
     terms: NodeSelector | None
 
     def matches(self, node: NodeInfo) -> bool:
-        """Return whether the node matches both. A term that cannot be parsed matches nothing."""
+        """Return whether the node matches the selector and the terms. A term that cannot be parsed never matches."""
         if self.node_selector and not self.node_selector.items() <= node.labels.items():
             return False
         return self.terms is None or self.terms.matches(node.labels, node.name)

@@ -30,8 +30,8 @@ _MODULES: Mapping[str, str] = {
     "ResourceSegregation": "resource_segregation",
     "ManagedResources": "managed_resources",
 }
-"""A module has the class of the plugin's name, and `<name>Args` if the plugin takes arguments. In-tree plugins first,
-in kube-scheduler's order."""
+"""The module of each plugin. It has the class of the plugin's name, and `<name>Args` if the plugin has arguments.
+In-tree plugins are first, in kube-scheduler's order."""
 
 
 @dataclass(frozen=True, slots=True)

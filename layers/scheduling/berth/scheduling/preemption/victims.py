@@ -115,7 +115,7 @@ class DisruptionBudgets:
     def split(self, pods: Iterable[Pod]) -> tuple[list[Pod], list[Pod]]:
         """Return the pods whose eviction would violate a budget, and the other pods.
 
-        Each pod, in this order, takes one disruption from every budget that covers it, even if it is reprieved later.
+        Each pod, in this order, uses one disruption of every budget that covers it, even if it is reprieved later.
         As in kube-scheduler, the more important pods use up the budget, and the less important ones violate it.
         """
         if not self._by_namespace:

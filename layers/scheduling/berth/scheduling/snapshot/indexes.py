@@ -91,7 +91,7 @@ class PodIndex:
                     self._record(node.usage.label_sets, node.usage.specs_with_affinity)
 
     def label_sets(self, namespaces: Collection[str] | None) -> Iterable[LabelSet]:
-        """Yield the label sets in these namespaces; None stands for all."""
+        """Yield the label sets in these namespaces; None for all namespaces."""
         # Copying to a tuple is atomic, while other threads may add entries.
         for namespace in tuple(self._label_sets) if namespaces is None else namespaces:
             yield from tuple(self._label_sets.get(namespace, ()))

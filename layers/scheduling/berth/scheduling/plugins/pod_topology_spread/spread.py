@@ -179,7 +179,7 @@ class Spread:
         return not self.requires_all or any(map(self.covers, snapshot.nodes.values()))
 
     def count(self, index: int, node: NodeInfo, *, classified: bool = False) -> int:
-        """Count the matching pods on the node, without those that are being deleted. A selector `{}` counts nothing."""
+        """Count the matching pods on the node, without pods that are being deleted. For a selector `{}` return 0."""
         if self.constraints[index].selector.everything:
             return 0
         return self._counters[index].count_running(node.usage, classified=classified)
