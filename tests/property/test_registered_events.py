@@ -57,12 +57,20 @@ def changes(before: Cluster, now: Cluster) -> Iterator[ClusterEvent]:
             yield object_event("nodes", now.nodes.get(name))
     for name in before.pods.keys() | now.pods.keys():
         old, new = before.pods.get(name), now.pods.get(name)
+        if old is not None and new is not None and ports(old) != ports(new):
+            # Ports of a pod never change: this is another pod of that name, whose removal is published before.
+            yield from pod_events(projected(old), None)
+            old = None
         if old != new:
             yield from pod_events(projected(old), projected(new))
     if before.teams != now.teams:
         yield object_event("namespaces", {})
     if before.served != now.served:
         yield object_event("services", {})
+
+
+def ports(manifest: Manifest) -> list[object]:
+    return [container.get("ports") for container in manifest["spec"]["containers"]]
 
 
 def projected(manifest: Manifest | None) -> Object | None:
