@@ -91,7 +91,7 @@ def _items(text: bytes, path: Path) -> list[dict[object, object]]:
     """Return the objects of a List, of a single object, or of several YAML documents."""
     try:
         documents = [orjson.loads(text)] if text.lstrip()[:1] == b"{" else list(yaml.load_all(text, _loader()))
-    except (ValueError, yaml.YAMLError) as error:  # a ValueError also of a date that there is not
+    except (ValueError, yaml.YAMLError) as error:  # PyYAML raises ValueError for an invalid date
         cause = " ".join(str(error).split())
         raise ClusterUnavailable(f"dump {path} is neither JSON nor YAML as kubectl prints it: {cause}") from error
     items: list[dict[object, object]] = []

@@ -50,7 +50,7 @@ LIVENESS_SECONDS = 60.0
 TIMED_OUT = "gang waits for members: its placement took too long"
 
 MAX_PODS = 50
-"""Most pods of a gang that an event names."""
+"""The largest number of pods of a gang that an event names."""
 
 
 class GangEventType(StrEnum):

@@ -210,7 +210,7 @@ NOT_SERVED = "not-served"
 """Used instead of a resourceVersion if the server does not serve any version of the resource."""
 
 RETRY_SECONDS = 30.0
-"""The duration of a watch on a quiet cluster, so that the data counts as current."""
+"""Seconds between two checks whether an optional resource is served, as long as a watch on a quiet cluster."""
 
 _ANY_VERSION = "0"
 

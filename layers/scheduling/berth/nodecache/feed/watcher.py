@@ -106,11 +106,11 @@ class Watcher:
     ) -> None:
         """`on_published`: see Leader. `may_wait`: asked before each wait for the leader. False: another one waits.
 
-        `on_trouble`: called once for each cause why this run cannot work, or has published nothing yet.
+        `on_trouble`: called once for each cause that keeps this run from working, or from its first publication.
 
         `once`: end after the first publication or the first trouble.
 
-        `new_id`: never the same twice, in no process.
+        `new_id`: returns an id that no other call returns, in any process.
         """
         self._elector = elector
         self._cluster = cluster
