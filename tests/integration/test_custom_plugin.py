@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -28,16 +29,16 @@ ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "1"}
 
 
 @pytest.mark.parametrize("name", ["custom-plugin", "zones-and-racks"])
-def test_page_shows_what_commands_print_in_the_example(name: str) -> None:
+def test_page_shows_what_commands_print_in_the_example(name: str, tmp_path: Path) -> None:
+    # A copy: `berth plugin package` writes a file.
+    example = copytree(PROJECT / "examples" / name, tmp_path / name)
     steps = [shlex.split(each.line) for each in commands(PROJECT / f"docs/how-to/{name}.md")]
     outputs = [each.output for each in commands(PROJECT / f"docs/how-to/{name}.md")]
     done = set()
     for words, shown in zip(steps, outputs, strict=True):
         match words:
             case ["berth", ("simulate" | "plugin" | "config") as command, *_] if "--stack" not in words:
-                ran = subprocess.run(
-                    [*BERTH, *words[1:]], capture_output=True, text=True, check=False, cwd=PROJECT / "examples" / name
-                )
+                ran = subprocess.run([*BERTH, *words[1:]], capture_output=True, text=True, check=False, cwd=example)
                 assert ran.returncode == (1 if command == "simulate" else 0), ran.stderr
                 assert not shown or matches(shown, ran.stdout.splitlines())
                 done.add((command, bool(shown)))
