@@ -43,8 +43,7 @@ class _Terminated(KeyboardInterrupt):
 
 def _end_by_signals() -> None:
     """Make SIGTERM and SIGHUP raise an exception, so that a command releases its resources. By default they end the
-    process at once. Signals that the parent ignores stay ignored: nohup ignores SIGHUP.
-    """
+    process at once. Signals that the parent ignores stay ignored: nohup ignores SIGHUP."""
     if threading.current_thread() is not threading.main_thread():
         return  # Python rejects handlers there
     handlers = {"SIGTERM": _terminate, "SIGHUP": lambda *_: signal.raise_signal(signal.SIGTERM)}

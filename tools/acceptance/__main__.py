@@ -26,9 +26,7 @@ from tools.acceptance.report import Ended, Result, Step, StepFailed, StepSkipped
 
 BERTH = Path(sys.executable).parent / "berth"
 FIRST_PUBLICATION_SECONDS = 240
-"""The time limit in seconds. The schedule starts the watcher within a minute, and listing a large cluster takes
-time.
-"""
+"""The time limit in seconds: the schedule starts the watcher within a minute, and listing takes time."""
 POLL_SECONDS = 3
 CALL_SECONDS = 60
 """The timeout in seconds. The first call after a deployment is a cold start, which is not a failure here."""

@@ -37,9 +37,7 @@ class StepSkipped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of the run. `always`: it also runs after a failure. `execute` returns lines for the report, in
-    Markdown.
-    """
+    """A step of the run. `always`: it also runs after a failure. `execute` returns lines of Markdown."""
 
     name: str
     execute: Callable[[], Sequence[str]]
@@ -57,9 +55,7 @@ class Ended:
 
 
 def run(steps: Sequence[Step], clock: Callable[[], float], begin: Callable[[str], None]) -> Iterator[Ended]:
-    """Run the steps; after the first failure or Ctrl-C, only those with `always`. `begin` is called with each step's
-    name.
-    """
+    """Run the steps; after the first failure or Ctrl-C, only those with `always`. `begin` gets each step's name."""
     going = True
     for step in steps:
         if not (going or step.always):

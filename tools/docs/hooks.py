@@ -68,9 +68,7 @@ def _in_repository(uri: str) -> str:
 
 
 def _target(uri: str, link: str) -> str:
-    """Return the file of the site that a page's link points to; empty if it does not exist, so that a strict build
-    fails.
-    """
+    """Return the site's file for the link of a page; empty if it does not exist, so that a strict build fails."""
     path = posixpath.normpath(posixpath.join(posixpath.dirname(_in_repository(uri)), link))
     if (PROJECT / path).is_dir():
         path = f"{path}/README.md"

@@ -33,8 +33,7 @@ def publish_plugins(functions: Any, plugins: Path, directory: Path) -> dict[str,
 
 def replace_plugins(plugins: Path, directory: Path, step: Step) -> None:
     """Redeploy the running stack with these plugins and otherwise unchanged parameters, and start its functions. Raises
-    CannotStart.
-    """
+    CannotStart."""
     try:  # the file exists while the stack runs
         lines = (directory / ENVIRONMENT).read_text().splitlines()
     except FileNotFoundError:

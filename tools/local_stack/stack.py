@@ -158,8 +158,7 @@ def wait_until_healthy(called: Address, account: Path) -> None:
 
 def start_verbs(called: Address) -> None:
     """Call each verb until it is not throttled. Then users' calls do not wait for processes to start, and are not
-    refused because starting processes use up the account's concurrency. Raises CannotStart.
-    """
+    refused because starting processes use up the account's concurrency. Raises CannotStart."""
     deadline = time.monotonic() + FIRST_CALLS_SECONDS
     for verb in VERBS:
         while called.call("POST", f"scheduler/{verb}", b"{}").status == THROTTLED_STATUS:

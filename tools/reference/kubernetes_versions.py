@@ -1,6 +1,4 @@
-"""Generates docs/reference/kubernetes-versions.md: measured differences between kube-scheduler versions for
-extenders.
-"""
+"""Generates docs/reference/kubernetes-versions.md: differences between kube-scheduler versions for extenders."""
 
 from __future__ import annotations
 

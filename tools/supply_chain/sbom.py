@@ -30,8 +30,7 @@ LAMBDA = ("--python-platform", "aarch64-manylinux2014", "--python-version", "3.1
 @dataclass(frozen=True)
 class Part:
     """A deliverable part. `locked`: its requirements; `asked_for`: its direct dependencies among them; `platform`:
-    options for uv.
-    """
+    options for uv."""
 
     name: str
     locked: Path
@@ -49,9 +48,7 @@ def parts() -> Iterator[Part]:
 
 
 def describe(part: Part, document: Path) -> int:
-    """Write the SBOM of one part and return its number of packages. Raises ValueError if packages are missing from
-    it.
-    """
+    """Write the SBOM of one part and return its number of packages. Raises ValueError if packages are missing."""
     with tempfile.TemporaryDirectory(prefix="berth-sbom-") as folder:
         environment, described = Path(folder) / "environment", Path(folder) / "pyproject.toml"
         _run(UV, "venv", "--quiet", "--python", sys.executable, environment)

@@ -1,6 +1,5 @@
 """`berth reservations`: lists and rebuilds reservations. Only the watcher changes the ledger: the command requests a
-rebuild.
-"""
+rebuild."""
 
 from __future__ import annotations
 

@@ -310,8 +310,7 @@ def _followed(
     warnings: Callable[[BerthConfiguration], Iterable[object]],
 ) -> Iterator[None]:
     """Apply the configuration's file when it changes. Tables that servers share are changed by `berth config apply`
-    only.
-    """
+    only."""
     from berth_cli.configuration.changed_file import ConfigurationFile, local_functions
     from berth_cli.server.store.embedded_store import EmbeddedStore
     from berth_cli.server.watcher_thread import watcher_thread

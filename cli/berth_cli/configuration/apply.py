@@ -139,8 +139,7 @@ class EffectDelay:
 
 def effect_delay(before: str | None, http_timeout: str) -> EffectDelay:
     """Compute the delay. before: the document applied until now, as JSON; None if the stack has no applied document.
-    http_timeout: the scheduler's, in seconds; empty if unknown.
-    """
+    http_timeout: the scheduler's, in seconds; empty if unknown."""
     call = float(http_timeout) if http_timeout else LONGEST_WAIT_SECONDS
     try:
         content = orjson.loads(before or "{}")

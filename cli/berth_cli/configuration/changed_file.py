@@ -40,8 +40,7 @@ class ConfigurationFile:
         warnings: Callable[[BerthConfiguration], Iterable[object]],
     ) -> None:
         """counts: whether the server's first configuration counts resources. warnings: returns the warnings about a
-        document.
-        """
+        document."""
         self._path = path
         self._counts = counts
         self._store = store

@@ -14,8 +14,7 @@ from berth_cli.configuration.warnings import ConfigurationWarning, cluster_warni
 
 def warnings_about(configuration: BerthConfiguration, cluster: Path | None) -> list[ConfigurationWarning]:
     """Return the warnings about the document and, with a dump, about its fit to the dump's nodes and pods. Raises
-    InvalidInput.
-    """
+    InvalidInput."""
     return [*configuration_warnings(configuration), *_cluster_warnings(configuration, cluster)]
 
 

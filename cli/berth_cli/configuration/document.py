@@ -121,8 +121,7 @@ def policy_options(command: F) -> F:
 
 def read_policy(config: Path | None, profile: str | None = None) -> BerthConfiguration:
     """Read the configuration from the options; without options, kube-scheduler's own rules apply. Raises InvalidInput,
-    with one line for each invalid field.
-    """
+    with one line for each invalid field."""
     try:
         return load_configuration(config, profile if config or profile else FULL)
     except click.UsageError:

@@ -55,8 +55,7 @@ def _unplaced(objects: Sequence[Object]) -> Iterator[Pod]:
 
 def _sample_cluster(keys: Collection[str]) -> Snapshot:
     """Make nodes in three zones, some with a team label, a taint or a GPU, and pods on most of them. keys: the label
-    keys that the plugin reads.
-    """
+    keys that the plugin reads."""
     blue, green = _team("blue", keys), _team("green", keys)
     nodes: list[NodeInfo] = [
         node("blue-1", {_ZONE: "a", **blue}),

@@ -65,8 +65,7 @@ def _describe(schema: Schema, texts: Mapping[str, Mapping[str, str]]) -> None:
 
 def known_fields(document: object, path: Sequence[str | int]) -> list[str]:
     """Return the field names that are allowed at this path; empty if any name is allowed. The document's values select
-    between alternatives.
-    """
+    between alternatives."""
     whole = _schema()
     value, found = document, whole
     for part in path:

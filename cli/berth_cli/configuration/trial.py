@@ -1,6 +1,5 @@
 """Tries a configuration on the verbs before it takes effect: whether each verb can load it, and what it would
-change.
-"""
+change."""
 
 from __future__ import annotations
 
@@ -158,8 +157,7 @@ def _invoker(client: Any, function: str) -> Invoke:
 
 def _body(answer: object) -> Mapping[str, Any] | None:
     """Return the report; None if the function did not try the document, for example because it is of an earlier
-    release.
-    """
+    release."""
     match answer:
         case {"body": str(body)}:
             found = orjson.loads(body)

@@ -19,8 +19,7 @@ DEPLOYED = 0
 @dataclass(frozen=True, slots=True)
 class Versions:
     """The versions of a stack's configuration. `kept`: the newest first; the last one is the deployed configuration, if
-    it is known. `document`: the one in force; None if the stack has no applied document.
-    """
+    it is known. `document`: the one in force; None if the stack has no applied document."""
 
     kept: Sequence[AppliedVersion]
     document: str | None

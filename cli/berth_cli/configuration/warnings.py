@@ -58,8 +58,7 @@ def configuration_warnings(configuration: BerthConfiguration) -> list[Configurat
 
 def serve_warnings(configuration: BerthConfiguration, *, has_file: bool, has_table: bool) -> Iterator[object]:
     """Return the warnings of `berth serve`. has_file: whether it has a file for records of decisions. has_table:
-    whether its tables are in DynamoDB.
-    """
+    whether its tables are in DynamoDB."""
     yield from configuration_warnings(configuration)
     missing = {kind for kind, has in ((Decisions.FILE, has_file), (Decisions.TABLE, has_table)) if not has}
     yield from records_warnings(configuration, {*Decisions} - missing)
@@ -69,8 +68,7 @@ def serve_warnings(configuration: BerthConfiguration, *, has_file: bool, has_tab
 
 def records_warnings(configuration: BerthConfiguration, kept: Collection[Decisions]) -> Iterator[ConfigurationWarning]:
     """Warn if records of decisions cannot be kept where the configuration says. kept: the kinds of records that have a
-    destination.
-    """
+    destination."""
     decisions = configuration.decisions
     if decisions is not None and decisions not in kept:
         needed = _NEEDED_FOR_RECORDS[decisions]

@@ -61,8 +61,7 @@ class Access:
         secret: Callable[[], str] = lambda: secrets.token_urlsafe(32),
     ) -> None:
         """`hosts`: the valid Host headers, with the port. `on_token`: called with the first token, and with a new token
-        each time that one is used.
-        """
+        each time that one is used."""
         self._hosts, self._on_token, self._secret = hosts, on_token, secret
         self._lock = Lock()
         self._token = secret()

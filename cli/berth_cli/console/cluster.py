@@ -1,6 +1,5 @@
 """The sources of the console's cluster: a dump, a watched API server, or a node cache. The console never writes to
-them.
-"""
+them."""
 
 from __future__ import annotations
 
@@ -76,8 +75,7 @@ class ClusterSource(ABC):
     @abstractmethod
     def observe(self, timeout: float) -> ObservedCluster | NotRead:
         """Return the current cluster. Wait up to `timeout` seconds for a change, and return at the first one. If the
-        cluster did not change, the snapshot is the same object.
-        """
+        cluster did not change, the snapshot is the same object."""
 
     @abstractmethod
     def close(self) -> None:
@@ -154,8 +152,7 @@ def followed_kubeconfig(path: Path, configured: ActiveConfiguration, clock: Call
 
 class NodeCacheSource(ClusterSource):
     """The node cache that the verbs use: of a stack, or of `berth serve` in this process. Each call reads the head,
-    which costs one read unit, and the changes that were published since the previous call.
-    """
+    which costs one read unit, and the changes that were published since the previous call."""
 
     def __init__(
         self,

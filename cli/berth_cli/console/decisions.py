@@ -1,6 +1,5 @@
 """Recorded extender calls: `/api/decisions` lists those that match a filter, `/api/decision` returns one with its
-nodes.
-"""
+nodes."""
 
 from __future__ import annotations
 
@@ -142,8 +141,7 @@ class DecisionDocuments:
 
     def decisions(self, query: Query) -> bytes | Refusal:
         """Return the decisions that match a verb, a reason and a text, the newest first, with counts by verb and by
-        reason.
-        """
+        reason."""
         found = self._all()
         if isinstance(found, Refusal):
             return found

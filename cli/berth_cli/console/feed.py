@@ -22,8 +22,7 @@ from berth_cli.console.cluster import ClusterSource, NotRead, ObservedCluster
 
 def node_row(node: NodeInfo, counting: Counting) -> dict[str, object]:
     """Convert a node to JSON. amounts: allocatable and requested, by resource; cpu in thousandths. A counted resource
-    is the sum of its devices, and replaces the allocatable resource of the same name.
-    """
+    is the sum of its devices, and replaces the allocatable resource of the same name."""
     requested = node.usage.requested
     amounts = {name: (amount, requested.get(name, 0)) for name, amount in node.allocatable.items()}
     amounts[PODS] = node.allowed_pods, len(node.pods)
@@ -45,8 +44,7 @@ def node_row(node: NodeInfo, counting: Counting) -> dict[str, object]:
 
 def pod_row(pod: Pod) -> dict[str, object]:
     """Convert a pod on a node to JSON. controller: kind and name; empty without one. gang: empty if it is not in a
-    gang.
-    """
+    gang."""
     controller = pod.spec.controller
     return {
         "namespace": pod.namespace,
@@ -89,8 +87,7 @@ log = logging.getLogger("berth.console")
 @dataclass(frozen=True, slots=True)
 class Condition:
     """The age of the state. sequence: 0 before the first state. max_staleness: the age above which the verbs treat data
-    as stale.
-    """
+    as stale."""
 
     sequence: int
     observed_at: float
@@ -185,8 +182,7 @@ class Feed:
 
     def cluster(self, query: Query) -> bytes | Refusal:
         """Return the condition of the state and, unless the page already has it, all nodes. since: the sequence of the
-        page's state.
-        """
+        page's state."""
         with self._lock:
             condition, observed = self._condition, self._observed
             if observed is None:

@@ -29,8 +29,7 @@ from berth_cli.terminal.input_files import InvalidInput
 
 class GangDocuments:
     """Documents about gangs, by filter's rules on the console's cluster. Makes one plan at a time, because a plan may
-    take some seconds of processor time.
-    """
+    take some seconds of processor time."""
 
     def __init__(
         self,
@@ -40,8 +39,7 @@ class GangDocuments:
         wall: Callable[[], float],
     ) -> None:
         """`table`: opens the table of gangs in bind; None without one. `monotonic`: seconds. `wall`: seconds since the
-        epoch.
-        """
+        epoch."""
         self._feed, self._table, self._monotonic, self._wall = feed, table, monotonic, wall
         self._planning, self._explaining = Lock(), Lock()
         self._last: tuple[ObservedCluster, Sequence[OpenGang], Sequence[GangStatus]] | None = None
@@ -70,8 +68,7 @@ class GangDocuments:
 
     def gang(self, query: Query) -> bytes | Refusal:
         """Return the output of `berth explain --gang -o json` for a gang with a pending member, with its headline and
-        `searchNote`: why there are no changes, or may be others; empty if neither is the case.
-        """
+        `searchNote`: why there are no changes, or may be others; empty if neither is the case."""
         observed = self._feed.observed_or_refusal()
         if isinstance(observed, Refusal):
             return observed

@@ -41,8 +41,7 @@ class PendingDocuments:
         decisions: DecisionSource | None = None,
     ) -> None:
         """`monotonic`: seconds. `wall`: seconds since the epoch. `weight`: the extender's weight in kube-scheduler's
-        configuration. `decisions`: the source of the reasons why a pod waits although it fits on a node.
-        """
+        configuration. `decisions`: the source of the reasons why a pod waits although it fits on a node."""
         self._feed, self._monotonic, self._wall, self._weight = feed, monotonic, wall, weight
         self._decisions = decisions
         self._lock = Lock()
@@ -57,8 +56,7 @@ class PendingDocuments:
 
     def pending(self, _: Query) -> bytes | Refusal:
         """Return all pending pods by reason. If the time was too short for some pods, the result is marked incomplete,
-        and the next one has more.
-        """
+        and the next one has more."""
         observed = self._feed.observed_or_refusal()
         if isinstance(observed, Refusal):
             return observed
@@ -74,8 +72,7 @@ class PendingDocuments:
 
     def explain(self, query: Query) -> bytes | Refusal:
         """Return the output of `berth explain -o json` for a pending pod, with changes that would place it, its
-        headline and `searchNote`: why there are no changes, or may be others; empty if neither is the case.
-        """
+        headline and `searchNote`: why there are no changes, or may be others; empty if neither is the case."""
         observed = self._feed.observed_or_refusal()
         if isinstance(observed, Refusal):
             return observed
@@ -114,8 +111,7 @@ def _pending_pods(snapshot: Snapshot) -> list[Pod]:
 
 def _document(judged: Sequence[tuple[Pod, Judgement]], count: int, names: Sequence[str]) -> dict[str, object]:
     """Return the reasons, each with the nodes that it rejects for any pod, as positions in `nodes`; and the pods, each
-    with the positions of its reasons.
-    """
+    with the positions of its reasons."""
     nodes: dict[ReasonKey, set[str]] = {}
     for _, judgement in judged:
         for key, rejected in judgement.reasons.items():

@@ -39,8 +39,7 @@ class ReasonKey:
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """The verdict on one kind of pod. fitting: the number of nodes that pass all rules. reasons: with the nodes that
-    each one rejects, the most useful reason first. note: why the verdict is undetermined.
-    """
+    each one rejects, the most useful reason first. note: why the verdict is undetermined."""
 
     category: Category
     fitting: int = 0
@@ -83,8 +82,7 @@ class PendingJudge:
         self, pods: Iterable[Pod], snapshot: Snapshot, rules: Rules, seconds: float
     ) -> tuple[Sequence[tuple[Pod, Judgement]], int]:
         """Return each pod with its verdict, and the number of kinds without a verdict on this state. seconds: the time
-        after which no other kind is started.
-        """
+        after which no other kind is started."""
         listed = list(pods)
         kinds = {_kind(pod): pod for pod in listed if not pod.spec.gated}
         self._begin(kinds, snapshot, rules)

@@ -44,8 +44,7 @@ HOST = "127.0.0.1"
 @dataclass(frozen=True, slots=True)
 class ConsoleContents:
     """The contents of a console. decisions: None if there is no source of decisions. gang_table: opens the table of
-    gangs in bind; None without one. weight: the extender's weight in kube-scheduler's configuration.
-    """
+    gangs in bind; None without one. weight: the extender's weight in kube-scheduler's configuration."""
 
     source: ClusterSource
     decisions: DecisionSource | None = None
@@ -69,8 +68,7 @@ class Console:
 
 def open_console(shown: ConsoleContents, port: int, show: Callable[[str], None]) -> Console:
     """Listen, and issue the first address. show: called with each address, which opens the page once. Raises
-    ListenError.
-    """
+    ListenError."""
     listener = server.listen(HOST, port)
     authority = f":{listener.getsockname()[1]}"
     hosts = frozenset((f"{HOST}{authority}", f"localhost{authority}"))
@@ -99,8 +97,7 @@ def show_address(address: str) -> None:
 
 SERVE_LOOK_SECONDS = 0.25
 """The interval of reads in seconds. The node cache of `berth serve` is in this process, or in tables that its verbs
-read more often.
-"""
+read more often."""
 
 
 def cluster_contents(
@@ -138,8 +135,7 @@ def stack_contents(stack: str, region: str | None, weight: int) -> ConsoleConten
 
 def serve_contents(address: str, adapters: CacheAdapters, recent: RecentDecisions) -> ConsoleContents:
     """Show the cluster that the verbs of `berth serve` in this process use, and their decisions. address: the
-    server's.
-    """
+    server's."""
     tables, configurations = adapters.tables, adapters.configurations
     source = NodeCacheSource(address, tables.cache, adapters.reader, configurations, Event(), SERVE_LOOK_SECONDS)
     return ConsoleContents(source, DecisionsHere(recent), tables.gangs)

@@ -52,8 +52,7 @@ class StackDecisions(DecisionSource):
         monotonic: Callable[[], float],
     ) -> None:
         """`where`: names the stack in messages. `observed`: returns the last read of its node cache. `monotonic`:
-        seconds.
-        """
+        seconds."""
         self._where, self._table, self._observed, self._monotonic = where, table, observed, monotonic
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(QUERIES_AT_ONCE, thread_name_prefix="console-decisions")

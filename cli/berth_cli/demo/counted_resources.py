@@ -43,8 +43,7 @@ def configuration(others: Mapping[str, str]) -> BerthConfiguration:
 
 def run(path: Path, extender: Extender, view: View, table: LedgerTable) -> None:
     """Run the scenario. `path`: the dump that the watcher reads. `table`: the server's ledger. Raises
-    ExtenderFailed.
-    """
+    ExtenderFailed."""
     nodes: list[Manifest] = list(parse_objects(read_input(EXAMPLE / "cluster.yaml"), "the example"))
     stored: list[Manifest] = list(read_manifests([EXAMPLE / "pods.yaml"]).stored(PriorityClasses(())))
     pods = [{**pod, "spec": {**pod["spec"], "schedulerName": SCHEDULER}, "status": {}} for pod in stored]

@@ -23,8 +23,7 @@ WhyGangWaits = Callable[[str], str]
 
 def run(path: Path, extender: Extender, run_watcher: Callable[[], object], why_waits: WhyGangWaits, view: View) -> None:
     """Run the scenario. `path`: the dump that the watcher reads. `run_watcher`: publishes the changed cluster. Raises
-    ExtenderFailed.
-    """
+    ExtenderFailed."""
     members = [_pod(f"{GANG}-{number}", {GPU: "8"}, is_member=True) for number in range(1, SIZE + 1)]
     notebook = _pod("notebook", {"cpu": "4"})
 

@@ -24,8 +24,7 @@ def write_cluster(path: Path, priorities: Mapping[str, str | None]) -> None:
 
 def run(path: Path, extender: Extender, run_watcher: Callable[[], object], view: View) -> None:
     """Run the scenario. `path`: the dump that the watcher reads. `run_watcher`: publishes the changed cluster. Raises
-    ExtenderFailed.
-    """
+    ExtenderFailed."""
     priorities = dict(LABELLED)
 
     def schedule(pod: Manifest, filter_verb: str = "filter") -> None:

@@ -28,8 +28,7 @@ class Answer:
 
 def answer_to(inputs: Inputs, *, weight: int = 1, node: str | None = None, gang: bool = False) -> Answer:
     """Explain the pod. weight: the extender's weight in kube-scheduler's configuration. node: restricts the output to
-    this node. gang: explain the pod's gang instead of the pod. Raises InvalidInput and PluginFailed.
-    """
+    this node. gang: explain the pod's gang instead of the pod. Raises InvalidInput and PluginFailed."""
     rules = Rules(inputs.configuration)
     if gang:
         return _of_gang(inputs, rules)

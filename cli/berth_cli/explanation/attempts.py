@@ -13,8 +13,7 @@ FILTERS = frozenset({"filter", "filter_onlyone"})
 
 class RejectedCount(BaseModel):
     """The number of nodes that one reason rejects, with examples. code: a string, because a server of another release
-    may have other codes.
-    """
+    may have other codes."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -77,8 +77,7 @@ class Case:
 
     def with_pod(self, edit: Edit) -> Case | None:
         """Return the case with a changed spec of the pod, and of gang members with the same spec; None if the result
-        cannot be parsed.
-        """
+        cannot be parsed."""
         return self._with_pods(edit, [mate for mate in self.mates if mate.spec is self.pod.spec])
 
     def with_size(self, size: int) -> Case | None:
@@ -117,8 +116,7 @@ class Case:
 
     def with_one_of_each_kind(self) -> tuple[Case | None, Mapping[str, str]]:
         """Return the case with a new node of each kind in the cluster; and map each new node to the first node of its
-        kind, by name.
-        """
+        kind, by name."""
         kinds: dict[bytes, str] = {}
         for name in sorted(self.node_objects):
             kinds.setdefault(orjson.dumps(node_like(self.node_objects[name], ""), option=orjson.OPT_SORT_KEYS), name)

@@ -1,6 +1,5 @@
 """The explanation of one pod: the verdict, the rejection reasons in groups, the scores, and changes that would place
-it.
-"""
+it."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ SCHEDULER_ERROR, UNSCHEDULABLE = "SchedulerError", "Unschedulable"
 
 class Verdict(StrEnum):
     """The verdict on a pod. The names are part of the JSON output. PLACEABLE: a node fits now. PREEMPTING: a node fits
-    after evictions. Those in FAILS: a node fits now or after evictions, but a call or the scheduler's cycle fails.
-    """
+    after evictions. Those in FAILS: a node fits now or after evictions, but a call or the scheduler's cycle fails."""
 
     PLACED = "placed"
     PLACEABLE = "placeable"
@@ -50,8 +48,7 @@ IS_PENDING = frozenset({Verdict.PENDING, Verdict.GATED, Verdict.UNTRIED, *FAILS}
 @dataclass(frozen=True, slots=True)
 class Cause:
     """Why a pod waits although it fits. verdict: one of FAILS. event: the failure, as a clause. error: the text of the
-    failure; may be empty. at: its time, in seconds since the epoch; None for now.
-    """
+    failure; may be empty. at: its time, in seconds since the epoch; None for now."""
 
     verdict: Verdict
     event: str
@@ -61,8 +58,7 @@ class Cause:
 
 def pending_cause(target: Target, attempts: Attempts | NoRecord | None, failure: str) -> Cause | None:
     """Return why a pod that fits still waits: its scheduler's calls fail, or the scheduler reports a reason that no
-    rule here checks. None if no failure is known. failure: why Berth cannot answer now; may be empty.
-    """
+    rule here checks. None if no failure is known. failure: why Berth cannot answer now; may be empty."""
     if failure:
         return Cause(Verdict.BERTH_FAILS, failure)
     if isinstance(attempts, Attempts):
@@ -126,8 +122,7 @@ def explain_pod(
     cause: Cause | None = None,
 ) -> Explanation:
     """Evaluate all nodes. now: seconds since the epoch. is_over: returns whether the search for changes must stop.
-    cause: why the pod waits, if it fits on a node.
-    """
+    cause: why the pod waits, if it fits on a node."""
     case = target.case
     names = list(case.snapshot.nodes)
     rejected = rules.rejected(case.pod, names, case.snapshot)

@@ -39,8 +39,7 @@ NOT_ENABLED = "the configuration does not enable gangs, so each pod is placed al
 
 class MemberState(StrEnum):
     """The state of a gang member. The names are part of the JSON output. PLANNED: it would be placed on the node,
-    together with the other members.
-    """
+    together with the other members."""
 
     ON_NODE = "on-node"
     PLANNED = "planned"
@@ -132,8 +131,7 @@ def _member(pod: Pod, placement: GangPlacement | None) -> Member:
 
 def _groups(placement: GangPlacement | None, case: Case, rules: Rules) -> list[ReasonGroup]:
     """Return the reasons against the first unplaced member. It is evaluated alone, with all planned pods on their
-    nodes.
-    """
+    nodes."""
     if placement is None or placement.outcome is not GangWait.FOR_ROOM:
         return []
     beside = next_member(replace(case, in_gang=True), placement)

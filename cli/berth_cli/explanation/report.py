@@ -26,8 +26,7 @@ MAX_ATTEMPTS = 5
 
 def text(found: Explanation, schedulers: Sequence[str], now: float, history: Iterable[str] = ()) -> Iterator[str]:
     """Yield the explanation, the verdict first. schedulers: the scheduler names with profiles in the configuration.
-    history: lines about earlier attempts, which are printed before the changes.
-    """
+    history: lines about earlier attempts, which are printed before the changes."""
     yield headline(found, now)
     if found.verdict is Verdict.UNTRIED:
         yield f"  {untried_remedy(found.pod.scheduler_name, schedulers)}"
@@ -240,8 +239,7 @@ def changes_text(search: Search, codes: Iterable[ReasonCode]) -> Iterator[str]:
 
 def search_note(search: Search, seconds: float) -> str:
     """Return why changes were not found, or why others may exist; empty if neither applies. seconds: the time limit of
-    the search.
-    """
+    the search."""
     if search.found:
         is_cut = search.end is SearchEnd.TIME
         return f"The search ended after {seconds:g} s; there may be other changes." if is_cut else ""

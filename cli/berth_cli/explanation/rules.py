@@ -58,8 +58,7 @@ _OTHER_NODES = {
 
 def reason_order(code: ReasonCode, nodes: int, reason: str) -> tuple[int, int, str]:
     """Return a sort key for reasons: first reasons of nodes that could otherwise take the pod, then by number of
-    nodes.
-    """
+    nodes."""
     return _OTHER_NODES.get(code, 0), -nodes, reason
 
 

@@ -42,8 +42,7 @@ class PodState:
 @dataclass(frozen=True, slots=True)
 class Target:
     """The pod to explain. case: the pod without a node, and the cluster without the pod but with other waiting members
-    of gangs. unchecked: parts that no rule here checks. warnings: about parts that the dump lacks.
-    """
+    of gangs. unchecked: parts that no rule here checks. warnings: about parts that the dump lacks."""
 
     case: Case
     state: PodState
@@ -64,8 +63,7 @@ def read_target(
     is_trimmed: bool = False,
 ) -> Target:
     """Find the pod among the objects of a cluster. gone: the message if it is missing. is_trimmed: whether the objects
-    have only the fields that the rules read. Raises InvalidInput.
-    """
+    have only the fields that the rules read. Raises InvalidInput."""
     namespace, name = parse_name(pod)
     found: Object | None = None
     trimmed, pods = [], []

@@ -34,8 +34,7 @@ class CertificateError(click.ClickException):
 
 class CertificateState(StrEnum):
     """The state of a certificate. RETIRING: replaced by a rotation and still allowed during the overlap. RETIRED: after
-    the overlap.
-    """
+    the overlap."""
 
     ACTIVE = "active"
     RETIRING = "retiring"

@@ -54,8 +54,7 @@ def read_key_pair(certificate: bytes, key: bytes) -> KeyPair:
 
 def new_authority(cluster: str, now: datetime, lifetime: timedelta) -> KeyPair:
     """Create an authority that signs client certificates only. Its name is unique, because a trust store may contain
-    two.
-    """
+    two."""
     key = ec.generate_private_key(ec.SECP256R1())
     serial = x509.random_serial_number()
     name = _name(cluster, f"Berth {serial:040x}"[:22])

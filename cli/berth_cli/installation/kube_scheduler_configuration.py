@@ -59,19 +59,16 @@ def scheduler_configuration(
 
 GANG_BACKOFF_SECONDS = 3
 """The maximum back-off of a pod in seconds if gangs are enabled. With bounded retries, a gang that fits again is
-retried when its members' back-off ends; kube-scheduler checks for this once a second, so the gang runs within 5 s.
-"""
+retried when its members' back-off ends; kube-scheduler checks for this once a second, so the gang runs within 5 s."""
 
 BOUNDED_RETRIES = "--feature-gates=SchedulerPopFromBackoffQ=false"
 """With this flag, rejected pods wait until the end of their back-off even if the queue is idle (fact 44). Gangs need
-it.
-"""
+it."""
 
 
 def scheduler_flags(*, with_password: bool, gangs: bool) -> list[str]:
     """Return the flags other than --config. At -v=2 the start-up log contains the urlPrefix with its password (fact
-    37).
-    """
+    37)."""
     verbosity = "-v=1" if with_password else "-v=2"
     return [verbosity, BOUNDED_RETRIES] if gangs else [verbosity]
 

@@ -64,8 +64,7 @@ class Platform:
 @dataclass(frozen=True, slots=True)
 class Layer:
     """A built layer. dependencies: the number of packages that were added to the plugins. is_imported: whether the
-    modules were imported; they cannot be if the dependencies are for another platform.
-    """
+    modules were imported; they cannot be if the dependencies are for another platform."""
 
     file: Path
     version: str
@@ -123,8 +122,7 @@ def own_requirements(file: Path) -> Mapping[str, str]:
 
 def _requirements(file: Path) -> Iterator[tuple[str, str, str]]:
     """Yield name, version and text of each requirement. Raises InvalidPackage if a requirement is not pinned, or lacks
-    a hash.
-    """
+    a hash."""
     text = file.read_text(encoding="utf-8").replace("\\\n", " ")
     for line in text.splitlines():
         requirement = line.strip()

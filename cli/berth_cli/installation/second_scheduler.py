@@ -25,8 +25,7 @@ _CREDENTIALS = re.compile("//[^/@]*@")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondScheduler:
     """A second scheduler. `configuration`: the text of the KubeSchedulerConfiguration. `client`: certificate and key in
-    PEM; or `client_secret`: the name of an existing Secret of type kubernetes.io/tls.
-    """
+    PEM; or `client_secret`: the name of an existing Secret of type kubernetes.io/tls."""
 
     name: str
     namespace: str

@@ -54,8 +54,7 @@ class Changes:
 @dataclass(slots=True)
 class ChangedObjects:
     """The objects after the changes. `created`: pods that the scheduler must place because of the changes. `notes`:
-    other effects of the changes.
-    """
+    other effects of the changes."""
 
     objects: list[Object]
     created: set[PodName] = field(default_factory=set)
@@ -64,8 +63,7 @@ class ChangedObjects:
 
 def change_objects(objects: Sequence[Object], changes: Changes) -> ChangedObjects:
     """Return the objects after the changes. Raises NoSuchNode if a change names a node that is missing from the
-    dump.
-    """
+    dump."""
     nodes = [str(part(obj, "metadata").get("name")) for obj in objects if obj.get("kind") == "Node"]
     for name in (*(each.like for each in changes.add_nodes), *changes.drain):
         if name not in nodes:
@@ -134,8 +132,7 @@ def is_node_state(key: str) -> bool:
 
 def node_like(model: Object, name: str) -> Object:
     """Build a new node of the same kind: ready and schedulable, whatever the state of the model, and without pulled
-    images.
-    """
+    images."""
     metadata, spec, status = part(model, "metadata"), part(model, "spec"), part(model, "status")
     labels = metadata.get("labels")
     if isinstance(labels, dict) and _HOSTNAME in labels:

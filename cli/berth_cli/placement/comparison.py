@@ -33,8 +33,7 @@ class Effect(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Cause:
     """Why the second run does not place a pod on its node of the first run: a plugin rejects that node or, without a
-    plugin, another node has a higher score. `code`: of the reason; None without a plugin.
-    """
+    plugin, another node has a higher score. `code`: of the reason; None without a plugin."""
 
     node: str
     plugin: str
@@ -86,8 +85,7 @@ class PodComparison:
     @property
     def message(self) -> str:
         """Why the pod is not on its earlier node: the rules that reject all nodes or that node; without a cause, its
-        event.
-        """
+        event."""
         if self.cause is None or self.after.kind is PlaceKind.EVICTED:
             return self.after.message
         if self.after.kind is PlaceKind.PENDING:
@@ -112,8 +110,7 @@ def compare(
     before: Run, after: Run, also: Iterable[PodName] = (), reasons: Mapping[PodName, Cause] | None = None
 ) -> Comparison:
     """Compare two runs. `also`: additional pods to list, such as deleted pods. `reasons`: why a pod does not stay on
-    its node.
-    """
+    its node."""
     priorities, reasons = {**before.priorities, **after.priorities}, reasons or {}
     pods = (
         PodComparison(name, priorities.get(name, 0), before.place_of(name), after.place_of(name), reasons.get(name))
@@ -125,8 +122,7 @@ def compare(
 @dataclass(frozen=True, slots=True)
 class ClusterLoad:
     """The load of the schedulable nodes. `unused`: nodes that run only pods of DaemonSets and static pods. Amounts by
-    resource, in thousandths of cpu and in whole units of other resources.
-    """
+    resource, in thousandths of cpu and in whole units of other resources."""
 
     nodes: int
     unused: int

@@ -80,8 +80,7 @@ def left_out(queue: Queue, unreadable: Mapping[str, int]) -> Iterator[str]:
 
 def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
     """Yield one line per pod. The column widths depend on all outcomes, so the first line is yielded after the last
-    outcome.
-    """
+    outcome."""
     rows = [
         (each.pod.namespace, each.pod.name, str(each.pod.priority or 0), each.node or NO_NODE_TEXT, _message(each))
         for each in outcomes
@@ -188,8 +187,7 @@ def eviction_text(preemption: Preemption | None) -> str:
 
 def eviction_document(preemption: Preemption | None) -> dict[str, object] | None:
     """Return the evictions as a JSON object; None without preemption, or if no eviction helps: the nodes then have the
-    reasons.
-    """
+    reasons."""
     if preemption is None:
         return None
     if preemption.ineligible is not None:

@@ -29,8 +29,7 @@ class PlaceKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A plugin that rejects nodes, the reason with its code, and the number of nodes that it rejects for this
-    reason.
-    """
+    reason."""
 
     plugin: str
     reason: str
@@ -44,8 +43,7 @@ class Rule:
 @dataclass(frozen=True, slots=True)
 class Place:
     """The place of a pod. `message`: for a pending pod, the text of its event; for an evicted pod, the preemptor.
-    `rules`: the rules that reject the nodes for a pending pod, the most frequent first.
-    """
+    `rules`: the rules that reject the nodes for a pending pod, the most frequent first."""
 
     kind: PlaceKind
     node: str = ""
@@ -70,8 +68,7 @@ NOWHERE = Place(PlaceKind.ABSENT)
 @dataclass(frozen=True, slots=True)
 class Run:
     """The result of a run. `places`: of the pods that were queued or evicted. `on_nodes`: the node of every pod that
-    has one. `priorities`: of the queued pods.
-    """
+    has one. `priorities`: of the queued pods."""
 
     places: Mapping[PodName, Place]
     on_nodes: Mapping[PodName, str]

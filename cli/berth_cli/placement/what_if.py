@@ -27,8 +27,7 @@ from berth_cli.sources.dump.manifests import Manifests
 @dataclass(frozen=True, slots=True)
 class Dump:
     """The input of the simulation. `where`: the file's name in messages. `schedulers`: whose pending pods are
-    placed.
-    """
+    placed."""
 
     objects: Sequence[Object]
     where: str
@@ -39,8 +38,7 @@ class Dump:
 @dataclass(frozen=True, slots=True)
 class WhatIf:
     """The result with and without the changes. `queue`: the pods that were queued after the changes. `notes`: other
-    effects of the changes.
-    """
+    effects of the changes."""
 
     comparison: Comparison
     queue: Queue

@@ -1,6 +1,5 @@
 """Loads the functions of template.yaml into this process as Lambda does: sets the environment, then imports the
-module.
-"""
+module."""
 
 from __future__ import annotations
 
@@ -86,8 +85,7 @@ def _resources_of_type(resources: dict[str, dict[str, object]], kind: str) -> li
 
 def _referenced_resource(substitution: str) -> str:
     """Return the logical id in `integrations/${FilterIntegration}` or `${FilterFunction.Arn}:live`, ignoring
-    `${AWS::…}`.
-    """
+    `${AWS::…}`."""
     found = re.search(r"\$\{(?!AWS::)(\w+)", substitution)
     if found is None:
         raise ValueError(f"{substitution} names no resource")

@@ -96,8 +96,7 @@ BIND_THREADS = 256
 
 def members_in_bind(gangs: GangsConfiguration) -> int:
     """Return the maximum number of gang members that wait in bind, each with a connection and a thread: the members of
-    the open gang, and the members in the queue.
-    """
+    the open gang, and the members in the queue."""
     return gangs.max_members + max(gangs.max_members, MAX_QUEUED_MEMBERS) if gangs.enabled else 0
 
 
@@ -120,8 +119,7 @@ class Gateway:
         begun: BegunBinds | None = None,
     ) -> None:
         """`limits`: without members of gangs. `members`: the maximum number of gang members in bind. `wall`: seconds
-        since the epoch. `begun`: tells the other verbs which pods are in bind.
-        """
+        since the epoch. `begun`: tells the other verbs which pods are in bind."""
         self.handlers = handlers
         self._check = check or RequestCheck()
         limits = limits or Limits()
@@ -156,8 +154,7 @@ class Gateway:
         self, route: str, handler: Handler, arrived_at: float, scope: Scope, receive: Receive, send: Send, share: Share
     ) -> None:
         """Call the handler and send its response. `arrived_at`: seconds since the epoch; the scheduler's httpTimeout
-        has begun by then.
-        """
+        has begun by then."""
         body = await self._read(receive, share)
         if isinstance(body, _NoBody):
             await self._respond_without_body(route, body, send)

@@ -212,8 +212,7 @@ def _user(variables: Mapping[str, str]) -> Mapping[str, object]:
 
 def memory_store(configuration: BerthConfiguration, cluster: Mapping[str, str]) -> EmbeddedStore:
     """Create a store. On a live cluster its ledger starts as lost and is rebuilt, because binds of an earlier process
-    may still run. On a dump, binds end with their process, so the ledger is ready at once.
-    """
+    may still run. On a dump, binds end with their process, so the ledger is ready at once."""
     store = EmbeddedStore()
     if DUMP in cluster and configuration.policy().counting.counts:
         store.mark_ledger_ready()

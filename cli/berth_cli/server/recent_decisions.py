@@ -66,8 +66,7 @@ class RecentDecisions(DecisionRecorder):
 
     def calls(self) -> list[CallRecord]:
         """Return the records of preempt, bind and failed calls, the oldest first. They do not displace records of other
-        calls.
-        """
+        calls."""
         with self._lock:
             return list(self._calls)
 

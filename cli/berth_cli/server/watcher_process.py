@@ -27,8 +27,7 @@ RUN_SECONDS = 15 * 60.0
 FAILED_PAUSE_SECONDS = 5.0
 PAUSE_SECONDS = {WatcherOutcome.HANDED_OVER.value: 0.0, WatcherOutcome.NOT_NEEDED.value: 60.0}
 """The pause in seconds by outcome. NOT_NEEDED: a leader and a standby exist, so this process retries after a minute, as
-the schedule does.
-"""
+the schedule does."""
 
 log = logging.getLogger("berth")
 
@@ -94,8 +93,7 @@ TOUCH_SECONDS = 10.0
 
 class Health:
     """Writes the health files. ALIVE: its modification time is the last progress. READY: exists once a leader is known,
-    this process or another.
-    """
+    this process or another."""
 
     def __init__(self, directory: Path | None, monotonic: Callable[[], float]) -> None:
         """directory: is created; None for no files. Raises OSError."""

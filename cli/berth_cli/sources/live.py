@@ -26,8 +26,7 @@ REMEDY = "give this user the verb list"
 
 def live_objects(kubeconfig: Path, pod: str, counting: Counting, clock: Callable[[], float]) -> Iterator[Object]:
     """List all objects that the rules read, and the complete pod. clock: seconds since the epoch. Raises
-    InvalidInput.
-    """
+    InvalidInput."""
     try:
         api = ApiServer(from_file(kubeconfig), clock)
         for resource, kind in KINDS.items():

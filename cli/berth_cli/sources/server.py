@@ -1,6 +1,5 @@
 """Calls the Berth behind a urlPrefix: measures the calls, and reads its certificate and the reports of `berth
-serve`.
-"""
+serve`."""
 
 from __future__ import annotations
 
@@ -52,8 +51,7 @@ class ServerUnavailable(click.ClickException):
 @dataclass(frozen=True, slots=True)
 class TLSMaterial:
     """TLS data in PEM; empty if not configured. `server_name`: the expected name in the certificate; default: the
-    address's host.
-    """
+    address's host."""
 
     ca: bytes = b""
     certificate: bytes = b""
@@ -103,8 +101,7 @@ class HttpResponse:
 @dataclass(frozen=True, slots=True)
 class NoResponse:
     """The call did not get a response. `cause`: a short reason. `connection_closed`: a server accepted and closed the
-    connection.
-    """
+    connection."""
 
     cause: str
     connection_closed: bool = False
@@ -132,8 +129,7 @@ _PROBLEMS = {
 @dataclass(frozen=True, slots=True)
 class ServerCertificate:
     """The server's certificate. `not_after`: seconds since the epoch. `problem`: None if accepted. `detail`: OpenSSL's
-    message.
-    """
+    message."""
 
     not_after: float
     problem: CertificateProblem | None = None

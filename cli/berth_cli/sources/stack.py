@@ -121,8 +121,7 @@ def _error_message(name: str, error: BotoCoreError | ClientError) -> str:
 
 def configuration_in_force(stack: DeployedStack) -> BerthConfiguration:
     """Return the applied document, otherwise the profile of the stack parameter Profile; its plugins can be built.
-    Raises StackUnavailable.
-    """
+    Raises StackUnavailable."""
     from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
     from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid, parsed
 
@@ -169,8 +168,7 @@ def basic_credentials(stack: DeployedStack) -> BasicCredentials:
 @dataclass(frozen=True, slots=True)
 class OpenTables:
     """The tables of a stack, or tables that were given by name. deployed: None in the latter case. cache_table,
-    ledger_table: empty if unknown.
-    """
+    ledger_table: empty if unknown."""
 
     client: DynamoDBClient
     cache_table: str

@@ -38,8 +38,7 @@ class StateSource:
         of_tables: Callable[[OpenTables], Mapping[str, Any]],
     ) -> Mapping[str, Any]:
         """Return the server's document for this route, or the document that `of_tables` builds. Raises UsageError and
-        ClickException.
-        """
+        ClickException."""
         self.check()
         # Imported here: AWS SDK and HTTP client are slow to import, and usage errors must not wait for them.
         if self.url is None:

@@ -100,8 +100,7 @@ def log_to(errors: Stream) -> None:
 
 def make_readable_on_terminal(output: Stream | None = None) -> None:
     """Reformat the functions' logs. Call it after the logger's handlers are set. `output`: their stream, by default
-    standard output.
-    """
+    standard output."""
     stream = sys.stdout if output is None else output
     for handler in logging.getLogger(SERVICE).handlers:
         if stream.isatty() and isinstance(handler, logging.StreamHandler):

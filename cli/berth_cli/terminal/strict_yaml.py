@@ -13,8 +13,7 @@ Path = tuple[str | int, ...]
 
 class InvalidYAML(ValueError):
     """The text is not exactly one YAML document. `path`: of the error; empty for the whole document. `line`: starts at
-    1.
-    """
+    1."""
 
     def __init__(self, message: str, path: Path = (), line: int | None = None) -> None:
         super().__init__(message)
@@ -88,8 +87,7 @@ def _nodes(loader: yaml.SafeLoader) -> list[Node]:
 
 def _duplicate_keys(node: Node, path: Path, seen: set[int]) -> Iterator[tuple[Path, Node, Node]]:
     """Yield paths of duplicate keys, with the first and the repeated key. `seen`: ids of visited nodes, because an
-    alias may refer to its own parent.
-    """
+    alias may refer to its own parent."""
     if id(node) in seen:
         return
     seen.add(id(node))

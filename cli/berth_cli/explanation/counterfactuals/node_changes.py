@@ -92,8 +92,7 @@ def uncordon(node: str) -> Change:
 
 def answers_to_taints(case: Case, node: NodeInfo) -> Iterator[Option]:
     """Uncordon the tainted node, and add tolerations for other taints to the pod. Yields nothing if a taint marks the
-    node as not ready, being removed, or part of the control plane.
-    """
+    node as not ready, being removed, or part of the control plane."""
     taints = [each for each in node.taints if each.forbids and not tolerated(each, case.pod.spec.tolerations)]
     own = [each for each in taints if each.key != CORDON]
     if not any(is_node_state(each.key) or each.key in CONTROL_PLANE for each in own):
@@ -145,8 +144,7 @@ def end_holders_of_ports(case: Case, node: NodeInfo) -> Iterator[Option]:
 
 def _removable(case: Case, node: NodeInfo) -> list[Pod]:
     """Return the pods that would stay ended and are not more important than the pod, the least important first. Pods of
-    the pod's own controller would be replaced; planned members of its gang are not on their nodes yet.
-    """
+    the pod's own controller would be replaced; planned members of its gang are not on their nodes yet."""
     own, planned = case.pod, {pod.uid for pod in case.planned}
     mates = (own.namespace, own.spec.controller)
     found = [

@@ -29,8 +29,7 @@ def lower_counted_requests(
     case: Case, node: NodeInfo, resources: Iterable[ManagedResource], counting: Counting
 ) -> Iterator[Option]:
     """Lower each counted resource's request to the node's free amount, one device's free amount, and the maximum per
-    pod.
-    """
+    pod."""
     capacity = counting.capacity(node)
     room = left(capacity, counting.used(node.pods, capacity))
     lower = {}
@@ -51,8 +50,7 @@ def _rounded(name: str, units: int) -> int:
 
 def _lower_request(case: Case, name: str, amount: int) -> Change:
     """Lower the pod's request to this many units: reduce the largest container, cap every init container, and lower the
-    limits to match.
-    """
+    limits to match."""
     asked = case.pod.spec.requests.asked[name]
     before, after = shown_amount(name, asked), shown_amount(name, amount)
 

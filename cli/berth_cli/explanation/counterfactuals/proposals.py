@@ -50,8 +50,7 @@ def proposals(rejected: Rejected, status: Status) -> Iterator[Option]:
 
 def shortage(case: Case, node: NodeInfo) -> float:
     """Return the total shortage of the node, each resource relative to the request of the pod: the search begins with
-    the closest nodes.
-    """
+    the closest nodes."""
     asked = case.pod.spec.requests.asked
     return sum(missing / asked[name] for name, missing in shortages(case.pod, node).items() if asked.get(name))
 

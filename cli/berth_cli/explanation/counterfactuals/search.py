@@ -64,8 +64,7 @@ class SearchEnd(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Search:
     """The result of a search, the smallest changes first. tried: the number of nodes for which changes were
-    proposed.
-    """
+    proposed."""
 
     found: Sequence[Counterfactual] = ()
     end: SearchEnd = SearchEnd.COMPLETE
@@ -142,8 +141,7 @@ def _signature(changes: Option) -> frozenset[tuple[str, str]]:
 
 def _without_needless(case: Case, changes: Option, fits: Sequence[str], rules: Rules) -> tuple[Option, Sequence[str]]:
     """Remove unnecessary changes; return the rest, and the nodes that the pod then fits on. Two reasons may have one
-    remedy, and fewer changes may make another node fit.
-    """
+    remedy, and fewer changes may make another node fit."""
     for index in range(len(changes)) if len(changes) > 1 else ():
         fewer = (*changes[:index], *changes[index + 1 :])
         changed = apply_all(fewer, case)
@@ -179,8 +177,7 @@ def _kinds_that_fit(case: Case, rules: Rules) -> Iterator[str]:
 
 def _of_gang(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
     """Propose changes for the gang; nothing if its members contradict each other, because they must be corrected
-    first.
-    """
+    first."""
     placement = rules.placement(case.pod, case.snapshot)
     if not isinstance(placement, GangPlacement):
         return _Candidates([])
@@ -244,8 +241,7 @@ def _merge(options: Iterable[Option]) -> Option:
 
 def _closest(case: Case, failing: Mapping[str, Sequence[Status]]) -> tuple[list[str], bool]:
     """Return the rejected nodes with the fewest reasons and the smallest shortage, few of each kind; and whether other
-    nodes were left out.
-    """
+    nodes were left out."""
     rejected = {name: statuses for name, statuses in failing.items() if statuses}
     nodes = case.snapshot.nodes
     order = sorted(rejected, key=lambda name: (len(rejected[name]), shortage(case, nodes[name]), name))

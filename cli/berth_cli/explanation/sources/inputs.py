@@ -50,8 +50,7 @@ class Sources:
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """The inputs of an explanation. notes: for the user, about the sources. failure: why Berth does not answer calls
-    now; empty if it does. passes_exempt: whether exempt pods pass in that state.
-    """
+    now; empty if it does. passes_exempt: whether exempt pods pass in that state."""
 
     configuration: BerthConfiguration
     attempts: Attempts | NoRecord | None

@@ -70,8 +70,7 @@ class StackState:
 
     def notes(self, given: BerthConfiguration | None) -> Iterator[str]:
         """Yield notes for the user. given: the policy that is evaluated, if it is not the one in force: the node cache
-        lacks fields that only this policy reads.
-        """
+        lacks fields that only this policy reads."""
         yield from filter(None, [self.stale])
         if self.fallback:
             yield f"The applied configuration is not in use: {self.fallback}."
@@ -104,8 +103,7 @@ def read_tables(
     now: float,
 ) -> StackState:
     """Read the state from these tables. now: seconds since the epoch. Raises InvalidInput, TableUnavailable and
-    ConfigurationInvalid.
-    """
+    ConfigurationInvalid."""
     head = cache.head()
     configured = configurations.at("" if head is None else head.configuration_hash)
     if configured.lacks_plugins:

@@ -1,6 +1,5 @@
 """Runs the checks for the given inputs. Checks that others depend on run first, so the first failure is usually the
-cause.
-"""
+cause."""
 
 from __future__ import annotations
 
@@ -58,8 +57,7 @@ KUBECONFIG_REMEDY = "check whether this kubeconfig is of the cluster, and whethe
 
 class Check(NamedTuple):
     """A check. `run`: may raise ClusterUnavailable, AccountUnavailable and StackUnavailable. `remedy`: for the latter
-    two.
-    """
+    two."""
 
     name: CheckName
     run: Callable[[], Iterable[Finding]]

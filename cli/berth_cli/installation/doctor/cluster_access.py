@@ -71,8 +71,7 @@ class ClusterAccess:
 
     def __init__(self, api: ApiServer, timeout: float, subject: Subject | None = None) -> None:
         """`subject`: the user whose permissions are reviewed; the caller needs the permission to create these reviews.
-        None: the caller.
-        """
+        None: the caller."""
         self._api = api
         self._timeout = timeout
         self._subject = subject

@@ -12,8 +12,7 @@ import click
 
 class Result(StrEnum):
     """The result of a check. SKIPPED: not checked; the message states the reason. WARNING: it works, with a
-    disadvantage.
-    """
+    disadvantage."""
 
     OK = "ok"
     WARNING = "warning"

@@ -1,6 +1,5 @@
 """Reads the inputs that the options name: the scheduler's configuration, the address, the stack, the cluster and its
-users.
-"""
+users."""
 
 from __future__ import annotations
 
@@ -131,8 +130,7 @@ class Inputs:
     @property
     def filter_verb_of_all_pods(self) -> str:
         """The filter verb; empty if Berth is called only for pods that request a managed resource, or not at all (fact
-        7).
-        """
+        7)."""
         entries = () if self.scheduler_side is None else self.scheduler_side.berth_extenders
         if not entries:
             return DEFAULT_VERBS["filterVerb"]

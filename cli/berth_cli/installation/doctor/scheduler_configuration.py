@@ -25,8 +25,7 @@ _LENIENT = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 class InvalidSchedulerConfiguration(Exception):
     """kube-scheduler would reject the document, or its location contains none or several. The message states the cause
-    or the location.
-    """
+    or the location."""
 
 
 class _Part(BaseModel):

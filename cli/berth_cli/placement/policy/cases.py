@@ -105,8 +105,7 @@ class PolicyTestFile:
 
 def find_test_files(path: Path) -> Iterator[Path]:
     """Yield the file itself, or all files below a folder with such a document. Raises InvalidInput if there are
-    none.
-    """
+    none."""
     if not path.is_dir():
         yield path
         return
@@ -144,8 +143,7 @@ def _errors(path: Path, error: ValidationError, source: strict_yaml.YAMLDocument
 @dataclass(frozen=True, slots=True)
 class Case:
     """A case with its files read. `objects`: the cluster. `manifests`: the pods to place; if empty, the pending pods of
-    the cluster.
-    """
+    the cluster."""
 
     name: str
     file: Path

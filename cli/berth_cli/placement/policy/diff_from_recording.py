@@ -28,8 +28,7 @@ from berth_cli.terminal.input_files import InvalidInput
 FILTERS = frozenset({"filter", "filter_onlyone"})
 _Judged = tuple[Pod, Place, Place, Cause | None]
 """A pod, its places by both policies, and the cause of the difference. States are not kept, because a day has many
-pods.
-"""
+pods."""
 
 
 def diff_recording(

@@ -93,8 +93,7 @@ class DecisionLine:
 @dataclass(frozen=True, slots=True)
 class Gap:
     """The number of decisions that were not recorded, because the disk was slower than the scheduler. None: the
-    recording is truncated, because its process was killed.
-    """
+    recording is truncated, because its process was killed."""
 
     decisions: int | None = None
     kind: Literal["gap"] = "gap"
@@ -156,8 +155,7 @@ def _lines(path: Path) -> Iterator[Line]:
 
 def digest_of_verdicts(verdicts: FilterResult | None, chosen: str = "") -> str:
     """Hash a decision of filter or filter_onlyone: the nodes that pass, and plugin and reason for each other node.
-    verdicts: None for an exempt pod.
-    """
+    verdicts: None for an exempt pod."""
     if verdicts is None:
         return "exempt"
     rejected = verdicts.rejected

@@ -41,18 +41,15 @@ from berth_cli.sources.pod_document import pod_document
 
 MAX_LATER = MAX_VERSIONS // 2
 """The maximum number of later versions to write before a decision. A call may use a later version than the one it read,
-if another thread has applied one meanwhile.
-"""
+if another thread has applied one meanwhile."""
 
 MAX_WAITING = 500
 """The maximum number of decisions that wait to be written. Each refers to the names of its request: half a megabyte
-with 5,000 nodes.
-"""
+with 5,000 nodes."""
 
 SECONDS = 0.25
 """The interval in seconds at which the thread writes. Calls do not wake the thread, which would delay their
-responses.
-"""
+responses."""
 
 PAUSE_SECONDS = 0.0005
 """The pause after each decision, so that waiting calls run first."""
@@ -60,8 +57,7 @@ PAUSE_SECONDS = 0.0005
 
 class StateLog:
     """Follows a node cache. States are read when they are published, and written when a decision needs them, because a
-    reader of the recording keeps only the last states. Not thread-safe.
-    """
+    reader of the recording keeps only the last states. Not thread-safe."""
 
     def __init__(self, table: CacheTable, write: Callable[[State], None]) -> None:
         """write: receives each state, in order."""
@@ -87,8 +83,7 @@ class StateLog:
 
     def reach(self, version: int = sys.maxsize) -> bool:
         """Write the states that a decision on this version needs. Return whether a reader of the file can reach this
-        version: it cannot if the version precedes the recording, or is more than MAX_VERSIONS old.
-        """
+        version: it cannot if the version precedes the recording, or is more than MAX_VERSIONS old."""
         while self._unwritten:
             state = self._unwritten[0]
             # A reader cannot reach the states before a whole state.
@@ -137,8 +132,7 @@ class DecisionRecording(DecisionRecorder):
         warn: Callable[[str], None],
     ) -> None:
         """document_of: returns the configuration with a hash; raises ConfigurationInvalid and TableUnavailable. wall:
-        returns seconds since the epoch. warn: receives the first failure, which ends the recording.
-        """
+        returns seconds since the epoch. warn: receives the first failure, which ends the recording."""
         self._writer, self._states, self._document_of = writer, StateLog(table, writer.write), document_of
         self._wall, self._warn = wall, warn
         self._waiting: Queue[tuple[float, str, Outcome, Decision]] = Queue(MAX_WAITING)

@@ -39,8 +39,7 @@ from berth_cli.terminal.input_files import InvalidInput
 @dataclass(frozen=True, slots=True)
 class RecordedDecision:
     """A decision with its request and the configuration that made it. states: its version, and later versions that may
-    be the true one.
-    """
+    be the true one."""
 
     line: DecisionLine
     pod: Pod

@@ -84,8 +84,7 @@ class Outcome:
 
 class _MemberOutcome(NamedTuple):
     """The outcome of a member whose gang was placed before the member's turn. state: the state on which the gang was
-    placed.
-    """
+    placed."""
 
     outcome: Outcome
     state: Snapshot

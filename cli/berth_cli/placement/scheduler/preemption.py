@@ -161,8 +161,7 @@ class Preemptor:
         extender_rejected: Mapping[str, Status],
     ) -> Preemption:
         """Evaluate preemption for the pod. The arguments are the nodes rejected by the scheduler's plugins and by the
-        extender.
-        """
+        extender."""
         extender, snapshot = self._extender, evaluation.snapshot
         budgets, select = self._budgets_in(snapshot), self._victim_cache.select
         if extender is None:
@@ -213,8 +212,7 @@ def apply_preemption(snapshot: Snapshot, pod: Pod, preemption: Preemption) -> Sn
 
 class Criterion(StrEnum):
     """The criteria for choosing a node, in order: each is a reason why a node is not chosen. TIED: the nodes are equal
-    in all criteria.
-    """
+    in all criteria."""
 
     VIOLATIONS = "more victims there violate a PodDisruptionBudget"
     HIGHEST = "a victim there has a higher priority"

@@ -34,8 +34,7 @@ def victims_on(evaluation: Evaluation, pod: Pod, node: NodeInfo, budgets: Disrup
 @dataclass(frozen=True, slots=True)
 class _CachedVictims:
     """The victims on one node for priorities in (`over`, `up_to`], while the budgets cover the demand in the same
-    way.
-    """
+    way."""
 
     node: NodeInfo
     over: float

@@ -35,8 +35,7 @@ class DecisionsOutcome(StrEnum):
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     """The parsed query. pod: NAMESPACE/NAME; empty for all. node: a node that was evaluated; empty for any. every_node:
-    whether to return all nodes with their verdicts.
-    """
+    whether to return all nodes with their verdicts."""
 
     pod: str
     node: str

@@ -94,8 +94,7 @@ class ServerMetrics:
 
 class MetricsEndpoint(Endpoint):
     """Returns the metrics. Reads the head of the cache and, if there is a ledger, the open reservations and the
-    gangs.
-    """
+    gangs."""
 
     def __init__(
         self,
@@ -108,8 +107,7 @@ class MetricsEndpoint(Endpoint):
         recorded: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         """gangs: opens the gangs' table; None without one. wall: seconds since the epoch. recorded: returns the numbers
-        of decisions that were written to the recording, and dropped.
-        """
+        of decisions that were written to the recording, and dropped."""
         super().__init__("metrics", settings)
         self._metrics, self._cache, self._ledger, self._gangs = metrics, cache, ledger, gangs
         self._wall, self._recorded = wall, recorded

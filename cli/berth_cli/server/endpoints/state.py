@@ -33,8 +33,7 @@ Wall = Callable[[], float]
 
 class StateOutcome(StrEnum):
     """The outcome of a request. LEDGER_UNAVAILABLE: a table could not be read. CLUSTER_UNAVAILABLE: the API server did
-    not respond.
-    """
+    not respond."""
 
     OK = "ok"
     LEDGER_UNAVAILABLE = "failure-ledger-unavailable"

@@ -29,8 +29,7 @@ class InvalidTLSFiles(Exception):
 @dataclass(frozen=True, slots=True)
 class TLS:
     """The server's TLS files in PEM. With `client_ca`, the handshake fails without a client certificate of that
-    authority.
-    """
+    authority."""
 
     certificate: Path
     key: Path

@@ -114,8 +114,7 @@ class TrimmedCacheTable(InMemoryCacheTable):
 
 class InMemoryConfigurationStore(ConfigurationStore):
     """A configuration store in memory. Thread-safe. There is only one copy, because parts of memory are not lost
-    separately.
-    """
+    separately."""
 
     def __init__(self, item: InMemoryItem) -> None:
         """`item` is the head."""

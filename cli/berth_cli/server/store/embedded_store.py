@@ -76,8 +76,7 @@ class EmbeddedStore:
 
     def open(self, settings: PolicySettings, calls: Config) -> Tables:
         """Return these tables, regardless of the names in the settings, and without timeouts, because memory does not
-        wait.
-        """
+        wait."""
         return self._tables
 
     def mark_ledger_ready(self) -> None:

@@ -96,8 +96,7 @@ class InMemoryLeaseLock(LeaseLock):
 
 def publish(item: InMemoryItem, fence: Fence, put: Item, *, renew_time: float, nonce: str) -> None:
     """Write attributes under the fence, which also renews the lease, as a writer of the node cache does. Raises
-    ConditionFailed.
-    """
+    ConditionFailed."""
     fenced = {
         "holderIdentity": fence.holder_identity,
         "leaseTransitions": fence.lease_transitions,

@@ -84,8 +84,7 @@ def _expand(manifest: Object, pods: list[Object], others: list[Object]) -> None:
 
 def as_new_pod(manifest: Object, number: int) -> Object:
     """Convert a stored pod to a new pod, as if it was deleted and recreated: without node and status. Raises
-    MalformedField.
-    """
+    MalformedField."""
     metadata = dict(read_object(manifest.get("metadata"), "Pod.metadata"))
     spec = dict(read_object(manifest.get("spec"), "Pod.spec"))
     metadata.pop("deletionTimestamp", None)
@@ -158,8 +157,7 @@ def _replicas(spec: Object, kind: str) -> int:
 
 def _controller(manifest: Object, kind: str) -> Object:
     """Return the pods' controller. A Deployment's pods belong to a ReplicaSet, whose selector PodTopologySpread
-    uses.
-    """
+    uses."""
     metadata = read_object(manifest.get("metadata"), f"{kind}.metadata")
     return {
         **manifest,

@@ -1,6 +1,5 @@
 """Checks whether calls reach Berth: certificates of server and client, and credentials. A cause that blocks all calls
-is reported once.
-"""
+is reported once."""
 
 from __future__ import annotations
 

@@ -72,8 +72,7 @@ def check_schedule(account: AWSAccount) -> Iterator[Finding]:
 
 def check_concurrency(account: AWSAccount, gangs: GangsConfiguration) -> Iterator[Finding]:
     """Check whether all members of the largest gang can wait in bind concurrently. Yields nothing if gangs are not
-    enabled.
-    """
+    enabled."""
     if not gangs.enabled:
         return
     limit = account.concurrent_executions()

@@ -1,6 +1,5 @@
 """Checks the cluster: its version, the permissions of watcher and bind, the wake-up, and whether the cache belongs to
-this cluster.
-"""
+this cluster."""
 
 from __future__ import annotations
 
@@ -53,8 +52,7 @@ def check_kubernetes_version(access: ClusterAccess) -> Finding:
 
 def binder_permissions(configuration: BerthConfiguration) -> list[Permission]:
     """Return the permissions in examples/rbac.yaml and rbac-counted-resources.yaml that bind needs with this
-    configuration.
-    """
+    configuration."""
     return [*BINDER_PERMISSIONS, *([_READ_LEASE] if _counts(configuration) else [])]
 
 
@@ -107,8 +105,7 @@ def check_wake_up(access: ClusterAccess, mode: WakeUp) -> Finding:
 
 def check_same_cluster(access: ClusterAccess, cached: str) -> Finding:
     """Check that the cache belongs to this cluster. `cached`: the UID of the cache's cluster, a slash, and the format
-    of its objects.
-    """
+    of its objects."""
     of, uid = cached.partition("/")[0], access.uid()
     if uid == of:
         return ok(SAME, "the cache is of this cluster")

@@ -1,6 +1,5 @@
 """Checks the response of /healthz: the cache's age, the watcher's heartbeat, the server's clock and its
-configuration.
-"""
+configuration."""
 
 from __future__ import annotations
 
@@ -98,8 +97,7 @@ def _heartbeat(age: float) -> Finding:
 
 def check_configuration(running: RunningBerth, given: BerthConfiguration) -> Iterator[Finding]:
     """Compare the configurations. `given`: the document of --config. Yields nothing if it is in use, or if the one in
-    use is unknown.
-    """
+    use is unknown."""
     in_use = running.configuration
     if in_use is None or in_use == given:
         return

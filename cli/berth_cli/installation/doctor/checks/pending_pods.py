@@ -14,12 +14,10 @@ if TYPE_CHECKING:
 
 UNTRIED_SECONDS = 60.0
 """The age in seconds after which a pod counts as untried. A running scheduler tries a new pod earlier, unless very many
-are created at once.
-"""
+are created at once."""
 MISSPELLED = 0.8
 """The minimum similarity of a name and its misspelling. Names that share only the ending -scheduler are less
-similar.
-"""
+similar."""
 
 
 def check_pending_pods(access: ClusterAccess, own: Sequence[str], now: float) -> Iterator[Finding]:

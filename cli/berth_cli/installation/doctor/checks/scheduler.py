@@ -1,6 +1,5 @@
 """Checks the scheduler's configuration: whether exactly one scheduler calls Berth, for all nodes and pods, and
-securely.
-"""
+securely."""
 
 from __future__ import annotations
 

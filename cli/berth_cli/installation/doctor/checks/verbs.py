@@ -172,8 +172,7 @@ def _times(endpoint: Endpoint, verb: str, body: bytes) -> list[float]:
 
 def check_bind_time(timeout: float, stack_timeout: float | None) -> Iterator[Finding]:
     """Check that bind responds one second before httpTimeout ends; otherwise a successful Binding counts as failed
-    (fact 23).
-    """
+    (fact 23)."""
     check = CheckName.HTTP_TIMEOUT
     if timeout < MIN_BIND_TIMEOUT_SECONDS:
         message = f"{timeout:g} s: bind cannot respond in time (fact 23)"

@@ -35,8 +35,7 @@ def is_reduced(obj: Object) -> bool:
 
 def reduced_pods(pod: Object) -> Iterator[Object]:
     """Yield the compact pod with less and less: without labels; without its rules for placement; without both; and also
-    without the names, images and ports of its containers. Yields nothing if it is not a compact pod.
-    """
+    without the names, images and ports of its containers. Yields nothing if it is not a compact pod."""
     metadata, shared = pod.get("metadata"), _shared(pod)
     if not isinstance(metadata, Mapping) or shared is None:
         return

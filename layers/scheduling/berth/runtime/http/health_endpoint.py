@@ -16,8 +16,7 @@ VERBOSE = "verbose"
 
 class HealthEndpoint(Endpoint):
     """Answer GET /healthz: 200 if the verbs can decide, else 503 and the reason. The query `verbose` adds the cluster
-    and the configuration in use. It reads nothing else of the request.
-    """
+    and the configuration in use. It reads nothing else of the request."""
 
     def __init__(self, settings: EndpointSettings, cache: CacheAdapters) -> None:
         super().__init__("healthz", settings)

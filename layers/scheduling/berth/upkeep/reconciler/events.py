@@ -65,8 +65,7 @@ WARNING_EVENTS = frozenset(
 @dataclass(frozen=True, slots=True)
 class ReservationEvent:
     """pod: `namespace/name`. uid: the pod's, of DIVERGED and BEYOND_LIMIT. amounts: by pool; for OWED, the amounts
-    beyond the capacity.
-    """
+    beyond the capacity."""
 
     type: ReservationEventType
     node: str = ""

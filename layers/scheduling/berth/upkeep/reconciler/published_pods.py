@@ -23,8 +23,7 @@ from berth.scheduling.objects.pod import PodKey
 
 def diverging_claim(counting: Counting, pod: Pod, entry: Entry, capacity: Mapping[str, int]) -> Shares | None:
     """Return the amounts or devices that the pod claims, if they differ from its entry; empty if it claims nothing, or
-    no device. None: they agree, or the pod is not confirmed yet. capacity: the node's.
-    """
+    no device. None: they agree, or the pod is not confirmed yet. capacity: the node's."""
     if entry.state is not EntryState.BOUND:
         return None
     claimed = counting.shares(pod, capacity)

@@ -45,8 +45,7 @@ MayExpire = Callable[[OpenReservation], bool]
 @dataclass(frozen=True, slots=True)
 class Intervals:
     """Times in seconds. poll: between reads of the open reservations and the marker. expiry: age at which a reservation
-    is checked; no bind takes so long. sweep: between nodes without changes. retry: after the table has refused.
-    """
+    is checked; no bind takes so long. sweep: between nodes without changes. retry: after the table has refused."""
 
     poll: float = 2.0
     expiry: float = 30.0
