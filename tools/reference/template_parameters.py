@@ -63,7 +63,7 @@ def _rules(template: Template) -> Mapping[str, Sequence[str]]:
     found: dict[str, list[str]] = {}
     for rule in template.get("Rules", {}).values():
         for assertion in rule["Assertions"]:
-            for name in _references(assertion["Assert"]):
+            for name in dict.fromkeys(_references(assertion["Assert"])):
                 found.setdefault(name, []).append(assertion["AssertDescription"])
     return found
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-import boto3
 import pytest
 import yaml
-from botocore.stub import Stubber
 from kubernetes.client import Configuration
 from kubernetes.config import load_kube_config_from_dict
 
@@ -18,16 +16,13 @@ from berth.cluster.api_server.access import BearerServer, CertificateServer, aut
 from berth.cluster.api_server.client import Connections
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from tests.builders.certificates import self_signed
+from tests.builders.kubeconfigs import CERTIFICATE, SECRET, exec_plugin, kubeconfig_for
 from tests.builders.kubeconfigs import kubeconfig as a_kubeconfig
-from tests.builders.kubeconfigs import kubeconfig_for
 
 if TYPE_CHECKING:
-    from mypy_boto3_secretsmanager.client import SecretsManagerClient
+    pass
 
-SECRET = "s3cr3t-t0k3n"
-PEM = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 CREDENTIAL = '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "t"}}'
-CERTIFICATE = base64.b64encode(PEM.encode()).decode()
 
 
 def written(directory: Path, text: str) -> Path:
@@ -145,7 +140,7 @@ def test_resolves_command_with_a_folder_relative_to_file(tmp_path: Path) -> None
     plugin.parent.mkdir()
     plugin.write_text(f"#!/bin/sh\necho '{CREDENTIAL}'\n")
     plugin.chmod(0o755)
-    document = a_kubeconfig("https://h", _exec("./bin/credentials"))
+    document = a_kubeconfig("https://h", exec_plugin("./bin/credentials"))
     assert authorization(kubeconfig.from_file(written(tmp_path, yaml.safe_dump(document)))) == {
         "Authorization": "Bearer t"
     }
@@ -179,7 +174,12 @@ CERTIFICATES = {"client-certificate": "c.pem", "client-key": "k.pem"}
         pytest.param(_user(), "user has no credentials", id="no credentials"),
         pytest.param(_user(token=""), "user has no credentials", id="an empty token"),
         pytest.param(_user(username="a"), "user has no credentials", id="a name without a password"),
-        pytest.param(_user(**{"client-certificate": "c.pem"}), "user has no credentials", id="no key"),
+        pytest.param(_user(**{"client-certificate": "c.pem"}), "a client certificate or a key alone", id="no key"),
+        pytest.param(
+            _user(token=SECRET, **{"client-key-data": CERTIFICATE}),
+            "a client certificate or a key alone",
+            id="a key and a token",
+        ),
         pytest.param(_user(token=SECRET, username="a", password="b"), "a token and a password", id="two credentials"),
         pytest.param(
             _user(**CERTIFICATES, **{"client-key-data": CERTIFICATE}),
@@ -264,38 +264,8 @@ def test_reports_file_that_is_not_text(tmp_path: Path) -> None:
         kubeconfig.from_file(path)
 
 
-def test_reads_server_and_user_from_secret() -> None:
-    client = boto3.session.Session(
-        aws_access_key_id="test", aws_secret_access_key="test", region_name="eu-central-1"
-    ).client("secretsmanager")
-    with Stubber(client) as secrets:
-        secrets.add_response(
-            "get_secret_value",
-            {"SecretString": yaml.safe_dump(a_kubeconfig("https://10.0.0.1:6443"))},
-            {"SecretId": "berth/cluster"},
-        )
-        assert kubeconfig.from_secret(client, "berth/cluster").host == "https://10.0.0.1:6443"
-        secrets.add_client_error("get_secret_value", "AccessDeniedException", "not allowed")
-        with pytest.raises(ClusterUnavailable, match=r"the kubeconfig secret cannot be read: .*not allowed"):
-            kubeconfig.from_secret(client, "berth/cluster")
-        secrets.add_response("get_secret_value", {"SecretBinary": b"kind: Config"}, {"SecretId": "berth/cluster"})
-        with pytest.raises(ClusterUnavailable, match="the kubeconfig secret is not a kubeconfig"):
-            kubeconfig.from_secret(client, "berth/cluster")
-
-
-def _exec(*command: str) -> dict[str, object]:
-    return {
-        "exec": {
-            "apiVersion": "client.authentication.k8s.io/v1",
-            "command": command[0],
-            "args": list(command[1:]),
-            "interactiveMode": "Never",
-        }
-    }
-
-
 def test_gets_token_from_exec_plugin(tmp_path: Path) -> None:
-    document = a_kubeconfig("https://h", _exec("echo", CREDENTIAL))
+    document = a_kubeconfig("https://h", exec_plugin("echo", CREDENTIAL))
     server = kubeconfig.from_file(written(tmp_path, yaml.safe_dump(document)))
     assert authorization(server) == {"Authorization": "Bearer t"}
 
@@ -311,103 +281,9 @@ def test_gets_token_from_exec_plugin(tmp_path: Path) -> None:
 def test_reports_exec_plugin_without_credentials_instead_of_calling_anonymously(
     command: list[str], tmp_path: Path
 ) -> None:
-    path = written(tmp_path, yaml.safe_dump(a_kubeconfig("https://h", _exec(*command))))
+    path = written(tmp_path, yaml.safe_dump(a_kubeconfig("https://h", exec_plugin(*command))))
     with pytest.raises(ClusterUnavailable, match="its exec plugin gave no credentials"):
         kubeconfig.from_file(path)
-
-
-def secret_with(document: dict[str, object]) -> SecretsManagerClient:
-    client: SecretsManagerClient = boto3.session.Session(
-        aws_access_key_id="test", aws_secret_access_key="test", region_name="eu-central-1"
-    ).client("secretsmanager")
-    stubber = Stubber(client)
-    stubber.add_response("get_secret_value", {"SecretString": yaml.safe_dump(document)}, {"SecretId": "berth/cluster"})
-    stubber.activate()
-    return client
-
-
-@pytest.mark.parametrize(
-    ("user", "cluster", "message"),
-    [
-        pytest.param(
-            {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "touch", "args": ["RAN"]}},
-            {},
-            "user has the field 'exec', which a secret must not have; "
-            "it may have client-certificate-data, client-key-data, token",
-            id="an exec plugin",
-        ),
-        pytest.param(
-            {"auth-provider": {"name": "gcp", "config": {"cmd-path": "touch", "cmd-args": "RAN"}}},
-            {},
-            "user has the field 'auth-provider'",
-            id="an auth provider",
-        ),
-        pytest.param({"tokenFile": "/proc/self/environ"}, {}, "user has the field 'tokenFile'", id="a token's path"),
-        pytest.param({"client-key": "/etc/key"}, {}, "user has the field 'client-key'", id="a key's path"),
-        pytest.param(
-            {"client-certificate": "/etc/crt"}, {}, "user has the field 'client-certificate'", id="a certificate's path"
-        ),
-        pytest.param({"username": "a", "password": "b"}, {}, "user has the field 'password'", id="a password"),
-        pytest.param({"token": 3}, {}, "user.token is not a string", id="a token that is a number"),
-        pytest.param(
-            {"token": SECRET},
-            {"certificate-authority": "/etc/ca.pem"},
-            "cluster has the field 'certificate-authority', which a secret must not have; "
-            "it may have certificate-authority-data, server",
-            id="an authority's path",
-        ),
-        pytest.param(
-            {"token": SECRET}, {"proxy-url": "https://p.example"}, "cluster has the field 'proxy-url'", id="a proxy"
-        ),
-        pytest.param(
-            {"token": SECRET}, {"insecure-skip-tls-verify": True}, "has insecure-skip-tls-verify", id="no verification"
-        ),
-        pytest.param({"token": SECRET}, {"server": "http://10.0.0.1"}, "server is not an https:// address", id="http"),
-        pytest.param(
-            {"token": SECRET}, {"server": "file:///etc/passwd"}, "server is not an https:// address", id="a file"
-        ),
-        pytest.param(
-            {"token": SECRET},
-            {"server": f"https://u:{SECRET}@h"},
-            "server has more than a host, a port and a path",
-            id="credentials in the address",
-        ),
-    ],
-)
-def test_rejects_secret_when_it_is_more_than_data(
-    user: dict[str, object],
-    cluster: dict[str, object],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    document = a_kubeconfig(**{"server": "https://10.0.0.1:6443", "user": user} | cluster)  # type: ignore[arg-type]
-    with pytest.raises(ClusterUnavailable) as caught:
-        kubeconfig.from_secret(secret_with(document), "berth/cluster")
-    assert str(caught.value).startswith("the kubeconfig secret")
-    assert message in str(caught.value)
-    assert SECRET not in str(caught.value)
-    assert not (tmp_path / "RAN").exists()
-
-
-def test_rejects_secret_when_current_context_is_missing() -> None:
-    document = a_kubeconfig("https://h") | {"current-context": "absent"}
-    with pytest.raises(
-        ClusterUnavailable, match="has no context of the name in current-context; set it with: kubectl config"
-    ):
-        kubeconfig.from_secret(secret_with(document), "berth/cluster")
-
-
-def test_ignores_users_of_other_contexts_in_a_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    document = a_kubeconfig("https://h", {"token": SECRET}, **{"certificate-authority-data": CERTIFICATE})
-    document["users"] = [*cast(list[object], document["users"]), {"name": "other", "user": _exec("touch", "RAN")}]
-    server = kubeconfig.from_secret(secret_with(document), "berth/cluster")
-    assert authorization(server) == {"Authorization": f"Bearer {SECRET}"}
-    assert isinstance(server, BearerServer)
-    assert server.authority == PEM
-    assert not (tmp_path / "RAN").exists()
 
 
 @pytest.mark.parametrize("server", ["http://10.0.0.1", "http://127.0.0.1:8001", "file:///etc/passwd", "h:6443"])
@@ -419,7 +295,7 @@ def test_rejects_file_when_server_is_not_https(server: str, tmp_path: Path) -> N
 def test_does_not_log_what_an_exec_plugin_prints_to_stderr(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    command = _exec("sh", "-c", f"echo {SECRET} >&2; exit 1")
+    command = exec_plugin("sh", "-c", f"echo {SECRET} >&2; exit 1")
     with pytest.raises(ClusterUnavailable, match="its exec plugin gave no credentials"):
         kubeconfig.from_file(written(tmp_path, yaml.safe_dump(a_kubeconfig("https://h", command))))
     assert SECRET not in caplog.text

@@ -38,7 +38,6 @@ CLUSTER_FIELDS = frozenset({"server", "certificate-authority-data"})
 USER_FIELDS = frozenset({"token", "client-certificate-data", "client-key-data"})
 """The fields of the user that a secret may have."""
 
-
 UNSUPPORTED_FIELDS = frozenset({"as", "as-uid", "as-groups", "as-user-extra", "auth-provider"})
 """The fields of a user that kubectl supports, or supported until 1.25, and that Berth rejects."""
 
@@ -124,16 +123,15 @@ def _named(document: dict[str, object], section: str, name: object, where: str) 
 
 def _refuse_user(user: Mapping[str, object], where: str) -> None:
     given = {name for name, value in user.items() if value}
-    for name in sorted(given & UNSUPPORTED_FIELDS):
+    if unsupported := sorted(given & UNSUPPORTED_FIELDS):
         raise ClusterUnavailable(
-            f"{where}: user has the field {name!r}, which Berth does not support; "
+            f"{where}: user has the field {unsupported[0]!r}, which Berth does not support; "
             "give Berth a user of its own, with the rights of examples/rbac.yaml"
         )
-    has_certificate = given & {"client-certificate", "client-certificate-data"} and given & {
-        "client-key",
-        "client-key-data",
-    }
-    if not (given & {"token", "tokenFile", "exec"} or given >= {"username", "password"} or has_certificate):
+    has_certificate = bool(given & {"client-certificate", "client-certificate-data"})
+    if has_certificate is not bool(given & {"client-key", "client-key-data"}):
+        raise ClusterUnavailable(f"{where}: user has a client certificate or a key alone; give both")
+    if not (has_certificate or given & {"token", "tokenFile", "exec"} or given >= {"username", "password"}):
         raise ClusterUnavailable(
             f"{where}: user has no credentials, and Berth is never anonymous; "
             "it needs a token, a client certificate with its key, or an exec plugin"
