@@ -21,7 +21,7 @@ COMMANDS = {
     "doctor": "Check an installation, with a remedy for each problem.",
     "explain": "Explain where a pod is, why it is pending, and what would place it.",
     "gangs": "List gangs: pods that are placed all or none.",
-    "plugin": "Check and package plugins of your own.",
+    "plugin": "Check and package custom plugins.",
     "policy": "Test a policy, and show what a new one changes.",
     "reservations": "List and rebuild reservations of counted resources.",
     "scheduler-config": "Print the kube-scheduler configuration that calls Berth.",

@@ -149,7 +149,7 @@ def test_burst_breaks_no_rule(berth: Extender, control_plane: ControlPlane) -> N
 
 @pytest.mark.parametrize("berth", ["serve"], indirect=True)
 def test_burst_breaks_rules_where_the_scheduler_binds(berth: Extender, control_plane: ControlPlane) -> None:
-    """What the protocol is for; and the judgement above can fail."""
+    """What the protocol is for; and the judgment above can fail."""
     found = _place_burst(control_plane, berth, replace(filter_prioritize_bind(berth.url_prefix), bind_verb=None))
     assert found.rejected() != []
     assert found.teams_together() != []

@@ -179,16 +179,16 @@ def _change_lines(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _change_cells(change: Mapping[str, Any]) -> tuple[str, ...]:
     before, after = change["before"], change["after"]
-    return change["pod"], change["node"] or "-", _judgement(before), _judgement(after), _reasons(after)
+    return change["pod"], change["node"] or "-", _judgment(before), _judgment(after), _reasons(after)
 
 
-def _judgement(judgement: Mapping[str, Any]) -> str:
-    return f"{_counted(judgement['nodes'], 'node')}, best {judgement['best']}" if judgement["nodes"] else "no node"
+def _judgment(judgment: Mapping[str, Any]) -> str:
+    return f"{_counted(judgment['nodes'], 'node')}, best {judgment['best']}" if judgment["nodes"] else "no node"
 
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _reasons(judgement: Mapping[str, Any]) -> str:
-    return ", ".join(f"{count} {reason}" for reason, count in judgement["reasons"].items())
+def _reasons(judgment: Mapping[str, Any]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in judgment["reasons"].items())

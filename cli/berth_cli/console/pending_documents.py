@@ -17,7 +17,7 @@ from berth_cli.console.application import Document, Query
 from berth_cli.console.cluster import ObservedCluster
 from berth_cli.console.decisions import DecisionSource
 from berth_cli.console.feed import Feed
-from berth_cli.console.pending_reasons import Judgement, PendingJudge, ReasonKey
+from berth_cli.console.pending_reasons import Judgment, PendingJudge, ReasonKey
 from berth_cli.console.pending_target import pending_target, recorded_cause
 from berth_cli.explanation.explanation import explain_pod
 from berth_cli.explanation.report import document, headline, search_note
@@ -109,12 +109,12 @@ def _pending_pods(snapshot: Snapshot) -> list[Pod]:
     return sorted(waiting, key=lambda pod: (pod.namespace, pod.name))
 
 
-def _document(judged: Sequence[tuple[Pod, Judgement]], count: int, names: Sequence[str]) -> dict[str, object]:
+def _document(judged: Sequence[tuple[Pod, Judgment]], count: int, names: Sequence[str]) -> dict[str, object]:
     """Return the reasons, each with the nodes that it rejects for any pod, as positions in `nodes`; and the pods, each
     with the positions of its reasons."""
     nodes: dict[ReasonKey, set[str]] = {}
-    for _, judgement in judged:
-        for key, rejected in judgement.reasons.items():
+    for _, judgment in judged:
+        for key, rejected in judgment.reasons.items():
             nodes.setdefault(key, set()).update(rejected)
     positions = {name: position for position, name in enumerate(names)}
     keys = {key: position for position, key in enumerate(nodes)}
@@ -137,11 +137,11 @@ def _document(judged: Sequence[tuple[Pod, Judgement]], count: int, names: Sequen
                 "name": pod.name,
                 "gang": next(iter(gang_names(pod)), ""),
                 "priority": pod.priority or 0,
-                "category": judgement.category,
-                "fitting": judgement.fitting,
-                "note": judgement.note,
-                "reasons": [keys[key] for key in judgement.reasons],
+                "category": judgment.category,
+                "fitting": judgment.fitting,
+                "note": judgment.note,
+                "reasons": [keys[key] for key in judgment.reasons],
             }
-            for pod, judgement in judged
+            for pod, judgment in judged
         ],
     }

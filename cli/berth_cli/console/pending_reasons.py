@@ -37,7 +37,7 @@ class ReasonKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgment:
     """The verdict on one kind of pod. fitting: the number of nodes that pass all rules. reasons: with the nodes that
     each one rejects, the most useful reason first. note: why the verdict is undetermined."""
 
@@ -47,8 +47,8 @@ class Judgement:
     note: str = ""
 
 
-GATED = Judgement(Category.UNDETERMINED, note="its scheduling gates hold it")
-NOT_IN_TIME = Judgement(
+GATED = Judgment(Category.UNDETERMINED, note="its scheduling gates hold it")
+NOT_IN_TIME = Judgment(
     Category.UNDETERMINED, note="there was no time to judge it; it is judged when the page asks again"
 )
 
@@ -59,7 +59,7 @@ Kind = tuple[PodSpec, LabelSet, tuple[tuple[str, str], ...]]
 class _Kept:
     """A cached verdict. at: in seconds of the monotonic clock. is_current: evaluated on the state that is shown."""
 
-    judgement: Judgement
+    judgment: Judgment
     at: float
     is_current: bool
 
@@ -80,7 +80,7 @@ class PendingJudge:
 
     def judge(
         self, pods: Iterable[Pod], snapshot: Snapshot, rules: Rules, seconds: float
-    ) -> tuple[Sequence[tuple[Pod, Judgement]], int]:
+    ) -> tuple[Sequence[tuple[Pod, Judgment]], int]:
         """Return each pod with its verdict, and the number of kinds without a verdict on this state. seconds: the time
         after which no other kind is started."""
         listed = list(pods)
@@ -93,7 +93,7 @@ class PendingJudge:
             kind = left.pop(0)
             self._kept.pop(kind, None)
             self._kept[kind] = _Kept(_judge(kinds[kind], names, snapshot, rules), self._monotonic(), is_current=True)
-        return [(pod, self._judgement(pod, snapshot)) for pod in listed], len(left)
+        return [(pod, self._judgment(pod, snapshot)) for pod in listed], len(left)
 
     def _begin(self, kinds: Container[Kind], snapshot: Snapshot, rules: Rules) -> None:
         last, self._state = self._state, (snapshot, rules)
@@ -105,35 +105,35 @@ class PendingJudge:
             if is_kept and kind in kinds
         }
 
-    def _judgement(self, pod: Pod, snapshot: Snapshot) -> Judgement:
+    def _judgment(self, pod: Pod, snapshot: Snapshot) -> Judgment:
         if pod.spec.gated:
             return GATED
         kept = self._kept.get(_kind(pod))
         if kept is None:
             return NOT_IN_TIME
-        return kept.judgement if kept.is_current else _earlier(kept, self._monotonic() - kept.at, snapshot)
+        return kept.judgment if kept.is_current else _earlier(kept, self._monotonic() - kept.at, snapshot)
 
 
 def _kind(pod: Pod) -> Kind:
     return pod.spec, pod.label_set, tuple(sorted(pod.annotations.items()))
 
 
-def _earlier(kept: _Kept, seconds: float, snapshot: Snapshot) -> Judgement:
+def _earlier(kept: _Kept, seconds: float, snapshot: Snapshot) -> Judgment:
     """Return the cached verdict without deleted nodes, and with its age."""
-    found = kept.judgement
+    found = kept.judgment
     main = next((key.reason for key in found.reasons), found.category.value) if not found.note else found.note
     reasons = {key: [name for name in names if name in snapshot.nodes] for key, names in found.reasons.items()}
     return replace(found, reasons=reasons, note=f"{main} (judged {duration(seconds)} ago)")
 
 
-def _judge(pod: Pod, names: Sequence[str], snapshot: Snapshot, rules: Rules) -> Judgement:
+def _judge(pod: Pod, names: Sequence[str], snapshot: Snapshot, rules: Rules) -> Judgment:
     try:
         rejected = rules.rejected(pod, names, snapshot)
     except PluginFailed as error:
-        return Judgement(Category.UNDETERMINED, note=str(error))
+        return Judgment(Category.UNDETERMINED, note=str(error))
     fitting = len(names) - len(rejected)
     category = Category.SCHEDULABLE if fitting else Category.UNSCHEDULABLE
-    return Judgement(category, fitting, _by_reason(rejected))
+    return Judgment(category, fitting, _by_reason(rejected))
 
 
 def _by_reason(rejected: Mapping[str, Rejection]) -> Mapping[ReasonKey, Sequence[str]]:

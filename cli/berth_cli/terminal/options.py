@@ -65,7 +65,7 @@ def plugins_option(command: F) -> F:
         callback=use_plugins,
         is_eager=True,
         expose_value=False,
-        help="Directory with the package berth_plugins: plugins of your own.",
+        help="Directory with the package berth_plugins: custom plugins.",
     )(command)
 
 

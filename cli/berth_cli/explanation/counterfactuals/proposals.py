@@ -145,7 +145,7 @@ ANSWERS: Mapping[ReasonCode, Answer] = {
 GANG_CODES = frozenset({ReasonCode.GANG_WAITS_FOR_MEMBERS, ReasonCode.GANG_DOES_NOT_FIT})
 
 NO_CHANGE: Mapping[ReasonCode, str] = {
-    ReasonCode.PLUGIN_REASON: "it comes from a plugin of your own, and only the plugin knows what it wants",
+    ReasonCode.PLUGIN_REASON: "it comes from a custom plugin, and only the plugin knows its remedy",
     ReasonCode.NODE_NAME_MISMATCH: "the pod names its node itself; it is judged here without that",
     ReasonCode.NODE_AFFINITY_INVALID: "it rejects no node: scoring fails, and no API server stores such a pod",
     ReasonCode.NODE_NOT_READY: "the node has to become ready: look at its kubelet",

@@ -145,7 +145,7 @@ def _configuration(line: AppliedPolicy) -> BerthConfiguration:
         return BerthConfiguration.model_validate(line.document)
     except (ValidationError, ImportError) as error:
         raise InvalidInput(
-            f"the recorded configuration cannot be used here: {error}; give --plugins for plugins of your own"
+            f"the recorded configuration cannot be used here: {error}; give --plugins for custom plugins"
         ) from error
 
 

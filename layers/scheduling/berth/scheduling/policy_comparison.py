@@ -24,7 +24,7 @@ _NEWEST = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgment:
     """A policy's decision on a pod. best: the feasible node with the highest score, ties go to the first name; empty if
     no node is feasible. rejections: the number of rejected nodes, by reason."""
 
@@ -39,8 +39,8 @@ class PodChange:
 
     pod: str
     node: str
-    before: Judgement
-    after: Judgement
+    before: Judgment
+    after: Judgment
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +102,12 @@ def compare_policies(
             continue
         unplaced, without = _unplaced(pod, snapshot)
         try:
-            old = _judgement(before, unplaced, names, without)
+            old = _judgment(before, unplaced, names, without)
         except PluginFailed as error:
             # The old policy may fail: the new policy may fix that.
-            old = Judgement(frozenset(), "", {str(error): len(names)})
+            old = Judgment(frozenset(), "", {str(error): len(names)})
         try:
-            new = _judgement(after, unplaced, names, without)
+            new = _judgment(after, unplaced, names, without)
         except PluginFailed as error:
             raise PolicyFailed(f"pod {pod.namespace}/{pod.name}: {error}") from error
         except Exception as error:
@@ -126,10 +126,10 @@ def _unplaced(pod: Pod, snapshot: Snapshot) -> tuple[Pod, Snapshot]:
     return replace(pod, node_name=""), snapshot.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid)]))
 
 
-def _judgement(policy: Policy, pod: Pod, names: list[str], snapshot: Snapshot) -> Judgement:
+def _judgment(policy: Policy, pod: Pod, names: list[str], snapshot: Snapshot) -> Judgment:
     found = policy.feasibility(pod, names, snapshot)
     scores = policy.scores(pod, found.feasible, snapshot)
     highest = max(scores, default=0)
     best = min((name for name, score in zip(found.feasible, scores, strict=True) if score == highest), default="")
     reasons = Counter(reason for status in found.rejected.values() for reason in status.reasons)
-    return Judgement(frozenset(found.feasible), best, reasons)
+    return Judgment(frozenset(found.feasible), best, reasons)

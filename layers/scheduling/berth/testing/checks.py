@@ -29,7 +29,7 @@ from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.parts import SnapshotPart
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth.testing.harness import Judgement, PluginHarness, side_effects
+from berth.testing.harness import Judgment, PluginHarness, side_effects
 from berth.testing.variants import history, placed, reduced, variants
 
 MAX_NODES = 200
@@ -161,7 +161,7 @@ def _result(subject: _Subject) -> Iterator[str]:
     for pod in subject.pods:
         try:
             subject.plugin.shape(pod)
-            subject.harness.judgement(pod)
+            subject.harness.judgment(pod)
             subject.harness.scores(pod)
         except PluginFailed as error:
             yield f"pod {_name(pod)}: it {error.failure}"
@@ -206,14 +206,14 @@ def _empty(subject: _Subject) -> Iterator[str]:
 
 def _shape(subject: _Subject) -> Iterator[str]:
     harness, shape = subject.harness, subject.plugin.shape
-    by_shape: dict[object, tuple[Pod, Judgement]] = {}
+    by_shape: dict[object, tuple[Pod, Judgment]] = {}
     for pod in subject.pods:
-        own, judged = shape(pod), harness.judgement(pod)
+        own, judged = shape(pod), harness.judgment(pod)
         first, expected = by_shape.setdefault(own, (pod, judged))
         if node := _difference(expected, judged):
             yield f"pods {_name(first)} and {_name(pod)} have one shape, but node {node} is judged differently"
         for what, variant in islice(variants(pod, subject.pods), MAX_VARIANTS):
-            if shape(variant) == own and (node := _difference(judged, harness.judgement(variant))):
+            if shape(variant) == own and (node := _difference(judged, harness.judgment(variant))):
                 yield (
                     f"pod {_name(pod)} with {what} has the same shape, but node {node} is judged differently; "
                     "`shape` has to return all that is read of the pod"
@@ -228,7 +228,7 @@ def _reads(subject: _Subject) -> Iterator[str]:
     other = subject.harness.at(reduced(subject.snapshot, pods=pods, others=others))
     missing = "pods" if not pods else "namespaces and workloads"
     for pod in subject.pods:
-        if node := _difference(subject.harness.judgement(pod), other.judgement(pod)):
+        if node := _difference(subject.harness.judgment(pod), other.judgment(pod)):
             yield f"pod {_name(pod)}: node {node} is judged differently without {missing}, which `reads` leaves out"
 
 
@@ -237,7 +237,7 @@ def _repeatable(subject: _Subject) -> Iterator[str]:
     if other.plugin is subject.plugin:
         yield "`create` returned the same instance twice; give check_plugin what makes another, such as harness.create"
     for pod in subject.pods:
-        if node := _difference(subject.harness.judgement(pod), other.judgement(pod)):
+        if node := _difference(subject.harness.judgment(pod), other.judgment(pod)):
             yield f"pod {_name(pod)}: node {node} is judged differently the second time"
         elif subject.harness.scores(pod) != other.scores(pod):
             yield f"pod {_name(pod)}: the scores are normalised differently the second time"
@@ -248,7 +248,7 @@ def _side_effects(subject: _Subject) -> Iterator[str]:
         with side_effects() as found:
             other = PluginHarness(subject.create(), subject.snapshot)
             other.plugin.shape(pod)
-            other.judgement(pod)
+            other.judgment(pod)
             other.scores(pod)
         for each in sorted(found):
             yield f"it calls {each}; the answer must depend on the pod and the cluster alone"
@@ -343,7 +343,7 @@ def _answer(state: ClusterFilter, node: NodeInfo) -> tuple[object, ...]:
     return status.code, status.reasons
 
 
-def _difference(one: Judgement, other: Judgement) -> str:
+def _difference(one: Judgment, other: Judgment) -> str:
     """Return the first node with a different verdict; empty if all verdicts are equal."""
     for name, status in one.statuses.items():
         found = other.statuses[name]
@@ -358,7 +358,7 @@ def _microseconds(subject: _Subject, clock: Callable[[], float]) -> float:
     for _ in range(3):
         started = clock()
         for pod in subject.pods:
-            subject.harness.judgement(pod)
+            subject.harness.judgment(pod)
         rounds.append(clock() - started)
     return min(rounds) * 1e6 / max(1, len(subject.pods) * len(subject.snapshot.nodes))
 

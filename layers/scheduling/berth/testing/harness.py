@@ -74,7 +74,7 @@ def _clock_or_random(called: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgment:
     """A plugin's verdicts about a pod, by node. raw: scores of the nodes that pass, before normalization; empty if it
     does not score."""
 
@@ -127,10 +127,10 @@ class PluginHarness:
         evaluation = self._evaluation(pod)
         return {name: evaluation.statuses[name] for name in self.snapshot.nodes}
 
-    def judgement(self, pod: Pod) -> Judgement:
+    def judgment(self, pod: Pod) -> Judgment:
         """Return statuses and raw scores."""
         statuses = self.statuses(pod)
-        return Judgement(statuses, self._raw_scores(pod, self._feasible(statuses)))
+        return Judgment(statuses, self._raw_scores(pod, self._feasible(statuses)))
 
     def at(self, snapshot: Snapshot) -> PluginHarness:
         """Return the same plugin on another snapshot. It computes everything anew."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from berth import __version__
 from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid, parsed
 from berth.extender.ports import CacheUnavailable, NodeCache
-from berth.scheduling.policy_comparison import Comparison, Judgement, PolicyFailed, compare_policies, recent_pods
+from berth.scheduling.policy_comparison import Comparison, Judgment, PolicyFailed, compare_policies, recent_pods
 from berth.scheduling.snapshot.parts import NODES_AND_PODS, Parts
 
 COMPARISON_SECONDS = 3.0
@@ -66,8 +66,8 @@ def _comparison(found: Comparison) -> Mapping[str, object]:
             {
                 "pod": each.pod,
                 "node": each.node,
-                "before": _judgement(each.before),
-                "after": _judgement(each.after),
+                "before": _judgment(each.before),
+                "after": _judgment(each.after),
                 "lost": len(each.before.feasible - each.after.feasible),
                 "gained": len(each.after.feasible - each.before.feasible),
             }
@@ -76,6 +76,6 @@ def _comparison(found: Comparison) -> Mapping[str, object]:
     }
 
 
-def _judgement(judgement: Judgement) -> Mapping[str, object]:
-    reasons = sorted(judgement.rejections.items(), key=lambda item: (-item[1], item[0]))[:MAX_REASONS]
-    return {"nodes": len(judgement.feasible), "best": judgement.best, "reasons": dict(reasons)}
+def _judgment(judgment: Judgment) -> Mapping[str, object]:
+    reasons = sorted(judgment.rejections.items(), key=lambda item: (-item[1], item[0]))[:MAX_REASONS]
+    return {"nodes": len(judgment.feasible), "best": judgment.best, "reasons": dict(reasons)}

@@ -43,7 +43,7 @@ def _known(name: str) -> str:
         expected = ", ".join(f"'{each}'" for each in REGISTRY)
         raise PydanticCustomError(
             "plugin_name",
-            "Input should be {expected} or a plugin of your own, '{package}.<module>:<Class>'",
+            "Input should be {expected} or a custom plugin, '{package}.<module>:<Class>'",
             {"expected": expected, "package": PACKAGE},
         )
     try:

@@ -176,7 +176,7 @@ def test_imports_nothing_for_other_names(name: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(loading, "import_module", imports)
     with pytest.raises(NotAPlugin):
         custom_plugin(name)
-    with pytest.raises(ValidationError, match="or a plugin of your own"):
+    with pytest.raises(ValidationError, match="or a custom plugin"):
         BerthConfiguration.model_validate({"pluginConfig": [{"name": name}]})
 
 
