@@ -16,8 +16,8 @@ from berth_cli.placement.policy.diff_report import MARKDOWN, rendered
 from berth_cli.placement.policy.policy_diff import Limit, PolicyDiff, limit_violations, read_limit
 from berth_cli.placement.warnings import dump_warnings
 from berth_cli.sources.dump.admission import DEFAULT_SCHEDULER
-from berth_cli.sources.dump.documents import parse_objects
-from berth_cli.terminal.input_files import InvalidInput, display_name, read_input
+from berth_cli.sources.dump.cluster import read_dump
+from berth_cli.terminal.input_files import InvalidInput, display_name
 from berth_cli.terminal.options import plugins_option
 from berth_cli.terminal.output import Format, output_option, render
 
@@ -77,7 +77,11 @@ def test(path: Path, schedulers: tuple[str, ...], output: str) -> None:
     DIR is a folder, or one file. Every YAML file below it with `kind: PolicyTest` contains cases: a cluster, pods, and
     the expected result for each pod. The pods are placed as kube-scheduler with Berth would place them.
     """
-    results = [run_case(case, schedulers) for case in read_cases(path)]
+    results = []
+    for case in read_cases(path):
+        for warning in case.manifests.warnings:
+            click.echo(f"warning: {case.place}: {warning}", err=True)
+        results.append(run_case(case, schedulers))
     click.echo("\n".join(lines(results)) if output == Format.TABLE else render(document(results), output))
     sys.exit(1 if any(result.failures for result in results) else 0)
 
@@ -148,7 +152,7 @@ def diff(
         found = _of_recording(recording, before, after)
     else:
         names = schedulers or schedulers_of(before, after)
-        objects = objects_to_place(parse_objects(read_input(dump), display_name(dump)), names)
+        objects = objects_to_place(read_dump(dump), names)
         for warning in dump_warnings(objects, after.gangs):
             click.echo(f"warning: {warning}", err=True)
         found = diff_policies(objects, display_name(dump), (before, after), names, weight)

@@ -18,10 +18,9 @@ from berth_cli.placement.scheduler.control_loop import Outcome, control_loop_of
 from berth_cli.placement.warnings import dump_warnings, eviction_warnings
 from berth_cli.placement.what_if import Dump, WhatIf, what_if
 from berth_cli.sources.dump.admission import DEFAULT_SCHEDULER
-from berth_cli.sources.dump.cluster import Cluster
-from berth_cli.sources.dump.documents import parse_objects
+from berth_cli.sources.dump.cluster import Cluster, read_dump
 from berth_cli.sources.dump.manifests import read_manifests
-from berth_cli.terminal.input_files import STDIN, display_name, read_input
+from berth_cli.terminal.input_files import STDIN, display_name
 from berth_cli.terminal.output import Format, output_option, render, to_yaml
 
 EPILOG = """\b
@@ -104,7 +103,7 @@ def simulate(
     # Reading does not create reference cycles and keeps all objects, so garbage collection would only cost time.
     gc.disable()
     try:
-        objects = list(parse_objects(read_input(cluster), display_name(cluster)))
+        objects = list(read_dump(cluster))
         dump = Dump(objects, display_name(cluster), read_manifests(pods), schedulers)
         if changes:
             gc.freeze()
@@ -137,7 +136,7 @@ def _place(
     configuration: BerthConfiguration, cluster: Cluster, queue: Queue, weight: int, output: Format, explain: bool
 ) -> Summary:
     loop = control_loop_of(configuration, cluster.snapshot, weight=weight, explain_placed=explain)
-    summary = Summary(queue, cluster.unreadable)
+    summary = Summary(queue, cluster.left_out)
     # Output that is printed pod by pod already shows the progress.
     streams = output is Format.JSON or explain
     outcomes = loop.run(queue.pods)

@@ -21,11 +21,9 @@ def warnings_about(configuration: BerthConfiguration, cluster: Path | None) -> l
 def _cluster_warnings(configuration: BerthConfiguration, cluster: Path | None) -> Iterator[ConfigurationWarning]:
     if cluster is not None:
         # Imported here: only --cluster needs it.
-        from berth_cli.sources.dump.cluster import read_cluster, trim
-        from berth_cli.sources.dump.documents import parse_objects
-        from berth_cli.terminal.input_files import read_input
+        from berth_cli.sources.dump.cluster import read_cluster, read_dump, trim
 
-        objects = [trim(each, configuration.counting) for each in parse_objects(read_input(cluster), str(cluster))]
+        objects = [trim(each, configuration.counting) for each in read_dump(cluster)]
         yield from cluster_warnings(configuration, read_cluster(objects, str(cluster)).snapshot)
 
 

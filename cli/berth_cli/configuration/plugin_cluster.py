@@ -10,9 +10,8 @@ from berth.scheduling.fields.reading import Object
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth.testing import cluster, node, pod
-from berth_cli.sources.dump.cluster import read_cluster, trim
-from berth_cli.sources.dump.documents import parse_objects
-from berth_cli.terminal.input_files import display_name, read_input
+from berth_cli.sources.dump.cluster import read_cluster, read_dump, trim
+from berth_cli.terminal.input_files import display_name
 
 SAMPLE = "a sample cluster"
 
@@ -30,7 +29,7 @@ def checked_cluster(dump: Path | None, configuration: BerthConfiguration) -> tup
     if dump is None:
         return _sample_cluster(keys), _sample_pods(keys)
     counting = configuration.counting
-    objects = list(parse_objects(read_input(dump), display_name(dump)))
+    objects = list(read_dump(dump))
     found = read_cluster([trim(each, counting) for each in objects], display_name(dump))
     pods = [*found.pods, *_unplaced(objects)]
     return found.snapshot, pods or _sample_pods(keys)

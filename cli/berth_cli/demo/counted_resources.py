@@ -19,9 +19,9 @@ from berth_cli.configuration.document import load_configuration
 from berth_cli.demo.extender import Extender, ExtenderFailed, Manifest, name_of
 from berth_cli.demo.view import Occupants, View, write_dump
 from berth_cli.sources.dump.admission import PriorityClasses
-from berth_cli.sources.dump.documents import parse_objects
+from berth_cli.sources.dump.cluster import read_dump
 from berth_cli.sources.dump.manifests import read_manifests
-from berth_cli.terminal.input_files import PROJECT, read_input
+from berth_cli.terminal.input_files import PROJECT
 
 EXAMPLE = PROJECT / "examples" / "counted-resources"
 RESOURCE = "example.com/gpu-memory"
@@ -44,7 +44,7 @@ def configuration(others: Mapping[str, str]) -> BerthConfiguration:
 def run(path: Path, extender: Extender, view: View, table: LedgerTable) -> None:
     """Run the scenario. `path`: the dump that the watcher reads. `table`: the server's ledger. Raises
     ExtenderFailed."""
-    nodes: list[Manifest] = list(parse_objects(read_input(EXAMPLE / "cluster.yaml"), "the example"))
+    nodes: list[Manifest] = list(read_dump(EXAMPLE / "cluster.yaml"))
     stored: list[Manifest] = list(read_manifests([EXAMPLE / "pods.yaml"]).stored(PriorityClasses(())))
     pods = [{**pod, "spec": {**pod["spec"], "schedulerName": SCHEDULER}, "status": {}} for pod in stored]
     slices = [pod for pod in pods if not name_of(pod).startswith("solver")]

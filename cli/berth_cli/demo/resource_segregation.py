@@ -21,10 +21,9 @@ from berth_cli.placement.queue import build_queue
 from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome
 from berth_cli.placement.scheduler.extender import Extender as SimulatedExtender
 from berth_cli.sources.dump.admission import DEFAULT_SCHEDULER
-from berth_cli.sources.dump.cluster import read_cluster
-from berth_cli.sources.dump.documents import parse_objects
+from berth_cli.sources.dump.cluster import read_cluster, read_dump
 from berth_cli.sources.dump.manifests import Manifests, read_manifests
-from berth_cli.terminal.input_files import PROJECT, read_input
+from berth_cli.terminal.input_files import PROJECT
 
 EXAMPLE = PROJECT / "examples" / "resource-segregation"
 
@@ -58,7 +57,7 @@ class ServedExtender(SimulatedExtender):
 
 def run(path: Path, extender: Extender, run_watcher: Callable[[], object], view: View) -> None:
     """Run the scenario. `path`: the dump that the watcher reads. Raises ExtenderFailed."""
-    nodes = list(parse_objects(read_input(EXAMPLE / "cluster.yaml"), "the example"))
+    nodes = list(read_dump(EXAMPLE / "cluster.yaml"))
     deployed = read_manifests([EXAMPLE / "pods.yaml"])
     cluster = read_cluster([*nodes, *deployed.others], "the example")
     waiting = build_queue(deployed.read(cluster.priority_classes), ()).pods

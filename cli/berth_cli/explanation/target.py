@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 
+from berth.cluster.dump_objects import DEFAULT_NAMESPACE
 from berth.scheduling.fields.reading import MalformedField, Object
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod
@@ -16,7 +17,7 @@ from berth.scheduling.objects.projection import part
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case, objects_in
 from berth_cli.placement.warnings import pod_warnings, unchecked_claims
-from berth_cli.sources.dump.admission import DEFAULT_NAMESPACE, AdmissionDenied, PriorityClasses, admit, parse_name
+from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses, admit, parse_name
 from berth_cli.sources.dump.cluster import read_cluster, trim
 from berth_cli.sources.pod_document import pod_document
 from berth_cli.terminal.input_files import InvalidInput
@@ -96,6 +97,7 @@ def read_target(
     if members:
         snapshot = snapshot.with_changes(Changes(pods=[_admitted(pod, cluster.priority_classes) for pod in members]))
     unchecked, warnings = unchecked_claims(found), [] if is_trimmed else pod_warnings([found], kinds)
+    warnings += [f"{count} left out: {reason}" for reason, count in cluster.left_out.items()]
     others = tuple(each for each in warnings if each not in unchecked)
     return Target(Case(read, stored, snapshot, nodes), state, unchecked, others)
 

@@ -26,7 +26,7 @@ class Summary:
     """Counts the outcomes that pass through `count`."""
 
     queue: Queue
-    unreadable: Mapping[str, int]
+    unused: Mapping[str, int]
     placed: int = 0
     pending: int = 0
     evicted: int = 0
@@ -54,7 +54,7 @@ class Summary:
             yield NO_PODS
         if self.evicted:
             yield f"evicted: {self.evicted}"
-        yield from left_out(self.queue, self.unreadable)
+        yield from left_out(self.queue, self.unused)
 
     def document(self) -> dict[str, object]:
         """Return the summary as a JSON object."""
@@ -64,18 +64,18 @@ class Summary:
             "evicted": self.evicted,
             "skipped": {str(reason): count for reason, count in sorted(self.queue.skipped.items())},
             "otherSchedulers": sorted(self.queue.other_schedulers),
-            "unreadable": dict(self.unreadable),
+            "leftOut": dict(self.unused),
         }
 
 
-def left_out(queue: Queue, unreadable: Mapping[str, int]) -> Iterator[str]:
+def left_out(queue: Queue, unused: Mapping[str, int]) -> Iterator[str]:
     """Yield the pods and objects that the simulation does not place or read, as text lines."""
     for reason, count in sorted(queue.skipped.items()):
         yield f"left out: {count} {reason}"
     if queue.other_schedulers:
         yield f"other schedulers: {', '.join(sorted(queue.other_schedulers))} (see --scheduler-name)"
-    for cause, count in unreadable.items():
-        yield f"left out: {count} unreadable ({cause})"
+    for reason_unused, count in unused.items():
+        yield f"left out: {count} {reason_unused}"
 
 
 def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:

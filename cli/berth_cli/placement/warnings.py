@@ -29,7 +29,8 @@ def dump_warnings(
     pods = [obj for obj in objects if obj.get("kind") == "Pod" and not node_of(obj)]
     if manifests.pods:
         pods = [*manifests.pods, *(obj for obj in pods if pod_name(obj) in created)]
-    return pod_warnings(pods, Counter(str(obj.get("kind")) for obj in (*objects, *manifests.others)), gangs)
+    kinds = Counter(str(obj.get("kind")) for obj in (*objects, *manifests.others))
+    return [*manifests.warnings, *pod_warnings(pods, kinds, gangs)]
 
 
 def pod_warnings(pods: Iterable[Object], kinds: Counter[str], gangs: GangsConfiguration = NO_GANGS) -> list[str]:

@@ -42,7 +42,7 @@ class WhatIf:
 
     comparison: Comparison
     queue: Queue
-    unreadable: Mapping[str, int]
+    unused: Mapping[str, int]
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -60,12 +60,12 @@ class WhatIf:
         if self.notes:
             yield ""
         yield from self.notes
-        yield from left_out(self.queue, self.unreadable)
+        yield from left_out(self.queue, self.unused)
 
     def document(self) -> dict[str, object]:
         """Return the comparison as a JSON object."""
         content = comparison_document(self.comparison, self.comparison.pods)
-        return content | {"notes": list(self.notes), "unreadable": dict(self.unreadable)}
+        return content | {"notes": list(self.notes), "leftOut": dict(self.unused)}
 
 
 def what_if(dump: Dump, changes: Changes, configuration: BerthConfiguration, weight: int) -> WhatIf:
@@ -80,7 +80,7 @@ def what_if(dump: Dump, changes: Changes, configuration: BerthConfiguration, wei
     return WhatIf(
         compare(before, after, gone),
         queue_after,
-        cluster_after.unreadable,
+        cluster_after.left_out,
         (*changed.notes, *_violated_budgets(cluster, changes, changed)),
         (
             *dump_warnings(changed.objects, configuration.gangs, dump.manifests, changed.created),

@@ -111,7 +111,7 @@ def test_json_has_pods_and_nodes_of_pending_pods(dump: Write) -> None:
             },
             {"namespace": "default", "name": "small", "priority": 0, "node": "a", "message": None},
         ],
-        "summary": {"placed": 1, "pending": 1, "evicted": 0, "skipped": {}, "otherSchedulers": [], "unreadable": {}},
+        "summary": {"placed": 1, "pending": 1, "evicted": 0, "skipped": {}, "otherSchedulers": [], "leftOut": {}},
     }
 
 

@@ -79,7 +79,11 @@ def test_edited_dump_takes_effect_within_two_seconds(caller: Caller, dump: Path)
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGHUP])
 def test_ends_by_a_signal_as_by_ctrl_c(by: signal.Signals, dump: Path, tmp_path: Path) -> None:
     recording = tmp_path / "recording.jsonl"
-    served = start("--cluster", str(dump), "--port", "0", "--record", str(recording))
+    before = signal.signal(by, signal.SIG_DFL)  # under nohup, SIGHUP is ignored, also by children
+    try:
+        served = start("--cluster", str(dump), "--port", "0", "--record", str(recording))
+    finally:
+        signal.signal(by, before)
     assert served.ctrl_c(by) == (0, "stopped\n", "")
 
 

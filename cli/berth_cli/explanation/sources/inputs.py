@@ -15,8 +15,8 @@ from berth_cli.configuration.document import read_policy
 from berth_cli.explanation.attempts import Attempts, NoRecord
 from berth_cli.explanation.target import GONE_FROM_DUMP, Target, read_target
 from berth_cli.sources.dump.admission import parse_name
-from berth_cli.sources.dump.documents import parse_objects
-from berth_cli.terminal.input_files import display_name, read_input
+from berth_cli.sources.dump.cluster import read_dump
+from berth_cli.terminal.input_files import display_name
 from berth_cli.terminal.options import TLSFiles
 from berth_cli.terminal.output import duration
 
@@ -84,7 +84,7 @@ def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | 
     configuration = given or running or read_policy(None)
     if sources.cluster is not None:
         where, gone, is_trimmed = display_name(sources.cluster), GONE_FROM_DUMP, False
-        objects = parse_objects(read_input(sources.cluster), where)
+        objects = read_dump(sources.cluster)
     elif sources.kubeconfig is not None:
         # Imported here: the Kubernetes client is slow to import, and a dump does not need it.
         from berth_cli.sources.live import live_objects

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from berth.cluster.dump_objects import DEFAULT_NAMESPACE
 from berth.scheduling.framework.plugin import Status
 from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from berth_cli.placement.changed_objects import PodName
@@ -14,7 +15,6 @@ from berth_cli.placement.queue import read_queue
 from berth_cli.placement.report import left_out
 from berth_cli.placement.run import Place, PlaceKind, RunRecorder
 from berth_cli.placement.scheduler.control_loop import Outcome, control_loop_of
-from berth_cli.sources.dump.admission import DEFAULT_NAMESPACE
 from berth_cli.terminal.input_files import names_instead
 
 NODES_SHOWN = 5

@@ -15,7 +15,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
 from berth_cli.configuration.document import error_line, read_policy
 from berth_cli.configuration.field_errors import field_path
-from berth_cli.sources.dump.documents import parse_objects
+from berth_cli.sources.dump.cluster import read_dump
 from berth_cli.sources.dump.manifests import Manifests, manifests_of, read_manifests
 from berth_cli.terminal import strict_yaml
 from berth_cli.terminal.input_files import InvalidInput, read_input
@@ -183,7 +183,7 @@ def read_cases(path: Path) -> Iterator[Case]:
 
 
 def _objects(path: Path) -> Sequence[Object]:
-    return tuple(parse_objects(read_input(path), str(path)))
+    return tuple(read_dump(path))
 
 
 def _manifests(pods: str | list[dict[str, object]] | None, folder: Path, where: str) -> Manifests:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 
+from berth.cluster.dump_objects import DEFAULT_NAMESPACE, set_identity
 from berth.scheduling.fields.reading import (
     Object,
     read_object,
@@ -21,7 +22,6 @@ from berth.scheduling.fields.resources import is_pod_level
 from berth.scheduling.objects import PriorityClass
 
 DEFAULT_SCHEDULER = "default-scheduler"
-DEFAULT_NAMESPACE = "default"
 
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
 
@@ -99,15 +99,6 @@ def admit(manifest: Object, classes: PriorityClasses) -> Object:
     _add_default_tolerations(spec)
     _merge_label_keys(spec, read_string_map(metadata.get("labels"), "Pod.metadata.labels"))
     return pod
-
-
-def set_identity(metadata: Object) -> None:
-    """Set namespace and UID, which hand-written objects lack. Pods are identified by UID."""
-    namespace = metadata.get("namespace") or DEFAULT_NAMESPACE
-    metadata["namespace"] = namespace
-    if not metadata.get("uid"):
-        # A namespace cannot contain a dot, so this UID is unique.
-        metadata["uid"] = f"{namespace}.{metadata.get('name')}"
 
 
 def _default_requests(container: Object, path: str) -> None:

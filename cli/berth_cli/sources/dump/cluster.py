@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from berth.cluster.dump_objects import MalformedDump, parse_objects, select_objects
 from berth.scheduling.fields.reading import MalformedField, Object
 from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
 from berth.scheduling.managed_resources.counting import Counting
@@ -21,9 +23,9 @@ from berth.scheduling.objects import (
 from berth.scheduling.objects.projection import part, select_fields
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses, set_identity
+from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses
 from berth_cli.sources.dump.objects import read_objects
-from berth_cli.terminal.input_files import InvalidInput
+from berth_cli.terminal.input_files import InvalidInput, display_name, read_input
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +33,13 @@ class Cluster:
     """A cluster that was read. `snapshot`: the nodes and the pods on them. `pods`: pods without a node, in the order of
     the dump.
 
-    `unreadable`: the number of skipped objects by cause.
+    `left_out`: the number of objects that are not used, by the reason.
     """
 
     snapshot: Snapshot
     pods: tuple[Pod, ...]
     priority_classes: PriorityClasses
-    unreadable: Counter[str]
+    left_out: Counter[str]
 
 
 def trim(obj: Object, counting: Counting) -> Object:
@@ -55,8 +57,17 @@ def trim(obj: Object, counting: Counting) -> Object:
     return {"kind": kind, **trimmed_node(obj, counting.node_annotations)}
 
 
-def read_cluster(objects: list[Object], where: str, *, replaced: Collection[tuple[object, object]] = ()) -> Cluster:
+def read_dump(file: Path) -> Iterator[Object]:
+    """Yield the objects of a file; `-` is standard input. Raises InvalidInput."""
+    try:
+        yield from parse_objects(read_input(file))
+    except MalformedDump as error:
+        raise InvalidInput(f"{display_name(file)} {error}") from error
+
+
+def read_cluster(objects: Iterable[Object], where: str, *, replaced: Collection[tuple[object, object]] = ()) -> Cluster:
     """Read the objects. `replaced`: (namespace, name) of pods to leave out. Raises InvalidInput."""
+    objects, left_out = select_objects(objects)
     read_classes = [read_priority_class(obj) for obj in objects if obj.get("kind") == "PriorityClass"]
     classes = PriorityClasses(each for each in read_classes if isinstance(each, PriorityClass))
     others, waiting = _partition(objects, classes, replaced)
@@ -66,6 +77,7 @@ def read_cluster(objects: list[Object], where: str, *, replaced: Collection[tupl
     results = [read_pod(obj) for obj in waiting]
     pods = tuple(each for each in results if isinstance(each, Pod))
     unreadable = [*found.unreadable, *(each for each in results if isinstance(each, UnreadableObject))]
+    left_out.update(f"unreadable ({each.cause})" for each in unreadable)
     snapshot = Snapshot.of(
         found.nodes,
         # Among the pods without a node, only nominated pods affect other pods.
@@ -76,7 +88,7 @@ def read_cluster(objects: list[Object], where: str, *, replaced: Collection[tupl
         workloads=Workloads.of(found.workloads),
         pod_groups=found.pod_groups,
     )
-    return Cluster(snapshot, pods, classes, Counter(each.cause for each in unreadable))
+    return Cluster(snapshot, pods, classes, left_out)
 
 
 def _partition(
@@ -89,8 +101,7 @@ def _partition(
         metadata, spec = obj.get("metadata"), obj.get("spec")
         on_a_node = True
         if obj.get("kind") == "Pod" and isinstance(metadata, dict):
-            set_identity(metadata)
-            if (metadata["namespace"], metadata.get("name")) in replaced:
+            if (metadata.get("namespace"), metadata.get("name")) in replaced:
                 continue
             if isinstance(spec, dict):
                 _resolve(classes, spec)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from berth.cluster.dump_objects import DEFAULT_NAMESPACE
 from berth.scheduling.fields.reading import MalformedField, Object, read_integer, read_object
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod
-from berth_cli.sources.dump.admission import DEFAULT_NAMESPACE, AdmissionDenied, PriorityClasses, admit
-from berth_cli.sources.dump.documents import parse_objects
-from berth_cli.terminal.input_files import InvalidInput, display_name, read_input
+from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses, admit
+from berth_cli.sources.dump.cluster import read_dump
+from berth_cli.terminal.input_files import InvalidInput, display_name
 
 # Workloads with a pod template and a number of pods. DaemonSets are excluded: they place one pod on each node.
+_POD = "Pod"
 _WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController", "Job")
 # Other kinds that affect placement; they are added to the cluster.
 _SUPPORTING = ("Namespace", "PodDisruptionBudget", "PriorityClass", "Service")
@@ -20,16 +23,23 @@ _SUPPORTING = ("Namespace", "PodDisruptionBudget", "PriorityClass", "Service")
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """`pods`: given and generated pods. `others`: objects that are added to the cluster."""
+    """`pods`: given and generated pods. `others`: objects that are added to the cluster. `left_out`: the number of
+    other objects by kind."""
 
     pods: tuple[Object, ...] = ()
     others: tuple[Object, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def names(self) -> set[tuple[object, object]]:
         """Return (namespace, name) of the pods, which replace the cluster's pods with these names."""
-        found = (read_object(pod["metadata"], "Pod.metadata") for pod in self.pods)
-        return {(metadata.get("namespace"), metadata.get("name")) for metadata in found}
+        return set(map(_key, self.pods))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return a warning if objects are left out."""
+        text = f"left out of the manifests, because scheduling does not use them: {_counts(self.left_out)}"
+        return (text,) if self.left_out else ()
 
     def stored(self, classes: PriorityClasses) -> list[Object]:
         """Return the pods as the API server would store them. Raises InvalidInput."""
@@ -42,44 +52,49 @@ class Manifests:
 
 def read_manifests(paths: Iterable[Path]) -> Manifests:
     """Read all files. Raises InvalidInput."""
-    pods: list[Object] = []
-    others: list[Object] = []
-    for path in paths:
-        _add(parse_objects(read_input(path), display_name(path)), display_name(path), pods, others)
-    return Manifests(tuple(pods), tuple(others))
+    return _convert((read_dump(path), display_name(path)) for path in paths)
 
 
 def manifests_of(objects: Iterable[Object], where: str) -> Manifests:
     """Convert these manifests. `where`: their source, for messages. Raises InvalidInput."""
-    pods: list[Object] = []
+    return _convert([(objects, where)])
+
+
+def _convert(sources: Iterable[tuple[Iterable[Object], str]]) -> Manifests:
+    """Convert the manifests of each file, given with its name. The last manifest of a name counts."""
+    pods: dict[object, Object] = {}
     others: list[Object] = []
-    _add(objects, where, pods, others)
-    return Manifests(tuple(pods), tuple(others))
+    left_out: Counter[str] = Counter()
+    for objects, where in sources:
+        has_pods = False
+        for manifest in objects:
+            kind = str(manifest.get("kind") or "")
+            try:
+                for pod in _pods(manifest, kind, len(pods) + 1):
+                    pods[_key(pod)] = pod
+                    has_pods = True
+                if kind in _WORKLOADS:
+                    others.append(_controller(manifest, kind))
+            except MalformedField as error:
+                raise InvalidInput(f"{where}: {error}") from error
+            if kind in _SUPPORTING:
+                others.append(manifest)
+            elif kind not in (_POD, *_WORKLOADS):
+                left_out[kind or "document without a kind"] += 1
+        if not has_pods:
+            found = f", only {_counts(left_out)}" if left_out else ""
+            raise InvalidInput(f"{where} has no pods{found}; give Pods or {', '.join(_WORKLOADS)}")
+    return Manifests(tuple(pods.values()), tuple(others), left_out)
 
 
-def _add(manifests: Iterable[Object], where: str, pods: list[Object], others: list[Object]) -> None:
-    before = len(pods)
-    for manifest in manifests:
-        try:
-            _expand(manifest, pods, others)
-        except MalformedField as error:
-            raise InvalidInput(f"{where}: {error}") from error
-    if len(pods) == before:
-        raise InvalidInput(f"{where} has no pods; give Pods or {', '.join(_WORKLOADS)}")
+def _pods(manifest: Object, kind: str, number: int) -> Iterable[Object]:
+    if kind == _POD:
+        return [as_new_pod(manifest, number)]
+    return pods_of(manifest) if kind in _WORKLOADS else ()
 
 
-def _expand(manifest: Object, pods: list[Object], others: list[Object]) -> None:
-    kind = manifest.get("kind")
-    if kind == "Pod":
-        pods.append(as_new_pod(manifest, len(pods) + 1))
-    elif isinstance(kind, str) and kind in _WORKLOADS:
-        pods += pods_of(manifest)
-        others.append(_controller(manifest, kind))
-    elif kind in _SUPPORTING:
-        others.append(manifest)
-    else:
-        found = f"a {kind}" if kind else "a document without a kind"
-        raise MalformedField(f"{found} has no pods to place; give Pods or {', '.join(_WORKLOADS)}")
+def _counts(kinds: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.items())
 
 
 def as_new_pod(manifest: Object, number: int) -> Object:
@@ -110,7 +125,12 @@ def _read(stored: Object) -> Pod:
 
 
 def _name(manifest: Object) -> object:
-    return read_object(manifest["metadata"], "Pod.metadata").get("name")
+    return _key(manifest)[1]
+
+
+def _key(pod: Object) -> tuple[object, object]:
+    metadata = read_object(pod["metadata"], "Pod.metadata")
+    return metadata.get("namespace"), metadata.get("name")
 
 
 def pods_of(manifest: Object) -> Iterator[Object]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-import orjson
-import yaml
-
+from berth.cluster.dump_objects import MalformedDump, parse_objects, select_objects
 from berth.cluster.field_projection import ALL_ANNOTATIONS, RequiredFields, projections, resources
 from berth.cluster.watch.resources import (
     GANG_RESOURCES,
@@ -31,23 +30,14 @@ from berth.nodecache.feed.cluster import (
 )
 from berth.nodecache.feed.head import Position
 
-NAMESPACED = (
-    "Pod",
-    "PodDisruptionBudget",
-    "PodGroup",
-    "Service",
-    "ReplicationController",
-    "ReplicaSet",
-    "StatefulSet",
-)
-_DEFAULT_NAMESPACE = "default"
+log = logging.getLogger("berth")
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
     """The contents of the file after its last change.
 
-    modified: identifies the change. objects: without objects that JSON cannot express. pods: by namespace and name.
+    modified: identifies the change. objects: those that scheduling uses. pods: by namespace and name.
     """
 
     modified: str
@@ -74,7 +64,16 @@ class DumpFile:
 
 
 def _parse(text: bytes, modified: str, path: Path) -> Contents:
-    objects = [found for item in _items(text, path) if (found := _as_stored(item)) is not None]
+    try:
+        objects, left_out = select_objects(parse_objects(text))
+    except MalformedDump as error:
+        raise ClusterUnavailable(f"dump {path} {error}") from error
+    counts = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+    if not objects:
+        found = f"only {counts}" if counts else "no objects"
+        raise ClusterUnavailable(f"dump {path} has {found}; make one with `kubectl get nodes,pods -A -o yaml`")
+    if counts:
+        log.warning("dump %s: left out are %s", path, counts)
     return Contents(modified, tuple(objects), _pods(objects))
 
 
@@ -85,43 +84,6 @@ def _pods(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], Kubernet
         if item.get("kind") == "Pod" and isinstance(metadata, dict):
             found[str(metadata["namespace"]), str(metadata.get("name") or "")] = item
     return found
-
-
-def _items(text: bytes, path: Path) -> list[dict[object, object]]:
-    """Return the objects of a List, of a single object, or of several YAML documents."""
-    try:
-        documents = [orjson.loads(text)] if text.lstrip()[:1] == b"{" else list(yaml.load_all(text, _loader()))
-    except (ValueError, yaml.YAMLError) as error:  # PyYAML raises ValueError for an invalid date
-        cause = " ".join(str(error).split())
-        raise ClusterUnavailable(f"dump {path} is neither JSON nor YAML as kubectl prints it: {cause}") from error
-    items: list[dict[object, object]] = []
-    for document in documents:
-        if isinstance(document, dict):
-            listed = document.get("items")
-            items += [item for item in (listed if isinstance(listed, list) else [document]) if isinstance(item, dict)]
-    if not items:
-        raise ClusterUnavailable(f"dump {path} has no objects; make one with `kubectl get nodes,pods -A -o yaml`")
-    return items
-
-
-def _as_stored(item: dict[object, object]) -> KubernetesObject | None:
-    """Return the object as an API server would store it: keys that YAML does not read as text become text.
-
-    None if JSON cannot express it.
-    """
-    try:
-        found: KubernetesObject = orjson.loads(orjson.dumps(item, option=orjson.OPT_NON_STR_KEYS))
-    except orjson.JSONEncodeError:
-        return None
-    metadata = found.get("metadata")
-    if found.get("kind") in NAMESPACED and isinstance(metadata, dict) and not metadata.get("namespace"):
-        metadata["namespace"] = _DEFAULT_NAMESPACE
-    return found
-
-
-def _loader() -> type[yaml.SafeLoader]:
-    """Return libyaml's parser if PyYAML was built with it: twenty times faster on a dump of thousands of nodes."""
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 POLL_SECONDS = 0.2

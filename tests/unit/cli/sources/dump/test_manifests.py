@@ -82,6 +82,21 @@ def test_applies_api_server_defaults(manifests: Any) -> None:
     assert pod.spec.requests.asked == {"cpu": 2000}
 
 
+def test_leaves_out_other_kinds_with_a_warning(manifests: Any) -> None:
+    found = manifests({"kind": "ConfigMap"}, workload("StatefulSet"), {"kind": "ConfigMap"}, {"kind": "Ingress"})
+    assert len(found.pods) == 1
+    assert found.warnings == (
+        "left out of the manifests, because scheduling does not use them: 2 ConfigMap, 1 Ingress",
+    )
+
+
+def test_a_pod_that_occurs_twice_is_placed_once(manifests: Any) -> None:
+    pods = ({"kind": "Pod", "metadata": {"name": "p", "labels": {"v": version}}} for version in ("1", "2"))
+    [pod] = manifests(*pods, workload("Job"), workload("Job")).pods[:1]
+    assert pod["metadata"]["labels"] == {"v": "2"}
+    assert len(manifests(workload("Job"), workload("Job")).pods) == 1
+
+
 def test_stored_pod_loses_node_and_status(manifests: Any) -> None:
     found = manifests(
         {
@@ -112,10 +127,8 @@ def test_keeps_fields_that_no_pod_has_for_warnings(manifests: Any, document: obj
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        pytest.param(
-            {"kind": "DaemonSet"}, "a DaemonSet has no pods to place; give Pods or Deployment, ", id="no pods"
-        ),
-        pytest.param({"a": 1}, "a document without a kind has no pods to place", id="no kind"),
+        pytest.param({"kind": "DaemonSet"}, "has no pods, only 1 DaemonSet; give Pods or Deployment, ", id="no pods"),
+        pytest.param({"a": 1}, "has no pods, only 1 document without a kind; give Pods", id="no kind"),
         pytest.param(
             {"kind": "Service"}, "pods.yaml has no pods; give Pods or Deployment, ", id="only what goes with pods"
         ),
