@@ -209,6 +209,38 @@ class Counting:
                     found[pool] = max(amount, self._charged_amount(demand, now.get(pool, 0)))
         return found
 
+    def counted_anew(self, before: Mapping[str, int], now: Mapping[str, int]) -> Set[str]:
+        """Return the resources of a node that its ledger does not count yet, or counts with other pools: by device, or
+        without devices. before, now: capacities."""
+        return {name for name in self._resources if self.pools(name, now) and not self.pools(name, before)}
+
+    def has_other_pools(self, pool: str, resources: Set[str]) -> bool:
+        """Return whether the pool is of one of these resources, and not as the resource is counted now."""
+        resource = resource_of(pool)
+        return resource in resources and (device_of(pool) is not None) != self._has_devices(resource)
+
+    def charged_anew(
+        self, pod: Pod | None, held: Shares, resources: Set[str], capacity: Mapping[str, int], free: Mapping[str, int]
+    ) -> Shares:
+        """Return the shares of a pod after these resources are counted in another way than when it was bound.
+
+        It keeps what it holds, in the pools of now: on the device that it is charged for, and the rest on others.
+        """
+        found = {pool: amount for pool, amount in held.items() if not self.has_other_pools(pool, resources)}
+        missing = resources - set(map(resource_of, found))
+        charged = {} if pod is None else self.charged(pod, capacity, free)
+        for resource in missing:
+            pools = self.pools(resource, capacity)
+            pools.sort(key=lambda pool: (pool in charged, free.get(pool, 0)), reverse=True)
+            amounts = [amount for pool, amount in held.items() if resource_of(pool) == resource]
+            amount = max(sum(amounts), sum(charged.get(pool, 0) for pool in pools))
+            for pool in pools:
+                found[pool] = min(amount, max(free.get(pool, 0), charged.get(pool, 0)))
+                amount -= found[pool]
+            if pools:
+                found[pools[0]] += amount
+        return {pool: amount for pool, amount in found.items() if amount}
+
     def beyond_limit(self, pod: Pod, capacity: Mapping[str, int]) -> Mapping[str, int]:
         """Return the resources of which a pod on a node requests more than the largest charge, with this charge."""
         found = {}

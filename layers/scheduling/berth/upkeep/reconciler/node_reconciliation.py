@@ -13,7 +13,7 @@ Not guaranteed: that one call completes. After NodeResult.must_retry, call `reco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, Shares
@@ -43,11 +43,13 @@ class StaleEpoch(Exception):
 class NodeResult:
     """reserved: entries whose pod is not published on a node yet. needs_rebuild: the ledger has no `avail`.
 
+    is_growth_deferred: the capacity can be set only after the older of these entries are confirmed or released.
     must_retry: other writes came first at every try, or something changed meanwhile. unanswered: why the API server
     could not say whether a pod has ended; its entry stays, and the node has to be reconciled again.
     """
 
     reserved: tuple[Entry, ...] = ()
+    is_growth_deferred: bool = False
     needs_rebuild: bool = False
     must_retry: bool = False
     unanswered: str = ""
@@ -78,6 +80,7 @@ class NodeReconciliation:
         self._wall = wall
         self._report = report
         self._is_table_ready = is_table_ready
+        self._began_at = wall()
         self._claimed: set[str] = set()
         self._unanswered = ""
         self._reported: dict[tuple[ReservationEventType, str], Mapping[str, Shares]] = {}
@@ -151,15 +154,25 @@ class NodeReconciliation:
         for entry in wanted.values():
             if ledger is not None and not _is_bound_with(ledger.entries.get(entry.pod.uid), entry):
                 ledger = self._put_bound(ledger, entry)
+        deferred: Set[str] = frozenset()
         if ledger is not None:
-            ledger = self._resize(ledger)
+            deferred = self._deferred_pools(ledger)
+            ledger = self._resize(ledger, deferred)
         if ledger is None:
             return NodeResult(must_retry=True)
         self._settle(before, ledger)
         if not ledger.capacity and not ledger.entries:
             return self._delete(ledger.node)
         reserved = tuple(each for each in ledger.entries.values() if each.state is EntryState.RESERVED)
-        return NodeResult(reserved, unanswered=self._unanswered)
+        return NodeResult(reserved, bool(deferred), unanswered=self._unanswered)
+
+    def _deferred_pools(self, ledger: NodeLedger) -> Set[str]:
+        """Return the pools that must not grow yet: their resource is counted anew, and an entry may hold other pools of
+        it. Reservations that are older than this leadership may be by an earlier configuration."""
+        entries = ledger.entries.values()
+        if any(each.state is EntryState.RESERVED and each.since < self._began_at for each in entries):
+            return self._published.pools_counted_anew(ledger)
+        return self._published.pools_counted_anew(ledger) if self._published.has_other_pools(ledger) else frozenset()
 
     def _settle(self, before: NodeLedger | None, ledger: NodeLedger) -> None:
         """Report problems of a ledger that is up to date, and forget the pods that have ended."""
@@ -222,8 +235,9 @@ class NodeReconciliation:
             self._report_entry(ReservationEventType.CONFIRMED, ledger.node, entry)
         return now
 
-    def _resize(self, ledger: NodeLedger) -> NodeLedger | None:
-        capacity = self._published.capacity(ledger.node)
+    def _resize(self, ledger: NodeLedger, deferred: Set[str]) -> NodeLedger | None:
+        published = self._published.capacity(ledger.node)
+        capacity = {pool: amount for pool, amount in published.items() if pool not in deferred}
         if ledger.capacity == capacity:
             return ledger
         now = self._ledger_after(self._ledger.resize(ledger, capacity, epoch=self._epoch))

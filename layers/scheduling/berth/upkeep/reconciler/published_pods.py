@@ -27,13 +27,14 @@ def diverging_claim(counting: Counting, pod: Pod, entry: Entry, capacity: Mappin
     if entry.state is not EntryState.BOUND:
         return None
     claimed = counting.shares(pod, capacity)
+    held = {pool: amount for pool, amount in entry.shares.items() if resource_of(pool) in counting.resources}
     if claimed is None:
         # Nobody ever named a device of a pod that others bound.
         return {} if entry.attempt and not counting.names_devices(pod) else None
-    if dict(claimed) == dict(entry.shares):
+    if dict(claimed) == held:
         return None
     beyond = beyond_limit(counting, pod, entry, capacity)
-    return None if _without(claimed, beyond) == _without(entry.shares, beyond) else claimed
+    return None if _without(claimed, beyond) == _without(held, beyond) else claimed
 
 
 def beyond_limit(counting: Counting, pod: Pod, entry: Entry, capacity: Mapping[str, int]) -> Shares:
@@ -111,6 +112,17 @@ class PublishedPods:
         """Return the node's capacity by pool; empty if there is no such node."""
         return self._capacity.get(node, NO_CAPACITY)
 
+    def pools_counted_anew(self, ledger: NodeLedger) -> Set[str]:
+        """Return the node's pools of resources that its ledger does not count yet, or counts with other pools."""
+        capacity = self.capacity(ledger.node)
+        anew = self._counting.counted_anew(ledger.capacity, capacity)
+        return {pool for pool in capacity if resource_of(pool) in anew}
+
+    def has_other_pools(self, ledger: NodeLedger) -> bool:
+        """Return whether an entry holds pools in which its resource is not counted any more."""
+        pools = {pool for entry in ledger.entries.values() for pool in entry.shares}
+        return any(self._counting.has_other_pools(pool, set(self._counting.resources)) for pool in pools)
+
     @property
     def unbound_pods(self) -> Sequence[PodKey]:
         """Return the pods that request a counted resource and are not on a node."""
@@ -145,6 +157,7 @@ class PublishedPods:
             if self.presence(uid, node) is Presence.HERE
         }
         used = _total(entry.shares for entry in found.values())
+        self._charge_anew(found, ledger, pods, capacity, used)
         for uid, shares in self._first_seen([pod for uid, pod in pods.items() if uid not in found], capacity, used):
             found[uid] = Entry(PodKey(pods[uid].namespace, pods[uid].name, uid), EntryState.BOUND, "", shares, now)
         return {uid: entry for uid, entry in found.items() if entry.shares}
@@ -206,6 +219,32 @@ class PublishedPods:
         if not entry.attempt:
             shares = self._counting.charged_after_growth(pod, shares, before, capacity)
         return self._counting.resized(pod, shares, capacity)
+
+    def _charge_anew(
+        self,
+        entries: dict[str, Entry],
+        ledger: NodeLedger | None,
+        pods: Mapping[str, Pod],
+        capacity: Mapping[str, int],
+        used: dict[str, int],
+    ) -> None:
+        """Charge pods with an entry for resources that the entry lacks: the configuration has changed since.
+
+        These are the resources that the ledger does not count yet; for a pod that is being confirmed, all resources:
+        it was reserved by the earlier configuration. Only then: an owner can change the annotations of a running pod.
+        """
+        if ledger is None:
+            return
+        anew = self._counting.counted_anew(ledger.capacity, capacity)
+        for uid, entry in entries.items():
+            is_confirmed_now = ledger.entries[uid].state is EntryState.RESERVED
+            resources = set(self._counting.resources) if is_confirmed_now else anew
+            free = left(capacity, used)
+            shares = self._counting.charged_anew(pods.get(uid), entry.shares, resources, capacity, free)
+            if shares != entry.shares:
+                for pool in {*shares, *entry.shares}:
+                    used[pool] = used.get(pool, 0) + shares.get(pool, 0) - entry.shares.get(pool, 0)
+                entries[uid] = replace(entry, shares=shares)
 
     def _first_seen(
         self, pods: Sequence[Pod], capacity: Mapping[str, int], used: dict[str, int]

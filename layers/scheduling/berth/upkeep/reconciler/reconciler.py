@@ -109,6 +109,7 @@ class Reconciler:
         )
         self._open = OpenReservations(wall, monotonic)
         self._changed_nodes: dict[str, None] = {}
+        self._deferred: set[str] = set()
         self._to_sweep: deque[str] = deque()
         self._to_expire: deque[OpenReservation] = deque()
         self._to_close: deque[OpenReservation] = deque()
@@ -211,6 +212,8 @@ class Reconciler:
             result = self._nodes.reconcile(node)
             for entry in result.reserved:
                 self._open.add_entry(node, entry)
+            if result.is_growth_deferred:
+                self._deferred.add(node)
             if result.needs_rebuild:
                 self._rebuild.add(node)
             if result.must_retry or result.unanswered:
@@ -223,6 +226,8 @@ class Reconciler:
 
     def _poll(self) -> None:
         self._may_expire = None
+        self._changed_nodes |= dict.fromkeys(sorted(self._deferred))
+        self._deferred.clear()
         self._rebuild.follow_marker(self._table.marker(), sorted(self._published.nodes))
         now = self._monotonic()
         known = self._open.refresh(self._table.open_reservations(), now)
