@@ -17,9 +17,10 @@ from berth_cli.console.application import Document, Query
 from berth_cli.console.cluster import ObservedCluster
 from berth_cli.console.decisions import DecisionSource
 from berth_cli.console.feed import Feed
-from berth_cli.console.pending_reasons import Judgment, PendingJudge, ReasonKey
+from berth_cli.console.pending_reasons import Judgment, PendingJudge
 from berth_cli.console.pending_target import pending_target, recorded_cause
 from berth_cli.explanation.explanation import explain_pod
+from berth_cli.explanation.reasons import Reason
 from berth_cli.explanation.report import document, headline, search_note
 from berth_cli.explanation.rules import Rules
 
@@ -112,7 +113,7 @@ def _pending_pods(snapshot: Snapshot) -> list[Pod]:
 def _document(judged: Sequence[tuple[Pod, Judgment]], count: int, names: Sequence[str]) -> dict[str, object]:
     """Return the reasons, each with the nodes that it rejects for any pod, as positions in `nodes`; and the pods, each
     with the positions of its reasons."""
-    nodes: dict[ReasonKey, set[str]] = {}
+    nodes: dict[Reason, set[str]] = {}
     for _, judgment in judged:
         for key, rejected in judgment.reasons.items():
             nodes.setdefault(key, set()).update(rejected)
@@ -125,7 +126,7 @@ def _document(judged: Sequence[tuple[Pod, Judgment]], count: int, names: Sequenc
             {
                 "by": key.by,
                 "plugin": key.plugin,
-                "reason": key.reason,
+                "reason": key.text,
                 "code": key.code,
                 "nodes": sorted(positions[name] for name in rejected),
             }

@@ -6,15 +6,15 @@ evaluated as in filter: with the plan of its gang.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import LabelSet, Pod, PodSpec
-from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.explanation.rules import DecidedBy, Rejection, Rules, reason_order
+from berth_cli.explanation.reasons import Reasons, by_reason
+from berth_cli.explanation.rules import Rules
 from berth_cli.terminal.output import duration
 
 
@@ -27,23 +27,13 @@ class Category(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ReasonKey:
-    """A reason why nodes are rejected, and the owner of the rule."""
-
-    by: DecidedBy
-    plugin: str
-    reason: str
-    code: ReasonCode
-
-
-@dataclass(frozen=True, slots=True)
 class Judgment:
     """The verdict on one kind of pod. fitting: the number of nodes that pass all rules. reasons: with the nodes that
     each one rejects, the most useful reason first. note: why the verdict is undetermined."""
 
     category: Category
     fitting: int = 0
-    reasons: Mapping[ReasonKey, Sequence[str]] = field(default_factory=dict)
+    reasons: Reasons = field(default_factory=dict)
     note: str = ""
 
 
@@ -121,7 +111,7 @@ def _kind(pod: Pod) -> Kind:
 def _earlier(kept: _Kept, seconds: float, snapshot: Snapshot) -> Judgment:
     """Return the cached verdict without deleted nodes, and with its age."""
     found = kept.judgment
-    main = next((key.reason for key in found.reasons), found.category.value) if not found.note else found.note
+    main = next((key.text for key in found.reasons), found.category.value) if not found.note else found.note
     reasons = {key: [name for name in names if name in snapshot.nodes] for key, names in found.reasons.items()}
     return replace(found, reasons=reasons, note=f"{main} (judged {duration(seconds)} ago)")
 
@@ -133,13 +123,4 @@ def _judge(pod: Pod, names: Sequence[str], snapshot: Snapshot, rules: Rules) -> 
         return Judgment(Category.UNDETERMINED, note=str(error))
     fitting = len(names) - len(rejected)
     category = Category.SCHEDULABLE if fitting else Category.UNSCHEDULABLE
-    return Judgment(category, fitting, _by_reason(rejected))
-
-
-def _by_reason(rejected: Mapping[str, Rejection]) -> Mapping[ReasonKey, Sequence[str]]:
-    found: dict[ReasonKey, list[str]] = {}
-    for name, rejection in rejected.items():
-        status = rejection.status
-        for reason, code in zip(status.reasons, status.reason_codes, strict=True):
-            found.setdefault(ReasonKey(rejection.by, status.plugin, reason, code), []).append(name)
-    return dict(sorted(found.items(), key=lambda item: reason_order(item[0].code, len(item[1]), item[0].reason)))
+    return Judgment(category, fitting, by_reason(rejected, pod, snapshot))

@@ -1,9 +1,9 @@
-"""The explanation of one pod: the verdict, the rejection reasons in groups, the scores, and changes that would place
+"""The explanation of one pod: the verdict, the nodes by reason, the scores, and changes that would place
 it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -12,7 +12,8 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explanation.attempts import Attempt, Attempts, NoRecord
 from berth_cli.explanation.counterfactuals.search import Search, search
-from berth_cli.explanation.rules import DecidedBy, Rejection, Rules, reason_order
+from berth_cli.explanation.reasons import Reasons, by_reason
+from berth_cli.explanation.rules import Rules
 from berth_cli.explanation.target import Target
 from berth_cli.installation.doctor.checks.pending_pods import UNTRIED_SECONDS
 from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome, RankedNode
@@ -82,17 +83,6 @@ def _failure_of(last: Attempt) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ReasonGroup:
-    """The nodes that one reason rejects, in the dump's order. A node may have several reasons."""
-
-    code: ReasonCode
-    reason: str
-    plugin: str
-    by: DecidedBy
-    nodes: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
 class Explanation:
     """The explanation. node: the pod's own, or where it would be placed. fitting: the nodes that pass all rules.
     ranking: the best of them. search: changes that would place the pod; None if the search was not run. cause: for
@@ -105,7 +95,7 @@ class Explanation:
     node: str
     nodes: int
     fitting: Sequence[str]
-    groups: Sequence[ReasonGroup]
+    reasons: Reasons
     ranking: Sequence[RankedNode]
     preemption: Preemption | None
     search: Search | None = None
@@ -140,7 +130,7 @@ def explain_pod(
         target.state.node or outcome.node,
         len(names),
         fitting,
-        reason_groups(rejected),
+        by_reason(rejected, case.pod, case.snapshot),
         outcome.ranking[:MAX_RANKED] if fitting else (),
         None if fitting else outcome.preemption,
         search(case, rules, is_over) if wants_changes else None,
@@ -165,14 +155,3 @@ def _verdict(target: Target, fits: bool, outcome: Outcome, now: float, cause: Ca
     if fits:
         return Verdict.PLACEABLE
     return Verdict.PREEMPTING if outcome.node else Verdict.PENDING
-
-
-def reason_groups(rejected: Mapping[str, Rejection]) -> list[ReasonGroup]:
-    """Group the nodes by reason, the most useful reason first."""
-    found: dict[tuple[DecidedBy, str, str, ReasonCode], list[str]] = {}
-    for name, rejection in rejected.items():
-        status = rejection.status
-        for reason, code in zip(status.reasons, status.reason_codes, strict=True):
-            found.setdefault((rejection.by, status.plugin, reason, code), []).append(name)
-    groups = [ReasonGroup(code, reason, plugin, by, nodes) for (by, plugin, reason, code), nodes in found.items()]
-    return sorted(groups, key=lambda group: reason_order(group.code, len(group.nodes), group.reason))

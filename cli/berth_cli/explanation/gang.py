@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -20,12 +20,13 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.counterfactuals.search import IsOver, Search, next_member, search
-from berth_cli.explanation.explanation import Cause, ReasonGroup, Verdict, reason_groups
+from berth_cli.explanation.explanation import Cause, Verdict
+from berth_cli.explanation.reasons import Reasons, by_reason
 from berth_cli.explanation.report import (
     VERSION,
     cause_text,
     changes_text,
-    reason_document,
+    reasons_document,
     reasons_text,
     search_document,
 )
@@ -60,7 +61,7 @@ class Member:
 @dataclass(frozen=True, slots=True)
 class GangExplanation:
     """The explanation of a gang. minimum: the number of members that are placed together. reason: why they wait; empty
-    if they do not. groups: the reasons against the next member, with the planned members on their nodes. before: gangs
+    if they do not. reasons: those against the next member, with the planned members on their nodes. before: gangs
     that are placed earlier. cause: why it waits although its members fit. search: changes that would place it; None if
     the search was not run.
     """
@@ -71,7 +72,7 @@ class GangExplanation:
     reason: str = ""
     code: str = ""
     members: Sequence[Member] = ()
-    groups: Sequence[ReasonGroup] = ()
+    reasons: Reasons = field(default_factory=dict)
     before: Sequence[GangKey] = ()
     cause: Cause | None = None
     search: Search | None = None
@@ -107,8 +108,8 @@ def explain_gang(target: Target, configuration: BerthConfiguration) -> GangExpla
     if not isinstance(outcome, GangError | GangWait):
         verdict = Verdict.PLACED if outcome is None else Verdict.PLACEABLE
         return GangExplanation(gang.key, gang.minimum, verdict, members=members, before=before)
-    groups, code = _groups(placement, target.case, rules), str(STATUSES[outcome].reason_codes[0])
-    return GangExplanation(gang.key, gang.minimum, Verdict.PENDING, str(outcome), code, members, groups, before)
+    reasons, code = _reasons(placement, target.case, rules), str(STATUSES[outcome].reason_codes[0])
+    return GangExplanation(gang.key, gang.minimum, Verdict.PENDING, str(outcome), code, members, reasons, before)
 
 
 def with_changes(found: GangExplanation, target: Target, rules: Rules, is_over: IsOver) -> GangExplanation:
@@ -129,13 +130,14 @@ def _member(pod: Pod, placement: GangPlacement | None) -> Member:
     return Member(name, MemberState.PLANNED if place else MemberState.WAITING, place)
 
 
-def _groups(placement: GangPlacement | None, case: Case, rules: Rules) -> list[ReasonGroup]:
+def _reasons(placement: GangPlacement | None, case: Case, rules: Rules) -> Reasons:
     """Return the reasons against the first unplaced member. It is evaluated alone, with all planned pods on their
     nodes."""
     if placement is None or placement.outcome is not GangWait.FOR_ROOM:
-        return []
+        return {}
     beside = next_member(replace(case, in_gang=True), placement)
-    return reason_groups(rules.without_gangs.rejected(beside.pod, list(beside.snapshot.nodes), beside.snapshot))
+    rejected = rules.without_gangs.rejected(beside.pod, list(beside.snapshot.nodes), beside.snapshot)
+    return by_reason(rejected, beside.pod, beside.snapshot)
 
 
 def gang_text(found: GangExplanation) -> Iterator[str]:
@@ -160,10 +162,10 @@ def gang_text(found: GangExplanation) -> Iterator[str]:
         yield ""
         rows = ((each.name, str(each.state), each.node) for each in found.members)
         yield from table_lines([("MEMBER", "STATE", "NODE"), *rows], "  ")
-    if found.groups:
+    if found.reasons:
         yield ""
         yield "With these on their nodes, the next member fits on no node:"
-        yield from reasons_text(found.groups)
+        yield from reasons_text(found.reasons)
     if found.before:
         yield ""
         yield f"Gangs that get their places first, by priority and age: {', '.join(map(str, found.before))}"
@@ -183,7 +185,7 @@ def gang_document(found: GangExplanation) -> Mapping[str, object]:
         "reason": found.reason or None,
         "code": found.code or None,
         "members": [{"pod": each.name, "state": each.state, "node": each.node or None} for each in found.members],
-        "reasons": [reason_document(each) for each in found.groups],
+        "reasons": reasons_document(found.reasons),
         "before": [str(each) for each in found.before],
         **search_document(found.search),
     }

@@ -10,7 +10,8 @@ from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from berth_cli.explanation.attempts import Attempts, NoRecord
 from berth_cli.explanation.counterfactuals.proposals import NO_CHANGE
 from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS, Search, SearchEnd
-from berth_cli.explanation.explanation import Cause, Explanation, ReasonGroup, Verdict
+from berth_cli.explanation.explanation import Cause, Explanation, Verdict
+from berth_cli.explanation.reasons import Reasons, missing_labels
 from berth_cli.explanation.rules import PluginVerdict, Rejection
 from berth_cli.installation.doctor.checks.pending_pods import untried_remedy
 from berth_cli.placement.report import eviction_document, eviction_text
@@ -33,9 +34,9 @@ def text(found: Explanation, schedulers: Sequence[str], now: float, history: Ite
     if found.preemption is not None and (evictions := eviction_text(found.preemption)):
         yield f"  {evictions}"
     yield from _remarks(found)
-    if found.groups:
+    if found.reasons:
         yield ""
-        yield from reasons_text(found.groups)
+        yield from reasons_text(found.reasons)
     if found.ranking:
         yield ""
         yield from table_lines([("NODE", "TOTAL", "SCORES"), *map(_ranked, found.ranking)], "  ")
@@ -45,40 +46,48 @@ def text(found: Explanation, schedulers: Sequence[str], now: float, history: Ite
         yield from lines
     if found.search is not None:
         yield ""
-        yield from changes_text(found.search, (each.code for each in found.groups))
+        yield from changes_text(found.search, (each.code for each in found.reasons))
+    if found.target.warnings and found.verdict not in (Verdict.PLACED, Verdict.FINISHED):
+        yield ""
+        yield from (f"warning: {each}" for each in found.target.warnings)
 
 
 def _remarks(found: Explanation) -> Iterator[str]:
-    """Yield the scheduler's message if it differs from the verdict, and the parts that were not evaluated."""
+    """Yield the scheduler's message if it differs from the verdict, labels that no node has, and the parts of the pod
+    that were not evaluated."""
     target = found.target
     if found.verdict in (Verdict.PLACED, Verdict.FINISHED):
         return
     said = target.state.scheduler_message
     if said and (found.fitting or found.node) and found.verdict is not Verdict.SCHEDULER_FAILS:
         yield f"  the scheduler says: {said}"
-    for each in (*target.unchecked, *target.warnings):
+    for each in (*missing_labels(found.pod, target.case.snapshot), *target.unchecked):
         yield f"  {each}"
 
 
-def reasons_text(groups: Iterable[ReasonGroup]) -> Iterator[str]:
+def reasons_text(reasons: Reasons) -> Iterator[str]:
     """Yield a table with one line per reason."""
     rows = [("NODES", "RULE", "REASON", "FOR EXAMPLE")]
     rows += [
-        (str(len(each.nodes)), f"{each.by} {each.plugin}".strip(), each.reason, examples(each.nodes)) for each in groups
+        (str(len(nodes)), f"{each.by} {each.plugin}".strip(), each.text, examples(nodes))
+        for each, nodes in reasons.items()
     ]
     yield from table_lines(rows, "  ")
 
 
-def reason_document(group: ReasonGroup) -> dict[str, object]:
-    """Return the reason as a JSON object."""
-    return {
-        "code": group.code,
-        "reason": group.reason,
-        "plugin": group.plugin,
-        "by": group.by,
-        "count": len(group.nodes),
-        "nodes": list(group.nodes),
-    }
+def reasons_document(reasons: Reasons) -> list[dict[str, object]]:
+    """Return the reasons as JSON objects."""
+    return [
+        {
+            "code": each.code,
+            "reason": each.text,
+            "plugin": each.plugin,
+            "by": each.by,
+            "count": len(nodes),
+            "nodes": list(nodes),
+        }
+        for each, nodes in reasons.items()
+    ]
 
 
 def headline(found: Explanation, now: float) -> str:
@@ -103,7 +112,8 @@ def headline(found: Explanation, now: float) -> str:
         case Verdict.PLACEABLE:
             scheduler = found.pod.scheduler_name
             by = "" if scheduler in ("", DEFAULT_SCHEDULER) else f" by {scheduler}, if that scheduler runs"
-            return f"{name}: can be placed{by}, on {found.node}: {fits}"
+            can = "fits, apart from what is not checked" if found.target.unchecked else "can be placed"
+            return f"{name}: {can}{by}, on {found.node}: {fits}"
         case Verdict.PREEMPTING:
             return f"{name}: {pending}: {fits}; preemption would place it on {found.node}"
         case Verdict.PENDING:
@@ -123,11 +133,15 @@ def document(found: Explanation) -> dict[str, object]:
         "verdict": found.verdict,
         "cause": None if found.cause is None else cause_text(found.cause),
         "schedulerSays": found.target.state.scheduler_message or None,
-        "warnings": [*found.target.unchecked, *found.target.warnings],
+        "warnings": [
+            *missing_labels(found.pod, found.target.case.snapshot),
+            *found.target.unchecked,
+            *found.target.warnings,
+        ],
         "node": found.node or None,
         "nodes": found.nodes,
         "fitting": list(found.fitting),
-        "reasons": [reason_document(each) for each in found.groups],
+        "reasons": reasons_document(found.reasons),
         "ranking": [{"node": each.node, "total": each.total, "scores": dict(each.scores)} for each in found.ranking],
         "preemption": eviction_document(found.preemption),
         **search_document(found.search),

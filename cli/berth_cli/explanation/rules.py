@@ -19,7 +19,6 @@ from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangsConfiguration,
 from berth.scheduling.gangs.planner import GangPlacement, GangPlanner
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
-from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 
@@ -41,25 +40,6 @@ class Rejection:
 
     by: DecidedBy
     status: Status
-
-
-# Nodes with these reasons are not meant for the pod, or are unavailable to all pods now.
-_OTHER_NODES = {
-    ReasonCode.NODE_AFFINITY_MISMATCH: 1,
-    ReasonCode.ADDED_NODE_AFFINITY_MISMATCH: 1,
-    ReasonCode.NODE_UNSCHEDULABLE: 2,
-    ReasonCode.NODE_NOT_READY: 2,
-    ReasonCode.NODE_NOT_RUNNING: 2,
-    ReasonCode.UNTOLERATED_TAINT: 3,
-    ReasonCode.NODE_RESERVED: 3,
-    ReasonCode.NODE_NAME_MISMATCH: 3,
-}
-
-
-def reason_order(code: ReasonCode, nodes: int, reason: str) -> tuple[int, int, str]:
-    """Return a sort key for reasons: first reasons of nodes that could otherwise take the pod, then by number of
-    nodes."""
-    return _OTHER_NODES.get(code, 0), -nodes, reason
 
 
 PluginVerdict = tuple[DecidedBy, str, Status]

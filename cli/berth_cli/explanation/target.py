@@ -96,7 +96,7 @@ def read_target(
     members = [pod for pod in cluster.pods if names_gang(pod) and not pod.nominated_node]
     if members:
         snapshot = snapshot.with_changes(Changes(pods=[_admitted(pod, cluster.priority_classes) for pod in members]))
-    unchecked, warnings = unchecked_claims(found), [] if is_trimmed else pod_warnings([found], kinds)
+    unchecked, warnings = unchecked_claims(found), [] if is_trimmed else list(pod_warnings(found, kinds))
     warnings += [f"{count} left out: {reason}" for reason, count in cluster.left_out.items()]
     others = tuple(each for each in warnings if each not in unchecked)
     return Target(Case(read, stored, snapshot, nodes), state, unchecked, others)

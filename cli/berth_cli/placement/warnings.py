@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.gangs.gang import GangsConfiguration
@@ -12,6 +12,7 @@ from berth.scheduling.objects.projection import part
 from berth.scheduling.objects.workloads import KINDS, SERVICE
 from berth_cli.placement.changed_objects import PodName, node_of, pod_name
 from berth_cli.sources.dump.manifests import Manifests
+from berth_cli.terminal.output import examples
 
 NO_MANIFESTS = Manifests()
 NO_GANGS = GangsConfiguration()
@@ -30,16 +31,12 @@ def dump_warnings(
     if manifests.pods:
         pods = [*manifests.pods, *(obj for obj in pods if pod_name(obj) in created)]
     kinds = Counter(str(obj.get("kind")) for obj in (*objects, *manifests.others))
-    return [*manifests.warnings, *pod_warnings(pods, kinds, gangs)]
-
-
-def pod_warnings(pods: Iterable[Object], kinds: Counter[str], gangs: GangsConfiguration = NO_GANGS) -> list[str]:
-    """Warn about pods to place, in their original form. kinds: the number of objects of each kind in the dump."""
-    found: Counter[str] = Counter()
+    # A warning that applies to several pods is printed once.
+    found: dict[str, dict[str, None]] = {}
     for pod in pods:
-        # A warning that applies to several pods is printed once.
-        found.update(list(dict.fromkeys(_of_pod(pod, kinds, gangs))))
-    return [f"{text} ({count} pods)" if count > 1 else text for text, count in found.items()]
+        for text in pod_warnings(pod, kinds, gangs):
+            found.setdefault(text, {})["/".join(pod_name(pod))] = None
+    return [*manifests.warnings, *(f"{text} ({examples(list(names))})" for text, names in found.items())]
 
 
 def eviction_warnings(evicted: int, budgets: Collection[object]) -> Iterator[str]:
@@ -51,7 +48,8 @@ def eviction_warnings(evicted: int, budgets: Collection[object]) -> Iterator[str
         )
 
 
-def _of_pod(pod: Object, kinds: Counter[str], gangs: GangsConfiguration) -> Iterator[str]:
+def pod_warnings(pod: Object, kinds: Counter[str], gangs: GangsConfiguration = NO_GANGS) -> Iterator[str]:
+    """Warn about a pod to place, in its original form. kinds: the number of objects of each kind in the dump."""
     spec = part(pod, "spec")
     yield from unchecked_claims(pod)
     yield from _lacking(pod, spec, kinds)

@@ -92,12 +92,23 @@ def uncordon(node: str) -> Change:
 
 def answers_to_taints(case: Case, node: NodeInfo) -> Iterator[Option]:
     """Uncordon the tainted node, and add tolerations for other taints to the pod. Yields nothing if a taint marks the
-    node as not ready, being removed, or part of the control plane."""
+    node as not ready, being removed, part of the control plane, or for other pods."""
     taints = [each for each in node.taints if each.forbids and not tolerated(each, case.pod.spec.tolerations)]
     own = [each for each in taints if each.key != CORDON]
-    if not any(is_node_state(each.key) or each.key in CONTROL_PLANE for each in own):
+    is_fixed = any(is_node_state(each.key) or each.key in CONTROL_PLANE for each in own)
+    if not own or not (is_fixed or _is_for_others(case, node, own)):
         cordon = (uncordon(node.name),) if len(own) < len(taints) else ()
         yield (*cordon, *(_tolerate(case, each) for each in own))
+
+
+def _is_for_others(case: Case, node: NodeInfo, taints: Iterable[Taint]) -> bool:
+    """Return whether the pod selects other nodes, or a taint keeps the node for pods that request its resource."""
+    spec = case.pod.spec
+    required = spec.node_affinity.required
+    is_selected = all(node.labels.get(key) == value for key, value in (spec.node_selector or {}).items())
+    if not is_selected or (required is not None and not required.matches(node.labels, node.name)):
+        return True
+    return any(node.allocatable.get(each.key) and not spec.requests.asked.get(each.key) for each in taints)
 
 
 def _tolerate(case: Case, taint: Taint) -> Change:

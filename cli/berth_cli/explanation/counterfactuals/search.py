@@ -95,7 +95,8 @@ def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
         if changed is not None:
             # Without a gang, a change of one node is for that node; with a gang, another node may be used.
             names = () if is_member else {each.node for each in changes if each.node}
-            if fits := rules.fitting(changed.pod, sorted(names or changed.snapshot.nodes), changed.snapshot):
+            fits = rules.fitting(changed.pod, sorted(names or changed.snapshot.nodes), changed.snapshot)
+            if fits and _replacements_fit(case, changes, changed, fits[0], rules.without_gangs):
                 findings.add(*_without_needless(case, changes, fits, rules))
     end = SearchEnd.NODES if candidates.is_cut else SearchEnd.COMPLETE
     if is_over():
@@ -137,6 +138,21 @@ class _Findings:
 
 def _signature(changes: Option) -> frozenset[tuple[str, str]]:
     return frozenset((each.kind, each.subject) for each in changes)
+
+
+def _replacements_fit(case: Case, changes: Option, changed: Case, node: str, rules: Rules) -> bool:
+    """Return whether the ended pods that their controllers create again fit beside the pod on this node: otherwise
+    another pod would wait instead."""
+    ended = {uid for each in changes for uid in each.ended}
+    snapshot = changed.snapshot.with_changes(Changes(pods=(replace(changed.pod, node_name=node),)))
+    for pod in (pod for each in case.snapshot.nodes.values() for pod in each.pods if pod.uid in ended):
+        if pod.spec.controller is not None:
+            again = replace(pod, uid=f"{pod.uid}.again", node_name="")
+            fits = rules.fitting(again, sorted(snapshot.nodes), snapshot)
+            if not fits:
+                return False
+            snapshot = snapshot.with_changes(Changes(pods=(replace(again, node_name=fits[0]),)))
+    return True
 
 
 def _without_needless(case: Case, changes: Option, fits: Sequence[str], rules: Rules) -> tuple[Option, Sequence[str]]:

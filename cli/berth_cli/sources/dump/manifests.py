@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from berth.cluster.dump_objects import DEFAULT_NAMESPACE
-from berth.scheduling.fields.reading import MalformedField, Object, read_integer, read_object
+from berth.scheduling.fields.reading import MalformedField, Object, read_integer, read_object, read_object_list
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses, admit
 from berth_cli.sources.dump.cluster import read_dump
@@ -140,7 +140,7 @@ def pods_of(manifest: Object) -> Iterator[Object]:
     """
     kind = str(manifest.get("kind"))
     metadata, spec = read_object(manifest.get("metadata"), f"{kind}.metadata"), read_object(manifest.get("spec"), kind)
-    template = read_object(spec.get("template"), f"{kind}.spec.template")
+    template = dict(read_object(spec.get("template"), f"{kind}.spec.template"))
     of_template = read_object(template.get("metadata"), f"{kind}.spec.template.metadata")
     controller = _controller(manifest, kind)
     owner = {
@@ -149,6 +149,10 @@ def pods_of(manifest: Object) -> Iterator[Object]:
         "name": metadata.get("name"),
         "controller": True,
     }
+    if claims := read_object_list(spec.get("volumeClaimTemplates"), f"{kind}.spec.volumeClaimTemplates"):
+        pod_spec = read_object(template.get("spec"), f"{kind}.spec.template.spec")
+        volumes = read_object_list(pod_spec.get("volumes"), f"{kind}.spec.template.spec.volumes")
+        template["spec"] = {**pod_spec, "volumes": [*volumes, *({"persistentVolumeClaim": {}} for _ in claims)]}
     first = 0 if kind == "StatefulSet" else 1
     for number in range(first, first + _replicas(spec, kind)):
         # The whole template, so that fields that pods do not have cause a warning.

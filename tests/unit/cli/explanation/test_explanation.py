@@ -11,11 +11,19 @@ import pytest
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explanation.attempts import Attempt, Attempts, NoRecord
 from berth_cli.explanation.explanation import Cause, Explanation, Verdict, explain_pod, pending_cause
-from berth_cli.explanation.report import document, headline
+from berth_cli.explanation.report import document, headline, text
 from berth_cli.explanation.target import Target
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
 from tests.unit.cli.explanation.cases import Object, recorded, rules, target
+
+GPU = "example.com/gpu"
+
+
+def _required(*expressions: Mapping[str, object]) -> dict[str, object]:
+    term = {"nodeSelectorTerms": [{"matchExpressions": list(expressions)}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": term}}
+
 
 STALE = "the node cache is of 10:00, older than maxStaleness (180 s); does the watcher run?"
 REFUSED_CALL = 'Post "http://127.0.0.1:8080/scheduler/filter": dial tcp 127.0.0.1:8080: connect: connection refused'
@@ -117,7 +125,12 @@ def test_a_pod_that_has_a_node_is_pending_for_what_fails(
             "can be placed, on n1: 1 of 1 nodes fit",
             id="a rule that is known, and passes by now",
         ),
-        pytest.param(CLAIM, None, "can be placed, on n1: 1 of 1 nodes fit", id="a claim, and no scheduler objects"),
+        pytest.param(
+            CLAIM,
+            None,
+            "fits, apart from what is not checked, on n1: 1 of 1 nodes fit",
+            id="a claim, and no scheduler objects",
+        ),
         pytest.param({"nodeName": "n1"}, FAILED, "on node n1; without it, 1 of 1 nodes fit", id="a pod on its node"),
         pytest.param(
             {"requests": {"cpu": "9"}}, FAILED, "pending for 4 min: 0 of 1 nodes fit", id="a pod that has no node"
@@ -145,7 +158,40 @@ def test_names_first_the_reason_on_nodes_that_could_take_the_pod() -> None:
     taint = {"key": "dedicated", "value": "a", "effect": "NoSchedule"}
     tainted = [{**node_with(f"t{number}"), "spec": {"taints": [taint]}} for number in range(3)]
     found = _explanation({"requests": {"cpu": "9"}}, None, *tainted, node_with("n1"))
-    assert [each.code for each in found.groups] == [ReasonCode.INSUFFICIENT_RESOURCE, ReasonCode.UNTOLERATED_TAINT]
+    assert [each.code for each in found.reasons] == [ReasonCode.INSUFFICIENT_RESOURCE, ReasonCode.UNTOLERATED_TAINT]
+
+
+def test_names_first_the_taint_of_the_nodes_that_have_the_resource() -> None:
+    taint = {"key": GPU, "effect": "NoSchedule"}
+    gpu_node = node_with("gpu", allocatable={"cpu": "4", GPU: "1"}, taints=[taint])
+    nodes = [node_with(f"n{number}", allocatable={"cpu": "1"}) for number in range(3)]
+    found = _explanation({"requests": {"cpu": "2", GPU: "1"}}, None, gpu_node, *nodes)
+    assert [each.text for each in found.reasons] == [
+        "node(s) had untolerated taint(s)",
+        "Insufficient cpu",
+        f"Insufficient {GPU}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        pytest.param({"nodeSelector": {"zone": "d"}}, ["no node has zone=d; did you mean a, b?"], id="a selector"),
+        pytest.param({"nodeSelector": {"disk": "ssd"}}, ["no node has disk=ssd"], id="a label that no node has"),
+        pytest.param({"nodeSelector": {"zone": "a"}}, [], id="a label of a node"),
+        pytest.param(
+            {"affinity": _required({"key": "zone", "operator": "In", "values": ["c", "d"]})},
+            ["no node has zone=c or d; did you mean a, b?"],
+            id="an affinity",
+        ),
+        pytest.param({"affinity": _required({"key": "zone", "operator": "In", "values": ["b", "d"]})}, [], id="one of"),
+    ],
+)
+def test_names_labels_that_no_node_has(spec: dict[str, Any], wanted: list[str]) -> None:
+    nodes = [node_with(zone, labels={"zone": zone}) for zone in "ab"]
+    found = _explanation(spec, None, *nodes)
+    assert document(found)["warnings"] == wanted
+    assert [line.strip() for line in text(found, (), 0) if "no node has" in line] == wanted
 
 
 def test_a_cycle_that_fails_in_scoring_is_no_placement() -> None:

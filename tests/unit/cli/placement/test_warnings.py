@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from berth.scheduling.gangs.gang import GangsConfiguration
-from berth_cli.placement.warnings import eviction_warnings, pod_warnings
+from berth_cli.placement.warnings import dump_warnings, eviction_warnings, pod_warnings
 
 ALL = Counter(["Namespace", "PriorityClass", "Service"])
 OWNED = {"ownerReferences": [{"kind": "ReplicaSet", "name": "web", "controller": True}]}
@@ -16,7 +16,14 @@ LABELLED = {"labels": {"app": "web"}}
 
 
 def warnings(spec: dict[str, Any], kinds: Counter[str] = ALL, **metadata: object) -> list[str]:
-    return pod_warnings([{"kind": "Pod", "metadata": metadata, "spec": spec}], kinds)
+    return list(pod_warnings({"kind": "Pod", "metadata": metadata, "spec": spec}, kinds))
+
+
+def test_names_the_pods_of_a_warning() -> None:
+    spec: dict[str, Any] = {"volumes": [{"persistentVolumeClaim": {}}]}
+    pods: list[dict[str, Any]] = [{"kind": "Pod", "metadata": {"name": name}, "spec": spec} for name in "abcd"]
+    text = "spec.volumes[].persistentVolumeClaim: volumes are not checked; the scheduler may reject more nodes"
+    assert dump_warnings(pods, GangsConfiguration()) == [f"{text} (default/a, default/b, default/c and 1 more)"]
 
 
 @pytest.mark.parametrize(
@@ -80,8 +87,8 @@ def test_warns_about_kinds_that_the_dump_lacks(spec: dict[str, Any], metadata: d
 def test_warns_about_pod_groups_where_the_policy_has_gangs(
     spec: dict[str, Any], labels: dict[str, str], gangs: bool, kinds: Counter[str], warns: bool
 ) -> None:
-    pods: list[dict[str, object]] = [{"kind": "Pod", "metadata": {"labels": labels}, "spec": spec}]
-    found = pod_warnings(pods, kinds, GangsConfiguration(enabled=gangs))
+    pod: dict[str, object] = {"kind": "Pod", "metadata": {"labels": labels}, "spec": spec}
+    found = list(pod_warnings(pod, kinds, GangsConfiguration(enabled=gangs)))
     assert ["the dump has no PodGroups" in each for each in found] == ([True] if warns else [])
 
 

@@ -14,6 +14,7 @@ from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
 from tests.unit.cli.explanation.cases import FULL, LABELLED, Object, changes, rules, target
 
+GPU = "example.com/gpu"
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
 
 
@@ -33,6 +34,31 @@ def test_leaves_daemon_set_pods_where_they_are() -> None:
     results = changes(pod_with(requests={"cpu": "3"}), node_with("a"), daemon)
     # A new node would have the DaemonSet's pod, too.
     assert results == ["lower the pod's request of cpu from 3 to 2"]
+
+
+def test_ends_a_pod_only_if_its_replacement_fits() -> None:
+    """Otherwise another pod would wait instead."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
+    owned = pod_with("w", nodeName="a", requests={"cpu": "3"}, metadata={"ownerReferences": [owner]})
+    nodes = [node_with("a", allocatable={"cpu": "4"}), node_with("b", allocatable={"cpu": "3"})]
+    waiting = pod_with(requests={"cpu": "4"})
+    end = "free 3 cpu on node a: end default/w (holds 3 cpu)"
+    assert end in changes(waiting, *nodes, owned)
+    assert end not in changes(waiting, *nodes, owned, pod_with("x", nodeName="b", requests={"cpu": "1"}))
+    assert end in changes(waiting, *nodes, pod_with("w", nodeName="a", requests={"cpu": "3"}))
+
+
+@pytest.mark.parametrize(
+    ("pod", "node"),
+    [
+        pytest.param({"nodeSelector": {"pool": "z"}}, {"taints": [TAINT]}, id="the pod selects other nodes"),
+        pytest.param(
+            {}, {"taints": [{"key": GPU, "effect": "NoSchedule"}], "allocatable": {GPU: "1"}}, id="nodes of a resource"
+        ),
+    ],
+)
+def test_does_not_tolerate_the_taint_of_nodes_for_other_pods(pod: dict[str, Any], node: dict[str, Any]) -> None:
+    assert "tolerate" not in str(changes(pod_with(**pod), node_with("a", **node)))
 
 
 def test_shows_no_change_that_contains_a_smaller_one() -> None:
