@@ -34,7 +34,7 @@ DOCUMENT = f"""\
     devices: {{count: {{nodeLabel: {COUNT}}}, size: {{nodeLabel: {EACH}}}}}
 """
 # Of a deployed stack: each member in bind is a function that starts on this machine.
-HTTP_TIMEOUT_SECONDS = 25
+HTTP_TIMEOUT_SECONDS = 30
 LEDGER_SECONDS = 20
 
 Berth = ServeWithLedger | StackWithLedger

@@ -78,6 +78,13 @@ def test_binds_unjudged_when_the_configuration_in_force_has_no_rule_about_pods()
     assert world.announced() == []
 
 
+def test_refuses_bind_when_the_cache_is_lost_with_the_configuration_that_has_the_rule() -> None:
+    """The configuration in force is then the deployed one, which may have no rule about pods."""
+    world = World(BerthConfiguration.model_validate({"profile": "label-priority"}))
+    world.published.clock.advance(1_000)
+    assert world.bind("p").outcome is BindOutcome.NOT_JUDGED
+
+
 @pytest.mark.parametrize(
     ("labels", "result"),
     [

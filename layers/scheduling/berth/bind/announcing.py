@@ -119,7 +119,8 @@ class Announcements:
             context = self._cache.current(deadline)
             if not context.policy.reads_other_pods:
                 # Another configuration is in force now. The log was not read for it, so the log's end is unknown.
-                return None
+                # If the cache is lost, the applied configuration is lost with it, and its rules cannot be evaluated.
+                return _unevaluated(context.cluster) if isinstance(context.cluster, CacheUnavailable) else None
             is_required = context.policy.judges_binds
             result = self._tried(binding, found, pod, attempt, context, deadline)
             if result is not CONTENDED or (not is_required and deadline.remaining() <= half):
@@ -141,8 +142,7 @@ class Announcements:
         if isinstance(pod, UnreadableObject):
             return BindResult(BindOutcome.UNREADABLE, pod.cause)
         if isinstance(context.cluster, CacheUnavailable):
-            is_passed = context.cluster.when_stale is WhenStale.PASS
-            return None if is_passed else BindResult(BindOutcome.NOT_JUDGED, context.cluster.reason)
+            return _unevaluated(context.cluster)
         refusal = _refusal(pod, binding, context.policy, context.cluster, deadline)
         if refusal is not None:
             return refusal
@@ -177,6 +177,10 @@ class Announcements:
         if position % TRIM_EVERY == 0:
             with suppress(TableUnavailable):
                 self._log.trim(first, self._wall() - RETENTION_SECONDS)
+
+
+def _unevaluated(cluster: CacheUnavailable) -> BindResult | None:
+    return None if cluster.when_stale is WhenStale.PASS else BindResult(BindOutcome.NOT_JUDGED, cluster.reason)
 
 
 def _waits() -> Iterator[float]:
