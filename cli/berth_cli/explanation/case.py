@@ -93,16 +93,6 @@ class Case:
 
         return self._with_pods(edit, self.mates)
 
-    def with_more_members(self, count: int) -> Case | None:
-        """Return the case with this number of additional pods like this one."""
-        changed = []
-        for number in range(count):
-            copy = _copy(self.pod_object)
-            part(copy, "metadata").update(name=f"{self.pod.name}-new-{number}", uid=f"{self.pod.uid}.new.{number}")
-            changed.append(read_pod(copy))
-        added = [each for each in changed if isinstance(each, Pod)]
-        return self.with_changes(Changes(pods=added)) if len(added) == count else None
-
     def with_node(self, name: str, edit: Edit) -> Case | None:
         """Return the case with a changed node; None if the result cannot be parsed."""
         changed = _copy(self.node_objects[name])

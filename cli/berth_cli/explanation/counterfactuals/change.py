@@ -17,7 +17,6 @@ class ChangeKind(StrEnum):
     UNCORDON_NODE = "UncordonNode"
     ADD_TOLERATION = "AddToleration"
     LOWER_REQUEST = "LowerRequest"
-    CREATE_MEMBERS = "CreateMembers"
     LOWER_GANG_SIZE = "LowerGangSize"
     END_PODS = "EndPods"
     SOFTEN_SPREAD = "SoftenSpread"

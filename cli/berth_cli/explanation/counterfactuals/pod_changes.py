@@ -143,20 +143,6 @@ def soften_spread(case: Case) -> Iterator[Option]:
             yield (of_pod(ChangeKind.SOFTEN_SPREAD, text, str(index), edit, index=index),)
 
 
-def create_members(case: Case, count: int) -> Change:
-    """Create this number of gang members like the pod."""
-    gated = sum(mate.spec.gated for mate in case.mates)
-    text = f"create {count} more {'member' if count == 1 else 'members'}" + (f" ({gated} more gated)" if gated else "")
-    return Change(
-        ChangeKind.CREATE_MEMBERS,
-        text,
-        "",
-        lambda case: case.with_more_members(count),
-        size=count,
-        details={"count": count},
-    )
-
-
 def lower_size(before: int, size: int) -> Iterator[Option]:
     """Lower the minimum size of the gang."""
     if 0 < size < before:

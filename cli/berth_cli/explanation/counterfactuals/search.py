@@ -20,7 +20,7 @@ from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.counterfactuals.change import Change, Option, apply_all, size_of
 from berth_cli.explanation.counterfactuals.node_changes import add_nodes
-from berth_cli.explanation.counterfactuals.pod_changes import create_members, lower_size
+from berth_cli.explanation.counterfactuals.pod_changes import lower_size
 from berth_cli.explanation.counterfactuals.proposals import Rejected, proposals, shortage
 from berth_cli.explanation.rules import Rules
 
@@ -201,7 +201,7 @@ def _of_gang(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
     if isinstance(outcome, GangError) and outcome is not GangError.LARGER_THAN_CLUSTER:
         return _Candidates([])
     if outcome is GangWait.FOR_MEMBERS:
-        return _Candidates([(create_members(case, minimum - waiting),), *lower_size(minimum, waiting)])
+        return _Candidates([*lower_size(minimum, waiting)])
     beside = next_member(case, placement)
     found = _for_nodes(beside, rules, is_over)
     found.options = [tuple(_change_for_member(beside.pod.uid, change) for change in option) for option in found.options]
