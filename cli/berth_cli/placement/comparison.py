@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from berth.scheduling.fields.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from berth.scheduling.framework.plugin import Status
-from berth.scheduling.objects import NodeInfo
+from berth.scheduling.managed_resources.configuration import resource_of
 from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from berth_cli.placement.changed_objects import EVERY_NODE, PodName
 from berth_cli.placement.run import Place, PlaceKind, Rule, Run
@@ -135,15 +135,21 @@ class ClusterLoad:
         return round(100 * self.requested.get(resource, 0) / total) if total else None
 
 
-def cluster_load(nodes: Iterable[NodeInfo]) -> ClusterLoad:
-    """Return the total load of the schedulable nodes."""
-    schedulable = [node for node in nodes if not node.unschedulable]
+def cluster_load(run: Run) -> ClusterLoad:
+    """Return the total load of the schedulable nodes, also of resources that the run's configuration counts."""
+    schedulable = [node for node in run.nodes.values() if not node.unschedulable]
     unused = sum(all(pod.controller_kind in EVERY_NODE for pod in node.pods) for node in schedulable)
     requested: Counter[str] = Counter()
     allocatable: Counter[str] = Counter()
+    counted = dict.fromkeys(run.counting.resources, 0)
     for node in schedulable:
-        requested.update(node.usage.requested)
-        allocatable.update(node.allocatable)
+        requested.update({**node.usage.requested, **counted})
+        allocatable.update({**node.allocatable, **counted})
+        capacity = run.counting.capacity(node)
+        for pool, amount in run.counting.used(node.pods, capacity).items():
+            requested[resource_of(pool)] += amount
+        for pool, amount in capacity.items():
+            allocatable[resource_of(pool)] += amount
     return ClusterLoad(len(schedulable), unused, requested, allocatable)
 
 
@@ -168,7 +174,7 @@ def figure_rows(comparison: Comparison) -> Iterator[str]:
 def figures(comparison: Comparison) -> list[tuple[str, ...]]:
     """Return each figure's name, and its values before and after."""
     runs = comparison.before, comparison.after
-    loads = [cluster_load(run.nodes.values()) for run in runs]
+    loads = [cluster_load(run) for run in runs]
     shares = {f"{each} requested": [load.share(each) for load in loads] for each in resources_shown(*loads)}
     return [
         ("schedulable nodes", *(str(load.nodes) for load in loads)),
@@ -228,7 +234,7 @@ def rules_document(rules: Iterable[Rule]) -> list[dict[str, object]]:
 
 
 def _run(run: Run) -> dict[str, object]:
-    load = cluster_load(run.nodes.values())
+    load = cluster_load(run)
     shares = ((name, load.share(name)) for name in resources_shown(load))
     return {
         "schedulableNodes": load.nodes,

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from berth.scheduling.evaluation.verdicts import Rejected
 from berth.scheduling.framework.plugin import Status
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -65,15 +66,19 @@ class Place:
 NOWHERE = Place(PlaceKind.ABSENT)
 
 
+NO_COUNTING = Counting()
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """The result of a run. `places`: of the pods that were queued or evicted. `on_nodes`: the node of every pod that
-    has one. `priorities`: of the queued pods."""
+    has one. `priorities`: of the queued pods. `counting`: of the run's configuration."""
 
     places: Mapping[PodName, Place]
     on_nodes: Mapping[PodName, str]
     priorities: Mapping[PodName, int]
     nodes: Mapping[str, NodeInfo]
+    counting: Counting = NO_COUNTING
 
     def place_of(self, pod: PodName) -> Place:
         """Return the pod's place at the end of the run."""
@@ -111,18 +116,18 @@ class RunRecorder:
             else Place(PlaceKind.PENDING, message=outcome.message, rules=rules_of(outcome.rejected))
         )
 
-    def finish(self, snapshot: Snapshot) -> Run:
+    def finish(self, snapshot: Snapshot, counting: Counting) -> Run:
         """Return the run. snapshot: the state at its end."""
         on_nodes = {(pod.namespace, pod.name): node.name for node in snapshot.nodes.values() for pod in node.pods}
-        return Run(self._places, on_nodes, self._priorities, dict(snapshot.nodes))
+        return Run(self._places, on_nodes, self._priorities, dict(snapshot.nodes), counting)
 
 
-def record(loop: ControlLoop, outcomes: Iterable[Outcome]) -> Run:
+def record(loop: ControlLoop, outcomes: Iterable[Outcome], counting: Counting) -> Run:
     """Run the loop to its end and record it. `outcomes`: the loop's outcomes."""
     recorder = RunRecorder()
     for outcome in outcomes:
         recorder.add(outcome)
-    return recorder.finish(loop.snapshot)
+    return recorder.finish(loop.snapshot, counting)
 
 
 def rules_of(rejected: Mapping[str, Status]) -> tuple[Rule, ...]:

@@ -91,7 +91,7 @@ def what_if(dump: Dump, changes: Changes, configuration: BerthConfiguration, wei
 
 def _run(cluster: Cluster, queue: Queue, configuration: BerthConfiguration, weight: int) -> Run:
     loop = control_loop_of(configuration, cluster.snapshot, weight=weight)
-    return record(loop, loop.run(queue.pods))
+    return record(loop, loop.run(queue.pods), configuration.counting)
 
 
 def _violated_budgets(cluster: Cluster, changes: Changes, changed: ChangedObjects) -> list[str]:

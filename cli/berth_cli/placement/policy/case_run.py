@@ -65,7 +65,7 @@ def run_case(case: Case, schedulers: Collection[str] = ()) -> CaseResult:
     for each in loop.run(queue.pods):
         recorder.add(each)
         outcomes[each.pod.namespace, each.pod.name] = each
-    run = recorder.finish(loop.snapshot)
+    run = recorder.finish(loop.snapshot, case.configuration.counting)
     placed = []
     for name, place in run.places.items():
         outcome = outcomes.get(name)  # None for a pod that was evicted from its node

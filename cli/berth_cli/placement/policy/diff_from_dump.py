@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.projection import part
 from berth_cli.placement.changed_objects import PodName, is_leaving, node_of, runs_on_every_node
@@ -55,11 +56,14 @@ def diff_policies(
     if not pods:
         raise InvalidInput(f"{where}: no pods to compare: {_why_none(objects, schedulers)}")
     source = f"{where}: {pods_text(len(pods))} placed again, from empty nodes"
-    return PolicyDiff(_compare_placements(before, after, pods), len(pods), source)
+    counting = policies[0].counting, policies[1].counting
+    return PolicyDiff(_compare_placements(before, after, pods, counting), len(pods), source)
 
 
-def _compare_placements(before: ControlLoop, after: ControlLoop, pods: Sequence[tuple[Pod, Pod]]) -> Comparison:
-    """Place each pod by both control loops. pods: each pod as parsed for the two policies."""
+def _compare_placements(
+    before: ControlLoop, after: ControlLoop, pods: Sequence[tuple[Pod, Pod]], counting: tuple[Counting, Counting]
+) -> Comparison:
+    """Place each pod by both control loops. pods: each pod as parsed for the two policies. counting: theirs."""
     outcomes, outcomes_after = before.run(pod for pod, _ in pods), after.run(same_pod for _, same_pod in pods)
     recorded, recorded_after = RunRecorder(), RunRecorder()
     reasons: dict[PodName, Cause] = {}
@@ -71,7 +75,8 @@ def _compare_placements(before: ControlLoop, after: ControlLoop, pods: Sequence[
         recorded_after.add(outcome_after)
         if outcome.node and outcome_after.node != outcome.node:
             reasons[pod.namespace, pod.name] = Cause.of(outcome.node, rejection)
-    return compare(recorded.finish(before.snapshot), recorded_after.finish(after.snapshot), reasons=reasons)
+    runs = recorded.finish(before.snapshot, counting[0]), recorded_after.finish(after.snapshot, counting[1])
+    return compare(*runs, reasons=reasons)
 
 
 def _why_none(objects: Iterable[Object], schedulers: Collection[str]) -> str:

@@ -14,6 +14,7 @@ from operator import eq
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.plugin import Status
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import Changes
@@ -49,8 +50,8 @@ def diff_recording(
     if not last:
         raise InvalidInput(f"{where}: no decisions of filter to compare")
     base = _without(recorded.last_snapshot, last)
-    before = _run({name: (pod, place) for name, (pod, place, _, _) in last.items()}, base)
-    after = _run({name: (pod, place) for name, (pod, _, place, _) in last.items()}, base)
+    before = _run({name: (pod, place) for name, (pod, place, _, _) in last.items()}, base, old.counting)
+    after = _run({name: (pod, place) for name, (pod, _, place, _) in last.items()}, base, new.counting)
     causes = {name: cause for name, (*_, cause) in last.items() if cause is not None}
     missing = dict.fromkeys(text for policy in policies for text in recorded.missing_fields(policy))
     source = f"{where}: {pods_text(len(last))} judged on the recorded states"
@@ -86,12 +87,12 @@ def _best(
     return Place(PlaceKind.NODE, node), found.rejected
 
 
-def _run(judged: Mapping[PodName, tuple[Pod, Place]], base: Snapshot) -> Run:
+def _run(judged: Mapping[PodName, tuple[Pod, Place]], base: Snapshot, counting: Counting) -> Run:
     placed = [replace(pod, node_name=place.node) for pod, place in judged.values() if place.node in base.nodes]
     nodes = dict(base.with_changes(Changes(pods=placed)).nodes)
     on_nodes = {(pod.namespace, pod.name): node.name for node in nodes.values() for pod in node.pods}
     priorities = {name: pod.priority or 0 for name, (pod, _) in judged.items()}
-    return Run({name: place for name, (_, place) in judged.items()}, on_nodes, priorities, nodes)
+    return Run({name: place for name, (_, place) in judged.items()}, on_nodes, priorities, nodes, counting)
 
 
 def _without(snapshot: Snapshot, judged: Mapping[PodName, object]) -> Snapshot:

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from berth_cli.placement.comparison import comparison_document, figure_rows, figures, pod_rows
-from berth_cli.placement.policy.policy_diff import MOVED, NEWLY_PENDING, PolicyDiff, RuleCount, headline, missing_texts
-from berth_cli.terminal.output import Format, render
+from berth_cli.placement.policy.policy_diff import (
+    MOVED,
+    NEWLY_PENDING,
+    PolicyDiff,
+    RuleCount,
+    headline,
+    missing_texts,
+    pods_text,
+)
+from berth_cli.terminal.output import Format, examples, render
 
 MARKDOWN = "markdown"
 """A value of -o that only comparisons have."""
@@ -19,9 +27,12 @@ def table(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
     """Yield the lines for a terminal."""
     yield from (f"warning: {each}" for each in missing_texts(diff))
     yield f"{diff.source}: {headline(diff)}"
-    if diff.changed:
+    if diff.listed:
         yield ""
-        yield from pod_rows(diff.changed)
+        yield from pod_rows(diff.listed)
+    if diff.by_score:
+        yield ""
+        yield _by_score_text(diff)
     for title, rules in (("newly pending", diff.rejecting_rules), ("moved", diff.moving_rules)):
         if rules:
             yield ""
@@ -43,22 +54,30 @@ def markdown(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
     for line in exceeded:
         yield ""
         yield f"Limit exceeded: {line}."
-    if diff.changed:
-        shown = diff.changed[:ROWS_OF_A_COMMENT]
+    if diff.by_score:
+        yield ""
+        yield f"{_escaped(_by_score_text(diff))}."
+    if diff.listed:
+        shown = diff.listed[:ROWS_OF_A_COMMENT]
         yield ""
         yield from _markdown_table(
             ("Pod", "Before", "After", "Message"),
             [(each.name, str(each.before), str(each.after), each.message) for each in shown],
         )
-        if len(diff.changed) > len(shown):
+        if len(diff.listed) > len(shown):
             yield ""
-            yield f"and {len(diff.changed) - len(shown)} more pods"
+            yield f"and {len(diff.listed) - len(shown)} more pods"
     yield ""
     yield "<details><summary>Load</summary>"
     yield ""
     yield from _markdown_table(("", "Before", "After"), figures(diff.comparison))
     yield ""
     yield "</details>"
+
+
+def _by_score_text(diff: PolicyDiff) -> str:
+    names = examples([each.name for each in diff.by_score])
+    return f"{pods_text(len(diff.by_score))} moved to a node with a higher score: {names}"
 
 
 def rendered(diff: PolicyDiff, exceeded: Sequence[str], output: str) -> str:

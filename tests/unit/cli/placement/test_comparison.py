@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth_cli.placement.changed_objects import PodName
-from berth_cli.placement.comparison import Effect, PodComparison, cluster_load, compare
+from berth_cli.placement.comparison import ClusterLoad, Effect, PodComparison, cluster_load, compare
 from berth_cli.placement.run import NOWHERE, Place, PlaceKind, Run
 from tests.unit.cli.placement import objects
 
@@ -68,12 +72,25 @@ def pod(name: str, cpu: str, owner: str = "ReplicaSet/x") -> objects.Object:
     return objects.pod(name, "a", owner, cpu=cpu)
 
 
+def load(nodes: list[NodeInfo], *counted: ManagedResource) -> ClusterLoad:
+    return cluster_load(Run({}, {}, {}, {each.name: each for each in nodes}, Counting(counted)))
+
+
 def test_counts_schedulable_nodes_alone() -> None:
-    found = cluster_load([node("a", pod("p", "1")), node("b", pod("q", "4"), unschedulable=True)])
+    found = load([node("a", pod("p", "1")), node("b", pod("q", "4"), unschedulable=True)])
     assert (found.nodes, found.share("cpu")) == (1, 25)
 
 
 def test_a_node_with_pods_of_daemon_sets_alone_is_unused() -> None:
     agent = pod("agent", "1", "DaemonSet/agent")
     nodes = [node("a"), node("b", agent), node("c", agent, pod("p", "1"))]
-    assert cluster_load(nodes).unused == 2
+    assert load(nodes).unused == 2
+
+
+def test_counts_managed_resources_by_the_configuration() -> None:
+    holder = pod("p", "1")
+    holder["spec"]["containers"][0]["resources"]["requests"]["example.com/seat"] = "1"
+    labelled = replace(node("a", holder), labels={"seats": "4"})
+    seats = ManagedResource.model_validate({"name": "example.com/seat", "capacity": {"nodeLabel": "seats"}})
+    assert load([labelled], seats).share("example.com/seat") == 25
+    assert load([labelled]).share("example.com/seat") is None

@@ -8,7 +8,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.plugin import unresolvable, unschedulable
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.placement.queue import build_queue
-from berth_cli.placement.run import NOWHERE, Place, PlaceKind, Rule, Run, record, rules_of
+from berth_cli.placement.run import NO_COUNTING, NOWHERE, Place, PlaceKind, Rule, Run, record, rules_of
 from berth_cli.placement.scheduler.control_loop import control_loop_of
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
@@ -23,7 +23,7 @@ def run(*objects: dict[str, Any]) -> Run:
     """Place those of the objects that are pods without a node."""
     cluster = snapshot(*objects)
     loop = control_loop_of(BerthConfiguration.model_validate({"profile": "full"}), cluster)
-    return record(loop, loop.run(build_queue(cluster.unbound.values(), ()).pods))
+    return record(loop, loop.run(build_queue(cluster.unbound.values(), ()).pods), NO_COUNTING)
 
 
 def test_has_the_place_of_queued_pods_and_of_those_on_nodes() -> None:

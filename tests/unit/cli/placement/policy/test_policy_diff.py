@@ -6,6 +6,7 @@ import pytest
 
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.placement.comparison import Cause, Comparison, PodComparison
+from berth_cli.placement.policy.diff_report import markdown, table
 from berth_cli.placement.policy.policy_diff import Limit, PolicyDiff, RuleCount, headline, limit_violations, read_limit
 from berth_cli.placement.run import Place, PlaceKind, Rule, Run
 
@@ -39,6 +40,20 @@ SAME = pod("same", on("a"), on("a"))
 
 def test_lists_changed_pods_lost_ones_first() -> None:
     assert diff(SAME, GAINED, MOVED, LOST, EVICTED).changed == [LOST, EVICTED, MOVED, GAINED]
+
+
+def test_groups_many_pods_that_move_to_a_node_with_a_higher_score() -> None:
+    by_score = [pod(f"p{number}", on("a"), on("b"), Cause.of("a", None)) for number in range(6)]
+    found = diff(LOST, *by_score)
+    assert found.listed == [LOST]
+    shown = "6 pods moved to a node with a higher score: default/p0, default/p1, default/p2 and 3 more"
+    assert shown in table(found, ())
+    assert f"{shown}." in markdown(found, ())
+
+
+def test_lists_few_pods_that_move_to_a_node_with_a_higher_score() -> None:
+    moved = pod("p", on("a"), on("b"), Cause.of("a", None))
+    assert diff(LOST, moved).listed == [LOST, moved]
 
 
 def test_an_evicted_pod_counts_as_newly_pending() -> None:
