@@ -19,5 +19,5 @@ from tools.acceptance.report import redacted
         ("1234567890123 bytes in 12 ms", "1234567890123 bytes in 12 ms"),
     ],
 )
-def test_hides_account_and_endpoints(text: str, expected: str) -> None:
+def test_report_hides_account_and_endpoints(text: str, expected: str) -> None:
     assert redacted(text) == expected
