@@ -56,7 +56,7 @@ NOON = 1_764_590_400.0  # 2025-12-01T12:00:00Z
         pytest.param("01:00:00:00:00:00:00:00", AllowList({2**56: None}), id="a serial of 8 bytes"),
     ],
 )
-def test_reads_text(text: str, wanted: AllowList) -> None:
+def test_parses_allow_list(text: str, wanted: AllowList) -> None:
     assert parse(text) == wanted
 
 
@@ -85,11 +85,11 @@ entries = st.builds(
 
 
 @given(st.lists(entries, max_size=5, unique_by=lambda entry: entry.serial))
-def test_reads_what_was_written(written: list[AllowListEntry]) -> None:
+def test_parses_list_that_it_has_formatted(written: list[AllowListEntry]) -> None:
     assert parse(format_entries(written)) == AllowList({entry.serial: entry.until for entry in written})
 
 
 @given(st.text(max_size=200))
-def test_allows_no_serial_that_the_text_does_not_have(text: str) -> None:
+def test_allows_only_serials_in_the_text(text: str) -> None:
     parse(text)
     assert parse(text).status([2**200], 0.0) is AuthorizerOutcome.NOT_LISTED

@@ -25,7 +25,7 @@ NONE, UNREADABLE = AuthorizerOutcome.NO_CREDENTIALS, AuthorizerOutcome.UNREADABL
         pytest.param("10:20", {0x1020}, id="digits with colons are hexadecimal"),
     ],
 )
-def test_reads_every_meaning_of_serial(serial: str, numbers: set[int]) -> None:
+def test_parses_serial_in_hexadecimal_and_decimal(serial: str, numbers: set[int]) -> None:
     found = read(with_client_certificate({"serialNumber": serial, "validity": VALIDITY}))
     assert found == ClientCertificate(frozenset(numbers), 1559046602.0, 1628156164.0)
 
@@ -62,7 +62,7 @@ def test_reads_every_meaning_of_serial(serial: str, numbers: set[int]) -> None:
         ),
     ],
 )
-def test_denies_when_certificate_is_malformed(event: Mapping[str, object], outcome: AuthorizerOutcome) -> None:
+def test_rejects_malformed_certificate(event: Mapping[str, object], outcome: AuthorizerOutcome) -> None:
     assert read(event) is outcome
 
 

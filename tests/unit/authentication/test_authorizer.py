@@ -46,7 +46,9 @@ def clock() -> Clock:
         pytest.param([{"a": 1}], AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="no text"),
     ],
 )
-def test_decides_by_identity_source(clock: Clock, identity: list[object], outcome: AuthorizerOutcome) -> None:
+def test_allows_or_denies_by_the_identity_source(
+    clock: Clock, identity: list[object], outcome: AuthorizerOutcome
+) -> None:
     assert BasicAuthorizer(InMemoryPasswords(OLD), clock).decide(basic_event(*identity)).outcome is outcome
 
 
@@ -57,7 +59,7 @@ def test_ignores_headers_outside_identity_source(clock: Clock) -> None:
     assert decision.outcome is AuthorizerOutcome.NO_CREDENTIALS
 
 
-def test_denies_in_both_modes_when_credentials_are_missing(clock: Clock) -> None:
+def test_denies_missing_credentials_in_both_modes(clock: Clock) -> None:
     for authorizer in (
         BasicAuthorizer(InMemoryPasswords(OLD), clock),
         MutualTLSAuthorizer(InMemoryAllowList("5eed5eed5eed5e1f"), clock),
@@ -103,7 +105,7 @@ def test_accepts_added_password_after_recheck(clock: Clock) -> None:
     assert store.reads == 2
 
 
-def test_reads_store_at_most_once_per_recheck_interval_when_denying(clock: Clock) -> None:
+def test_reads_store_at_most_once_per_recheck_interval_while_denying(clock: Clock) -> None:
     store = InMemoryPasswords(OLD)
     authorizer = BasicAuthorizer(store, clock)
     for guess in range(1000):
@@ -125,7 +127,7 @@ def test_denies_after_max_age_while_store_is_unavailable(clock: Clock, known: bo
     assert authorizer.decide(WITH_OLD).allowed
 
 
-def test_reads_store_again_when_clock_was_set_back(clock: Clock) -> None:
+def test_reads_store_again_if_the_clock_was_set_back(clock: Clock) -> None:
     store = InMemoryPasswords(OLD)
     authorizer = BasicAuthorizer(store, clock)
     authorizer.decide(WITH_OLD)
@@ -151,7 +153,7 @@ def test_denies_certificate_while_allow_list_is_unavailable(clock: Clock) -> Non
     assert MutualTLSAuthorizer(store, clock).decide(CALLER).outcome is AuthorizerOutcome.UNAVAILABLE
 
 
-def test_reads_no_allow_list_when_certificate_is_missing(clock: Clock) -> None:
+def test_does_not_read_allow_list_if_the_certificate_is_missing(clock: Clock) -> None:
     store = InMemoryAllowList("5eed5eed5eed5e1f")
     assert MutualTLSAuthorizer(store, clock).decide(with_client_certificate(None)).outcome is (
         AuthorizerOutcome.NO_CREDENTIALS
@@ -159,7 +161,7 @@ def test_reads_no_allow_list_when_certificate_is_missing(clock: Clock) -> None:
     assert store.reads == 0
 
 
-def test_preload_reads_store_for_next_request(clock: Clock) -> None:
+def test_preload_reads_the_store_for_the_next_request(clock: Clock) -> None:
     passwords, allow_list = InMemoryPasswords(OLD), InMemoryAllowList("5eed5eed5eed5e1f")
     for authorizer, event in (
         (BasicAuthorizer(passwords, clock), WITH_OLD),
@@ -170,7 +172,7 @@ def test_preload_reads_store_for_next_request(clock: Clock) -> None:
     assert (passwords.reads, allow_list.reads) == (1, 1)
 
 
-def test_counts_age_from_begin_of_read(clock: Clock) -> None:
+def test_password_age_counts_from_the_start_of_the_read(clock: Clock) -> None:
     """What was withdrawn while the answer was on its way is withdrawn."""
 
     class Slow(InMemoryPasswords):

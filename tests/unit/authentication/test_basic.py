@@ -93,17 +93,17 @@ def encoded(credentials: bytes) -> str:
         ),
     ],
 )
-def test_checks_header(value: str, passwords: Passwords, outcome: AuthorizerOutcome) -> None:
+def test_accepts_or_rejects_authorization_header(value: str, passwords: Passwords, outcome: AuthorizerOutcome) -> None:
     assert check(value, passwords, NOW) is outcome
 
 
-def test_rejects_empty_digest_when_there_is_no_previous_password() -> None:
+def test_rejects_empty_digest_if_there_is_no_previous_password() -> None:
     """Without a previous password, random bytes take its place."""
     assert check(header("", ""), Passwords(CURRENT, None, NOW + 1), NOW) is AuthorizerOutcome.WRONG_CREDENTIALS
 
 
 @pytest.mark.parametrize("password", ["new", "old", "", "x", "x" * 500])
-def test_compares_digests_of_one_length(password: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compares_only_digests_of_equal_length(password: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that its time tells neither how much of a password is right, nor how long it is, nor which one it was."""
     compared: list[tuple[int, int]] = []
 
