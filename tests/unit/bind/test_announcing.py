@@ -31,7 +31,7 @@ from tests.builders.announcements import announcement
 from tests.fakes.binding_world import ANTI_AFFINITY, FULL, World
 
 
-def test_announces_pod_before_its_binding() -> None:
+def test_announces_pod_before_creating_the_binding() -> None:
     world = World()
     seen: list[list[tuple[int, str, bool]]] = []
 
@@ -44,7 +44,7 @@ def test_announces_pod_before_its_binding() -> None:
     assert seen == [[(1, "p", False)]]
 
 
-def test_notes_that_the_bind_has_begun_before_it_reads_the_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_the_begun_bind_before_it_reads_the_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     seen: list[list[str]] = []
     find = world.pod
@@ -58,12 +58,12 @@ def test_notes_that_the_bind_has_begun_before_it_reads_the_pod(monkeypatch: pyte
     assert seen == [["node-a"]]
 
 
-def test_binds_if_its_begin_cannot_be_noted() -> None:
+def test_binds_even_if_the_begun_bind_cannot_be_recorded() -> None:
     world = World(log=UnavailableLog("begin"))
     assert world.bind("p").outcome is BindOutcome.BOUND
 
 
-def test_rejects_pod_that_an_announced_pod_excludes() -> None:
+def test_rejects_pod_that_conflicts_with_an_announced_pod() -> None:
     world = World()
     world.bind("p")
     assert world.bind("q") == BindResult(BindOutcome.REJECTED, ANTI_AFFINITY)
@@ -71,7 +71,7 @@ def test_rejects_pod_that_an_announced_pod_excludes() -> None:
     assert world.announced() == [(1, "p", False), (2, "q", False)]
 
 
-def test_binds_unjudged_when_the_configuration_in_force_has_no_rule_about_pods() -> None:
+def test_binds_without_rechecking_if_the_configuration_has_no_rule_about_pods() -> None:
     """Its log is not read then. bind looks at the configuration every 10 s, and at the node cache in each call."""
     world = World(BerthConfiguration.model_validate({"profile": "label-priority"}))
     assert world.bind("p").outcome is BindOutcome.BOUND
@@ -93,7 +93,7 @@ def test_refuses_bind_when_the_cache_is_lost_with_the_configuration_that_has_the
         pytest.param(20_000, TOO_LARGE, id="more than an item of DynamoDB may have"),
     ],
 )
-def test_refuses_only_the_pod_that_is_too_large_to_be_announced(labels: int, result: BindResult) -> None:
+def test_refuses_only_the_pod_that_is_too_large_to_announce(labels: int, result: BindResult) -> None:
     world = World()
     world.labels = {f"label-{number}": "v" * 10 for number in range(labels)}
     assert world.bind("large") == result
@@ -109,7 +109,7 @@ def test_ignores_own_announcement() -> None:
     assert world.bind("p").outcome is BindOutcome.BOUND
 
 
-def test_judges_again_when_position_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evaluates_again_if_the_position_is_occupied(monkeypatch: pytest.MonkeyPatch) -> None:
     earlier, world, append = World(), World(), InMemoryAnnouncementLog.append
     earlier.bind("other")
     excluding = replace(earlier.log.read(1)[0], attempt="another's")
@@ -131,7 +131,7 @@ def test_judges_again_when_position_is_taken(monkeypatch: pytest.MonkeyPatch) ->
         pytest.param(Unanswered("lost"), BindOutcome.ALREADY_BOUND, False, id="the Binding may be on its way"),
     ],
 )
-def test_withdraws_only_what_cannot_take_effect(
+def test_withdraws_only_announcements_that_cannot_take_effect(
     answer: Created | Refused | Unanswered, outcome: BindOutcome, withdrawn: bool
 ) -> None:
     world = World()
@@ -141,7 +141,7 @@ def test_withdraws_only_what_cannot_take_effect(
     assert [each[2] for each in world.announced()] == [withdrawn]
 
 
-def test_announces_again_when_pod_has_changed() -> None:
+def test_announces_again_if_the_pod_has_changed() -> None:
     world = World()
 
     def changes(binding: Binding) -> Refused | Created:
@@ -164,13 +164,13 @@ def test_refuses_bind_without_cache() -> None:
     assert world.announced() == []
 
 
-def test_binds_unjudged_where_stale_cache_passes() -> None:
+def test_binds_without_rechecking_if_a_stale_cache_passes() -> None:
     world = World(BerthConfiguration.model_validate({"profile": "full", "nodeCache": {"whenStale": "pass"}}))
     world.published.clock.advance(1_000)
     assert world.bind("p").outcome is BindOutcome.BOUND
 
 
-def test_deletes_old_announcements_now_and_then() -> None:
+def test_deletes_old_announcements_periodically() -> None:
     world = World()
     now = world.published.clock.wall()
     old = [
@@ -216,7 +216,7 @@ def test_makes_two_reads_and_one_write_when_uncontended(monkeypatch: pytest.Monk
         pytest.param("full", ["read"], id="some look at pods"),
     ],
 )
-def test_verbs_read_announcements_only_for_profiles_that_look_at_pods(
+def test_verbs_read_announcements_only_for_profiles_that_read_pods(
     profile: str, reads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(BerthConfiguration.model_validate({"profile": profile}))
@@ -227,7 +227,7 @@ def test_verbs_read_announcements_only_for_profiles_that_look_at_pods(
     assert calls == reads
 
 
-def test_refuses_bind_when_plugin_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_bind_if_a_plugin_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> None:
         raise PluginFailed("berth_plugins.mine:Mine", "filter", "KeyError: 'team'", "node-a")
 
@@ -248,13 +248,13 @@ SCORES_ALONE = BerthConfiguration.model_validate(
 )
 
 
-def test_announces_without_judging_where_only_scores_look_at_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_announces_without_rechecking_if_only_scores_read_pods(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(SCORES_ALONE)
     assert [world.bind(name).outcome for name in ("p", "q")] == [BindOutcome.BOUND, BindOutcome.BOUND]
     assert world.announced() == [(1, "p", False), (2, "q", False)]
 
 
-def test_binds_without_announcement_where_only_scores_look_at_pods_and_the_cache_is_stale() -> None:
+def test_binds_without_announcement_if_only_scores_read_pods_and_the_cache_is_stale() -> None:
     """A preference stops no pod."""
     world = World(SCORES_ALONE)
     world.published.clock.advance(1_000)
@@ -276,21 +276,21 @@ class TakenLog(InMemoryAnnouncementLog):
         return super().append(mine)
 
 
-def test_waits_longer_after_each_position_that_was_taken() -> None:
+def test_waits_longer_after_each_occupied_position() -> None:
     world = World(log=TakenLog(8))
     assert world.bind("p", seconds=30.0).outcome is BindOutcome.BOUND
     # The random number is 0.5.
     assert world.waits == [min(LONGEST_WAIT, FIRST_WAIT * 2**tries) / 2 for tries in range(8)]
 
 
-def test_gives_up_when_every_position_is_taken_until_the_deadline() -> None:
+def test_gives_up_if_every_position_is_occupied_until_the_deadline() -> None:
     world = World(log=TakenLog(1_000))
     assert world.bind("p", seconds=1.0) == CONTENDED
     assert sum(world.waits) == pytest.approx(1.0)
     assert "p" not in [name for _, name, _ in world.announced()]
 
 
-def test_refuses_when_the_deadline_is_over_before_the_pod_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_if_the_deadline_passes_before_the_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     find = world.pod
 
@@ -303,13 +303,13 @@ def test_refuses_when_the_deadline_is_over_before_the_pod_is_judged(monkeypatch:
     assert world.announced() == []
 
 
-def test_refuses_when_too_little_time_is_left_to_judge() -> None:
+def test_refuses_if_too_little_time_is_left_to_evaluate() -> None:
     """The answer needs the rest."""
     world = World(time_limit=TimeLimit(2.0, lambda: 0.0, lambda: 0.0))
     assert world.bind("p", seconds=0.05) == DEADLINE_PASSED
 
 
-def test_refuses_pod_that_is_too_costly_to_judge() -> None:
+def test_refuses_pod_that_is_too_expensive_to_evaluate() -> None:
     """It is not judged again for a while: bind has the time limit of filter."""
     looks: list[float] = []
 
@@ -383,7 +383,7 @@ def test_refuses_bind_while_the_log_is_unavailable(
     ],
 )
 @pytest.mark.parametrize("refuses", [False, True])
-def test_refuses_pod_that_cannot_be_announced_only_where_a_filter_looks_at_pods(
+def test_refuses_pod_that_cannot_be_announced_only_if_a_filter_reads_pods(
     log: Callable[[], InMemoryAnnouncementLog],
     pod: dict[str, object],
     announced: list[tuple[int, str, bool]] | None,
@@ -398,7 +398,7 @@ def test_refuses_pod_that_cannot_be_announced_only_where_a_filter_looks_at_pods(
         assert world.announced() == announced
 
 
-def test_leaves_half_of_the_time_to_the_binding_where_only_scores_look_at_pods() -> None:
+def test_leaves_half_of_the_time_for_the_binding_if_only_scores_read_pods() -> None:
     world = World(SCORES_ALONE, log=TakenLog(1_000))
     assert world.bind("p", seconds=4.0).outcome is BindOutcome.BOUND
     assert 2.0 <= sum(world.waits) < 2.0 + LONGEST_WAIT

@@ -34,7 +34,7 @@ def world_with(requests: Mapping[str, str]) -> BindWorld:
         pytest.param({"cpu": "1"}, ["GET", "Binding"], id="nothing that is counted"),
     ],
 )
-def test_makes_few_calls_when_uncontended(requests: Mapping[str, str], calls: list[str]) -> None:
+def test_makes_few_calls_if_uncontended(requests: Mapping[str, str], calls: list[str]) -> None:
     world, wire = world_with(requests), Wire()
     assert world.bind(POD, UID, "n1", wire) is BindOutcome.BOUND
     assert wire.calls == calls
@@ -53,7 +53,7 @@ def test_makes_few_calls_when_uncontended(requests: Mapping[str, str], calls: li
         pytest.param({"namespaces": ["x"]}, BindOutcome.NOT_COVERED, [], id="another namespace"),
     ],
 )
-def test_reserves_nothing_when_configuration_does_not_cover_pod(
+def test_does_not_reserve_if_the_configuration_does_not_cover_the_pod(
     limits: Mapping[str, list[str]], outcome: BindOutcome, calls: list[str]
 ) -> None:
     world, wire = world_with({LICENCE: "2"}), Wire()
@@ -61,7 +61,7 @@ def test_reserves_nothing_when_configuration_does_not_cover_pod(
     assert wire.calls == calls
 
 
-def test_reads_pod_once_when_scheduler_is_listed_and_nothing_is_counted() -> None:
+def test_reads_pod_once_if_the_scheduler_is_listed_and_nothing_is_counted() -> None:
     world, wire = world_with({"cpu": "1"}), Wire()
     limits = BindConfiguration.model_validate({"schedulerNames": ["default-scheduler"]})
     assert world.bind(POD, UID, "n1", wire, limits) is BindOutcome.BOUND
@@ -111,7 +111,9 @@ def test_writes_entry_to_ledger_and_device_to_pod() -> None:
         ),
     ],
 )
-def test_leaves_no_reservation_when_bind_fails(prepare: Callable[[BindWorld], object], outcome: BindOutcome) -> None:
+def test_does_not_leave_a_reservation_if_bind_fails(
+    prepare: Callable[[BindWorld], object], outcome: BindOutcome
+) -> None:
     world = world_with({LICENCE: "2"})
     prepare(world)
     assert world.bind(POD, UID, "n1") is outcome
@@ -122,7 +124,7 @@ def test_leaves_no_reservation_when_bind_fails(prepare: Callable[[BindWorld], ob
 
 
 @pytest.mark.parametrize("deleting", [False, True])
-def test_answers_already_bound_after_one_get_when_pod_is_on_the_node(deleting: bool) -> None:
+def test_returns_already_bound_after_one_get_if_the_pod_is_on_the_node(deleting: bool) -> None:
     world, wire = world_with({LICENCE: "2"}), Wire()
     world.bind(POD, UID, "n1")
     world.pods.change(POD, deleting=deleting)
@@ -133,7 +135,7 @@ def test_answers_already_bound_after_one_get_when_pod_is_on_the_node(deleting: b
     assert (world.table.node("n1"), world.table.open_reservations()) == before
 
 
-def test_releases_reservation_when_pod_is_bound_elsewhere() -> None:
+def test_releases_reservation_if_the_pod_is_bound_elsewhere() -> None:
     world = world_with({LICENCE: "2"})
     world.bind(POD, UID, "n1", Wire({3: Fault.DIES_BEFORE}))
     world.bind(POD, UID, "n2")
@@ -145,14 +147,14 @@ def test_releases_reservation_when_pod_is_bound_elsewhere() -> None:
     assert [each.node for each in world.table.open_reservations()] == ["n2"]
 
 
-def test_repeats_binding_with_same_reservation_when_pod_changes() -> None:
+def test_repeats_binding_with_the_same_reservation_if_the_pod_changes() -> None:
     world = world_with({LICENCE: "2"})
     wire = Wire(before={3: lambda: world.pods.change(POD, annotations={"note": "other"})})
     assert world.bind(POD, UID, "n1", wire) is BindOutcome.BOUND
     assert wire.calls.count("Binding") == 2
 
 
-def test_answers_contended_when_pod_changes_at_three_attempts() -> None:
+def test_returns_contended_if_the_pod_changes_at_three_attempts() -> None:
     world = world_with({LICENCE: "2"})
     touch = {at: lambda: world.pods.change(POD, annotations={}) for at in range(99)}
     wire = Wire(before=touch)
@@ -160,7 +162,7 @@ def test_answers_contended_when_pod_changes_at_three_attempts() -> None:
     assert wire.calls.count("Binding") == 3
 
 
-def test_keeps_reservation_when_refused_after_takeover() -> None:
+def test_keeps_reservation_if_the_binding_is_refused_after_a_takeover() -> None:
     """The Binding of the attempt before may still be on its way."""
     world = world_with({LICENCE: "2"})
     late = Wire({3: Fault.LATE, **dict.fromkeys(range(4, 9), Fault.DIES_BEFORE)})
@@ -173,14 +175,14 @@ def test_keeps_reservation_when_refused_after_takeover() -> None:
     world.assert_consistent()
 
 
-def test_answers_ledger_unavailable_when_table_does_not_answer() -> None:
+def test_returns_ledger_unavailable_if_the_table_does_not_respond() -> None:
     world = world_with({LICENCE: "2"})
     wire = Wire(dict.fromkeys(range(1, 9), Fault.UNSENT))
     assert world.bind(POD, UID, "n1", wire) is BindOutcome.LEDGER_UNAVAILABLE
     assert "Binding" not in wire.calls
 
 
-def test_rejects_bind_when_node_is_full() -> None:
+def test_rejects_bind_if_the_node_is_full() -> None:
     """Two pods of 2 fill a node of 4."""
     assert CAPACITY[LICENCE] == 4
     world = world_with({LICENCE: "2"})

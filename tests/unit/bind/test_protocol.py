@@ -42,7 +42,7 @@ def joins_committed_gang(member: GangMember) -> None:
     return None
 
 
-def test_member_that_waits_for_another_gang_keeps_no_pod_away() -> None:
+def test_member_waiting_for_another_gang_does_not_block_other_pods() -> None:
     world, others = World(), list[BindResult]()
 
     def queued(member: GangMember) -> BindResult:
@@ -67,13 +67,13 @@ def test_member_is_announced_once_before_its_binding(wait: Wait) -> None:
 
 
 @pytest.mark.parametrize("wait", [placed, joins_committed_gang])
-def test_member_that_a_rule_rejects_is_not_bound(wait: Wait) -> None:
+def test_member_rejected_by_a_rule_is_not_bound(wait: Wait) -> None:
     world = World()
     world.bind("a")
     assert world.bind("b", gangs=Barrier(wait)) == BindResult(BindOutcome.REJECTED, ANTI_AFFINITY)
 
 
-def test_announcement_is_withdrawn_where_the_gang_gives_up() -> None:
+def test_announcement_is_withdrawn_if_the_gang_gives_up() -> None:
     world = World()
 
     def gives_up(member: GangMember) -> BindResult:

@@ -63,7 +63,7 @@ class Bind:
         self.clock.advance(REFRESH_SECONDS)
 
 
-def test_counts_by_the_applied_configuration() -> None:
+def test_uses_the_applied_configuration_to_count() -> None:
     bind = Bind()
     bind.apply(COUNTS)
     assert bind.counting.current().counted is not None
@@ -79,7 +79,7 @@ def test_counts_by_the_applied_configuration() -> None:
         pytest.param({"profiles": {"batch": "full"}}, True, id="other pods, for one scheduler"),
     ],
 )
-def test_announces_only_where_a_rule_depends_on_other_pods(document: Mapping[str, object], announces: bool) -> None:
+def test_announces_only_if_a_rule_depends_on_other_pods(document: Mapping[str, object], announces: bool) -> None:
     bind = Bind()
     bind.apply({**COUNTS, **document})
     assert (bind.counting.current().announcements is not None) is announces
@@ -93,7 +93,9 @@ def test_announces_only_where_a_rule_depends_on_other_pods(document: Mapping[str
         pytest.param(0.0, 0.0, True, id="the applied one at once, in the process of its store"),
     ],
 )
-def test_warm_environment_decides_by(refresh_seconds: float, age: float, announces: bool) -> None:
+def test_warm_environment_uses_an_applied_document_after_the_refresh_interval(
+    refresh_seconds: float, age: float, announces: bool
+) -> None:
     bind = Bind(refresh_seconds)
     bind.apply(COUNTS)
     assert bind.counting.current().announcements is None
@@ -102,12 +104,12 @@ def test_warm_environment_decides_by(refresh_seconds: float, age: float, announc
     assert (bind.counting.current().announcements is not None) is announces
 
 
-def test_refuses_in_a_cold_environment_while_the_configuration_is_lost() -> None:
+def test_cold_environment_refuses_while_the_configuration_is_lost() -> None:
     with pytest.raises(CountingLost):
         Bind().counting.current()
 
 
-def test_refuses_in_a_warm_environment_once_the_configuration_is_lost() -> None:
+def test_warm_environment_refuses_once_the_configuration_is_lost() -> None:
     bind = Bind()
     bind.apply(COUNTS)
     bind.counting.current()
@@ -117,7 +119,7 @@ def test_refuses_in_a_warm_environment_once_the_configuration_is_lost() -> None:
             bind.counting.current()
 
 
-def test_refuses_a_document_that_counts_nothing_unless_it_stops_counting() -> None:
+def test_refuses_if_a_document_counts_nothing_unless_counting_was_stopped() -> None:
     bind = Bind()
     bind.apply(COUNTS_NOTHING)
     with pytest.raises(CountingLost):
@@ -126,7 +128,7 @@ def test_refuses_a_document_that_counts_nothing_unless_it_stops_counting() -> No
     assert bind.counting.current().counted is None
 
 
-def test_counts_again_after_the_configuration_is_back() -> None:
+def test_counts_again_once_the_configuration_is_restored() -> None:
     bind = Bind()
     with pytest.raises(CountingLost):
         bind.counting.current()
@@ -144,7 +146,7 @@ def warm_with_other_document_applied() -> Bind:
     return bind
 
 
-def test_decides_by_the_document_that_it_knows_while_the_table_is_unavailable() -> None:
+def test_uses_the_last_known_document_while_the_table_is_unavailable() -> None:
     bind = warm_with_other_document_applied()
     bind.outage = True
     assert bind.counting.current().announcements is None
@@ -158,7 +160,7 @@ def test_decides_by_the_document_that_it_knows_while_the_table_is_unavailable() 
         pytest.param(RETRY_SECONDS, True, 3, id="the applied document, soon after the outage"),
     ],
 )
-def test_looks_again_soon_after_a_failure(seconds: float, announces: bool, reads: int) -> None:
+def test_reads_the_document_again_soon_after_a_failure(seconds: float, announces: bool, reads: int) -> None:
     """config apply waits for one interval only: a failure must not add another."""
     bind = warm_with_other_document_applied()
     bind.outage = True

@@ -46,7 +46,7 @@ def lease_of(holder: str, counting_transition: int | None = 4) -> LeaseInMemory:
         pytest.param(LeaseInMemory(exists=False), "store-1", NOT_HELD, id="there is none"),
     ],
 )
-def test_lets_only_the_holder_that_has_finished_its_takeover_reserve(
+def test_only_a_holder_that_finished_its_takeover_may_reserve(
     lease: LeaseInMemory, identity: str | None, result: BindResult | None
 ) -> None:
     assert CountingRight(lease, IdentityInMemory(identity)).refusal(1.0) == result
@@ -67,14 +67,14 @@ class _Counting(IdentityInMemory):
         return super().get()
 
 
-def test_reads_identity_once_while_it_is_the_holders() -> None:
+def test_reads_the_identity_only_once_while_it_matches_the_holder() -> None:
     store = _Counting("store-1")
     check = CountingRight(lease_of("store-1"), store)
     assert [check.refusal(1.0), check.refusal(1.0)] == [None, None]
     assert store.reads == 1
 
 
-def test_finds_the_new_identity_of_a_table_that_was_lost() -> None:
+def test_reads_the_new_identity_after_the_table_was_lost() -> None:
     lease, store = lease_of("store-1"), IdentityInMemory("store-1")
     check = CountingRight(lease, store)
     assert check.refusal(1.0) is None

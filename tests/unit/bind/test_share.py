@@ -135,7 +135,7 @@ def attempts() -> TwoAttempts:
 
 
 @pytest.mark.parametrize("device", ["0", "1", "200", "none", None])
-def test_keeps_device_of_binding_when_owner_edits_before_confirmation(
+def test_keeps_the_bound_device_if_the_owner_edits_before_confirmation(
     attempts: TwoAttempts, device: str | None
 ) -> None:
     assert attempts.bind() is BindOutcome.BOUND
@@ -148,7 +148,7 @@ def test_keeps_device_of_binding_when_owner_edits_before_confirmation(
     assert attempts.table.open_reservations() == []
 
 
-def test_owns_entry_by_new_attempt_when_surplus_is_released(attempts: TwoAttempts) -> None:
+def test_new_attempt_owns_the_entry_after_surplus_is_released(attempts: TwoAttempts) -> None:
     attempts.bind()
 
     now = attempts.entry()
@@ -160,7 +160,7 @@ def test_owns_entry_by_new_attempt_when_surplus_is_released(attempts: TwoAttempt
 
 
 @pytest.mark.parametrize("device", ["0", "1", None])
-def test_keeps_both_devices_when_answer_to_binding_is_lost(attempts: TwoAttempts, device: str | None) -> None:
+def test_keeps_both_devices_if_the_response_to_the_binding_is_lost(attempts: TwoAttempts, device: str | None) -> None:
     def lost(binding: Binding) -> Unanswered:
         attempts.carried_out(binding)
         return Unanswered("timed out")
@@ -172,7 +172,7 @@ def test_keeps_both_devices_when_answer_to_binding_is_lost(attempts: TwoAttempts
     assert attempts.entry().shares == BOTH
 
 
-def test_releases_both_devices_when_pod_with_surplus_ends(attempts: TwoAttempts) -> None:
+def test_releases_both_devices_when_a_pod_with_surplus_ends(attempts: TwoAttempts) -> None:
     attempts.reserve(6)
     attempts.harness.cluster.place("a", NODE)
     attempts.confirm()
@@ -185,7 +185,7 @@ def test_releases_both_devices_when_pod_with_surplus_ends(attempts: TwoAttempts)
     assert attempts.harness.ledger().avail == {FIRST: 4, SECOND: 8}
 
 
-def test_releases_nothing_when_another_attempt_owns_entry(attempts: TwoAttempts) -> None:
+def test_does_not_release_if_another_attempt_owns_the_entry(attempts: TwoAttempts) -> None:
     """It read the pod before it was bound, and its Binding will be refused."""
     binder = Answering(attempts.harness.cluster, attempts.carried_out, lambda: attempts.reserve(3))
 
@@ -194,14 +194,14 @@ def test_releases_nothing_when_another_attempt_owns_entry(attempts: TwoAttempts)
     assert attempts.entry().shares == BOTH
 
 
-def test_releases_nothing_when_watcher_was_first(attempts: TwoAttempts) -> None:
+def test_does_not_release_if_the_watcher_released_first(attempts: TwoAttempts) -> None:
     assert attempts.bind(Answering(attempts.harness.cluster, attempts.carried_out, attempts.confirm))
 
     assert attempts.entry().shares == BOTH
     assert attempts.entry().state is EntryState.BOUND
 
 
-def test_refuses_take_over_that_has_seen_surplus(attempts: TwoAttempts) -> None:
+def test_refuses_takeover_based_on_the_entry_with_surplus(attempts: TwoAttempts) -> None:
     """Its amounts would be counted from shares that the entry has no more."""
     attempts.reserve(6)
     seen = attempts.entry()
@@ -216,7 +216,7 @@ def test_refuses_take_over_that_has_seen_surplus(attempts: TwoAttempts) -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.05])
-def test_leaves_surplus_when_deadline_has_passed(attempts: TwoAttempts, seconds: float) -> None:
+def test_leaves_surplus_if_the_deadline_has_passed(attempts: TwoAttempts, seconds: float) -> None:
     reservation = attempts.reserve(6)
     assert reservation.has_surplus
 
@@ -225,7 +225,7 @@ def test_leaves_surplus_when_deadline_has_passed(attempts: TwoAttempts, seconds:
     assert attempts.entry().shares == BOTH
 
 
-def test_makes_no_call_more_when_there_is_no_surplus() -> None:
+def test_does_not_make_additional_calls_without_surplus() -> None:
     """A second attempt that keeps the device of the first one included."""
     attempts = TwoAttempts()
     attempts.harness.cluster.annotate("a", REQUEST, "3")
@@ -237,7 +237,7 @@ def test_makes_no_call_more_when_there_is_no_surplus() -> None:
     assert attempts.table.calls == 4, "a read, an open reservation, the entry that exists, and the take-over"
 
 
-def test_pays_what_is_owed_first_when_surplus_is_released(attempts: TwoAttempts) -> None:
+def test_released_surplus_reduces_the_owed_amount_first(attempts: TwoAttempts) -> None:
     reservation = attempts.reserve(6)
     attempts.harness.node(6)
     attempts.harness.publish(attempts.leader)

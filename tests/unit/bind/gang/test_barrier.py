@@ -41,7 +41,7 @@ def test_binds_all_members_at_once(requests: dict[str, str]) -> None:
     assert world.gangs.domain().open is None
 
 
-def test_binds_none_while_a_member_is_missing() -> None:
+def test_does_not_bind_any_member_while_one_is_missing() -> None:
     members = gang_of(4)
     world = GangWorld(members)
     for member in members[:3]:
@@ -53,7 +53,7 @@ def test_binds_none_while_a_member_is_missing() -> None:
     assert world.gangs.domain().open is None
 
 
-def test_binds_all_when_the_last_member_comes_later() -> None:
+def test_binds_all_members_when_the_last_one_arrives_late() -> None:
     *first, last = gang_of(4)
     world = GangWorld([*first, last])
     for member in first:
@@ -65,7 +65,7 @@ def test_binds_all_when_the_last_member_comes_later() -> None:
     assert world.bound() == set(world.members)
 
 
-def test_binds_none_where_one_node_has_too_little() -> None:
+def test_does_not_bind_any_member_if_one_node_has_too_little() -> None:
     # Three members on one node that has two licences.
     world = GangWorld(gang_of(4, per_node=3))
     world.run(20.0)
@@ -76,7 +76,7 @@ def test_binds_none_where_one_node_has_too_little() -> None:
     assert (item.state, item.reason) == (GangState.ENDED, "gang does not fit: Insufficient example.com/licence")
 
 
-def test_lets_another_gang_come_when_the_round_ends_for_lack_of_room() -> None:
+def test_another_gang_can_start_after_a_round_fails_for_lack_of_room() -> None:
     first, second = gang_of(4, per_node=3), gang_of(2, name="other")
     world = GangWorld([*first, *second])
     for member in first:
@@ -89,7 +89,7 @@ def test_lets_another_gang_come_when_the_round_ends_for_lack_of_room() -> None:
     assert world.bound("other") == {member.name for member in second}
 
 
-def test_binds_none_where_a_node_was_removed_before_the_commit() -> None:
+def test_does_not_bind_any_member_if_a_node_was_removed_before_the_commit() -> None:
     *first, last = gang_of(4, requests={"cpu": "1"})
     world = GangWorld([*first, last])
     for member in first:
@@ -104,7 +104,7 @@ def test_binds_none_where_a_node_was_removed_before_the_commit() -> None:
     assert (item.state, item.reason) == (GangState.ENDED, "gang does not fit: a node is gone")
 
 
-def test_binds_each_further_member_alone() -> None:
+def test_binds_each_additional_member_individually() -> None:
     *first, last = gang_of(5, minimum=4)
     world = GangWorld([*first, last])
     for member in first:
@@ -115,7 +115,7 @@ def test_binds_each_further_member_alone() -> None:
     assert world.outcomes == {BindOutcome.BOUND: 5}
 
 
-def test_binds_replacement_of_a_member_that_ended() -> None:
+def test_binds_the_replacement_of_a_finished_member() -> None:
     members = gang_of(4)
     world = GangWorld(members)
     world.run(10.0)
@@ -125,7 +125,7 @@ def test_binds_replacement_of_a_member_that_ended() -> None:
     assert world.bound() == set(world.members)
 
 
-def test_waits_for_all_members_when_the_gang_was_created_again() -> None:
+def test_waits_for_all_members_if_the_gang_was_recreated() -> None:
     members = gang_of(4)
     world = GangWorld(members)
     world.run(10.0)
@@ -151,7 +151,7 @@ def test_waits_for_all_members_when_the_gang_was_created_again() -> None:
         pytest.param({"phase": "Succeeded"}, id="the earlier members have ended"),
     ],
 )
-def test_places_a_gang_of_the_same_name_as_a_whole_while_earlier_members_are_still_there(
+def test_places_a_recreated_gang_as_a_whole_while_earlier_members_still_exist(
     change: dict[str, Any],
 ) -> None:
     world = GangWorld(gang_of(4))
@@ -167,7 +167,7 @@ def test_places_a_gang_of_the_same_name_as_a_whole_while_earlier_members_are_sti
     assert world.outcomes[BindOutcome.GANG_GAVE_UP] == 3
 
 
-def test_binds_the_others_alone_when_the_item_of_a_committed_gang_is_lost() -> None:
+def test_binds_remaining_members_individually_if_the_item_of_a_committed_gang_is_lost() -> None:
     *first, last = gang_of(4)
     world = GangWorld([*first, last])
     world.pods.refuse_bindings = 1
@@ -180,7 +180,7 @@ def test_binds_the_others_alone_when_the_item_of_a_committed_gang_is_lost() -> N
     assert world.bound() == set(world.members)
 
 
-def test_waits_for_all_members_when_the_cache_only_remembers_that_others_were_on_nodes() -> None:
+def test_waits_for_all_members_if_only_a_stale_cache_shows_others_on_nodes() -> None:
     world = GangWorld(gang_of(4))
     world.run(5.0)
     world.cache = cluster_of(world.pods, {member.node for member in gang_of(4)})
@@ -212,7 +212,7 @@ def test_keeps_members_together_without_the_cache(annotated: bool, outcome: Bind
     assert world.outcomes == {outcome: 1}
 
 
-def test_says_that_the_gang_is_degraded_when_a_member_is_gone_after_the_commit() -> None:
+def test_reports_a_degraded_gang_if_a_member_disappears_after_the_commit() -> None:
     world = GangWorld(gang_of(4))
     world.pods.refuse_bindings = 1
     for member in world.members.values():
@@ -229,7 +229,7 @@ def test_says_that_the_gang_is_degraded_when_a_member_is_gone_after_the_commit()
         pytest.param({"labels": {"scheduling.x-k8s.io/pod-group": "train"}, "annotations": {}}, id="without PodGroup"),
     ],
 )
-def test_binds_an_exempt_pod_that_names_a_gang_alone(names: dict[str, Any]) -> None:
+def test_exempt_gang_pod_is_bound_individually(names: dict[str, Any]) -> None:
     """filter passes it: a policy must not bar the cluster's own agents."""
     world = GangWorld(gang_of(4, priority=SYSTEM_CRITICAL_PRIORITY))
     world.pods.change("train-0", **names)
@@ -238,13 +238,13 @@ def test_binds_an_exempt_pod_that_names_a_gang_alone(names: dict[str, Any]) -> N
     assert world.outcomes == {BindOutcome.BOUND: 1}
 
 
-def test_names_the_cause_where_the_gang_cannot_be_read() -> None:
+def test_invalid_gang_is_reported_with_its_cause() -> None:
     world = GangWorld([*gang_of(1, minimum=0)])
     world.run(1.0, tries=1)
     assert world.outcomes == {BindOutcome.GANG_INVALID: 1}
 
 
-def test_members_that_wait_read_the_small_item() -> None:
+def test_waiting_members_mostly_read_the_smaller_domain_item() -> None:
     members = gang_of(4)
     world = GangWorld(members)
     for member in members[:3]:
@@ -267,14 +267,14 @@ class TestOneTopologyDomain:
         members = gang_of(len(zones), minimum=minimum, topology_key=ZONE, per_node=per_node)
         return GangWorld(members, zones=dict(zip([member.node for member in members], zones, strict=True)))
 
-    def test_binds_none_where_no_domain_has_the_minimum(self) -> None:
+    def test_does_not_bind_any_member_if_no_domain_reaches_the_minimum(self) -> None:
         world = self.world("a", "a", "b", "b", minimum=4)
         world.run(10.0, tries=1)
         assert world.bound() == set()
         assert world.outcomes == {BindOutcome.GANG_GAVE_UP: 4}
         assert world.ledger.open_reservations() == []
 
-    def test_binds_the_members_of_one_domain_and_sends_the_others_away(self) -> None:
+    def test_binds_members_of_one_domain_and_rejects_the_others(self) -> None:
         world = self.world("b", "a", "b", "a", "b", minimum=3)
         world.run(10.0, tries=1)
         assert world.bound() == {"train-0", "train-2", "train-4"}
@@ -296,7 +296,7 @@ class TestOneTopologyDomain:
         ],
     )
     @pytest.mark.parametrize("is_lost", [False, True], ids=["by the gang's item", "where that is gone"])
-    def test_replacement_is_bound_only_in_the_domain_of_the_others(
+    def test_binds_a_replacement_only_in_the_domain_of_the_other_members(
         self, zone: str, outcome: BindOutcome, reason: str, is_lost: bool
     ) -> None:
         members = gang_of(4, topology_key=ZONE)
@@ -322,13 +322,13 @@ class TestOneTopologyDomain:
             pytest.param(FixedNodeCache.of(CONFIGURATION), id="a node that the cache does not have"),
         ],
     )
-    def test_waits_while_the_domain_of_the_node_is_not_known(self, cache: FixedNodeCache) -> None:
+    def test_waits_while_the_domain_of_the_node_is_unknown(self, cache: FixedNodeCache) -> None:
         world = self.world("a", minimum=1)
         world.cache = cache
         world.run(5.0, tries=1)
         assert world.outcomes == {BindOutcome.GANG_WAITS: 1}
 
-    def test_rejects_member_of_another_topology_key(self) -> None:
+    def test_rejects_member_with_another_topology_key(self) -> None:
         """filter may have passed it on data that were too old."""
         *first, last = gang_of(3)
         world = GangWorld(
@@ -338,7 +338,7 @@ class TestOneTopologyDomain:
         assert world.bound() == set()
         assert world.reasons["gang topology key differs between members"] == 1
 
-    def test_holds_nothing_of_members_elsewhere_in_two_phases(self) -> None:
+    def test_does_not_hold_resources_for_members_in_other_domains(self) -> None:
         members = gang_of(130, minimum=120, topology_key=ZONE)
         world = GangWorld(
             members, zones={each.node: "b" if number % 13 == 0 else "a" for number, each in enumerate(members)}
@@ -350,7 +350,7 @@ class TestOneTopologyDomain:
 
 
 @pytest.mark.parametrize("topology_key", ["", ZONE], ids=["any nodes", "one domain"])
-def test_exempt_pod_on_a_node_is_no_proof_of_a_commit(topology_key: str) -> None:
+def test_exempt_pod_on_a_node_does_not_prove_a_commit(topology_key: str) -> None:
     """It was bound without the others."""
     members = gang_of(4, minimum=3, topology_key=topology_key)
     leader, *workers = [replace(members[0], priority=SYSTEM_CRITICAL_PRIORITY), *members[1:]]

@@ -26,19 +26,19 @@ from tests.simulation.reservations.binds import LICENCE
 
 
 class TestTwoGangs:
-    def test_places_one_after_the_other_on_room_for_one(self) -> None:
+    def test_places_one_after_the_other_if_there_is_room_for_one(self) -> None:
         first, second = gang_of(6), gang_of(6, name="other")
         world = GangWorld([each for pair in zip(first, second, strict=True) for each in pair], licences=1)
         world.run(60.0)
         assert sorted(map(len, (world.bound("train"), world.bound("other")))) == [0, 6]
 
-    def test_places_both_where_there_is_room(self) -> None:
+    def test_places_both_if_there_is_room(self) -> None:
         first, second = gang_of(6), gang_of(6, name="other")
         world = GangWorld([each for pair in zip(first, second, strict=True) for each in pair])
         world.run(60.0)
         assert world.bound("train") | world.bound("other") == set(world.members)
 
-    def test_places_the_higher_priority_first(self) -> None:
+    def test_places_the_gang_of_higher_priority_first(self) -> None:
         *first, last = gang_of(4)
         urgent = gang_of(4, name="urgent", priority=10)
         world = GangWorld([*first, last, *urgent], licences=1)
@@ -56,13 +56,13 @@ class TestGangsThatWaitForAnother:
     """In bind, while another gang is open: filter has passed them, and kube-scheduler says that they are placed."""
 
     @pytest.mark.parametrize("gangs", [2, 3])
-    def test_places_all_and_refuses_none_where_there_is_room(self, gangs: int) -> None:
+    def test_places_all_gangs_and_refuses_none_if_there_is_room(self, gangs: int) -> None:
         members = [each for number in range(gangs) for each in gang_of(6, name=f"gang-{number}")]
         world = GangWorld(sorted(members, key=lambda member: member.node), licences=gangs)
         world.run(10.0, tries=1)
         assert world.outcomes == {BindOutcome.BOUND: 6 * gangs}
 
-    def test_does_not_wait_for_a_gang_that_is_open_for_long(self) -> None:
+    def test_does_not_wait_for_a_gang_that_has_been_open_for_long(self) -> None:
         """It misses a member, which may need what the calls of the others occupy."""
         first, second = gang_of(6)[:5], gang_of(6, name="other")
         world = GangWorld([*first, *second], http_timeout=29.0)
@@ -73,7 +73,7 @@ class TestGangsThatWaitForAnother:
         world.world.run(PLACING_SECONDS + 1.0)
         assert world.reasons == {"gang waits: another gang is being placed": 6}
 
-    def test_waits_no_longer_than_for_a_gang_that_does_not_come_to_its_end(self) -> None:
+    def test_stops_waiting_for_a_gang_that_does_not_complete(self) -> None:
         first, second = gang_of(6)[:5], gang_of(6, name="other")
         world = GangWorld([*first, *second], http_timeout=29.0)
         for member in [*first, *second]:
@@ -81,7 +81,7 @@ class TestGangsThatWaitForAnother:
         world.world.run(PLACING_SECONDS + 1.0)
         assert world.reasons == {"gang waits: another gang is being placed": 6}
 
-    def test_refuses_at_once_when_too_many_wait(self) -> None:
+    def test_refuses_at_once_if_too_many_members_wait(self) -> None:
         first = gang_of(2)[:1]
         others = [each for number in range(3) for each in gang_of(90, name=f"gang-{number}")]
         world = GangWorld([*first, *others])
@@ -106,7 +106,7 @@ class TestGangsThatWaitForAnother:
         world.run(120.0, tries=1000)
         assert world.bound(None) == set(world.members)
 
-    def test_lets_only_as_many_members_of_a_gang_wait_as_its_minimum(self) -> None:
+    def test_queues_only_as_many_members_of_a_gang_as_its_minimum(self) -> None:
         """Whoever creates its pods says how many there are."""
         first, many = gang_of(3)[:1], gang_of(300, name="elastic", minimum=2)
         world = GangWorld([*first, *many])
@@ -135,13 +135,13 @@ class TestGangThatNeverComesToItsEnd:
 
     @pytest.mark.parametrize("http_timeout", [5.0, 29.0])
     @pytest.mark.parametrize("endless", [1, 3])
-    def test_others_of_its_priority_get_their_turn(self, http_timeout: float, endless: int) -> None:
+    def test_other_gangs_of_the_same_priority_get_their_turn(self, http_timeout: float, endless: int) -> None:
         world = self.world(*(f"endless-{number}" for number in range(endless)), http_timeout=http_timeout)
         turn = TURN_SECONDS + 4 * TURN_MEMBER_SECONDS
         world.world.run(2 * endless * turn)
         assert len(world.bound("good")) == 4
 
-    def test_its_calls_end_when_another_gang_has_the_domain(self) -> None:
+    def test_its_calls_end_when_another_gang_is_opened(self) -> None:
         world = self.world("endless", http_timeout=29.0)
         world.world.run(TURN_SECONDS + 10.0)
         assert world.outcomes[BindOutcome.BOUND] == 4
@@ -172,7 +172,7 @@ class SeenAnnouncements(Announcements):
 class TestAnnouncements:
     """Rules about other pods count an announced pod. One whose gang waits for another one keeps no pod of that away."""
 
-    def test_members_are_announced_while_their_gang_is_the_open_one(self) -> None:
+    def test_members_are_announced_only_while_their_gang_is_open(self) -> None:
         found = [each for number in range(3) for each in gang_of(4, name=f"gang-{number}")]
         world = GangWorld(sorted(found, key=lambda member: member.node), licences=3)
         world.announcements = announcements = SeenAnnouncements(world)
@@ -180,7 +180,7 @@ class TestAnnouncements:
         assert world.bound(None) == announcements.counting == set(world.members)
         assert {gang == opened for gang, opened in announcements.seen} == {True}
 
-    def test_is_withdrawn_before_the_call_waits_in_the_queue(self) -> None:
+    def test_announcement_is_withdrawn_before_the_call_queues(self) -> None:
         """The gang was the open one at an earlier look."""
         table = InMemoryGangTable(InMemoryLedgerTable())
         table.put_domain(Domain(claim("other", opened_at=1.0), 1), Domain())
@@ -208,7 +208,7 @@ class TestAnnouncements:
         pytest.param("uid-new", 0, True, id="the cache has none"),
     ],
 )
-def test_as_many_members_wait_as_the_minimum(uid: str, known: int, wanted: bool) -> None:
+def test_only_the_minimum_number_of_members_waits(uid: str, known: int, wanted: bool) -> None:
     pods = {pod.uid: pod for pod in members("train", 2, count=known)}
     assert is_needed(uid, 2, pods) is wanted
 
@@ -220,7 +220,7 @@ def test_as_many_members_wait_as_the_minimum(uid: str, known: int, wanted: bool)
         pytest.param({"terminating": True}, id="is being deleted"),
     ],
 )
-def test_members_that_do_not_wait_do_not_count(first: Mapping[str, Any]) -> None:
+def test_members_that_do_not_wait_are_not_counted(first: Mapping[str, Any]) -> None:
     *others, last = members("train", 2, count=3)
     pods = {pod.uid: pod for pod in [replace(others[0], **first), *others[1:], last]}
     assert is_needed(last.uid, 2, pods)
@@ -229,14 +229,14 @@ def test_members_that_do_not_wait_do_not_count(first: Mapping[str, Any]) -> None
 class TestDomainThatIsNotNeeded:
     """A call opens it for its gang, and then takes no part in a round. Others must not wait for that gang."""
 
-    def test_is_not_opened_where_the_node_has_too_little(self) -> None:
+    def test_domain_is_not_opened_if_the_node_has_too_little(self) -> None:
         world = GangWorld(gang_of(4, requests={LICENCE: "5"}))
         world.run(5.0, tries=1)
         assert world.outcomes == {BindOutcome.INSUFFICIENT: 4}
         assert world.gangs.domain().open is None
         assert world.ledger.open_reservations() == []
 
-    def test_is_closed_when_the_gang_was_committed_meanwhile(self) -> None:
+    def test_domain_is_closed_if_the_gang_was_committed_meanwhile(self) -> None:
         """The commit comes between the call's look at the gang's item and its look at the domain."""
         *first, late = gang_of(5, minimum=4)
         world = GangWorld([*first, late])

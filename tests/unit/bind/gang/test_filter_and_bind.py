@@ -132,20 +132,20 @@ WORKER_NAMES = [worker.name for worker in WORKERS]
     ],
 )
 class TestOneRule:
-    def test_bind_binds_what_filter_lets_pass(self, case: Case) -> None:
+    def test_bind_binds_the_pods_that_filter_passes(self, case: Case) -> None:
         world = case.world()
         passing = filtered(world, [world.members[name] for name in case.asked])
         assert {member.name for member in passing} == case.wanted.intersection(case.asked)
         assert bound(world, passing) == case.wanted
 
-    def test_bind_binds_nothing_else(self, case: Case) -> None:
+    def test_bind_does_not_bind_any_other_pod(self, case: Case) -> None:
         """The scheduler sends it all the same, on a filter with data that are too old."""
         world = case.world()
         world.publish()
         assert bound(world, [world.members[name] for name in case.asked]) == case.wanted
 
 
-def test_both_place_the_gang_of_the_highest_priority_of_a_member_first() -> None:
+def test_filter_and_bind_prefer_the_gang_with_the_highest_member_priority() -> None:
     train = [replace(each, priority=10 if each.name == "train-2" else 0) for each in gang_of(3)]
     other = gang_of(3, name="other", priority=5)
     world = GangWorld([*train, *other], licences=1)
@@ -159,7 +159,7 @@ def test_both_place_the_gang_of_the_highest_priority_of_a_member_first() -> None
     assert (len(world.bound("train")), len(world.bound("other"))) == (3, 0)
 
 
-def test_priority_of_a_member_that_filter_rejects_does_not_count_in_bind() -> None:
+def test_bind_ignores_the_priority_of_a_member_that_filter_rejects() -> None:
     rejected = replace(gang_of(2)[1], priority=10, minimum=0)
     world = GangWorld([replace(gang_of(1)[0], minimum=2), rejected])
     world.publish()

@@ -94,7 +94,7 @@ def assert_nothing_is_left(world: GangWorld) -> None:
         ),
     ],
 )
-def test_pod_of_a_gang_that_cannot_be_placed_is_rejected_in_filter_and_in_bind(named: Named, reason: str) -> None:
+def test_filter_and_bind_reject_a_pod_of_an_invalid_gang(named: Named, reason: str) -> None:
     world = world_of(named, named)
     assert_filter_rejects(world, "train-0", reason)
     world.run(5.0, tries=1)
@@ -102,7 +102,7 @@ def test_pod_of_a_gang_that_cannot_be_placed_is_rejected_in_filter_and_in_bind(n
     assert_nothing_is_left(world)
 
 
-def test_member_of_another_size_is_rejected_in_filter_and_in_bind() -> None:
+def test_filter_and_bind_reject_a_member_with_another_gang_size() -> None:
     """bind asks where filter did not: it may have passed the pod on data that were too old."""
     reason = "gang size differs between members"
     world = world_of(Named(size="2"), Named(size="3"))
@@ -114,7 +114,7 @@ def test_member_of_another_size_is_rejected_in_filter_and_in_bind() -> None:
     assert_nothing_is_left(world)
 
 
-def test_member_of_another_size_joins_when_the_earlier_round_is_over() -> None:
+def test_member_with_another_gang_size_joins_after_the_earlier_round() -> None:
     """The PodGroup has changed meanwhile."""
     first, *others = gang_of(3)
     world = GangWorld([replace(first, minimum=2), *others])
@@ -130,7 +130,7 @@ def test_member_of_another_size_joins_when_the_earlier_round_is_over() -> None:
     assert world.bound() == set(world.members)
 
 
-def test_gang_larger_than_the_cluster_is_rejected_in_filter_and_gives_up_in_bind() -> None:
+def test_filter_rejects_a_gang_larger_than_the_cluster_and_bind_gives_up() -> None:
     """bind does not know how many more members come."""
     larger = 2 * 100 + 1
     world = world_of(*[Named(size=str(larger))] * larger)
@@ -141,7 +141,7 @@ def test_gang_larger_than_the_cluster_is_rejected_in_filter_and_gives_up_in_bind
     assert_nothing_is_left(world)
 
 
-def test_member_of_a_pod_group_that_was_deleted_in_the_barrier_is_rejected() -> None:
+def test_member_is_rejected_if_its_pod_group_is_deleted_while_it_waits() -> None:
     """The members that came before wait for it, and give up."""
     group = pod_group(custom_group_object(minimum=2), PodGroupApi.COSCHEDULING)
     by_label = Named(labels={LABEL: "train"}, annotated=False)

@@ -53,18 +53,18 @@ def cached(*names: str, **fields: object) -> Mapping[str, Pod]:
         pytest.param(ApiServer().of("train-1", phase="Running"), MemberLiveness.LIVES, id="one runs"),
     ],
 )
-def test_member_of_the_commit_proves_it_while_it_lives(server: ApiServer, liveness: MemberLiveness) -> None:
+def test_commit_counts_as_alive_while_one_of_its_members_lives(server: ApiServer, liveness: MemberLiveness) -> None:
     assert liveness_of("uid-new", COMMITTED, {}, server.get) is liveness
 
 
-def test_asks_nobody_for_a_member_of_the_commit_itself() -> None:
+def test_does_not_call_the_api_server_for_a_committed_member() -> None:
     server = ApiServer()
     assert liveness_of("uid-train-0", COMMITTED, {}, server.get) is MemberLiveness.LIVES
     assert server.asked == []
 
 
 @pytest.mark.parametrize("answer", [Unanswered("no answer"), Refused(403, "forbidden")])
-def test_is_unknown_when_the_api_server_does_not_say_it(answer: Refused | Unanswered) -> None:
+def test_liveness_is_unknown_if_the_api_server_does_not_respond(answer: Refused | Unanswered) -> None:
     assert liveness_of("uid-new", COMMITTED, {}, lambda name: answer) is MemberLiveness.UNKNOWN
 
 
@@ -77,13 +77,13 @@ def test_is_unknown_when_the_api_server_does_not_say_it(answer: Refused | Unansw
         pytest.param(cached("waits"), ["train-0"], id="none that only waits"),
     ],
 )
-def test_asks_for_the_likeliest_first(pods: Mapping[str, Pod], asked: list[str]) -> None:
+def test_reads_the_member_most_likely_alive_first(pods: Mapping[str, Pod], asked: list[str]) -> None:
     server = ApiServer().of("other", "train-0")
     liveness_of("uid-new", COMMITTED, pods, server.get)
     assert server.asked == asked
 
 
-def test_member_on_a_node_proves_the_commit_of_an_item_that_is_gone() -> None:
+def test_member_on_a_node_proves_a_commit_whose_item_is_lost() -> None:
     assert (
         liveness_of("uid-new", (), cached("other", node_name="n1"), ApiServer().of("other").get) is MemberLiveness.LIVES
     )
@@ -125,7 +125,7 @@ ALL = ("train-0", "train-1", "train-2")
         pytest.param({}, ApiServer(), 3, [*ALL], id="all are gone"),
     ],
 )
-def test_members_that_wait_in_bind_are_lost_when_they_are_gone(
+def test_deleted_members_that_waited_in_bind_count_as_lost(
     pods: Mapping[str, Pod], server: ApiServer, lost: int, asked: list[str]
 ) -> None:
     server = replace(server, asked=[])
@@ -133,7 +133,7 @@ def test_members_that_wait_in_bind_are_lost_when_they_are_gone(
 
 
 @pytest.mark.parametrize("answer", [Unanswered("no answer"), Refused(403, "forbidden")])
-def test_no_member_is_lost_of_which_the_api_server_does_not_say_it(answer: Refused | Unanswered) -> None:
+def test_member_is_not_lost_if_the_api_server_does_not_respond(answer: Refused | Unanswered) -> None:
     asked: list[str] = []
 
     def get(name: str) -> Refused | Unanswered:
@@ -146,7 +146,7 @@ def test_no_member_is_lost_of_which_the_api_server_does_not_say_it(answer: Refus
 @pytest.mark.parametrize(
     ("waiting", "lost"), [pytest.param(MAX_GETS, MAX_GETS, id="as many"), pytest.param(MAX_GETS + 1, 0, id="more")]
 )
-def test_asks_for_none_where_the_cache_lacks_too_many(waiting: int, lost: int) -> None:
+def test_does_not_call_the_api_server_if_the_cache_lacks_too_many_members(waiting: int, lost: int) -> None:
     server = ApiServer()
     assert lost_of([intent(f"train-{number}") for number in range(waiting)], {}, server.get) == lost
     assert len(server.asked) == lost

@@ -29,7 +29,7 @@ class TestTwoPhases:
         assert world.outcomes == {BindOutcome.BOUND: 120}
         assert "PutItem committed" in world.wire.calls
 
-    def test_holds_nothing_where_the_last_node_has_too_little(self) -> None:
+    def test_does_not_hold_resources_if_the_last_node_has_too_little(self) -> None:
         members = gang_of(120)
         world = GangWorld([*members[:-1], replace(members[-1], requests={LICENCE: "2"})])
         world.occupy(members[-1].node, {LICENCE: 1}, before="BatchGetItem")
@@ -46,19 +46,19 @@ class TestSlowTable:
 
     @pytest.mark.parametrize("seconds", [0.05, 0.2, CALL_SECONDS], ids="{} s a request".format)
     @pytest.mark.parametrize("members", [gang_of(4), gang_of(120)], ids=["one transaction", "two phases"])
-    def test_answers_in_time_and_binds_none_without_the_others(self, members: list[Member], seconds: float) -> None:
+    def test_responds_in_time_and_binds_all_members_or_none(self, members: list[Member], seconds: float) -> None:
         world = GangWorld(members, request_seconds=seconds)
         world.run(30.0, tries=2)
         world.assert_whole()
 
-    def test_begins_no_commit_for_which_it_has_too_little_time(self) -> None:
+    def test_does_not_start_a_commit_without_enough_time(self) -> None:
         world = GangWorld(gang_of(300), http_timeout=8.0, request_seconds=0.4)
         world.run(20.0, tries=1)
         assert world.outcomes == {BindOutcome.GANG_GAVE_UP: 300}
         assert world.held() == {}
 
     @pytest.mark.long
-    def test_rolls_back_a_commit_for_which_too_few_calls_waited(self) -> None:
+    def test_rolls_back_a_commit_if_too_few_calls_still_wait(self) -> None:
         """The table becomes slow when the coordinator has begun to hold. Later calls begin anew."""
         world = GangWorld(gang_of(500), http_timeout=8.0, request_seconds=0.05)
         world.wire.ambush["BatchGetItem"] = lambda: setattr(world.wire, "seconds", CALL_SECONDS)
@@ -72,7 +72,7 @@ class TestSlowTable:
         world.run(60.0)
         assert world.bound() == set(world.members)
 
-    def test_nobody_takes_over_from_a_slow_coordinator_too_early(self) -> None:
+    def test_no_member_takes_over_from_a_slow_coordinator_too_early(self) -> None:
         """At 0.3 s a request, a commit of 300 nodes takes 3 s: longer than members that wait are patient otherwise."""
         world = GangWorld(gang_of(300), http_timeout=15.0, request_seconds=0.3)
         world.run(15.0, tries=1)
@@ -96,7 +96,7 @@ class UnansweredOnce(Turns):
 
 class TestUnansweredCall:
     @pytest.mark.parametrize("name", ["GetItem domain", "GetItem gang"])
-    def test_goes_on_waiting_after_an_error_of_the_table(self, name: str) -> None:
+    def test_continues_to_wait_after_a_table_error(self, name: str) -> None:
         """Its intent is in the gang's item, and the others commit with it."""
         first, *others = gang_of(4)
         world = GangWorld([first, *others])
@@ -106,7 +106,7 @@ class TestUnansweredCall:
         world.world.run(6.0)
         assert world.outcomes == {BindOutcome.BOUND: 4}
 
-    def test_says_that_the_table_does_not_answer_when_it_never_does(self) -> None:
+    def test_reports_an_unavailable_table_if_it_never_responds(self) -> None:
         [first, *_] = members = gang_of(4)
         world = GangWorld(members)
         world.schedule(first, tries=1)
@@ -118,7 +118,7 @@ class TestUnansweredCall:
         assert item is not None
         assert not item.waiting(world.wall())
 
-    def test_withdraws_again_while_a_commit_is_under_way(self) -> None:
+    def test_retries_withdrawal_while_a_commit_is_in_progress(self) -> None:
         """The table refuses to withdraw then, though the intent is still there afterwards."""
         [first, *_] = members = gang_of(4)
         world = GangWorld(members)
