@@ -26,7 +26,7 @@ def run_failing_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> R
 
 
 @pytest.mark.parametrize(("script", "name"), [("berth", "berth"), ("kubectl-berth", "kubectl berth")])
-def test_entry_point_of_the_wheel_names_itself_as_it_is_called(
+def test_usage_line_shows_the_name_the_command_was_called_by(
     script: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scripts = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["scripts"]
@@ -44,7 +44,7 @@ def test_exits_with_130_on_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_signals_end_a_command_as_ctrl_c_does(number: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signals_end_a_command_like_ctrl_c(number: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
     for each in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_DFL)
     released: list[str] = []
@@ -61,7 +61,7 @@ def test_signals_end_a_command_as_ctrl_c_does(number: signal.Signals, monkeypatc
     assert (done.exit_code, done.stderr, released) == (143, "stopped\n", ["what it holds"])
 
 
-def test_leaves_a_signal_ignored_that_its_parent_ignores() -> None:
+def test_keeps_ignoring_a_signal_that_its_parent_ignores() -> None:
     """nohup does so."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -71,17 +71,17 @@ def test_leaves_a_signal_ignored_that_its_parent_ignores() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-def test_reports_full_disk_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_full_disk_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     done = run_failing_with(OSError(errno.ENOSPC, "No space left on device"), monkeypatch)
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr == "Error: cannot write the output: No space left on device\n"
 
 
-def test_reports_custom_plugin_that_fails_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_failing_custom_plugin_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     done = run_failing_with(PluginFailed("berth_plugins.mine:Mine", "shape", "KeyError: 'team'"), monkeypatch)
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr == "Error: plugin berth_plugins.mine:Mine failed in shape: KeyError: 'team'\n"
 
 
-def test_does_not_hide_other_os_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_raises_other_os_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(run_failing_with(OSError(errno.EBADF, "Bad file descriptor"), monkeypatch).exception, OSError)

@@ -87,14 +87,14 @@ def value(account: boto3.Session, name: str) -> str:
     return found
 
 
-def test_issue_prints_tls_config_without_key(issued: Berth, tmp_path: Path) -> None:
+def test_issue_prints_tls_config_without_the_key(issued: Berth, tmp_path: Path) -> None:
     done = issued("issue", "second-scheduler")
     assert done.exit_code == 0
     assert "the scheduler's tlsConfig: {certFile: " in done.stdout
     assert "PRIVATE KEY" not in done.output
 
 
-def test_upload_prints_uri_and_version_of_object(issued: Berth, account: boto3.Session, tmp_path: Path) -> None:
+def test_upload_prints_uri_and_version_of_the_object(issued: Berth, account: boto3.Session, tmp_path: Path) -> None:
     name = bucket(account, versioned=True)
     done = issued("upload", "--bucket", name, "--key", "berth/ca.pem")
     assert done.exit_code == 0
@@ -104,7 +104,7 @@ def test_upload_prints_uri_and_version_of_object(issued: Berth, account: boto3.S
     assert found["Body"].read() == (tmp_path / "certificates" / "ca.crt").read_bytes()
 
 
-def test_upload_joins_two_authorities_without_keys(
+def test_upload_joins_two_authorities_without_their_keys(
     berth: Berth, issued: Berth, account: boto3.Session, tmp_path: Path
 ) -> None:
     berth("init", "my-cluster", directory="next")
@@ -132,7 +132,7 @@ def test_allow_omits_revoked_certificates(issued: Berth, account: boto3.Session)
     assert parse(value(account, name)).until == {int(first["serial"], 16): None}
 
 
-def test_revoke_with_stack_updates_its_allow_list(issued: Berth, account: boto3.Session) -> None:
+def test_revoke_with_stack_updates_the_stacks_allow_list(issued: Berth, account: boto3.Session) -> None:
     name = parameter(account)
     issued("allow", "--stack", "berth")
     assert len(parse(value(account, name)).until) == 1

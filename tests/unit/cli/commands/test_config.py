@@ -28,7 +28,7 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
         ),
     ],
 )
-def test_check_prints_profiles_of_valid_document(document: str, message: str) -> None:
+def test_check_prints_profiles_of_a_valid_document(document: str, message: str) -> None:
     done = run("check", "-", stdin=document)
     assert (done.exit_code, done.stdout, done.stderr) == (0, f"standard input is valid: {message}\n", "")
 
@@ -47,7 +47,7 @@ def test_check_prints_line_and_field_of_each_error(tmp_path: Path) -> None:
     ]
 
 
-def test_check_warns_about_doubtful_but_valid_document() -> None:
+def test_check_warns_about_a_doubtful_but_valid_document() -> None:
     done = run("check", "-", stdin="profile: label-priority\nmanagedResources: [{name: example.com/licence}]")
     assert done.exit_code == 0
     assert done.stderr == (
@@ -57,7 +57,7 @@ def test_check_warns_about_doubtful_but_valid_document() -> None:
     )
 
 
-def test_check_warns_about_resources_that_no_node_of_a_cluster_has(tmp_path: Path) -> None:
+def test_check_warns_about_resources_missing_on_every_node_of_a_cluster(tmp_path: Path) -> None:
     dump = tmp_path / "dump.json"
     dump.write_text(json.dumps({"items": [{"kind": "Node", "metadata": {"name": "a", "uid": "1"}}]}))
     text = "profile: managed-resources\nmanagedResources:\n- name: example.com/licence"
@@ -76,7 +76,7 @@ MANUAL = ("README.md", "docs/tutorial.md", "docs/how-to/policies.md", "docs/conc
 
 
 @pytest.mark.parametrize("page", MANUAL)
-def test_accepts_every_document_in_the_manual(page: str) -> None:
+def test_check_accepts_every_document_in_the_manual(page: str) -> None:
     examples = [block.split("```")[0] for block in (PROJECT / page).read_text().split("```yaml\n")[1:]]
     assert examples
     for example in examples:

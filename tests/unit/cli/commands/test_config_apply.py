@@ -48,7 +48,7 @@ def test_apply_refuses_to_stop_counting_by_accident(counting: DynamoDBConfigurat
     assert counting.read() == in_force
 
 
-def test_apply_stops_counting_on_purpose_until_a_document_counts_again(counting: DynamoDBConfigurationStore) -> None:
+def test_counting_stays_stopped_until_a_document_counts_again(counting: DynamoDBConfigurationStore) -> None:
     assert apply_to_both(COUNTS_NOTHING, "--stop-counting").exit_code == 0
     assert counting.counting_is_stopped()
     assert apply_to_both("profile: label-priority\n").exit_code == 0
@@ -58,7 +58,7 @@ def test_apply_stops_counting_on_purpose_until_a_document_counts_again(counting:
     assert apply_to_both(COUNTS_NOTHING).exit_code == 1
 
 
-def test_apply_requests_a_rebuild_where_counting_was_stopped(
+def test_apply_requests_a_rebuild_if_counting_was_stopped(
     counting: DynamoDBConfigurationStore, dynamodb: DynamoDBClient
 ) -> None:
     ledger = DynamoDBLedgerTable(dynamodb, OWN_LEDGER)
@@ -74,7 +74,7 @@ def test_apply_requests_a_rebuild_where_counting_was_stopped(
     assert (after.state, after.epoch) == (MarkerState.REBUILDING, before.epoch)
 
 
-def test_apply_rejects_stop_counting_with_a_document_that_counts(counting: DynamoDBConfigurationStore) -> None:
+def test_apply_rejects_stop_counting_for_a_document_that_counts(counting: DynamoDBConfigurationStore) -> None:
     done = apply_to_both(COUNTS, "--stop-counting")
     assert done.exit_code == 1
     assert "standard input counts resources" in done.stderr

@@ -31,7 +31,7 @@ OTHER_PODS = "profile: full\n"
         pytest.param("no JSON", "5", 60, 65, id="the longest interval of all, where it is unknown"),
     ],
 )
-def test_waits_for_the_longest_interval_and_the_longest_call(
+def test_waits_for_the_longest_interval_plus_the_longest_call(
     before: str | None, http_timeout: str, interval: float, seconds: float
 ) -> None:
     effect = effect_delay(before, http_timeout)
@@ -71,7 +71,7 @@ def test_waits_until_every_verb_uses_the_document(pauses: list[float]) -> None:
 
 
 @pytest.mark.usefixtures("deployed_stack")
-def test_says_that_another_document_was_applied_while_it_waited(
+def test_reports_that_another_document_was_applied_during_the_wait(
     dynamodb: DynamoDBClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     another = DynamoDBConfigurationStore(dynamodb, TABLE)

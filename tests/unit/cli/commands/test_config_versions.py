@@ -42,7 +42,7 @@ def apply(document: str) -> None:
 
 
 @pytest.mark.usefixtures("store")
-def test_shows_document_in_force_and_earlier_ones() -> None:
+def test_show_prints_document_in_force_and_earlier_documents() -> None:
     apply(FULL)
     apply(SEGREGATION)
     assert run("show", "--cache-table", TABLE).stdout == SEGREGATION
@@ -65,7 +65,7 @@ def test_history_lists_versions_newest_first() -> None:
     assert [(row["version"], row["inForce"]) for row in rows] == [(2, True), (1, False)]
 
 
-def test_rollback_applies_the_document_before_as_a_new_version(store: DynamoDBConfigurationStore) -> None:
+def test_rollback_applies_the_previous_document_as_a_new_version(store: DynamoDBConfigurationStore) -> None:
     apply(FULL)
     apply(SEGREGATION)
     done = run("rollback", "--cache-table", TABLE)
@@ -108,7 +108,7 @@ def test_rollback_of_the_first_document_applies_the_deployed_configuration(
 
 
 @pytest.mark.usefixtures("store")
-def test_lists_the_deployed_configuration_of_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_history_and_show_include_the_deployed_configuration_of_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
     Functions(monkeypatch, filter=JUDGED)
     rows = json.loads(run("history", "--stack", "berth", "-o", "json").stdout)
     assert [(row["version"], row["appliedAt"], row["profile"], row["inForce"]) for row in rows] == [
@@ -133,7 +133,7 @@ def test_apply_refuses_document_that_a_function_cannot_load(
     assert store.read() == '{"profile":"full"}'
 
 
-def test_rollback_without_the_plugins_of_the_document_says_to_give_them(
+def test_rollback_without_the_plugins_of_the_document_asks_for_them(
     store: DynamoDBConfigurationStore, tmp_path: Path
 ) -> None:
     with installed_plugins(tmp_path):
@@ -146,7 +146,9 @@ def test_rollback_without_the_plugins_of_the_document_says_to_give_them(
         assert run("rollback", "--cache-table", TABLE).exit_code == 0
 
 
-def test_dry_run_applies_nothing(store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dry_run_does_not_apply_the_document(
+    store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Functions(monkeypatch, filter=JUDGED)
     done = run("apply", "-", "--stack", "berth", "--dry-run", stdin=FULL)
     assert done.exit_code == 0

@@ -28,14 +28,14 @@ DUMP = ["--cluster", str(CLUSTER)]
         pytest.param([*DUMP, "--host", "0.0.0.0"], "No such option '--host'", id="no other address than loopback"),
     ],
 )
-def test_rejects_options_with_one_line(arguments: list[str], line: str) -> None:
+def test_rejects_wrong_options_with_one_line(arguments: list[str], line: str) -> None:
     done = CliRunner().invoke(console, arguments)
     assert done.exit_code == 2
     assert line in done.stderr
     assert done.stdout == ""
 
 
-def test_explanations_and_comparisons_get_the_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weight_option_is_used_for_explanations_and_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[ConsoleContents] = []
 
     def open_console(shown: ConsoleContents, *_: object) -> Console:
@@ -47,14 +47,14 @@ def test_explanations_and_comparisons_get_the_weight(monkeypatch: pytest.MonkeyP
     assert [each.weight for each in asked] == [5]
 
 
-def test_port_in_use_names_the_option() -> None:
+def test_error_for_a_port_in_use_names_the_option() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = CliRunner().invoke(console, [*DUMP, "--port", str(taken.getsockname()[1])])
     assert done.exit_code == 1
     assert "choose another with --port" in done.stderr
 
 
-def test_unreadable_kubeconfig_is_named(tmp_path: Path) -> None:
+def test_error_names_an_unreadable_kubeconfig(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text("{}")
     done = CliRunner().invoke(console, ["--kubeconfig", str(path), "--port", "0"])

@@ -55,7 +55,7 @@ PENDING: list[Object] = [
         ),
     ],
 )
-def test_begins_with_the_verdict(tmp_path: Path, objects: list[Object], status: int, headline: str) -> None:
+def test_output_begins_with_the_verdict(tmp_path: Path, objects: list[Object], status: int, headline: str) -> None:
     done = run(tmp_path, "p", objects=objects)
     assert (done.exit_code, done.stdout.splitlines()[0]) == (status, f"default/p: {headline}")
 
@@ -70,7 +70,7 @@ def test_names_a_scheduler_that_never_tried_the_pod(tmp_path: Path) -> None:
     assert second == "  did you mean default-scheduler? A pod's schedulerName cannot be changed: create the pod again"
 
 
-def test_json_has_codes_and_verified_changes(tmp_path: Path) -> None:
+def test_json_contains_codes_and_verified_changes(tmp_path: Path) -> None:
     done = run(tmp_path, "p", "--profile", "label-priority", "-o", "json", objects=PENDING)
     found: dict[str, Any] = json.loads(done.stdout)
     assert (found["version"], found["reasonCodesVersion"], found["verdict"]) == (1, 1, "pending")
@@ -132,7 +132,7 @@ def test_json_has_codes_and_verified_changes(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_bad_input_is_one_line_and_exit_status_2(
+def test_bad_input_prints_one_line_and_exits_with_2(
     tmp_path: Path, arguments: list[str], objects: list[Object], message: str
 ) -> None:
     done = run(tmp_path, *arguments, objects=objects)

@@ -35,7 +35,7 @@ def table(dynamodb: DynamoDBClient) -> Iterator[DynamoDBGangTable]:
             dynamodb.delete_item(TableName=LEDGER_TABLE, Key={"pk": item["pk"], "sk": item["sk"]})
 
 
-def test_list_prints_state_and_what_is_missing(table: DynamoDBGangTable) -> None:
+def test_list_prints_state_and_missing_members(table: DynamoDBGangTable) -> None:
     done = berth("list", *TABLE)
     assert done.exit_code == 0, done.output
     head, line = done.stdout.splitlines()
@@ -50,7 +50,7 @@ def test_list_prints_json(table: DynamoDBGangTable) -> None:
     assert (found["gang"], found["state"]) == ("ml/train", "open")
 
 
-def test_list_counts_nobody_of_a_committed_gang_in_bind(table: DynamoDBGangTable) -> None:
+def test_list_shows_zero_members_in_bind_for_a_committed_gang(table: DynamoDBGangTable) -> None:
     """Its members have their places."""
     item = table.gang(TRAIN)
     assert item is not None
@@ -59,7 +59,7 @@ def test_list_counts_nobody_of_a_committed_gang_in_bind(table: DynamoDBGangTable
     assert found["members"]["inBind"] == 0
 
 
-def test_lists_gangs_of_a_server(table: DynamoDBGangTable, gateway_port: int) -> None:
+def test_list_prints_gangs_of_a_server(table: DynamoDBGangTable, gateway_port: int) -> None:
     done = berth("list", *server(gateway_port), "-o", "json")
     assert [each["gang"] for each in orjson.loads(done.stdout)["gangs"]] == ["ml/train"]
 

@@ -112,7 +112,7 @@ def document(folder: Path, *names: str, **config: object) -> Path:
     return path
 
 
-def test_says_that_sound_plugin_keeps_every_rule(example: Path) -> None:
+def test_check_passes_for_a_sound_plugin(example: Path) -> None:
     files = ["--cluster", EXAMPLE / "cluster.yaml", "--config", EXAMPLE / "configuration.yaml"]
     done = run("plugin", "check", TEAM_NODES, "--plugins", example, *files)
     assert done.exit_code == 0, done.output
@@ -135,7 +135,7 @@ def test_says_that_sound_plugin_keeps_every_rule(example: Path) -> None:
         pytest.param("Absent", "is not a class that extends one of", id="no such class"),
     ],
 )
-def test_fails_with_what_is_wrong(plugins: Path, name: str, message: str) -> None:
+def test_check_fails_and_names_the_problem(plugins: Path, name: str, message: str) -> None:
     done = run("plugin", "check", f"berth_plugins.mine:{name}", "--plugins", plugins)
     assert done.exit_code == 1
     assert message in done.stderr
@@ -147,7 +147,7 @@ def test_ctrl_c_during_a_plugin_ends_the_command(plugins: Path) -> None:
     assert (done.exit_code, done.stderr) == (130, "stopped\n")
 
 
-def test_sample_cluster_has_labels_that_arguments_name(plugins: Path) -> None:
+def test_sample_cluster_has_the_labels_named_by_the_arguments(plugins: Path) -> None:
     path = document(plugins, "ForgetsShape", label="example.com/team")
     name = ["plugin", "check", "berth_plugins.mine:ForgetsShape", "--plugins", plugins]
     assert run(*name).exit_code == 0

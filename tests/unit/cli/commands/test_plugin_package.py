@@ -35,7 +35,7 @@ def names(file: Path) -> list[str]:
     return ZipFile(file).namelist()
 
 
-def test_layer_has_package_where_functions_find_it(plugins: Path) -> None:
+def test_layer_has_the_package_where_functions_look_for_it(plugins: Path) -> None:
     (plugins / "berth_plugins" / "__pycache__").mkdir()
     (plugins / "berth_plugins" / "__pycache__" / "mine.cpython-313.pyc").touch()
     (plugins / "tests").mkdir()
@@ -48,14 +48,14 @@ def test_layer_has_package_where_functions_find_it(plugins: Path) -> None:
     assert "for python3.11 on arm64" in done.stdout
 
 
-def test_same_input_makes_same_file(plugins: Path) -> None:
+def test_same_input_produces_the_same_file(plugins: Path) -> None:
     run(plugins, "--file", plugins / "one.zip")
     (plugins / "berth_plugins" / "mine.py").touch()
     run(plugins, "--file", plugins / "two.zip")
     assert (plugins / "one.zip").read_bytes() == (plugins / "two.zip").read_bytes()
 
 
-def test_layer_has_the_version_of_its_directory(plugins: Path) -> None:
+def test_layer_has_the_version_of_the_plugin_directory(plugins: Path) -> None:
     """The verbs compute theirs of what is in /opt/python."""
     (plugins / "requirements.txt").write_text("# none\n")
     run(plugins, "--file", plugins / "layer.zip")
@@ -77,7 +77,7 @@ def stub(file: Path) -> Path:
     return file
 
 
-def test_installs_wheels_of_the_platform(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installs_wheels_for_the_platform_of_the_functions(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(stub(plugins / "python")))
     (plugins / "requirements.txt").write_text(f"numpy==2.4.0 \\\n    {HASH} \\\n    {HASH}\n    # via -r in\n")
     done = run(plugins, "--file", plugins / "layer.zip", "--architecture", "x86_64", "--python", "3.12")
@@ -91,7 +91,7 @@ def test_installs_wheels_of_the_platform(plugins: Path, monkeypatch: pytest.Monk
     assert asked.count(HASH) == 2
 
 
-def test_says_what_to_install_where_there_is_no_pip(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_the_remedy_if_pip_is_missing(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layer, "find_spec", lambda name: None)
     (plugins / "requirements.txt").write_text(f"numpy==2.4.0 {HASH}\n")
     done = run(plugins, "--file", plugins / "layer.zip")
@@ -107,7 +107,7 @@ def test_says_what_to_install_where_there_is_no_pip(plugins: Path, monkeypatch: 
         pytest.param(f"PyYAML==1.0 {HASH}", "pyyaml is 1.0, but Berth's own layers have ", id="bind has another"),
     ],
 )
-def test_refuses_requirement(plugins: Path, requirement: str, message: str) -> None:
+def test_rejects_invalid_requirement(plugins: Path, requirement: str, message: str) -> None:
     (plugins / "requirements.txt").write_text(f"{requirement}\n")
     done = run(plugins, "--file", plugins / "layer.zip")
     assert (done.exit_code, message in done.stderr) == (1, True), done.stderr
@@ -134,13 +134,13 @@ def test_refuses_requirement(plugins: Path, requirement: str, message: str) -> N
         ),
     ],
 )
-def test_refuses_package(plugins: Path, file: str, content: str, message: str) -> None:
+def test_rejects_invalid_package(plugins: Path, file: str, content: str, message: str) -> None:
     (plugins / "berth_plugins" / file).write_text(content)
     done = run(plugins, "--file", plugins / "layer.zip")
     assert (done.exit_code, message in done.stderr) == (1, True), done.stderr
 
 
-def test_platforms_are_those_of_the_template() -> None:
+def test_platforms_match_the_template() -> None:
     template = read_template()
     architectures = template["Parameters"]["Architecture"]["AllowedValues"]
     assert set(ARCHITECTURES) == set(layer.PLATFORMS) == set(architectures)

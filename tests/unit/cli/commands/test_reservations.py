@@ -90,7 +90,7 @@ def test_list_prints_pod_amount_and_reason(ledger: DynamoDBLedgerTable) -> None:
     assert "\x1b" not in done.stdout
 
 
-def test_list_prints_exceeded_capacity_and_rebuild(ledger: DynamoDBLedgerTable) -> None:
+def test_list_prints_exceeded_capacity_and_rebuild_state(ledger: DynamoDBLedgerTable) -> None:
     _holds(ledger, "runs", EntryState.BOUND, units=6)
     found = ledger.node(NODE)
     assert found is not None
@@ -113,7 +113,7 @@ def test_list_prints_json(ledger: DynamoDBLedgerTable) -> None:
     assert found["nodes"] == [{"node": NODE, "capacity": {SLOT: 8}, "available": {SLOT: 5}, "owed": {}}]
 
 
-def test_rebuild_requests_once(ledger: DynamoDBLedgerTable) -> None:
+def test_repeated_rebuild_command_requests_only_one_rebuild(ledger: DynamoDBLedgerTable) -> None:
     done = berth("rebuild", "--ledger-table", LEDGER_TABLE, "--yes", "--wait", "0")
     assert done.exit_code == 0, done.output
     marker = ledger.marker()

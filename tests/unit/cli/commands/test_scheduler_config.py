@@ -62,7 +62,7 @@ def container(documents: Mapping[str, Any]) -> dict[str, Any]:
         ),
     ],
 )
-def test_example_files_match_output(file: str, arguments: list[str]) -> None:
+def test_example_files_equal_the_output(file: str, arguments: list[str]) -> None:
     again = f"berth scheduler-config {' '.join(arguments)} > examples/scheduler/{file}"
     assert (EXAMPLES / file).read_text() == run(*arguments).stdout, again
 
@@ -70,7 +70,7 @@ def test_example_files_match_output(file: str, arguments: list[str]) -> None:
 # ---------------------------------------------------------------------------------------------- the cluster's scheduler
 
 
-def test_adds_scheduler_names_of_profiles(tmp_path: Path) -> None:
+def test_adds_the_scheduler_names_of_profiles(tmp_path: Path) -> None:
     path = tmp_path / "berth.yaml"
     path.write_text("profiles: {gpus: resource-segregation, default-scheduler: label-priority}")
     own = printed("--url", URL, "--config", str(path))
@@ -88,7 +88,7 @@ def gangs(tmp_path: Path) -> Path:
     return file
 
 
-def test_gangs_bound_the_retries_and_note_how_long_a_member_waits(gangs: Path) -> None:
+def test_gangs_disable_early_retries_and_print_how_long_a_member_waits(gangs: Path) -> None:
     done = run("--url", URL, "--config", str(gangs))
     assert "--feature-gates=SchedulerPopFromBackoffQ=false" in done.stderr
     assert "gangs: a member waits 2.5 s in bind for the others" in done.stderr
@@ -97,13 +97,13 @@ def test_gangs_bound_the_retries_and_note_how_long_a_member_waits(gangs: Path) -
 
 
 @pytest.mark.parametrize("arguments", [(), ("--second-scheduler", "mine")])
-def test_gangs_shorten_the_longest_back_off(gangs: Path, arguments: tuple[str, ...]) -> None:
+def test_gangs_reduce_the_maximum_backoff(gangs: Path, arguments: tuple[str, ...]) -> None:
     """A gang that fits again is tried within 5 s; with kube-scheduler's own 10 s it takes up to 11."""
     assert "podMaxBackoffSeconds: 3" in run("--url", URL, "--config", str(gangs), *arguments).stdout
     assert "podMaxBackoffSeconds" not in run("--url", URL, *arguments).stdout
 
 
-def test_gangs_need_filter_and_bind(gangs: Path) -> None:
+def test_gangs_require_filter_and_bind(gangs: Path) -> None:
     done = run("--url", URL, "--config", str(gangs), "--verbs", "filter,prioritize")
     assert (done.exit_code, "gangs: they need the verbs filter and bind" in done.stderr) == (2, True)
 
@@ -116,14 +116,14 @@ def test_gangs_need_filter_and_bind(gangs: Path) -> None:
         pytest.param(("--second-scheduler", "mine"), False, id="in a pod"),
     ],
 )
-def test_notes_missing_kubeconfig(arguments: tuple[str, ...], message: bool) -> None:
+def test_prints_a_note_if_the_kubeconfig_is_missing(arguments: tuple[str, ...], message: bool) -> None:
     assert ("give --scheduler-kubeconfig\n" in run("--url", URL, *arguments).stderr) is message
 
 
 # ------------------------------------------------------------------------------------------------- the second scheduler
 
 
-def test_client_key_is_in_secret_only(tmp_path: Path) -> None:
+def test_client_key_is_only_in_the_secret(tmp_path: Path) -> None:
     certificate, key = self_signed(tmp_path, "client")
     documents = second("--tls-client-cert", str(certificate), "--tls-client-key", str(key), "--ca", str(certificate))
     secret = documents.pop("Secret/mine-tls")
@@ -156,7 +156,7 @@ def _configuration(scheduler: str) -> Any:
 
 
 @pytest.mark.usefixtures("stack")
-def test_uses_address_timeout_and_configuration_of_stack() -> None:
+def test_uses_address_timeout_and_configuration_of_the_stack() -> None:
     document = printed("--stack", "berth")
     assert (document["extenders"][0]["urlPrefix"], document["extenders"][0]["httpTimeout"]) == (URL, "8s")
     assert document["profiles"][1] == {"schedulerName": "gpus"}
@@ -175,7 +175,7 @@ def of_stack(*arguments: str) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("password")
-def test_configuration_with_password_is_secret() -> None:
+def test_configuration_with_a_password_is_a_secret() -> None:
     documents = of_stack("--with-password")
     assert inside(documents["Secret/mine"])["extenders"][0]["urlPrefix"] == (
         "https://me:p%20w@berth.example.com/scheduler"
@@ -187,7 +187,7 @@ def test_configuration_with_password_is_secret() -> None:
     assert {"secret": {"name": "mine", "optional": True}} in config["projected"]["sources"]
 
 
-def test_configuration_hash_changes_and_omits_password(password: dict[str, str]) -> None:
+def test_configuration_hash_changes_with_content_but_excludes_the_password(password: dict[str, str]) -> None:
     def shown(*arguments: str) -> str:
         template = of_stack(*arguments)["Deployment/mine"]["spec"]["template"]
         return str(template["metadata"]["annotations"]["berth.dev/configuration"])
@@ -208,7 +208,7 @@ def test_configuration_hash_changes_and_omits_password(password: dict[str, str])
         pytest.param("mtls", ("--tls-client-cert", "a", "--tls-client-key", "b"), "", id="a certificate"),
     ],
 )
-def test_notes_missing_credentials(
+def test_prints_a_note_if_credentials_are_missing(
     asked: str, arguments: tuple[str, ...], message: str, password: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = DeployedStack("berth", None, {"Authentication": asked}, {"UrlPrefix": URL})
@@ -245,7 +245,7 @@ def test_rejects_wrong_options(arguments: tuple[str, ...], message: str) -> None
     assert message in " ".join(done.stderr.split())
 
 
-def test_rejects_key_of_other_certificate(tmp_path: Path) -> None:
+def test_rejects_key_of_another_certificate(tmp_path: Path) -> None:
     certificate, _ = self_signed(tmp_path, "one")
     _, key = self_signed(tmp_path, "two")
     done = run(

@@ -58,7 +58,7 @@ def test_applies_a_changed_file_once(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_keeps_the_document_before_when_the_changed_one_is_refused(tmp_path: Path, text: str, line: str) -> None:
+def test_keeps_the_previous_document_if_the_changed_one_is_rejected(tmp_path: Path, text: str, line: str) -> None:
     serving = Serving(tmp_path)
     serving.change("profile: full")
     serving.change(text)
@@ -69,14 +69,14 @@ def test_keeps_the_document_before_when_the_changed_one_is_refused(tmp_path: Pat
     assert serving.store.read() == '{"profile":"resource-segregation"}'
 
 
-def test_warns_about_parts_of_a_changed_file_without_effect(tmp_path: Path) -> None:
+def test_warns_about_settings_without_effect_in_a_changed_file(tmp_path: Path) -> None:
     serving = Serving(tmp_path, warnings=configuration_warnings)
     serving.change("profile: full\npluginConfig: [{name: NodePriorityLabel, args: {label: disk}}]\n")
     assert any(line.startswith(f"{serving.path}: warning: pluginConfig[0]") for line in serving.lines)
     assert serving.lines[-1] == f"{serving.path} is applied: profile full"
 
 
-def test_refuses_document_that_a_verb_cannot_load(tmp_path: Path) -> None:
+def test_rejects_document_that_a_verb_cannot_load(tmp_path: Path) -> None:
     serving = Serving(tmp_path, REFUSES)
     serving.change("profile: full")
     assert serving.store.read() is None
@@ -94,7 +94,7 @@ def test_waits_for_a_file_that_is_being_replaced(tmp_path: Path) -> None:
     assert serving.store.read() == FULL
 
 
-def test_asks_the_verbs_among_the_routes() -> None:
+def test_calls_only_the_verbs_among_the_routes() -> None:
     handlers: dict[str, Handler] = {
         "POST /scheduler/filter": lambda event, context: (event, context),
         "GET /healthz": lambda *_: None,

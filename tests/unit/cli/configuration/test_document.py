@@ -62,7 +62,7 @@ def test_reports_error_with_file_and_field_on_one_line(tmp_path: Path, text: str
         pytest.param("\ufeffprofile: full", {"profile": "full"}, id="with a byte order mark"),
     ],
 )
-def test_reads_every_form_that_yaml_allows(tmp_path: Path, text: str, fields: dict[str, object]) -> None:
+def test_accepts_every_form_that_yaml_allows(tmp_path: Path, text: str, fields: dict[str, object]) -> None:
     path = tmp_path / "berth.yaml"
     path.write_text(text)
     configuration = load_configuration(path, None)
@@ -80,6 +80,6 @@ def test_unknown_profile_error_lists_known_profiles() -> None:
         load_configuration(None, "x")
 
 
-def test_rejects_document_with_profile(tmp_path: Path) -> None:
+def test_rejects_a_profile_option_together_with_a_document(tmp_path: Path) -> None:
     with pytest.raises(click.UsageError, match="exclude each other"):
         load_configuration(tmp_path / "berth.yaml", "label-priority")

@@ -91,12 +91,12 @@ def errors(text: str) -> list[FieldError]:
         ),
     ],
 )
-def test_names_line_path_finding_and_remedy(text: str, line: int, field: str, message: str) -> None:
+def test_error_names_line_path_problem_and_remedy(text: str, line: int, field: str, message: str) -> None:
     [found] = errors(text)
     assert (found.line, found.field) == (line, field)
     assert message in found.message
 
 
-def test_lists_errors_in_the_order_of_their_lines() -> None:
+def test_lists_errors_in_line_order() -> None:
     text = "profile: x\nnodeCache: {maxStaleness: no}\nkind: Y\npluginConfig: 3"
     assert [each.line for each in errors(text)] == [1, 2, 3, 4]

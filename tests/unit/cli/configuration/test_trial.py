@@ -38,7 +38,7 @@ def cluster() -> FixedNodeCache:
     return FixedNodeCache(BerthConfiguration(), Snapshot.of(nodes, [pod("web")]))
 
 
-def test_prints_verbs_and_pods_that_would_be_judged_differently() -> None:
+def test_prints_verbs_and_pods_that_would_be_evaluated_differently() -> None:
     result = try_document(NEW, {"filter": function(cluster()), "bind": function()})
     assert list(result.lines()) == [
         "filter, bind: the document can be loaded",
@@ -55,7 +55,7 @@ def test_prints_verbs_and_pods_that_would_be_judged_differently() -> None:
         pytest.param("absent", "none of the 1 pods that were judged would have a node", id="no node"),
     ],
 )
-def test_refuses_document_by_which_no_judged_pod_has_a_node(label: str, refusal: str) -> None:
+def test_rejects_document_if_no_evaluated_pod_fits_any_node(label: str, refusal: str) -> None:
     result = try_document(NEW.replace("new", label), {"filter": function(cluster()), "bind": function()})
     assert result.refusal == refusal
 
@@ -71,7 +71,9 @@ def test_refuses_document_by_which_no_judged_pod_has_a_node(label: str, refusal:
         ),
     ],
 )
-def test_says_that_no_pod_was_judged_and_does_not_refuse(report: Mapping[str, object], line: str) -> None:
+def test_reports_that_no_pod_was_evaluated_without_rejecting_the_document(
+    report: Mapping[str, object], line: str
+) -> None:
     """A new stack has no pods to judge yet, and needs its first document."""
     answer = {"body": json.dumps({"berthVersion": "x", "error": "", **report})}
     result = try_document(NEW, {"filter": answering(answer)})
@@ -98,7 +100,7 @@ def test_names_verbs_that_cannot_use_the_document(invoke: Invoke, error: str) ->
     assert next(result.lines()) == "filter: the document can be loaded"
 
 
-def test_refusal_names_a_missing_package_once_with_the_verbs_and_the_layer_to_deploy() -> None:
+def test_rejection_names_missing_package_its_verbs_and_the_layer_to_deploy() -> None:
     document = json.loads(NAMED) | {"pluginConfig": [{"name": "berth_plugins.mine:Passes"}]}
     result = try_document(json.dumps(document), {"filter": function(), "bind": function()})
     assert result.refusal.startswith("filter, bind: the document: ")
@@ -107,14 +109,14 @@ def test_refusal_names_a_missing_package_once_with_the_verbs_and_the_layer_to_de
     assert list(result.lines()) == []
 
 
-def test_names_the_plugins_of_the_verbs(tmp_path: Path) -> None:
+def test_prints_the_plugins_of_the_verbs(tmp_path: Path) -> None:
     with installed_plugins(tmp_path) as version:
         result = try_document(NAMED, {"filter": function(), "bind": function()})
     assert (result.plugin_version, result.refusal) == (version, "")
     assert f"plugins: {version}" in list(result.lines())
 
 
-def test_refuses_document_when_verbs_have_different_plugins() -> None:
+def test_rejects_document_if_verbs_have_different_plugins() -> None:
     def having(version: str) -> Invoke:
         body = json.dumps({"berthVersion": "0.2.0", "error": "", "pluginVersion": version})
         return answering({"statusCode": 200, "body": body})

@@ -94,7 +94,7 @@ def configuration(**fields: object) -> BerthConfiguration:
         ),
     ],
 )
-def test_warns_about_parts_without_effect(document: dict[str, object], warnings: list[str]) -> None:
+def test_warns_about_settings_without_effect(document: dict[str, object], warnings: list[str]) -> None:
     found = [str(each) for each in configuration_warnings(configuration(**document))]
     assert [each[: len(start)] for each, start in zip(found, warnings, strict=True)] == warnings
 
@@ -125,7 +125,7 @@ def test_warns_about_a_counted_resource_without_capacity(nodes: list[NodeInfo], 
         pytest.param({}, ["profile: profile label-priority rejects all 2 nodes: none has the label"], id="none has it"),
     ],
 )
-def test_warns_about_a_priority_label_that_no_node_has(labels: dict[str, str], warnings: list[str]) -> None:
+def test_warns_about_a_priority_label_missing_on_every_node(labels: dict[str, str], warnings: list[str]) -> None:
     cluster = Snapshot.of([node("a", labels=labels), node("b")], [])
     found = [str(each) for each in cluster_warnings(configuration(profile="label-priority"), cluster)]
     assert [each[: len(start)] for each, start in zip(found, warnings, strict=True)] == warnings
@@ -147,7 +147,7 @@ def test_warns_about_a_priority_label_that_no_node_has(labels: dict[str, str], w
         ),
     ],
 )
-def test_warns_about_pods_that_nearly_are_members(metadata: dict[str, object], warnings: list[str]) -> None:
+def test_warns_about_pods_with_incomplete_gang_membership(metadata: dict[str, object], warnings: list[str]) -> None:
     waiting = read_pod(pod_with("p", metadata=metadata))
     assert isinstance(waiting, Pod)
     found = cluster_warnings(configuration(profile="full", gangs={"enabled": True}), Snapshot.of([], [waiting]))

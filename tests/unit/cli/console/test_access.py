@@ -27,13 +27,13 @@ DATA = "/api/cluster"
         pytest.param("Bearer \xff", id="with bytes that are no key"),
     ],
 )
-def test_data_needs_a_session(path: str, credential: str | None) -> None:
+def test_data_requires_a_session(path: str, credential: str | None) -> None:
     status, _, body = running().ask(path, query="since=0", authorization=credential)
     assert status == 401
     assert b"n1" not in body
 
 
-def test_token_gives_one_session_and_the_next_token_is_given_out() -> None:
+def test_token_opens_one_session_and_a_new_token_is_printed() -> None:
     console = running()
     key = console.session()
     assert console.tokens == ["secret-0", "secret-1"]
@@ -48,12 +48,12 @@ def test_token_gives_one_session_and_the_next_token_is_given_out() -> None:
     )
 
 
-def test_key_of_an_earlier_process_opens_nothing() -> None:
+def test_session_key_of_an_earlier_process_is_rejected() -> None:
     key = running().session()
     assert running(secrets="again").ask(DATA, authorization=f"Bearer {key}")[0] == 401
 
 
-def test_secrets_are_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_do_not_contain_secrets(caplog: pytest.LogCaptureFixture) -> None:
     console = running()
     with caplog.at_level(logging.DEBUG):
         token = console.tokens[-1]
@@ -65,7 +65,7 @@ def test_secrets_are_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
     assert not [each for each in (token, key, "guessed") if each in caplog.text]
 
 
-def test_oldest_session_ends_when_there_are_too_many() -> None:
+def test_oldest_session_ends_if_there_are_too_many() -> None:
     console = running()
     keys = [console.session() for _ in range(MAX_SESSIONS + 1)]
     assert console.ask(DATA, authorization=f"Bearer {keys[0]}")[0] == 401
@@ -82,7 +82,7 @@ def test_oldest_session_ends_when_there_are_too_many() -> None:
     ],
 )
 @pytest.mark.parametrize("path", ["/", DATA])
-def test_unknown_host_gets_nothing(host: str | None, path: str) -> None:
+def test_request_with_unknown_host_is_rejected(host: str | None, path: str) -> None:
     console = running()
     status, _, body = console.ask(path, host=host, authorization=f"Bearer {console.session()}")
     assert status == 421
@@ -100,7 +100,7 @@ def test_unknown_host_gets_nothing(host: str | None, path: str) -> None:
         pytest.param({"sec_fetch_site": "same-site"}, id="a request of another port"),
     ],
 )
-def test_other_pages_get_nothing(headers: dict[str, str]) -> None:
+def test_request_from_another_page_is_rejected(headers: dict[str, str]) -> None:
     console = running()
     key = console.session()
     assert console.ask(DATA, authorization=f"Bearer {key}", **headers)[0] == 403
@@ -108,13 +108,13 @@ def test_other_pages_get_nothing(headers: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "OPTIONS"])
-def test_session_is_posted_for(method: str) -> None:
+def test_session_can_only_be_opened_with_post(method: str) -> None:
     assert running().ask("/session", method, origin=ORIGIN)[0] == 405
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "TRACE"])
 @pytest.mark.parametrize("path", ["/", DATA])
-def test_console_only_reads(method: str, path: str) -> None:
+def test_console_accepts_only_get_for_data(method: str, path: str) -> None:
     console = running()
     status, headers, _ = console.ask(path, method, authorization=f"Bearer {console.session()}", origin=ORIGIN)
     assert (status, headers["allow"]) == (405, "GET")
@@ -136,13 +136,13 @@ def test_console_only_reads(method: str, path: str) -> None:
         "",
     ],
 )
-def test_unknown_paths_are_not_looked_up(path: str) -> None:
+def test_unknown_paths_return_404(path: str) -> None:
     status, _, body = running().ask(path)
     assert (status, orjson.loads(body)) == (404, {"reason": "there is no such path; the page is at /"})
 
 
 @pytest.mark.parametrize("header", [{"content_length": "1"}, {"transfer_encoding": "chunked"}])
-def test_bodies_are_refused_and_the_connection_is_closed(header: dict[str, str]) -> None:
+def test_request_with_a_body_is_rejected_and_its_connection_closed(header: dict[str, str]) -> None:
     console = running()
     status, headers, _ = console.ask("/session", "POST", origin=ORIGIN, authorization="Bearer secret-0", **header)
     assert (status, headers["connection"]) == (413, "close")
@@ -150,7 +150,7 @@ def test_bodies_are_refused_and_the_connection_is_closed(header: dict[str, str])
 
 
 @pytest.mark.parametrize("query", ["since=1&since=2", "x=" + "y" * MAX_QUERY, "x=\xff"])
-def test_query_that_cannot_be_read_is_refused(query: str) -> None:
+def test_unreadable_query_is_rejected(query: str) -> None:
     console = running()
     assert console.ask(DATA, query=query, authorization=f"Bearer {console.session()}")[0] == 400
 
@@ -159,7 +159,7 @@ def defective(_: Query) -> bytes:
     raise ZeroDivisionError
 
 
-def test_defect_is_told_and_ends_no_connection() -> None:
+def test_defect_is_reported_without_closing_the_connection() -> None:
     console = running(documents={"/api/slow": defective})
     assert console.data("/api/slow") == (500, {"reason": "the console cannot answer: ZeroDivisionError"})
 
@@ -175,7 +175,7 @@ def test_defect_is_told_and_ends_no_connection() -> None:
         pytest.param("/", "GET", {"host": "evil.example"}, id="another host"),
     ],
 )
-def test_every_answer_limits_what_a_page_may_do(path: str, method: str, headers: dict[str, str]) -> None:
+def test_every_response_has_the_security_headers(path: str, method: str, headers: dict[str, str]) -> None:
     _, found, _ = running().ask(path, method, **headers)
     assert found["content-security-policy"] == (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -190,7 +190,7 @@ def test_every_answer_limits_what_a_page_may_do(path: str, method: str, headers:
     assert "set-cookie" not in found
 
 
-def test_page_has_nothing_inline_and_nothing_from_elsewhere() -> None:
+def test_page_has_no_inline_code_and_no_external_resources() -> None:
     page = running().ask("/")[2].decode()
     assert "<style" not in page
     assert " style=" not in page

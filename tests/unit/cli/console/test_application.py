@@ -14,7 +14,7 @@ SLOW = "/api/slow"
 
 
 @pytest.mark.parametrize("path", ["/api/cluster", "/api/pods"])
-def test_cluster_does_not_wait_for_documents_that_take_long(path: str) -> None:
+def test_cluster_document_does_not_wait_for_slow_documents(path: str) -> None:
     """A page that opens shows the cluster while others judge, explain or plan."""
     end = Event()
 

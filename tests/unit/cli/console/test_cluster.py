@@ -61,7 +61,7 @@ def test_dump_is_as_old_as_its_file(tmp_path: Path) -> None:
     source.close()
 
 
-def test_changed_dump_is_read_again_and_an_unreadable_one_leaves_the_last_state(tmp_path: Path) -> None:
+def test_changed_dump_is_read_again_and_unreadable_dump_keeps_the_last_state(tmp_path: Path) -> None:
     path = dump_at(tmp_path, node_with("n1"))
     source = followed_dump(path, default())
     observed(source)
@@ -75,7 +75,7 @@ def test_changed_dump_is_read_again_and_an_unreadable_one_leaves_the_last_state(
     assert observed(source, lambda found: "n4" in found.snapshot.nodes).problem == ""
 
 
-def test_change_that_cannot_be_applied_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_that_could_not_be_applied_is_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = followed_dump(dump_at(tmp_path, node_with("n1")), default())
     with monkeypatch.context() as defective:
         defective.setattr(SnapshotView, "applied", lambda *_: 1 // 0)
@@ -85,7 +85,7 @@ def test_change_that_cannot_be_applied_is_tried_again(tmp_path: Path, monkeypatc
     assert list(observed(source).snapshot.nodes) == ["n1"]
 
 
-def test_live_cluster_is_followed_and_nothing_but_read(tmp_path: Path) -> None:
+def test_live_cluster_is_watched_and_only_read(tmp_path: Path) -> None:
     with verified_kubernetes() as kubernetes:
         kubernetes.nodes.append(node_object("n1"))
         kubernetes.add_pod("web", "u1", node="n1")
@@ -114,7 +114,7 @@ def node_cache(
     )
 
 
-def test_node_cache_is_read_with_its_age_and_its_configuration() -> None:
+def test_node_cache_is_read_with_its_age_and_configuration() -> None:
     cluster = PublishedCluster()
     cluster.publish("nodes", [counted_node_object("n1", "5")])
     source = node_cache(cluster)
@@ -125,7 +125,7 @@ def test_node_cache_is_read_with_its_age_and_its_configuration() -> None:
     assert list(observed(source).snapshot.nodes) == ["n1", "n2"]
 
 
-def test_node_cache_that_cannot_be_read_leaves_the_last_state(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_node_cache_keeps_the_last_state(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = PublishedCluster()
     cluster.publish("nodes", [node_with("n1")])
     source = node_cache(cluster)
@@ -154,7 +154,9 @@ def of_dump(_: Event, folder: Path) -> ClusterSource:
 
 
 @pytest.mark.parametrize("source_of", [of_node_cache, of_empty_node_cache, of_dump])
-def test_look_ends_when_the_source_is_closed(source_of: Callable[[Event, Path], ClusterSource], tmp_path: Path) -> None:
+def test_observe_returns_when_the_source_is_closed(
+    source_of: Callable[[Event, Path], ClusterSource], tmp_path: Path
+) -> None:
     source = source_of(Event(), tmp_path)
     source.observe(0)
     looking = Thread(target=source.observe, args=(60,), daemon=True)

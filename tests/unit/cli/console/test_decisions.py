@@ -64,7 +64,7 @@ class Deciding:
         return next(each.details() for each in self.decisions.all() if each.number == number)
 
 
-def test_decisions_of_a_pod_are_all_its_calls_the_oldest_first() -> None:
+def test_decisions_of_a_pod_include_all_its_calls_in_chronological_order() -> None:
     deciding = Deciding()
     deciding.decide("p", "q")
     deciding.decide("p", namespace="web")
@@ -74,7 +74,7 @@ def test_decisions_of_a_pod_are_all_its_calls_the_oldest_first() -> None:
     assert deciding.decisions.of_pod("ml", "r") == []
 
 
-def test_numbers_stay_when_old_decisions_are_dropped() -> None:
+def test_numbers_stay_the_same_when_old_decisions_are_dropped() -> None:
     deciding = Deciding(most=2)
     deciding.decide("p", "q")
     assert deciding.numbers == [(1, "p"), (2, "q")]
@@ -82,7 +82,7 @@ def test_numbers_stay_when_old_decisions_are_dropped() -> None:
     assert deciding.numbers == [(2, "q"), (3, "r")]
 
 
-def test_details_have_every_node() -> None:
+def test_details_include_every_node() -> None:
     deciding = Deciding()
     deciding.decide("p")
     deciding.decide("p", verb="prioritize")
@@ -94,7 +94,7 @@ def test_details_have_every_node() -> None:
     assert {each["node"]: each["score"] for each in scored["scores"]}["b"] > 0
 
 
-def test_summary_has_what_a_page_filters_by() -> None:
+def test_summary_includes_every_field_the_page_filters_by() -> None:
     """Pod, verb, reason, plugin, and nodes: of one that many nodes share the first ones."""
     many = [node(f"n{number:02}") for number in range(SUMMARY_NODES + 5)]
     deciding = Deciding(nodes=[labelled("a", "10"), *many])
@@ -106,7 +106,7 @@ def test_summary_has_what_a_page_filters_by() -> None:
     assert reason["nodes"] == [each.name for each in many[:SUMMARY_NODES]]
 
 
-def test_binds_and_failed_calls_have_numbers_among_the_others() -> None:
+def test_binds_and_failed_calls_are_numbered_with_the_decisions() -> None:
     deciding = Deciding()
     deciding.decide("p")
     deciding.bind("p", created())
@@ -123,7 +123,7 @@ def documents(deciding: Deciding, key: str) -> bytes | Refusal:
     return DecisionDocuments(deciding.decisions).decision({"key": key})
 
 
-def test_decision_is_found_by_its_number_and_its_time() -> None:
+def test_decision_is_found_by_its_number_and_time() -> None:
     deciding = Deciding()
     deciding.decide("p", "q")
     [newest, _] = deciding.asked()["decisions"]
@@ -133,7 +133,7 @@ def test_decision_is_found_by_its_number_and_its_time() -> None:
 
 
 @pytest.mark.parametrize("key", ["", "2", "2@1.0", "99@2.0", "<script>"])
-def test_decision_that_is_not_kept_is_refused(key: str) -> None:
+def test_dropped_decision_is_not_found(key: str) -> None:
     """The number alone is that of another decision after a restart."""
     deciding = Deciding()
     deciding.decide("p", "q")
@@ -163,7 +163,7 @@ MANY = [node(f"n{number:02}") for number in range(SUMMARY_NODES + 5)]
         pytest.param({"verb": "filter", "filter": "web"}, ["web"], id="both"),
     ],
 )
-def test_filter_finds(query: Mapping[str, str], found: list[str]) -> None:
+def test_filter_returns_matching_decisions(query: Mapping[str, str], found: list[str]) -> None:
     deciding = Deciding(nodes=[labelled("a", "10"), *MANY])
     deciding.decide("p")
     deciding.bind("p", created())
@@ -186,7 +186,7 @@ class Away(DecisionSource):
     ("source", "status", "reason"),
     [(None, 404, "start berth serve with --console"), (Away(), 503, "the table is throttled")],
 )
-def test_says_why_there_are_no_decisions(source: DecisionSource | None, status: int, reason: str) -> None:
+def test_reports_why_there_are_no_decisions(source: DecisionSource | None, status: int, reason: str) -> None:
     documents = DecisionDocuments(source)
     for found in (documents.decisions({}), documents.decision({"key": "1@1.0"})):
         assert isinstance(found, Refusal)

@@ -32,7 +32,7 @@ def asked(feed: Feed, since: int = 0) -> dict[str, Any]:
     return content
 
 
-def test_has_no_document_before_the_first_look() -> None:
+def test_rejects_requests_until_the_cluster_was_read() -> None:
     feed = Feed(HandDrivenSource(NotRead("the cluster is being listed")), lambda: NOW)
     feed.observe(0)
     for answer in (feed.cluster({}), feed.pods({"node": "n1"})):
@@ -40,7 +40,7 @@ def test_has_no_document_before_the_first_look() -> None:
         assert (answer.status, answer.reason) == (503, "the cluster is being listed")
 
 
-def test_document_says_its_state_and_its_age() -> None:
+def test_document_contains_its_state_and_age() -> None:
     feed, _ = feed_of("n1")
     assert asked(feed) | {"nodes": None} == {
         "version": 2,
@@ -55,7 +55,7 @@ def test_document_says_its_state_and_its_age() -> None:
     }
 
 
-def test_page_that_has_the_state_gets_only_its_age() -> None:
+def test_page_with_the_current_state_gets_only_its_age() -> None:
     feed, source = feed_of("n1")
     assert "nodes" not in asked(feed, since=1)
     source.shows(snapshot([node("n1"), node("n2")]), observed_at=NOW + 5)
@@ -64,7 +64,7 @@ def test_page_that_has_the_state_gets_only_its_age() -> None:
     assert (found["sequence"], found["ageSeconds"], [each["name"] for each in found["nodes"]]) == (2, 2.0, ["n1", "n2"])
 
 
-def test_nothing_new_is_no_other_state_but_makes_the_data_younger() -> None:
+def test_unchanged_state_keeps_its_sequence_number_but_gets_younger() -> None:
     feed, source = feed_of("n1")
     assert isinstance(source.found, ObservedCluster)
     source.shows(source.found.snapshot, observed_at=NOW + 5)
@@ -72,7 +72,7 @@ def test_nothing_new_is_no_other_state_but_makes_the_data_younger() -> None:
     assert (asked(feed, since=1)["sequence"], asked(feed, since=1)["ageSeconds"]) == (1, 2.0)
 
 
-def test_another_configuration_is_another_state_and_counts_all_nodes_again() -> None:
+def test_new_configuration_is_a_new_state_and_recounts_all_nodes() -> None:
     seen = snapshot([counted_node("n", licences="5")])
     source = HandDrivenSource(ObservedCluster(seen, NOW, DEFAULT))
     feed = Feed(source, lambda: NOW)
@@ -85,7 +85,7 @@ def test_another_configuration_is_another_state_and_counts_all_nodes_again() -> 
     assert (found["sequence"], found["nodes"][0]["amounts"][LICENCE]) == (2, [5, 0])
 
 
-def test_source_that_fails_leaves_the_last_state_and_says_why() -> None:
+def test_failing_source_keeps_the_last_state_and_reports_the_cause() -> None:
     feed, source = feed_of("n1")
     source.found = ObservedCluster(snapshot([node("n1")]), NOW, DEFAULT, "the API server cannot be reached")
     feed.observe(0)
@@ -94,7 +94,7 @@ def test_source_that_fails_leaves_the_last_state_and_says_why() -> None:
     assert [each["name"] for each in found["nodes"]] == ["n1"]
 
 
-def test_defect_in_reading_is_told_to_pages() -> None:
+def test_defect_during_a_read_is_reported_to_pages() -> None:
     feed, source = feed_of("n1")
     source.found = RuntimeError("a defect")
     with feed.followed():
@@ -103,7 +103,7 @@ def test_defect_in_reading_is_told_to_pages() -> None:
     assert source.is_closed
 
 
-def test_defect_in_one_row_loses_no_change(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_defect_in_one_row_does_not_lose_later_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     feed, source = feed_of("n1")
     asked(feed)
 

@@ -57,7 +57,7 @@ def explained(found: ObservedCluster, name: str, monotonic: Callable[[], float] 
     return content
 
 
-def test_gang_that_is_being_bound_is_the_one_of_the_table() -> None:
+def test_open_gang_is_the_one_in_the_table() -> None:
     table = InMemoryGangTable(InMemoryLedgerTable())
     table.put_domain(Domain(claim(until=NOW + 9), 1), Domain())
     table.put(gang([intent(until=NOW + 9)], at=NOW - 2), None)
@@ -65,7 +65,7 @@ def test_gang_that_is_being_bound_is_the_one_of_the_table() -> None:
     assert (found["open"], [each["state"] for each in found["gangs"]]) == ("ml/train", ["open"])
 
 
-def test_table_that_cannot_be_read_is_a_reason() -> None:
+def test_unreadable_table_is_reported_as_the_reason() -> None:
     class Away(InMemoryGangTable):
         def gangs(self) -> Sequence[GangItem]:
             raise TableUnavailable("the table is throttled")
@@ -85,7 +85,7 @@ def test_table_that_cannot_be_read_is_a_reason() -> None:
         pytest.param(observed(member("a-0"), configured=DEFAULT), "ml/train", 503, id="gangs are off"),
     ],
 )
-def test_gang_that_cannot_be_explained_is_refused(found: ObservedCluster | NotRead, name: str, status: int) -> None:
+def test_unexplainable_gang_is_rejected(found: ObservedCluster | NotRead, name: str, status: int) -> None:
     answer = documents(found).gang({"gang": name})
     assert isinstance(answer, Refusal)
     assert answer.status == status

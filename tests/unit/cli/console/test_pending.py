@@ -52,7 +52,7 @@ def explained(found: PendingDocuments, name: str) -> dict[str, Any]:
     return content
 
 
-def test_pods_are_divided_by_what_becomes_of_them() -> None:
+def test_pods_are_categorized_by_scheduling_outcome() -> None:
     pods = [
         pod("fits"),
         pod("too-large", requests={"cpu": "9"}),
@@ -68,7 +68,7 @@ def test_pods_are_divided_by_what_becomes_of_them() -> None:
     }
 
 
-def test_reason_has_its_nodes_and_each_pod_its_reasons() -> None:
+def test_reason_lists_its_nodes_and_each_pod_lists_its_reasons() -> None:
     nodes = [node("n1"), node("n2", taints=[TAINT]), node("n3")]
     found = pending(documents(nodes, [pod(f"p{number}", requests={"cpu": "9"}) for number in range(3)]))
     assert [(each["reason"], [found["nodes"][at] for at in each["nodes"]]) for each in found["reasons"]] == [
@@ -78,7 +78,7 @@ def test_reason_has_its_nodes_and_each_pod_its_reasons() -> None:
     assert [each["reasons"] for each in found["pods"]] == [[0, 1]] * 3
 
 
-def test_reasons_are_kube_schedulers_or_berths() -> None:
+def test_reasons_come_from_kube_scheduler_or_berth() -> None:
     nodes = [node("n1", labels={PRIORITY: "1"}, taints=[TAINT]), node("n2")]
     found = pending(documents(nodes, [pod("p")], DEFAULT))
     assert sorted((each["by"], each["plugin"]) for each in found["reasons"]) == [
@@ -108,14 +108,14 @@ def judged(found: dict[str, Any]) -> list[str]:
     return [each["name"] for each in found["pods"] if each["category"] != "undetermined"]
 
 
-def test_pods_of_one_kind_are_judged_together_and_the_others_when_the_page_asks_again() -> None:
+def test_similar_pods_are_evaluated_together_and_the_rest_at_the_next_request() -> None:
     asked = documents([node("n1")], kinds(5, of_each=3), clock=SlowClock())
     answers = [pending(asked) for _ in range(3)]
     assert [len(judged(each)) for each in answers] == [6, 12, 15]
     assert [each["isComplete"] for each in answers] == [False, False, True]
 
 
-def test_another_configuration_judges_all_anew() -> None:
+def test_new_configuration_reevaluates_all_pods() -> None:
     pods = [pod("p")]
     source = HandDrivenSource(ObservedCluster(snapshot([node("n1")], pods), NOW, FULL))
     feed = Feed(source, lambda: NOW)
@@ -128,13 +128,13 @@ def test_another_configuration_judges_all_anew() -> None:
     assert answers == [["schedulable-now"], ["unschedulable"]]
 
 
-def test_pod_is_judged_without_itself() -> None:
+def test_pod_is_evaluated_as_if_it_were_not_in_the_cluster() -> None:
     """Its own spread constraint would count it twice."""
     found = explained(documents([node("n1")], [pod("p")]), "p")
     assert (found["verdict"], found["node"]) == ("placeable", "n1")
 
 
-def test_explanation_is_of_the_weight_that_the_scheduler_gives_the_extender() -> None:
+def test_explanation_uses_the_schedulers_weight_for_the_extender() -> None:
     nodes = [node("n1", labels={PRIORITY: "3"}), node("n2", labels={PRIORITY: "1"})]
     asked = (documents(nodes, [pod("p")], DEFAULT, weight=weight) for weight in (1, 5))
     low, high = (explained(each, "p")["ranking"][0] for each in asked)
@@ -151,7 +151,7 @@ def test_explanation_is_of_the_weight_that_the_scheduler_gives_the_extender() ->
         pytest.param("", 400, id="nothing"),
     ],
 )
-def test_pod_that_is_not_pending_is_refused(wanted: str, status: int) -> None:
+def test_request_for_a_pod_that_is_not_pending_is_rejected(wanted: str, status: int) -> None:
     answer = documents([node("n1")], [pod("on-node", "n1")]).explain({"pod": wanted})
     assert isinstance(answer, Refusal)
     assert answer.status == status
@@ -165,5 +165,5 @@ def test_pod_that_is_not_pending_is_refused(wanted: str, status: int) -> None:
         pytest.param(counted_node("n", "5", "10,20"), id="annotations"),
     ],
 )
-def test_node_is_read_again_as_it_was(info: NodeInfo) -> None:
+def test_node_can_be_read_back_from_its_document(info: NodeInfo) -> None:
     assert read_node(object_of_node(info)) == info

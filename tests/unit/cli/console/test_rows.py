@@ -23,16 +23,16 @@ NOT_READY = {"conditions": [{"type": "Ready", "status": "Unknown"}]}
         pytest.param({"allocatable": {"cpu": "many"}}, ["unreadable"], id="an unreadable node has a defect"),
     ],
 )
-def test_node_states(fields: Any, states: list[str]) -> None:
+def test_node_row_shows_its_states(fields: Any, states: list[str]) -> None:
     assert node_row(node("n", **fields), NO_COUNTING)["states"] == states
 
 
-def test_node_has_what_its_pods_request_and_their_number() -> None:
+def test_node_row_shows_requests_and_number_of_its_pods() -> None:
     info = snapshot([node("n")], [pod("a", "n", requests={"cpu": "500m"}), pod("b", "n")]).nodes["n"]
     assert node_row(info, NO_COUNTING)["amounts"] == {"cpu": (4000, 500), "memory": (8 << 30, 0), "pods": (10, 2)}
 
 
-def test_node_has_what_is_counted_of_it() -> None:
+def test_node_row_shows_counted_resources() -> None:
     info = snapshot([counted_node("n", licences="5")], [pod("a", "n", requests={LICENCE: "2"})]).nodes["n"]
     amounts: Any = node_row(info, counting(LICENCES))["amounts"]
     assert amounts[LICENCE] == (5, 2)
@@ -45,5 +45,5 @@ def test_node_has_what_is_counted_of_it() -> None:
         pytest.param({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}, "terminating", id="deleted"),
     ],
 )
-def test_pod_state(fields: Any, state: str) -> None:
+def test_pod_row_shows_its_state(fields: Any, state: str) -> None:
     assert pod_row(pod("p", "n", **fields))["state"] == state

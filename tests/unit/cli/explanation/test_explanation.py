@@ -100,7 +100,7 @@ BERTH, BIND, SCHEDULER = Verdict.BERTH_FAILS, Verdict.BIND_FAILS, Verdict.SCHEDU
         ),
     ],
 )
-def test_a_pod_that_has_a_node_is_pending_for_what_fails(
+def test_failed_call_is_the_cause_of_pending_even_if_the_pod_fits(
     pod: dict[str, Any], records: Attempts | NoRecord | None, failure: str, wanted: tuple[Verdict, str]
 ) -> None:
     assert explained(pod, records, failure, node_with("n1")) == (
@@ -149,11 +149,13 @@ def test_a_pod_that_has_a_node_is_pending_for_what_fails(
         ),
     ],
 )
-def test_nothing_else_makes_it_pending(pod: dict[str, Any], records: Attempts | None, wanted: str) -> None:
+def test_pod_that_fits_is_pending_only_because_of_a_failed_call(
+    pod: dict[str, Any], records: Attempts | None, wanted: str
+) -> None:
     assert explained(pod, records, "", node_with("n1"))[1] == f"default/p: {wanted}"
 
 
-def test_names_first_the_reason_on_nodes_that_could_take_the_pod() -> None:
+def test_lists_first_the_reason_of_nodes_that_are_meant_for_the_pod() -> None:
     """More nodes have a taint, and are not meant for the pod."""
     taint = {"key": "dedicated", "value": "a", "effect": "NoSchedule"}
     tainted = [{**node_with(f"t{number}"), "spec": {"taints": [taint]}} for number in range(3)]
@@ -194,7 +196,7 @@ def test_names_labels_that_no_node_has(spec: dict[str, Any], wanted: list[str]) 
     assert [line.strip() for line in text(found, (), 0) if "no node has" in line] == wanted
 
 
-def test_a_cycle_that_fails_in_scoring_is_no_placement() -> None:
+def test_pod_does_not_fit_if_scoring_fails() -> None:
     term = {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["x"]}]}}
     affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
     verdict, line = explained({"affinity": affinity}, None, "", node_with("n1"), node_with("n2"))
@@ -202,7 +204,7 @@ def test_a_cycle_that_fails_in_scoring_is_no_placement() -> None:
     assert 'kube-scheduler fails: running PreScore plugin "NodeAffinity": pod has a preferred node affinity' in line
 
 
-def test_the_document_has_the_cause_without_its_age() -> None:
+def test_document_contains_the_cause_without_its_age() -> None:
     found = _explanation({}, pending_cause(_target({}), FAILED, ""))
     assert document(found)["cause"] == f"Berth cannot decide (failure-cache-unavailable): {STALE}"
 

@@ -67,11 +67,11 @@ ROOM_FOR_TWO: Sequence[Object] = [node_with("a")]
         ),
     ],
 )
-def test_begins_with_the_verdict(objects: Sequence[Object], headline: str) -> None:
+def test_output_begins_with_the_verdict(objects: Sequence[Object], headline: str) -> None:
     assert text(*objects)[0] == f"gang ml/train: {headline}"
 
 
-def test_names_what_keeps_the_next_member_out_beside_those_that_fit() -> None:
+def test_prints_placed_members_and_what_prevents_the_next_one() -> None:
     lines = text(*ROOM_FOR_TWO, *members(4))
     assert lines[2:7] == [
         "MEMBER STATE NODE",
@@ -87,13 +87,13 @@ def test_names_what_keeps_the_next_member_out_beside_those_that_fit() -> None:
     ]
 
 
-def test_a_gang_of_a_pod_group_is_read_from_the_dump() -> None:
+def test_reads_a_gang_of_a_pod_group_from_the_dump() -> None:
     group = custom_group_object("train", 2)
     pods = [{"kind": "Pod", **member_object(f"train-{number}", None, label="train", requests=CPU)} for number in (0, 1)]
     assert text(*ROOM_FOR_TWO, group, *pods)[0].startswith("gang ml/train: can be placed: 2 members wait")
 
 
-def test_document_has_members_and_reasons_with_codes() -> None:
+def test_document_contains_members_and_reasons_with_codes() -> None:
     found = gang_document(explain_gang(target(*ROOM_FOR_TWO, *members(3, size=3)), CONFIGURATION))
     assert (found["gang"], found["verdict"], found["minimum"]) == ("ml/train", "pending", 3)
     assert (found["reason"], found["code"]) == ("gang does not fit", "GangDoesNotFit")
@@ -124,6 +124,6 @@ def test_document_has_members_and_reasons_with_codes() -> None:
         ),
     ],
 )
-def test_refuses_what_is_no_gang(pod: Object, document: Mapping[str, Any], message: str) -> None:
+def test_rejects_a_pod_without_a_gang(pod: Object, document: Mapping[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         explain_gang(target(*ROOM_FOR_TWO, pod), BerthConfiguration.model_validate(document))

@@ -46,7 +46,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_key_files_are_readable_by_owner_only(directory: CertificateDirectory) -> None:
+def test_key_files_are_readable_only_by_their_owner(directory: CertificateDirectory) -> None:
     issued = directory.issue("scheduler", NOW, YEAR)
     _, key = directory.files(issued)
     assert (mode(directory.path), mode(directory.authority_key_file), mode(key)) == (0o700, 0o600, 0o600)
@@ -58,7 +58,7 @@ def test_only_key_files_contain_private_keys(directory: CertificateDirectory) ->
         assert (b"PRIVATE KEY" in path.read_bytes()) is (path.suffix == ".key")
 
 
-def test_issued_certificate_is_on_allow_list(directory: CertificateDirectory) -> None:
+def test_issued_certificate_is_on_the_allow_list(directory: CertificateDirectory) -> None:
     issued = directory.issue("scheduler", NOW, YEAR)
     assert listing(directory, issued, NOW) is AuthorizerOutcome.ALLOWED
     assert state(directory, issued, NOW) is CertificateState.ACTIVE
@@ -74,7 +74,7 @@ def test_rotation_allows_both_certificates_during_overlap(directory: Certificate
     assert state(directory, before, NOW + 7 * DAY) is CertificateState.RETIRED
 
 
-def test_revoke_removes_all_certificates_of_client(directory: CertificateDirectory) -> None:
+def test_revoke_removes_all_certificates_of_a_client(directory: CertificateDirectory) -> None:
     before = directory.issue("scheduler", NOW, YEAR)
     after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
     other = directory.issue("second-scheduler", NOW, YEAR)
@@ -84,7 +84,7 @@ def test_revoke_removes_all_certificates_of_client(directory: CertificateDirecto
     assert listing(directory, other, NOW) is AuthorizerOutcome.ALLOWED
 
 
-def test_revoke_accepts_any_notation_of_serial(directory: CertificateDirectory) -> None:
+def test_revoke_accepts_every_notation_of_a_serial(directory: CertificateDirectory) -> None:
     before = directory.issue("scheduler", NOW, YEAR)
     after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
     assert directory.revoke(f"00:{before.serial.upper()}", NOW)[0].serial == before.serial
@@ -109,7 +109,9 @@ def test_rewritten_allow_list_omits_expired_certificates(directory: CertificateD
         pytest.param(lambda it: it.issue("other", NOW, 11 * YEAR), "expires on 2036", id="longer than the authority"),
     ],
 )
-def test_rejected_operation_changes_no_file(directory: CertificateDirectory, what: object, message: str) -> None:
+def test_rejected_operation_does_not_change_any_file(
+    directory: CertificateDirectory, what: object, message: str
+) -> None:
     assert callable(what)
     directory.issue("scheduler", NOW, YEAR)
     before = {path: path.read_bytes() for path in directory.path.iterdir()}
@@ -160,7 +162,9 @@ def test_reports_damaged_directory(directory: CertificateDirectory, name: str, c
         directory.issue("scheduler", NOW, YEAR)
 
 
-def test_interrupted_issue_allows_no_client(directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_issue_does_not_allow_any_client(
+    directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The files are there, and the certificate is not on the list; the next try makes another."""
     before = directory.allow_list_file.read_text()
 

@@ -65,13 +65,13 @@ def test_never_sets_enable_https(tls: dict[str, object] | None) -> None:
     assert entry.get("tlsConfig") == tls
 
 
-def test_counting_policy_has_one_gated_entry() -> None:
+def test_counting_policy_has_one_entry_limited_to_managed_resources() -> None:
     [entry] = entries(managed=ManagedResources((LICENCE, SHARED), counts_only=True))
     assert entry["managedResources"] == IN_DOCUMENT
     assert verbs(entry) == ["filter", "prioritize", "bind", "preempt"]
 
 
-def test_policy_for_all_pods_has_separate_bind_entry() -> None:
+def test_policy_for_all_pods_has_a_separate_bind_entry_for_counted_pods() -> None:
     every_pod, counted = entries(managed=ManagedResources((LICENCE, SHARED)))
     assert (verbs(every_pod), "managedResources" in every_pod) == (["filter", "prioritize", "preempt"], False)
     assert (verbs(counted), counted["managedResources"]) == (["bind"], IN_DOCUMENT)
@@ -85,7 +85,7 @@ def test_policy_for_all_pods_has_separate_bind_entry() -> None:
         pytest.param(ManagedResources((LICENCE,), gangs=True), id="members of gangs"),
     ],
 )
-def test_bind_of_every_pod_needs_ungated_entry(managed: ManagedResources) -> None:
+def test_bind_of_every_pod_requires_an_entry_for_all_pods(managed: ManagedResources) -> None:
     every_pod, ignoring = entries(managed=managed)
     assert verbs(every_pod) == ["filter", "prioritize", "bind", "preempt"]
     assert "managedResources" not in every_pod
@@ -158,12 +158,12 @@ def test_reads_managed_resources(counted: list[Any], plugins: list[list[str]], w
         pytest.param("full", True, id="rules about other pods"),
     ],
 )
-def test_says_whether_rules_are_about_other_pods(profile: str, rules_about_pods: bool) -> None:
+def test_detects_whether_rules_depend_on_other_pods(profile: str, rules_about_pods: bool) -> None:
     found = managed_resources_of(counted.configuration(counted.LICENCES, profile=profile))
     assert found.rules_about_pods is rules_about_pods
 
 
-def test_gangs_need_every_pod_even_where_the_policy_only_counts() -> None:
+def test_gangs_require_bind_of_every_pod_even_if_the_policy_only_counts() -> None:
     found = managed_resources_of(counted.configuration(counted.LICENCES, gangs={"enabled": True}))
     assert (found.gangs, found.counts_only, found.bind_needs_every_pod) == (True, False, True)
 
@@ -181,5 +181,5 @@ def notes(*, with_password: bool = False, second: bool = False, **choices: Any) 
         pytest.param({"url_prefix": "http://[::1]/scheduler", "second": True}, "is loopback", id="a pod has its own"),
     ],
 )
-def test_prints_note(choices: dict[str, Any], message: str) -> None:
+def test_prints_note_for_the_configuration(choices: dict[str, Any], message: str) -> None:
     assert message in notes(**choices)

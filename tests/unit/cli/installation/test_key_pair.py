@@ -37,7 +37,7 @@ def test_client_certificate_verifies_against_its_authority(client: KeyPair, auth
 
 
 @pytest.mark.parametrize("at", [NOW - timedelta(minutes=6), NOW + YEAR + timedelta(seconds=1)])
-def test_client_certificate_fails_outside_validity(client: KeyPair, authority: KeyPair, at: datetime) -> None:
+def test_client_certificate_fails_outside_its_validity(client: KeyPair, authority: KeyPair, at: datetime) -> None:
     with pytest.raises(VerificationError):
         verify(client, authority, at)
 

@@ -19,7 +19,7 @@ from berth_cli.installation.kube_scheduler_configuration import InvalidAddress, 
         "https://user:secret@berth/scheduler",
     ],
 )
-def test_invalid_address_error_does_not_quote_password(url: str) -> None:
+def test_error_for_an_invalid_address_does_not_quote_the_password(url: str) -> None:
     with pytest.raises(InvalidAddress) as caught:
         parse_address(url)
     assert "secret" not in str(caught.value)

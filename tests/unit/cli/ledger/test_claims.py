@@ -57,7 +57,7 @@ def entry(name: str, units: int) -> Entry:
     return Entry(PodKey("ml", name, f"uid-{name}"), EntryState.BOUND, f"attempt-{name}", {SEAT: units}, 0.0)
 
 
-def test_marks_reservation_whose_pod_claims_something_else(dynamodb: DynamoDBClient, table: str) -> None:
+def test_marks_reservation_whose_pod_claims_another_amount_or_device(dynamodb: DynamoDBClient, table: str) -> None:
     published(dynamodb, {"honest": {SEAT: "3"}, "lowered": {SEAT: "1"}, "removed": {}})
     held = [entry(name, 3) for name in ("honest", "lowered", "removed", "unpublished")]
     ledgers = [new_ledger("node-a", {SEAT: 20}, {each.pod.uid: each for each in held}, 1)]
@@ -80,7 +80,7 @@ def test_marks_reservation_whose_pod_claims_something_else(dynamodb: DynamoDBCli
     }
 
 
-def test_says_why_nothing_was_compared(dynamodb: DynamoDBClient, table: str) -> None:
+def test_reports_why_claims_were_not_compared(dynamodb: DynamoDBClient, table: str) -> None:
     assert diverging_claims(claim_sources(dynamodb, table), ()) == NotRead("the configuration in force counts nothing")
     absent = diverging_claims(claim_sources(dynamodb, "absent"), ())
     assert isinstance(absent, NotRead)

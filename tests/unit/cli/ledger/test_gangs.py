@@ -102,7 +102,7 @@ def shown(found: Gangs) -> dict[str, Any]:
         ),
     ],
 )
-def test_says_the_state_and_what_the_gang_waits_for(found: Gangs, state: str, waits_for: str) -> None:
+def test_reports_state_of_the_gang_and_what_it_waits_for(found: Gangs, state: str, waits_for: str) -> None:
     each = shown(found)
     assert (each["state"], each["waitsFor"]) == (state, waits_for)
 
@@ -112,6 +112,6 @@ def test_counts_members() -> None:
     assert each["members"] == {"exist": 2, "inBind": 1, "onNodes": 0}
 
 
-def test_names_the_open_gang_while_its_time_lasts() -> None:
+def test_returns_the_open_gang_until_its_turn_expires() -> None:
     assert document(Gangs(domain=Domain(claim("other", until=NOW + 1), 1)), NOW)["open"] == "ml/other"
     assert document(Gangs(domain=Domain(claim("other", until=NOW - 1), 1)), NOW)["open"] is None

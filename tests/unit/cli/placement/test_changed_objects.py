@@ -17,7 +17,7 @@ def nodes(objects: list[Object]) -> dict[str, Object]:
 
 
 # --------------------------------------------------------------------------------------------------------------- nodes
-def test_a_new_node_is_ready_schedulable_and_has_no_images() -> None:
+def test_new_node_is_ready_and_schedulable_and_has_no_images() -> None:
     state = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     own = {"key": "example.com/gpu", "effect": "NoSchedule"}
     model = node("a", taints=[state, own], zone="z1")
@@ -32,7 +32,7 @@ def test_a_new_node_is_ready_schedulable_and_has_no_images() -> None:
     assert (new["status"]["conditions"], new["status"]["images"]) == ([{"type": "Ready", "status": "True"}], None)
 
 
-def test_a_new_node_runs_what_runs_on_every_node() -> None:
+def test_new_node_runs_the_pods_that_run_on_every_node() -> None:
     mirror = pod("static-a", "a", metadata={"annotations": {"kubernetes.io/config.mirror": "x"}})
     found = change_objects(
         [node("a"), pod("agent-x", "a", "DaemonSet/agent"), mirror, deployed("web-1", "a")],
@@ -43,32 +43,32 @@ def test_a_new_node_runs_what_runs_on_every_node() -> None:
     assert found.created == set()
 
 
-def test_a_new_node_gets_a_name_that_no_node_has() -> None:
+def test_new_node_gets_an_unused_name() -> None:
     found = change_objects([node("a"), node("a-new-1")], Changes(add_nodes=(AddNodes(1, "a"), AddNodes(1, "a"))))
     assert list(nodes(found.objects)) == ["a", "a-new-1", "a-new-2", "a-new-3"]
 
 
 # --------------------------------------------------------------------------------------------------------------- drain
-def test_drain_cordons_and_creates_pods_of_controllers_again() -> None:
+def test_drain_cordons_the_node_and_recreates_pods_of_controllers() -> None:
     found = change_objects([node("a"), deployed("web-1", "a"), deployed("web-2", "b")], Changes(drain=("a",)))
     assert nodes(found.objects)["a"]["spec"]["unschedulable"] is True
     assert pods(found) == {"web-1": "", "web-2": "b"}
     assert found.created == {("default", "web-1")}
 
 
-def test_drain_leaves_pods_that_run_on_every_node() -> None:
+def test_drain_keeps_pods_that_run_on_every_node() -> None:
     found = change_objects([node("a"), pod("agent-x", "a", "DaemonSet/agent")], Changes(drain=("a",)))
     assert pods(found) == {"agent-x": "a"}
 
 
-def test_drain_keeps_the_rules_of_an_evicted_pod() -> None:
+def test_drain_keeps_the_scheduling_rules_of_an_evicted_pod() -> None:
     found = change_objects([node("a"), deployed("web-1", "a", nodeSelector={"disk": "ssd"})], Changes(drain=("a",)))
     evicted: Any = next(each for each in found.objects if each["kind"] == "Pod")
     assert evicted["spec"]["nodeSelector"] == {"disk": "ssd"}
     assert "status" not in evicted
 
 
-def test_drain_names_pods_that_nobody_creates_again() -> None:
+def test_drain_names_pods_without_a_controller() -> None:
     found = change_objects([node("a"), pod("bare", "a")], Changes(drain=("a",)))
     assert pods(found) == {}
     assert found.notes == ["no controller creates these pods again: default/bare"]
@@ -81,19 +81,19 @@ def test_drain_names_pods_that_nobody_creates_again() -> None:
         pytest.param(pod("web-1", "a", "ReplicaSet/x", metadata={"deletionTimestamp": "t"}), id="is being deleted"),
     ],
 )
-def test_drain_does_not_create_a_leaving_pod_again(leaving: Object) -> None:
+def test_drain_does_not_recreate_a_terminating_pod(leaving: Object) -> None:
     found = change_objects([node("a"), leaving], Changes(drain=("a",)))
     assert (pods(found), found.created, found.notes) == ({}, set(), [])
 
 
 # ---------------------------------------------------------------------------------------------------------- all changes
-def test_a_node_can_be_replaced_by_one_like_it() -> None:
+def test_node_can_be_replaced_by_a_similar_one() -> None:
     found = change_objects([node("a"), deployed("web-1", "a")], Changes(add_nodes=(AddNodes(1, "a"),), drain=("a",)))
     unschedulable = {name: bool(each["spec"].get("unschedulable")) for name, each in nodes(found.objects).items()}
     assert unschedulable == {"a": True, "a-new-1": False}
 
 
-def test_leaves_the_given_objects_as_they_are() -> None:
+def test_does_not_modify_the_given_objects() -> None:
     objects = [node("a"), deployed("web-1", "a"), pod("agent-x", "a", "DaemonSet/agent")]
     before = deepcopy(objects)
     change_objects(objects, Changes(add_nodes=(AddNodes(1, "a"),), drain=("a",)))
@@ -101,6 +101,6 @@ def test_leaves_the_given_objects_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("changes", [Changes(add_nodes=(AddNodes(1, "wrker"),)), Changes(drain=("wrker",))])
-def test_rejects_an_unknown_node_and_names_the_closest(changes: Changes) -> None:
+def test_error_for_an_unknown_node_suggests_the_closest_name(changes: Changes) -> None:
     with pytest.raises(InvalidInput, match="the dump has no node wrker; did you mean worker"):
         change_objects([node("worker")], changes)

@@ -41,17 +41,17 @@ def run(places: dict[PodName, Place], on_nodes: dict[PodName, str] | None = None
         pytest.param(PENDING, NOWHERE, Effect.DELETED, id="deleted while it waits"),
     ],
 )
-def test_names_the_effect_on_a_pod(before: Place, after: Place, wanted: Effect) -> None:
+def test_reports_the_effect_on_a_pod(before: Place, after: Place, wanted: Effect) -> None:
     assert PodComparison(("default", "p"), 0, before, after).effect is wanted
 
 
-def test_finds_the_place_of_a_pod_that_only_one_run_decided_on() -> None:
+def test_uses_the_current_node_if_only_one_run_decided_on_the_pod() -> None:
     pod = ("default", "drained")
     [found] = compare(run({}, {pod: "a"}), run({pod: on("b")}, {pod: "b"})).pods
     assert (found.before, found.after, found.effect) == (on("a"), on("b"), Effect.MOVED)
 
 
-def test_lists_pods_that_no_run_decided_on_if_they_are_named() -> None:
+def test_lists_pods_without_a_decision_if_they_are_named() -> None:
     pod = ("default", "scaled-down")
     [found] = compare(run({}, {pod: "a"}), run({}), also=[pod]).pods
     assert found.effect is Effect.DELETED
@@ -76,12 +76,12 @@ def load(nodes: list[NodeInfo], *counted: ManagedResource) -> ClusterLoad:
     return cluster_load(Run({}, {}, {}, {each.name: each for each in nodes}, Counting(counted)))
 
 
-def test_counts_schedulable_nodes_alone() -> None:
+def test_counts_only_schedulable_nodes() -> None:
     found = load([node("a", pod("p", "1")), node("b", pod("q", "4"), unschedulable=True)])
     assert (found.nodes, found.share("cpu")) == (1, 25)
 
 
-def test_a_node_with_pods_of_daemon_sets_alone_is_unused() -> None:
+def test_node_with_only_daemon_set_pods_is_unused() -> None:
     agent = pod("agent", "1", "DaemonSet/agent")
     nodes = [node("a"), node("b", agent), node("c", agent, pod("p", "1"))]
     assert load(nodes).unused == 2

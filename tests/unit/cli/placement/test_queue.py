@@ -47,11 +47,11 @@ def test_sorts_replicas_by_their_numbers() -> None:
         pytest.param(pod("p", schedulerName="volcano"), SkipReason.ANOTHER_SCHEDULER, id="has another scheduler"),
     ],
 )
-def test_skips_pod(other: Pod, why: SkipReason) -> None:
+def test_skips_pod_with_reason(other: Pod, why: SkipReason) -> None:
     found = build_queue([pod("waiting"), other], OURS)
     assert [each.name for each in found.pods] == ["waiting"]
     assert found.skipped == Counter({why: 1})
 
 
-def test_no_scheduler_names_queue_all_pods() -> None:
+def test_queues_all_pods_if_no_scheduler_names_are_given() -> None:
     assert len(build_queue([pod("p", schedulerName="volcano"), pod("q")], ()).pods) == 2

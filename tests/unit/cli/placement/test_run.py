@@ -26,7 +26,7 @@ def run(*objects: dict[str, Any]) -> Run:
     return record(loop, loop.run(build_queue(cluster.unbound.values(), ()).pods), NO_COUNTING)
 
 
-def test_has_the_place_of_queued_pods_and_of_those_on_nodes() -> None:
+def test_returns_the_place_of_queued_and_running_pods() -> None:
     found = run(node_with("n"), placed("there", 0, "1"), waiting("small", "1"), waiting("large", "99"))
     assert found.place_of(("default", "there")) == Place(PlaceKind.NODE, "n")
     assert found.place_of(("default", "small")) == Place(PlaceKind.NODE, "n")
@@ -39,14 +39,14 @@ def test_has_the_place_of_queued_pods_and_of_those_on_nodes() -> None:
     assert [found.count(kind) for kind in PlaceKind] == [1, 1, 0, 0]
 
 
-def test_an_evicted_pod_names_the_pod_that_took_its_place() -> None:
+def test_evicted_pod_names_the_pod_that_replaced_it() -> None:
     found = run(node_with("n"), placed("lesser", 1, "4"), waiting("urgent", "4", priority=9))
     assert found.place_of(("default", "urgent")) == Place(PlaceKind.NODE, "n")
     assert found.place_of(("default", "lesser")) == Place(PlaceKind.EVICTED, message="evicted for default/urgent")
     assert found.priorities == {("default", "urgent"): 9, ("default", "lesser"): 1}
 
 
-def test_groups_rejections_by_plugin_and_reason_the_most_frequent_first() -> None:
+def test_groups_rejections_by_plugin_and_reason_in_descending_frequency() -> None:
     statuses = {
         "a": unschedulable("NodeResourcesFit", "Insufficient cpu", "Insufficient memory"),
         "b": unresolvable("NodeAffinity", "no match"),

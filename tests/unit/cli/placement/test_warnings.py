@@ -39,7 +39,7 @@ def test_names_the_pods_of_a_warning() -> None:
         ),
     ],
 )
-def test_warns_about_what_it_does_not_read(spec: dict[str, Any], warning: str) -> None:
+def test_warns_about_fields_that_it_does_not_read(spec: dict[str, Any], warning: str) -> None:
     [found] = warnings(spec)
     assert found.startswith(warning)
 
@@ -62,7 +62,7 @@ def test_warns_about_what_it_does_not_read(spec: dict[str, Any], warning: str) -
         pytest.param({}, LABELLED, "the default spread needs Service, and", id="labels that a Service may select"),
     ],
 )
-def test_warns_about_kinds_that_the_dump_lacks(spec: dict[str, Any], metadata: dict[str, Any], warning: str) -> None:
+def test_warns_about_kinds_missing_in_the_dump(spec: dict[str, Any], metadata: dict[str, Any], warning: str) -> None:
     [found] = warnings(spec, Counter(), **metadata)
     assert found.startswith(warning)
     assert "kubectl get nodes,pods,ns,pdb,pc" in found
@@ -84,7 +84,7 @@ def test_warns_about_kinds_that_the_dump_lacks(spec: dict[str, Any], metadata: d
         pytest.param(False, ALL, False, id="the policy has no gangs"),
     ],
 )
-def test_warns_about_pod_groups_where_the_policy_has_gangs(
+def test_warns_about_pod_groups_if_the_policy_has_gangs(
     spec: dict[str, Any], labels: dict[str, str], gangs: bool, kinds: Counter[str], warns: bool
 ) -> None:
     pod: dict[str, object] = {"kind": "Pod", "metadata": {"labels": labels}, "spec": spec}
@@ -100,6 +100,6 @@ def test_warns_about_pod_groups_where_the_policy_has_gangs(
         pytest.param(0, [], False, id="no eviction"),
     ],
 )
-def test_warns_about_budgets_where_pods_were_evicted(evicted: int, budgets: list[str], warns: bool) -> None:
+def test_warns_about_disruption_budgets_if_pods_were_evicted(evicted: int, budgets: list[str], warns: bool) -> None:
     found = list(eviction_warnings(evicted, budgets))
     assert ["the dump has no PodDisruptionBudgets" in each for each in found] == ([True] if warns else [])

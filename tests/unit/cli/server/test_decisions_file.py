@@ -22,7 +22,7 @@ def names(path: Path) -> list[str]:
     return [line["name"] for line in lines(path) if "name" in line]
 
 
-def test_appends_a_line_for_each_decision(tmp_path: Path) -> None:
+def test_appends_one_line_for_each_decision(tmp_path: Path) -> None:
     path = tmp_path / "decisions.jsonl"
     for _ in range(2):
         with decisions_file(path, pytest.fail) as recorder:
@@ -30,7 +30,7 @@ def test_appends_a_line_for_each_decision(tmp_path: Path) -> None:
     assert names(path) == ["train-0", "train-0"]
 
 
-def test_renames_a_file_that_is_large(tmp_path: Path) -> None:
+def test_renames_a_large_file(tmp_path: Path) -> None:
     path = tmp_path / "decisions.jsonl"
     file = DecisionsFile(path, max_bytes=30)
     for name in ("a", "b", "c", "d", "e"):
@@ -38,7 +38,7 @@ def test_renames_a_file_that_is_large(tmp_path: Path) -> None:
     assert (names(tmp_path / "decisions.jsonl.1"), names(path)) == (["c", "d"], ["e"])
 
 
-def test_writes_each_list_of_nodes_once_and_a_bit_for_each_node(tmp_path: Path) -> None:
+def test_writes_each_node_list_once_and_one_bit_per_node(tmp_path: Path) -> None:
     path = tmp_path / "decisions.jsonl"
     with decisions_file(path, pytest.fail) as recorder:
         verbs = Verbs([labelled("a", "1"), node("b"), node("c")], recorder=recorder)
@@ -50,7 +50,7 @@ def test_writes_each_list_of_nodes_once_and_a_bit_for_each_node(tmp_path: Path) 
     assert [(each["nodeList"], each["reasons"][0]["bitmap"]) for each in records] == [(1, "6"), (2, "1"), (1, "6")]
 
 
-def test_every_file_has_the_lists_of_its_records(tmp_path: Path) -> None:
+def test_every_file_contains_the_node_lists_of_its_records(tmp_path: Path) -> None:
     path = tmp_path / "decisions.jsonl"
     file = DecisionsFile(path, max_bytes=70)
     for name in ("p", "q"):
@@ -60,7 +60,7 @@ def test_every_file_has_the_lists_of_its_records(tmp_path: Path) -> None:
         assert (first["nodeNames"], second["nodeList"]) == (["a", "b"], first["nodeList"])
 
 
-def test_remembers_few_lists(tmp_path: Path) -> None:
+def test_remembers_only_a_few_node_lists(tmp_path: Path) -> None:
     path = tmp_path / "decisions.jsonl"
     file = DecisionsFile(path)
     for number in [*range(MAX_LISTS + 1), 0]:
@@ -69,6 +69,6 @@ def test_remembers_few_lists(tmp_path: Path) -> None:
     assert written == [[f"n{number}"] for number in [*range(MAX_LISTS + 1), 0]]
 
 
-def test_says_at_once_that_it_cannot_be_written(tmp_path: Path) -> None:
+def test_fails_at_once_if_the_file_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"), decisions_file(tmp_path / "no" / "file", pytest.fail):
         pass

@@ -26,18 +26,18 @@ from berth_cli.server.options import StoreOptions, http_timeout_of
         ),
     ],
 )
-def test_says_that_shared_tables_do_not_follow_a_file(
+def test_warns_that_shared_tables_do_not_follow_a_file(
     is_dynamodb: bool, config: Path | None, warnings: list[str]
 ) -> None:
     assert list(StoreOptions(is_dynamodb, None, None, None, None).warnings(config)) == warnings
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("5s", 5.0), ("2s", 2.0), ("30s", 30.0)])
-def test_http_timeout_is_a_duration(text: str, seconds: float) -> None:
+def test_parses_http_timeout_as_duration(text: str, seconds: float) -> None:
     assert http_timeout_of(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["1s", "31s", "5", "soon"])
-def test_another_http_timeout_is_refused(text: str) -> None:
+def test_rejects_http_timeout_outside_the_range(text: str) -> None:
     with pytest.raises(click.UsageError, match="is no duration from 2s to 30s"):
         http_timeout_of(text)

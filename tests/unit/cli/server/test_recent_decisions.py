@@ -24,14 +24,14 @@ def ask(verbs: Verbs, pod: str, names: list[str] = NAMES) -> None:
     verbs.ask("filter", cache_mode(names, pod_object(pod)))
 
 
-def test_has_the_records_the_oldest_first() -> None:
+def test_returns_records_in_chronological_order() -> None:
     recent, verbs = recording()
     for pod in ("a", "b", "a"):
         ask(verbs, pod)
     assert [(each.at, each.pod.name) for each in recent.all()] == [(0.0, "a"), (1.0, "b"), (2.0, "a")]
 
 
-def test_other_calls_drop_no_decision_about_nodes_and_are_limited_themselves() -> None:
+def test_other_calls_have_their_own_limit_and_do_not_displace_decisions() -> None:
     recent, verbs = recording(most_records=3)
     ask(verbs, "a")
     for number in range(5):
@@ -44,7 +44,7 @@ def test_other_calls_drop_no_decision_about_nodes_and_are_limited_themselves() -
     ("most_records", "most_nodes"),
     [pytest.param(3, 1_000_000, id="by records"), pytest.param(1000, 35, id="by nodes in all records")],
 )
-def test_drops_the_oldest(most_records: int, most_nodes: int) -> None:
+def test_drops_the_oldest_record(most_records: int, most_nodes: int) -> None:
     recent, verbs = recording(most_records, most_nodes)
     for number in range(5):
         ask(verbs, f"p{number}")
@@ -59,7 +59,7 @@ def test_calls_for_the_same_nodes_share_their_positions() -> None:
     assert first.positions is second.positions
 
 
-def test_keeps_few_node_lists_in_full_mode() -> None:
+def test_keeps_only_a_few_node_lists_in_full_mode() -> None:
     recent, verbs = recording()
     items = [{"metadata": {"name": "a", "labels": {}}}]
     for _ in range(MAX_NODE_LISTS + 5):

@@ -21,7 +21,7 @@ OUTPUTS = {
 STACK = DeployedStack("berth", None, {"Profile": "full", "WatcherMode": "external"}, OUTPUTS)
 
 
-def test_settings_are_those_of_the_stack() -> None:
+def test_settings_come_from_the_stack() -> None:
     found = watcher_settings(STACK, None)
     assert (found.cache_table, found.ledger_table) == ("berth-CacheTable-1", "berth-LedgerTable-1")
     assert (found.http_timeout, deployed(found.configuration).profile) == (10.0, "full")
@@ -30,17 +30,17 @@ def test_settings_are_those_of_the_stack() -> None:
     assert found.standby, "no schedule starts a successor"
 
 
-def test_cluster_is_the_one_of_the_pod_or_of_the_kubeconfig() -> None:
+def test_cluster_comes_from_the_pod_or_the_kubeconfig() -> None:
     in_pod, outside = watcher_settings(STACK, None), watcher_settings(STACK, Path("kubeconfig"))
     assert (in_pod.in_cluster, in_pod.kubeconfig) == (True, None)
     assert (outside.in_cluster, outside.kubeconfig) == (False, Path("kubeconfig"))
 
 
-def test_template_has_every_output_that_is_read() -> None:
+def test_template_has_every_output_that_the_settings_read() -> None:
     stack = Deployment(read_template(), Authentication="basic", WatcherMode="external")
     assert set(OUTPUTS) <= set(stack.outputs())
 
 
-def test_stack_of_another_application_is_named() -> None:
+def test_rejects_and_names_a_stack_of_another_application() -> None:
     with pytest.raises(StackUnavailable, match="is it a Berth stack"):
         watcher_settings(DeployedStack("other", None, {}, {}), None)

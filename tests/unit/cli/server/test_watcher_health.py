@@ -9,7 +9,7 @@ from berth_cli.server.watcher_process import ALIVE, READY, TOUCH_SECONDS, Health
 from tests.fakes.clock import HandDrivenClock
 
 
-def test_progress_changes_the_alive_file_every_ten_seconds(tmp_path: Path) -> None:
+def test_progress_touches_the_alive_file_every_ten_seconds(tmp_path: Path) -> None:
     clock = HandDrivenClock()
     health = Health(tmp_path / "health", clock)
     health.progressed()
@@ -32,7 +32,7 @@ def test_is_ready_once_a_leader_is_known(tmp_path: Path) -> None:
     assert (tmp_path / READY).exists()
 
 
-def test_is_not_ready_by_the_file_of_a_previous_container(tmp_path: Path) -> None:
+def test_file_of_a_previous_container_does_not_make_it_ready(tmp_path: Path) -> None:
     (tmp_path / READY).touch()
     Health(tmp_path, HandDrivenClock())
     assert not (tmp_path / READY).exists()
@@ -45,7 +45,7 @@ def test_full_disk_does_not_stop_the_watcher(tmp_path: Path) -> None:
     health.new_leader("watcher_1")
 
 
-def test_without_a_directory_there_are_no_files() -> None:
+def test_does_not_write_files_without_a_directory() -> None:
     health = Health(None, HandDrivenClock())
     health.progressed()
     health.new_leader("watcher_1")

@@ -41,13 +41,13 @@ def fails(context: LambdaContext) -> str:
     raise RuntimeError("a defect")
 
 
-def test_next_run_follows_a_handover_at_once() -> None:
+def test_next_run_starts_immediately_after_a_handover() -> None:
     watcher = ScriptedWatcher(hands_over, hands_over, hands_over)
     watcher.process.run()
     assert watcher.runs == 3
 
 
-def test_run_has_the_time_of_a_function() -> None:
+def test_run_gets_the_time_limit_of_a_function() -> None:
     remaining: list[int] = []
 
     def look(context: LambdaContext) -> str:
@@ -62,7 +62,7 @@ def test_run_has_the_time_of_a_function() -> None:
     assert watcher.progress == 2
 
 
-def test_stop_leaves_a_run_no_time() -> None:
+def test_stop_sets_the_remaining_time_of_a_run_to_zero() -> None:
     remaining: list[int] = []
 
     def look(context: LambdaContext) -> str:
@@ -83,7 +83,7 @@ def test_stop_leaves_a_run_no_time() -> None:
         pytest.param(WatcherOutcome.CLUSTER_UNAVAILABLE, id="no cluster"),
     ],
 )
-def test_stop_ends_a_pause(outcome: WatcherOutcome) -> None:
+def test_stop_interrupts_a_pause(outcome: WatcherOutcome) -> None:
     watcher = ScriptedWatcher(lambda _: outcome)
     watcher.process.run()
     assert watcher.runs == 1

@@ -49,9 +49,7 @@ def run(kubernetes: KubernetesOnLoopback, folder: Path, *arguments: str) -> Resu
 
 
 @pytest.mark.parametrize("pod", ["p", "untried", "tried", "gated", "web"])
-def test_explains_what_a_dump_of_the_cluster_explains(
-    kubernetes: KubernetesOnLoopback, tmp_path: Path, pod: str
-) -> None:
+def test_explains_a_pod_like_a_dump_of_the_cluster(kubernetes: KubernetesOnLoopback, tmp_path: Path, pod: str) -> None:
     dump = tmp_path / "dump.json"
     dump.write_text(json.dumps({"kind": "List", "items": OBJECTS}))
     options = [pod, "--profile", "label-priority", "-o", "json"]
@@ -61,7 +59,7 @@ def test_explains_what_a_dump_of_the_cluster_explains(
     assert json.loads(live.stdout)["name"] == pod
 
 
-def test_lists_each_resource_once_and_does_nothing_else(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
+def test_lists_each_resource_once_and_sends_no_other_request(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
     assert run(kubernetes, tmp_path, "p").exit_code == 1
     assert {each.method for each in kubernetes.requests} == {"GET"}
     paths = [each.path for each in kubernetes.requests]
@@ -83,14 +81,12 @@ def test_lists_each_resource_once_and_does_nothing_else(kubernetes: KubernetesOn
         pytest.param("ml/p", "the cluster has no pod ml/p; did you mean default/p?"),
     ],
 )
-def test_names_a_pod_that_is_not_there(
-    kubernetes: KubernetesOnLoopback, tmp_path: Path, pod: str, message: str
-) -> None:
+def test_error_names_a_missing_pod(kubernetes: KubernetesOnLoopback, tmp_path: Path, pod: str, message: str) -> None:
     done = run(kubernetes, tmp_path, pod)
     assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"Error: {message}\n")
 
 
-def test_names_the_right_that_is_missing(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
+def test_error_names_the_missing_permission(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
     kubernetes.faults.append(Fault("GET", 403, "services is forbidden", where="/services"))
     done = run(kubernetes, tmp_path, "p")
     assert (done.exit_code, done.stdout) == (2, "")
@@ -98,7 +94,7 @@ def test_names_the_right_that_is_missing(kubernetes: KubernetesOnLoopback, tmp_p
 
 
 @pytest.mark.parametrize("options", [pytest.param([], id="no source"), pytest.param(["--cluster", "-"], id="two")])
-def test_needs_one_source(tmp_path: Path, options: list[str]) -> None:
+def test_requires_exactly_one_source(tmp_path: Path, options: list[str]) -> None:
     file = kubeconfig_for("https://127.0.0.1:1", tmp_path)
     given = [*options, "--kubeconfig", str(file)] if options else []
     done = CliRunner().invoke(explain, ["p", *given])

@@ -48,18 +48,18 @@ def missing(new: Mapping[str, Any], kept: RequiredFields) -> list[str]:
         ),
     ],
 )
-def test_names_what_the_new_policy_reads_and_was_not_kept(
+def test_names_fields_that_the_new_policy_reads_but_were_not_kept(
     recorded: Mapping[str, Any], new: Mapping[str, Any], lacks: list[str]
 ) -> None:
     assert missing(new, fields(recorded)) == lacks
 
 
 @pytest.mark.parametrize("new", [FULL, GANGS, counted(nodeAnnotation="licences")])
-def test_a_dump_lacks_nothing(new: Mapping[str, Any]) -> None:
+def test_dump_has_no_missing_fields(new: Mapping[str, Any]) -> None:
     assert missing(new, ALL) == []
 
 
-def test_names_the_annotations() -> None:
+def test_names_the_missing_annotations() -> None:
     policy = BerthConfiguration.model_validate(counted(nodeAnnotation="acme.com/licences")).policy()
     assert list(missing_fields(policy, fields(LABELLED))) == [
         "annotations of nodes, by which resources are counted: acme.com/licences"

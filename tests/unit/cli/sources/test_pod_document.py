@@ -41,7 +41,7 @@ SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedu
         pytest.param(member("p", "train", 2), id="a member of a gang, with its age"),
     ],
 )
-def test_pod_is_read_again_as_it_was(before: Pod) -> None:
+def test_pod_can_be_read_back_from_its_document(before: Pod) -> None:
     again = read(pod_document(before))
     names = ("name", "uid", "labels", "annotations", "spec", "node_name")
     assert [getattr(again, name) for name in names] == [getattr(before, name) for name in names]

@@ -93,7 +93,7 @@ def test_verifies_configured_server_name(serve: Serve, tmp_path: Path) -> None:
     assert found.problem is CertificateProblem.OTHER_HOST
 
 
-def test_host_name_is_verified_after_call(serve: Serve, tmp_path: Path) -> None:
+def test_verifies_the_host_name_after_the_call(serve: Serve, tmp_path: Path) -> None:
     """Checks run side by side on one endpoint: what a call does must not change what another one finds."""
     pair = self_signed(tmp_path, "server")
     asked = endpoint(serve(pair, None), replace(trusting(pair), server_name="berth.example.com"))
@@ -103,7 +103,7 @@ def test_host_name_is_verified_after_call(serve: Serve, tmp_path: Path) -> None:
     assert found.problem is CertificateProblem.OTHER_HOST
 
 
-def test_connects_with_client_certificate_only(serve: Serve, tmp_path: Path) -> None:
+def test_connects_only_with_a_client_certificate(serve: Serve, tmp_path: Path) -> None:
     pair, client, other = (self_signed(tmp_path, name) for name in ("server", "client", "other"))
     url = serve(pair, client[0])
     assert isinstance(endpoint(url, trusting(pair, client)).healthz(), HttpResponse)
@@ -123,7 +123,7 @@ def test_distinguishes_missing_tls_from_missing_server() -> None:
     assert gone == NoResponse("connection refused or blocked")
 
 
-def test_calls_paths_with_credentials_of_address() -> None:
+def test_calls_paths_with_the_credentials_in_the_address() -> None:
     with kubernetes_on_loopback() as server:
         asked = Endpoint(server.host.replace("http://", "http://me:p%40@") + "/scheduler/", NO_MATERIAL, timeout=5)
         asked.verb("filter", b"{}")
@@ -144,7 +144,7 @@ def test_response_has_duration_and_server_clock() -> None:
     assert found.date == pytest.approx(found.requested_at, abs=2)
 
 
-def test_invalid_certificate_error_does_not_quote_it() -> None:
+def test_error_for_an_invalid_certificate_does_not_quote_it() -> None:
     with pytest.raises(CredentialsUnreadable) as caught:
         Endpoint("https://berth/scheduler", TLSMaterial(certificate=b"hidden", key=b"hidden"), 5)
     assert "hidden" not in str(caught.value)
@@ -167,9 +167,7 @@ class Answers:
     ("module", "is_known"),
     [pytest.param("", True, id="it works here, too"), pytest.param(FAILS_TO_START, False, id="it fails here")],
 )
-def test_configuration_is_unknown_where_its_plugin_cannot_be_built_here(
-    tmp_path: Path, module: str, is_known: bool
-) -> None:
+def test_configuration_is_unknown_if_its_plugin_is_not_installed(tmp_path: Path, module: str, is_known: bool) -> None:
     with installed_plugins(tmp_path):
         if module:
             (tmp_path / "berth_plugins" / "mine.py").write_text(module)
@@ -184,6 +182,6 @@ def test_configuration_is_unknown_where_its_plugin_cannot_be_built_here(
         pytest.param({}, "", id="the applied one"),
     ],
 )
-def test_says_why_another_document_is_in_use(health: dict[str, str], fallback: str) -> None:
+def test_reports_why_another_document_is_in_use(health: dict[str, str], fallback: str) -> None:
     endpoint: Any = Answers(health)
     assert running_berth(endpoint).fallback == fallback

@@ -35,7 +35,7 @@ ABSENT = ClientError(
         pytest.param(NoRegionError(), "are AWS credentials and region set?", id="no call was made"),
     ],
 )
-def test_error_remedy_depends_on_source_of_error(
+def test_remedy_depends_on_the_cause_of_the_error(
     monkeypatch: pytest.MonkeyPatch, error: BotoCoreError | ClientError, remedy: str
 ) -> None:
     def client(*_: object, **__: object) -> object:
@@ -56,11 +56,11 @@ def test_error_remedy_depends_on_source_of_error(
         pytest.param({}, {}, "", id="unknown"),
     ],
 )
-def test_http_timeout_is_the_output(parameters: dict[str, str], outputs: dict[str, str], seconds: str) -> None:
+def test_reads_http_timeout_from_the_output(parameters: dict[str, str], outputs: dict[str, str], seconds: str) -> None:
     assert DeployedStack("berth", None, parameters, outputs).http_timeout == seconds
 
 
-def test_configuration_is_the_profile_of_the_stack() -> None:
+def test_reads_configuration_from_the_profile_parameter() -> None:
     deployed = DeployedStack("berth", None, {"Profile": "managed-resources"}, {})
     assert deployed.configuration().profile == "managed-resources"
 
@@ -72,7 +72,7 @@ def test_configuration_is_the_profile_of_the_stack() -> None:
         pytest.param({"Profile": "none"}, "the stack's parameter Profile: ", id="a profile of another release"),
     ],
 )
-def test_stack_without_a_profile_that_is_known_has_no_configuration(parameters: dict[str, str], reason: str) -> None:
+def test_stack_without_a_known_profile_has_no_configuration(parameters: dict[str, str], reason: str) -> None:
     with pytest.raises(ConfigurationInvalid, match=reason):
         DeployedStack("berth", None, parameters, {}).configuration()
 
@@ -88,13 +88,13 @@ def store(dynamodb: DynamoDBClient) -> Iterator[DynamoDBConfigurationStore]:
     dynamodb.delete_table(TableName=TABLE)
 
 
-def test_is_the_parameter_profile_until_a_document_is_applied(store: DynamoDBConfigurationStore) -> None:
+def test_profile_parameter_is_in_force_until_a_document_is_applied(store: DynamoDBConfigurationStore) -> None:
     assert configuration_in_force(STACK).profile == "full"
     store.apply('{"profile": "resource-segregation"}')
     assert configuration_in_force(STACK).profile == "resource-segregation"
 
 
-def test_names_plugin_that_cannot_be_built(store: DynamoDBConfigurationStore, tmp_path: Path) -> None:
+def test_error_names_plugin_that_cannot_be_built(store: DynamoDBConfigurationStore, tmp_path: Path) -> None:
     with installed_plugins(tmp_path):
         (tmp_path / "berth_plugins" / "mine.py").write_text(FAILS_TO_START)
         store.apply(NAMED)

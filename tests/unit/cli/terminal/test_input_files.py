@@ -16,5 +16,5 @@ from berth_cli.terminal.input_files import NoSuchNode
         pytest.param([], "the dump has no node wrker-1; it has none", id="no node at all"),
     ],
 )
-def test_names_what_is_there_instead(nodes: list[str], message: str) -> None:
+def test_error_suggests_existing_names(nodes: list[str], message: str) -> None:
     assert NoSuchNode("the dump", "wrker-1", nodes).message == message

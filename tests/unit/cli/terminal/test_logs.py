@@ -37,7 +37,7 @@ def test_functions_log_readable_lines_on_a_terminal_only(handler: logging.Stream
         each.setStream(stream)
 
 
-def test_message_for_the_operator_is_text_on_a_terminal_and_json_in_a_pipe() -> None:
+def test_operator_message_is_text_on_a_terminal_and_json_in_a_pipe() -> None:
     terminal, pipe = Terminal(), StringIO()
     for output in (terminal, pipe):
         say("berth.yaml is applied: profile full", output)

@@ -49,7 +49,7 @@ def commands(group: click.Group = main, path: tuple[str, ...] = ()) -> Iterator[
             yield " ".join((*path, name)), command
 
 
-def test_each_command_with_a_result_has_the_same_formats() -> None:
+def test_every_command_with_a_result_offers_the_same_formats() -> None:
     for name, command in commands():
         formats = {
             str(value)

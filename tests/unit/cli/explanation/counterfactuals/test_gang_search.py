@@ -105,11 +105,11 @@ def test_finds_the_smallest_changes_that_place_the_gang(objects: Sequence[Object
     assert texts(found(*objects)) == wanted
 
 
-def test_changes_a_node_for_all_members_that_go_there() -> None:
+def test_changes_one_node_for_all_members_placed_there() -> None:
     objects = [node_with("a"), node_with("b", {PRIORITY: "1"}), *members(3)]
     assert texts(found(*objects, configuration=LABELLED))[:1] == [f"add the label {PRIORITY}=1 to node a"]
 
 
-def test_ends_when_the_time_is_over() -> None:
+def test_stops_at_the_time_limit() -> None:
     result = search(target(node_with("a"), *members(3)).case, Rules(CONFIGURATION), lambda: True)
     assert (result.found, result.end) == ([], SearchEnd.TIME)

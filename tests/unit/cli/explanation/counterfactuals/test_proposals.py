@@ -334,13 +334,13 @@ def test_finds_the_smallest_changes_that_place_the_pod(
     assert changes(pod, *objects, document=document) == wanted
 
 
-def test_every_code_of_filter_is_answered_or_has_a_reason_why_not() -> None:
+def test_every_code_of_filter_has_a_proposed_change_or_a_reason_for_none() -> None:
     of_preempt = {rejection.reason_code for rejection in NodeRejection} | {ReasonCode.VICTIM_UNREADABLE}
     of_filter = set(ReasonCode) - of_preempt | {ReasonCode.TOO_COSTLY}
     assert sorted([*ANSWERS, *GANG_CODES, *NO_CHANGE]) == sorted(of_filter)
 
 
-def test_every_answer_has_a_row() -> None:
+def test_every_proposed_change_is_tested() -> None:
     shown = set()
     for row in ROWS:
         values: Any = row.values

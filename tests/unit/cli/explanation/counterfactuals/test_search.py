@@ -36,7 +36,7 @@ def test_leaves_daemon_set_pods_where_they_are() -> None:
     assert results == ["lower the pod's request of cpu from 3 to 2"]
 
 
-def test_ends_a_pod_only_if_its_replacement_fits() -> None:
+def test_deletes_a_pod_only_if_its_replacement_fits() -> None:
     """Otherwise another pod would wait instead."""
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
     owned = pod_with("w", nodeName="a", requests={"cpu": "3"}, metadata={"ownerReferences": [owner]})
@@ -61,14 +61,14 @@ def test_does_not_tolerate_the_taint_of_nodes_for_other_pods(pod: dict[str, Any]
     assert "tolerate" not in str(changes(pod_with(**pod), node_with("a", **node)))
 
 
-def test_shows_no_change_that_contains_a_smaller_one() -> None:
+def test_hides_a_change_that_contains_a_smaller_sufficient_change() -> None:
     results = changes(pod_with(), node_with("a", taints=[TAINT]), document=LABELLED)
     assert results == [f"let the pod tolerate dedicated=ml:NoSchedule; add the label {PRIORITY}=1 to node a"]
     both = changes(pod_with(), node_with("a", taints=[TAINT]), node_with("b"), document=LABELLED)
     assert both == [f"add the label {PRIORITY}=1 to node b"]
 
 
-def test_stops_when_the_time_is_over() -> None:
+def test_stops_at_the_time_limit() -> None:
     assert search(target(pod_with(), node_with("a", taints=[TAINT])).case, rules(), lambda: True).found == []
 
 
@@ -100,7 +100,7 @@ SHOWN = ["Each of these would place it; the rules were run on each:", "  - add t
         ),
     ],
 )
-def test_says_why_the_search_ended(result: Search, lines: Sequence[str]) -> None:
+def test_reports_why_the_search_ended(result: Search, lines: Sequence[str]) -> None:
     assert list(changes_text(result, ())) == lines
     assert search_document(result)["searchEnd"] == result.end
 
@@ -109,12 +109,12 @@ def test_says_why_the_search_ended(result: Search, lines: Sequence[str]) -> None
     ("count", "end"),
     [pytest.param(3, SearchEnd.COMPLETE, id="all nodes"), pytest.param(4, SearchEnd.NODES, id="three that are alike")],
 )
-def test_says_whether_all_nodes_were_tried(count: int, end: SearchEnd) -> None:
+def test_reports_whether_all_nodes_were_tried(count: int, end: SearchEnd) -> None:
     nodes = [node_with(f"n{number}") for number in range(count)]
     assert found(pod_with(requests={"cpu": "5"}), *nodes).end is end
 
 
-def test_says_that_there_may_be_more_than_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_that_more_changes_may_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("berth_cli.explanation.counterfactuals.search.MAX_RESULTS", 2)
     busy = pod_with("w", nodeName="a", requests={"cpu": "2"})
     result = found(pod_with(requests={"cpu": "3"}), node_with("a"), busy)

@@ -63,7 +63,7 @@ def attempts(server: Server, pod: str = "p") -> Attempts:
     return found
 
 
-def test_reads_the_attempts_of_the_pod_the_oldest_first() -> None:
+def test_lists_attempts_of_the_pod_in_chronological_order() -> None:
     server = Server()
     server.decide("b", "c", "new")
     server.decide("b", pod="other")
@@ -82,7 +82,7 @@ def test_reads_the_attempts_of_the_pod_the_oldest_first() -> None:
         pytest.param(created(), ("bound", "a", ""), id="bound"),
     ],
 )
-def test_the_bind_that_followed_is_no_attempt_of_its_own(step: Step, bind: tuple[str, str, str]) -> None:
+def test_following_bind_is_not_a_separate_attempt(step: Step, bind: tuple[str, str, str]) -> None:
     server = Server()
     server.decide("a", "b")
     server.bind("a", step)
@@ -92,14 +92,14 @@ def test_the_bind_that_followed_is_no_attempt_of_its_own(step: Step, bind: tuple
     assert (found.bind.outcome, found.bind.chosen, found.bind.error) == bind
 
 
-def test_a_bind_before_the_last_attempt_says_nothing_about_it() -> None:
+def test_bind_before_the_last_attempt_is_ignored() -> None:
     server = Server()
     server.bind("a", refused(403, "not allowed"))
     server.decide("a", "b")
     assert attempts(server).bind is None
 
 
-def test_a_call_that_failed_is_an_attempt_with_its_cause() -> None:
+def test_failed_call_is_an_attempt_with_its_cause() -> None:
     server = Server()
     Verbs(recorder=server.recent).ask("filter", cache_mode(["a"], pod_object("p")))
     [found] = attempts(server).all
@@ -139,7 +139,7 @@ def recorded(**changed: Any) -> HttpResponse:
         ),
     ],
 )
-def test_says_in_one_line_what_is_wrong(answer: HttpResponse | NoResponse, message: str) -> None:
+def test_reports_a_problem_in_one_line(answer: HttpResponse | NoResponse, message: str) -> None:
     with pytest.raises(InvalidInput) as raised:
         read_attempts(Server(answer=answer), "ml", "p")
     assert raised.value.message == f"{ADDRESS}: {message}"
@@ -169,13 +169,13 @@ def test_says_in_one_line_what_is_wrong(answer: HttpResponse | NoResponse, messa
         ),
     ],
 )
-def test_says_why_there_is_no_record(configuration: dict[str, str], decisions: int, reason: str) -> None:
+def test_reports_why_there_is_no_record(configuration: dict[str, str], decisions: int, reason: str) -> None:
     server = Server(health=answered({"configuration": configuration}))
     for _ in range(decisions):
         server.decide("b", pod="other")
     assert read_attempts(server, "ml", "p") == NoRecord(f"{ADDRESS} {reason}")
 
 
-def test_reads_the_configuration_that_the_server_decides_by() -> None:
+def test_reads_the_configuration_used_by_the_server() -> None:
     server = Server(health=answered({"configuration": {"profile": "label-priority"}}))
     assert running_configuration(server).profile == "label-priority"

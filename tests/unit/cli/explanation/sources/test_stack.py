@@ -75,11 +75,11 @@ def explained(objects: Sequence[Object], pod: str) -> Mapping[str, object]:
 
 
 @pytest.mark.parametrize("pod", ["p", "selecting"])
-def test_explains_a_pending_pod_as_a_dump_of_the_cluster_does(pod: str) -> None:
+def test_explains_a_pending_pod_like_a_dump_of_the_cluster(pod: str) -> None:
     assert explained(Stack().read().objects, pod) == explained(OBJECTS, pod)
 
 
-def test_names_why_another_configuration_than_the_applied_one_is_in_force() -> None:
+def test_reports_why_the_applied_configuration_is_not_in_force() -> None:
     found = Stack(configuration={"profile": "full"}).read(applied='{"kind": "Deployment"}')
     assert found.configuration.profile == "full"
     assert "the deployed configuration is used instead" in found.fallback
@@ -100,13 +100,13 @@ def test_refuses_to_explain_without_the_plugins_of_the_applied_configuration() -
         pytest.param(179, "fail", False, id="within maxStaleness"),
     ],
 )
-def test_says_whether_the_verbs_answer_with_an_error(later: float, when_stale: str, fails: bool) -> None:
+def test_reports_whether_the_verbs_return_an_error(later: float, when_stale: str, fails: bool) -> None:
     configuration = {**LABELLED, "nodeCache": {"whenStale": when_stale}}
     failure = Stack(configuration=configuration).read(later).failure
     assert failure.startswith("Berth cannot decide: the node cache is") is fails
 
 
-def test_an_empty_cache_is_one_line() -> None:
+def test_empty_cache_is_reported_in_one_line() -> None:
     stack = Stack()
     stack.cluster = PublishedCluster()
     with pytest.raises(InvalidInput, match="the node cache is empty") as raised:
@@ -114,7 +114,7 @@ def test_an_empty_cache_is_one_line() -> None:
     assert raised.value.message.startswith("the stack s: the node cache is empty: no watcher has published yet")
 
 
-def test_attempts_are_those_of_the_table() -> None:
+def test_attempts_come_from_the_decision_table() -> None:
     recent = RecentDecisions(lambda: 5.0)
     verbs = Verbs([labelled("a", "1"), node("b")], recorder=recent)
     verbs.ask("filter", cache_mode(["b"]))
@@ -151,7 +151,9 @@ def test_attempts_are_those_of_the_table() -> None:
         ),
     ],
 )
-def test_says_why_there_are_no_attempts(records: list[object], configuration: Mapping[str, Any], reason: str) -> None:
+def test_reports_why_there_are_no_attempts(
+    records: list[object], configuration: Mapping[str, Any], reason: str
+) -> None:
     stack = Stack(configuration=configuration)
     stack.records = records
     assert stack.read().attempts == NoRecord(reason)

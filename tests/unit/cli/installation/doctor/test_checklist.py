@@ -89,7 +89,7 @@ def bad(findings: list[Finding]) -> list[str]:
     return list(dict.fromkeys(each.check for each in findings if each.result in (Result.FAILED, Result.WARNING)))
 
 
-def test_correct_installation_has_no_finding() -> None:
+def test_correct_installation_has_no_findings() -> None:
     found = diagnose(inputs())
     assert not bad(found), found
     checked = {each.check for each in found if each.result is Result.OK}
@@ -150,20 +150,20 @@ def test_reports_the_cause_first(case: Case) -> None:
     assert any(case.message in each.message for each in found if each.check == case.check), found
 
 
-def test_given_configuration_that_is_not_in_use_is_reported() -> None:
+def test_reports_given_configuration_that_is_not_in_use() -> None:
     counted = side(document(ManagedResources((LICENCE,), counts_only=True), httpTimeout="5s"))
     found = diagnose(inputs(scheduler_side=counted, configuration=COUNTING, is_configuration_given=True))
     assert bad(found) == ["configuration", "managedResources"]
 
 
-def test_reports_given_configuration_that_is_invalid_beside_the_applied_one() -> None:
+def test_reports_invalid_given_configuration_beside_the_applied_one() -> None:
     given = failed(CheckName.CONFIGURATION, "berth.yaml:1: profile: unknown", "fix it")
     endpoint = running(configurationFallback="the plugin fails")
     found = diagnose(inputs(findings=(given,), is_configuration_given=True, endpoint=endpoint))
     assert [each.check for each in found if each.result is Result.FAILED] == [CheckName.CONFIGURATION] * 2
 
 
-def test_rights_of_unknown_users_are_not_those_of_the_caller() -> None:
+def test_does_not_check_the_callers_permissions_for_unknown_users() -> None:
     found = diagnose(inputs(endpoint=FakeEndpoint(verbs={"filter": FITS}, health=healthy())))
     skipped = {each.check for each in found if each.result is Result.SKIPPED}
     assert {"watcher-rights", "bind-rights"} <= skipped
@@ -179,7 +179,7 @@ class WithoutRights(FakeAccount):
         raise InspectionDenied("not allowed", "needs lambda:GetAccountSettings")
 
 
-def test_missing_permission_of_caller_is_skipped_and_deleted_schedule_is_not() -> None:
+def test_skips_a_check_without_permission_but_fails_for_a_deleted_schedule() -> None:
     gangs = BerthConfiguration.model_validate({"gangs": {"enabled": True}})
     found = {each.check: each for each in diagnose(Inputs(account=WithoutRights(), configuration=gangs))}
     assert found[CheckName.GANGS].result is Result.SKIPPED
@@ -189,7 +189,7 @@ def test_missing_permission_of_caller_is_skipped_and_deleted_schedule_is_not() -
     assert "deploy" not in found[CheckName.SCHEDULE].remedy
 
 
-def test_external_watcher_needs_no_schedule() -> None:
+def test_external_watcher_does_not_need_a_schedule() -> None:
     found = diagnose(Inputs(account=stack(1, scheduled=[]), watcher_mode="external"))
     assert [each.message for each in found if each.check is CheckName.SCHEDULE and each.result is Result.OK]
 
@@ -201,13 +201,13 @@ class Broken(FakeAccount):
         raise KeyError("x")
 
 
-def test_error_in_a_check_does_not_stop_the_others() -> None:
+def test_error_in_one_check_does_not_stop_the_others() -> None:
     found = {each.check: each for each in diagnose(Inputs(account=Broken(stack(1).item)))}
     assert "KeyError" in found[CheckName.SCHEDULE].message
     assert found[CheckName.LEASE].result is Result.OK
 
 
-def test_unreachable_server_is_one_failure() -> None:
+def test_unreachable_server_is_reported_as_one_failure() -> None:
     silent = FakeEndpoint(verbs={"filter": NoResponse("no response in time")}, health=NoResponse("no response in time"))
     found = diagnose(inputs(endpoint=silent, reader=None))
     assert bad(found) == ["verbs"]

@@ -33,7 +33,7 @@ REVIEWS = "/apis/authorization.k8s.io/v1/"
         ),
     ],
 )
-def test_subject_has_implicit_groups(text: str, expected: Subject) -> None:
+def test_subject_includes_implicit_groups(text: str, expected: Subject) -> None:
     assert parse_subject(text) == expected
 
 
@@ -55,7 +55,7 @@ class Reviews:
         pytest.param(JANE, "subjectaccessreviews", {"user": "jane", "groups": ["developers"]}, id="another user"),
     ],
 )
-def test_reviews_rights_of_subject(subject: Subject | None, path: str, spec: dict[str, Any]) -> None:
+def test_reviews_permissions_of_the_subject(subject: Subject | None, path: str, spec: dict[str, Any]) -> None:
     api = Reviews()
     access = ClusterAccess(cast("ApiServer", api), 1, subject)
     assert access.is_allowed(Permission("create", "pods", subresource="binding"))

@@ -11,7 +11,7 @@ FACTS = re.compile(r"\bfacts? (\d+a?(?:(?:, | and )\d+a?)*)")
 """Matches a message's citation of facts of the contract."""
 
 
-def test_each_cited_fact_has_a_section() -> None:
+def test_every_cited_fact_has_a_section() -> None:
     contract = (PROJECT / CONTRACT).read_text()
     sources = [path.read_text() for path in (PROJECT / "cli" / "berth_cli" / "installation" / "doctor").rglob("*.py")]
     cited = {number for source in sources for found in FACTS.findall(source) for number in re.findall(r"\d+a?", found)}

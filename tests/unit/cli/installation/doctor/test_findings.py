@@ -35,11 +35,11 @@ FINDINGS = [
         pytest.param(FINDINGS, False, 1, id="a failure"),
     ],
 )
-def test_exit_status(findings: list[Finding], strict: bool, status: int) -> None:
+def test_exit_status_depends_on_the_findings(findings: list[Finding], strict: bool, status: int) -> None:
     assert exit_status(findings, strict=strict) == status
 
 
-def test_document_has_findings_and_summary() -> None:
+def test_document_contains_findings_and_summary() -> None:
     found: dict[str, Any] = document(FINDINGS)
     assert found["findings"][1] == {
         "check": "lease",

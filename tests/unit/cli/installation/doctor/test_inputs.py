@@ -47,7 +47,7 @@ def test_ignores_caller_kubeconfig_for_functions_of_stack(file: Path, parameters
     assert read_inputs(Options(kubeconfig=file, stack="berth")).watcher is None
 
 
-def test_asks_the_running_server_for_its_users(file: Path) -> None:
+def test_reads_its_users_from_the_running_server(file: Path) -> None:
     found = read_inputs(Options(kubeconfig=file, url="http://127.0.0.1:1/scheduler"))
     assert (found.watcher, found.binder) == (None, None)
 
@@ -67,7 +67,7 @@ class Secrets:
 @pytest.mark.parametrize(
     "secrets", [pytest.param(Secrets(own="text"), id="no kubeconfig"), pytest.param(Secrets(), id="no secret")]
 )
-def test_unusable_secret_is_failure(
+def test_unusable_secret_is_a_failure(
     secrets: Secrets, parameters: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(boto3, "client", lambda *_, **__: secrets)
@@ -98,11 +98,11 @@ def test_each_function_reads_its_own_secret(
         pytest.param(None, False, id="it is there, and is no kubeconfig"),
     ],
 )
-def test_missing_permission_is_skipped_not_failed(error: ClientError | None, skipped: bool) -> None:
+def test_missing_permission_is_skipped_instead_of_failed(error: ClientError | None, skipped: bool) -> None:
     assert is_inspection_denied(error) is skipped
 
 
-def test_local_files_override_data_and_data_overrides_paths(tmp_path: Path) -> None:
+def test_options_override_inline_data_and_inline_data_overrides_paths(tmp_path: Path) -> None:
     here = tmp_path / "here"
     here.write_bytes(b"here")
     config = TLSConfig.model_validate({"caData": b64encode(b"data").decode(), "caFile": "/elsewhere"})
@@ -110,7 +110,7 @@ def test_local_files_override_data_and_data_overrides_paths(tmp_path: Path) -> N
     assert load_tls_material(config, TLSFiles()).ca == b"data"
 
 
-def test_missing_file_error_asks_for_local_copy() -> None:
+def test_error_for_a_missing_file_asks_for_a_local_copy() -> None:
     with pytest.raises(
         CredentialsUnreadable, match=r"/there/tls.crt: .*on the scheduler's machine: .*--tls-client-cert"
     ):

@@ -74,7 +74,7 @@ def test_reads_configmap_or_secret() -> None:
         pytest.param({"apiVersion": "kubescheduler.config.k8s.io/v1beta3"}, "apiVersion", id="an old version"),
     ],
 )
-def test_rejects_what_kube_scheduler_rejects(changed: dict[str, Any], field: str) -> None:
+def test_rejects_every_document_that_kube_scheduler_rejects(changed: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidSchedulerConfiguration, match=field):
         parse_scheduler_configuration(document() | changed)
 
@@ -91,6 +91,6 @@ def test_rejects_what_kube_scheduler_rejects(changed: dict[str, Any], field: str
         pytest.param(["https://a/x", "https://b/x"], "", 0, id="several unknown extenders"),
     ],
 )
-def test_finds_extenders_of_berth(extenders_: list[str], address: str, ours: int) -> None:
+def test_finds_the_extenders_of_berth(extenders_: list[str], address: str, ours: int) -> None:
     found = document() | {"extenders": [{"urlPrefix": url} for url in extenders_]}
     assert len(side(found, address).berth_extenders) == ours

@@ -56,7 +56,7 @@ def case(
         pytest.param({"rejected": {"none": "PriorityLabelMissing"}}, id="why not another node, by its code"),
     ],
 )
-def test_passes_where_a_placed_pod_is_as_expected(expected: dict[str, Any]) -> None:
+def test_passes_if_a_placed_pod_is_as_expected(expected: dict[str, Any]) -> None:
     assert failures(pod("p"), expect={"p": expected}) == []
 
 
@@ -70,7 +70,7 @@ def test_passes_where_a_placed_pod_is_as_expected(expected: dict[str, Any]) -> N
         pytest.param({"rejected": {"*": "InsufficientResource"}}, id="why not a node, by its code"),
     ],
 )
-def test_passes_where_a_pending_pod_is_as_expected(expected: dict[str, Any]) -> None:
+def test_passes_if_a_pending_pod_is_as_expected(expected: dict[str, Any]) -> None:
     assert failures(pod("p", cpu="9"), expect={"p": expected}) == []
 
 
@@ -102,7 +102,7 @@ def test_passes_where_a_pending_pod_is_as_expected(expected: dict[str, Any]) -> 
         ),
     ],
 )
-def test_says_what_happens_instead(expected: dict[str, Any], says: list[str]) -> None:
+def test_failure_describes_the_actual_outcome(expected: dict[str, Any], says: list[str]) -> None:
     found = failures(pod("p"), expect={"p": expected})
     assert [line for line in found if " total " not in line] == says
 
@@ -115,23 +115,25 @@ def test_says_what_happens_instead(expected: dict[str, Any], says: list[str]) ->
         pytest.param({"reason": "cpu"}, [], id="of a pod that has a node"),
     ],
 )
-def test_a_failure_has_the_codes_of_what_was_found(expected: dict[str, Any], codes: list[ReasonCode]) -> None:
+def test_failure_lists_the_reason_codes_of_the_actual_outcome(
+    expected: dict[str, Any], codes: list[ReasonCode]
+) -> None:
     [found] = run_case(case(pod("p"), expect={"p": expected})).failures
     assert list(found.codes) == codes
 
 
-def test_a_pattern_means_each_pod_that_matches() -> None:
+def test_pattern_applies_to_each_matching_pod() -> None:
     found = failures(pod("p-1"), pod("p-2", cpu="9"), pod("q", cpu="9"), expect={"p-*": {"pending": False}})
     assert [line.split(":")[0] for line in found] == ["default/p-2"]
 
 
-def test_an_expectation_of_no_pod_fails() -> None:
+def test_expectation_that_matches_no_pod_fails() -> None:
     assert failures(pod("p"), expect={"other": {"pending": True}}) == [
         "default/other: expected such a pod among those to place, found default/p"
     ]
 
 
-def test_an_evicted_pod_is_pending_at_the_end() -> None:
+def test_evicted_pod_is_pending_at_the_end() -> None:
     important = pod("important", cpu="4", priority=9, nodeSelector={"rank": "9"})
     lesser = pod("lesser", "high", cpu="4", priority=1)
     expect: dict[str, dict[str, Any]] = {
@@ -141,7 +143,7 @@ def test_an_evicted_pod_is_pending_at_the_end() -> None:
     assert failures(important, also=(lesser,), expect=expect) == []
 
 
-def test_names_the_scheduler_of_pods_that_are_left_out_and_places_them_by_name() -> None:
+def test_names_the_scheduler_of_skipped_pods_and_places_them_if_listed() -> None:
     waiting = pod("p", schedulerName="berth")
     case = Case(
         "c",

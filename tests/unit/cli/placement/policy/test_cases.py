@@ -27,7 +27,7 @@ def test_reads_cases_with_their_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("node", "patterns"), [("a", ("a",)), (["a", "b*"], ("a", "b*"))])
-def test_a_node_is_one_pattern_or_several(tmp_path: Path, node: object, patterns: tuple[str, ...]) -> None:
+def test_node_may_be_one_pattern_or_several(tmp_path: Path, node: object, patterns: tuple[str, ...]) -> None:
     found = read_test_file(written(tmp_path / "t.yaml", cases=[{**CASE, "expect": {"p": {"node": node}}}]))
     assert found.document.cases[0].expect["p"].node == patterns
 
@@ -56,7 +56,7 @@ def test_a_node_is_one_pattern_or_several(tmp_path: Path, node: object, patterns
         pytest.param({"config": "a", "profile": "b"}, "config and profile exclude each other", id="two policies"),
     ],
 )
-def test_an_invalid_document_is_named_by_line_and_field(
+def test_error_of_an_invalid_document_names_line_and_field(
     tmp_path: Path, content: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
@@ -64,7 +64,7 @@ def test_an_invalid_document_is_named_by_line_and_field(
     assert message in refused.value.message
 
 
-def test_finds_documents_of_the_kind_below_a_folder(tmp_path: Path) -> None:
+def test_finds_test_documents_below_a_folder(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     found = [written(tmp_path / "b.yml"), written(tmp_path / "deep" / "a.yaml")]
     written(tmp_path / "c.yaml", kind="List")

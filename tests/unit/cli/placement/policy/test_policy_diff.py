@@ -38,7 +38,7 @@ GAINED = pod("gained", pending(), on("b"))
 SAME = pod("same", on("a"), on("a"))
 
 
-def test_lists_changed_pods_lost_ones_first() -> None:
+def test_lists_changed_pods_with_newly_pending_ones_first() -> None:
     assert diff(SAME, GAINED, MOVED, LOST, EVICTED).changed == [LOST, EVICTED, MOVED, GAINED]
 
 
@@ -56,11 +56,11 @@ def test_lists_few_pods_that_move_to_a_node_with_a_higher_score() -> None:
     assert diff(LOST, moved).listed == [LOST, moved]
 
 
-def test_an_evicted_pod_counts_as_newly_pending() -> None:
+def test_evicted_pod_counts_as_newly_pending() -> None:
     assert headline(diff(SAME, GAINED, MOVED, LOST, EVICTED)) == "2 newly pending, 1 moved, 1 newly placed"
 
 
-def test_counts_the_pods_that_each_rule_rejects_nodes_for() -> None:
+def test_counts_the_pods_affected_by_each_rejecting_rule() -> None:
     both = pod("both", on("a"), pending(CPU, RESERVED))
     assert diff(LOST, both).rejecting_rules == [
         RuleCount("NodeResourcesFit", "Insufficient cpu", 2, ReasonCode.INSUFFICIENT_RESOURCE),
@@ -81,10 +81,10 @@ def test_counts_the_pods_that_each_rule_rejects_nodes_for() -> None:
         ),
     ],
 )
-def test_names_each_limit_that_is_exceeded(limits: tuple[Limit | None, Limit | None], lines: list[str]) -> None:
+def test_names_each_exceeded_limit(limits: tuple[Limit | None, Limit | None], lines: list[str]) -> None:
     assert list(limit_violations(diff(LOST, MOVED, MOVED, SAME), *limits)) == lines
 
 
 @pytest.mark.parametrize(("text", "limit"), [("0", Limit(0)), ("5", Limit(5)), ("5%", Limit(5, per_cent=True))])
-def test_reads_a_number_of_pods_or_per_cent(text: str, limit: Limit) -> None:
+def test_parses_a_limit_as_number_of_pods_or_percentage(text: str, limit: Limit) -> None:
     assert (read_limit(text), str(limit)) == (limit, text)

@@ -12,7 +12,7 @@ VERBS = {"filter": 24, "prioritize": 22}  # kube-scheduler scores no only node
 PODS = 24
 
 
-def test_decisions_are_the_same_again() -> None:
+def test_replay_of_the_example_repeats_every_decision() -> None:
     recorded = RecordedDecisions(read_recording(RECORDING))
     found = replay(recorded)
     assert (found.decisions, len(found.pods), found.differing) == (sum(VERBS.values()), PODS, 0)

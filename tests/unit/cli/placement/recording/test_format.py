@@ -66,23 +66,23 @@ def written(path: Path, *lines: Line) -> Path:
         pytest.param([Gap(3)], id="dropped decisions"),
     ],
 )
-def test_reads_what_was_written(tmp_path: Path, lines: Sequence[Line]) -> None:
+def test_reads_back_the_recording_as_written(tmp_path: Path, lines: Sequence[Line]) -> None:
     assert list(read_recording(written(tmp_path / "r", *lines))) == [HEADER, *lines]
 
 
-def test_the_header_says_whether_the_states_have_all_fields(tmp_path: Path) -> None:
+def test_header_records_whether_the_states_have_all_fields(tmp_path: Path) -> None:
     header = replace(HEADER, has_all_fields=True)
     RecordingWriter(tmp_path / "r", header).close()
     assert list(read_recording(tmp_path / "r")) == [header]
 
 
-def test_a_recording_is_not_written_over(tmp_path: Path) -> None:
+def test_does_not_overwrite_an_existing_recording(tmp_path: Path) -> None:
     written(tmp_path / "r")
     with pytest.raises(FileExistsError):
         RecordingWriter(tmp_path / "r", HEADER)
 
 
-def test_a_truncated_recording_has_the_lines_that_were_flushed(tmp_path: Path) -> None:
+def test_truncated_recording_contains_the_flushed_lines(tmp_path: Path) -> None:
     writer = RecordingWriter(tmp_path / "r", HEADER)
     writer.write(POLICY)
     writer.flush()
@@ -122,7 +122,7 @@ def raw(*lines: object) -> bytes:
         ),
     ],
 )
-def test_bad_recordings_are_one_line(tmp_path: Path, content: bytes, message: str) -> None:
+def test_bad_recording_is_reported_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "r"
     path.write_bytes(content)
     with pytest.raises(InvalidInput) as raised:

@@ -18,9 +18,7 @@ def diff(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["policy", "diff", *arguments, "--recording", "r"], prog_name="berth")
 
 
-def test_decision_that_is_not_the_same_again_is_told_and_has_status_1(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_differing_decision_is_reported_and_exits_with_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     recording(Path("whole"), two_nodes, LABELLED)
     lines = gzip.decompress(Path("whole").read_bytes()).replace(b'"outcome":"feasible"', b'"outcome":"other"')
@@ -32,7 +30,7 @@ def test_decision_that_is_not_the_same_again_is_told_and_has_status_1(
     assert done.stdout.startswith("warning: 1 of 2 decisions of the old policy are not the same again")
 
 
-def test_a_truncated_recording_is_compared_and_said_to_be_truncated(
+def test_truncated_recording_is_compared_and_reported_as_truncated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -47,7 +45,7 @@ def test_a_truncated_recording_is_compared_and_said_to_be_truncated(
     assert "2 decisions of the old policy made again, 0 differ" in done.stdout
 
 
-def test_policy_diff_judges_a_recording_within_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_policy_diff_checks_limits_on_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     recording(Path("r"), two_nodes, FULL)
     for name, document in (("old.yaml", "profile: full\n"), ("new.yaml", "profile: label-priority\n")):
@@ -65,7 +63,7 @@ def diff_by_a_policy_that_reads_more(tmp_path: Path, *options: str, has_all_fiel
     return CliRunner().invoke(main, arguments, prog_name="berth")
 
 
-def test_a_policy_that_reads_what_was_not_recorded_keeps_no_limit(tmp_path: Path) -> None:
+def test_limits_are_not_checked_if_the_policy_reads_unrecorded_fields(tmp_path: Path) -> None:
     """It would be judged without it, and could pass for that reason alone."""
     done = diff_by_a_policy_that_reads_more(tmp_path)
     assert done.exit_code == 2

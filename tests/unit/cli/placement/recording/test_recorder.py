@@ -123,7 +123,7 @@ def replayed(path: Path) -> tuple[int, int, int]:
     return found.decisions, found.differing, decisions.without_state
 
 
-def test_decisions_that_wait_for_a_slow_disk_are_the_same_again(tmp_path: Path) -> None:
+def test_replay_repeats_decisions_that_waited_for_a_slow_disk(tmp_path: Path) -> None:
     """A reader keeps the last states alone: those of a later decision must not be written before an earlier one."""
     writer, number = SlowWriter(tmp_path / "r"), MAX_VERSIONS + 20
     with recorded_world(writer) as world:
@@ -135,7 +135,7 @@ def test_decisions_that_wait_for_a_slow_disk_are_the_same_again(tmp_path: Path) 
     assert replayed(tmp_path / "r") == (number + 1, 0, 0)
 
 
-def test_a_decision_that_too_many_states_have_followed_is_counted_as_dropped(tmp_path: Path) -> None:
+def test_decision_on_a_state_that_is_too_old_is_dropped(tmp_path: Path) -> None:
     with recorded_world(RecordingWriter(tmp_path / "r", HEADER)) as world:
         for version in range(MAX_VERSIONS + 1):
             world.change_node(version)
@@ -148,7 +148,7 @@ def test_a_decision_that_too_many_states_have_followed_is_counted_as_dropped(tmp
     assert replayed(tmp_path / "r") == (2, 0, 0)
 
 
-def test_a_decision_on_a_state_that_another_call_has_applied_is_the_same_again(tmp_path: Path) -> None:
+def test_replay_repeats_a_decision_on_a_state_older_than_the_last_recorded(tmp_path: Path) -> None:
     """It names the version that it read, and the state of a later one is written before it."""
     with recorded_world(RecordingWriter(tmp_path / "r", HEADER)) as world:
         world.recorded.versions_back = 1
@@ -159,7 +159,7 @@ def test_a_decision_on_a_state_that_another_call_has_applied_is_the_same_again(t
     assert replayed(tmp_path / "r") == (21, 0, 0)
 
 
-def test_a_full_disk_ends_the_recording_and_keeps_no_decision(tmp_path: Path) -> None:
+def test_full_disk_ends_the_recording_without_failing_decisions(tmp_path: Path) -> None:
     writer = FullDisk(tmp_path / "r", room=2)
     with recorded_world(writer) as world:
         writer.is_ready.clear()

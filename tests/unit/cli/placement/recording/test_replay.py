@@ -70,7 +70,7 @@ def compared(path: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> Poli
     return diff_recording(RecordedDecisions(read_recording(path)), before, after, "r")
 
 
-def test_another_policy_would_be_noticed(tmp_path: Path) -> None:
+def test_replay_detects_another_policy(tmp_path: Path) -> None:
     path = tmp_path / "r"
     recording(path, day, LABELLED)
     lines = [replace(each, document=FULL) if isinstance(each, AppliedPolicy) else each for each in read_recording(path)]
@@ -120,9 +120,7 @@ YOUNG = OpenGang(GangKey("ml", "young"), 0, {"uid-young-1": "a"})
         pytest.param("filter", "young-9", id="a member that it does not have yet"),
     ],
 )
-def test_a_members_decision_is_the_same_with_the_gangs_that_were_being_bound(
-    tmp_path: Path, verb: str, asked: str
-) -> None:
+def test_replay_repeats_a_members_decision_with_the_open_gangs(tmp_path: Path, verb: str, asked: str) -> None:
     path, answers = tmp_path / "r", list[list[str]]()
     recording(
         path, lambda verbs: answers.append(two_gangs(verbs, verb, asked)), GANGS, open_gangs=GivenOpenGangs(YOUNG)
@@ -131,14 +129,14 @@ def test_a_members_decision_is_the_same_with_the_gangs_that_were_being_bound(
     assert answers == [["b"] if asked == "young-0" else []]
 
 
-def test_a_member_that_waits_is_judged_by_another_policy_among_the_same_gangs(tmp_path: Path) -> None:
+def test_comparison_uses_the_recorded_open_gangs(tmp_path: Path) -> None:
     path = tmp_path / "r"
     recording(path, two_gangs, GANGS, open_gangs=GivenOpenGangs(YOUNG))
     found = compared(path, GANGS, GANGS)
     assert [str(each.after) for each in found.comparison.pods] == ["b"]
 
 
-def test_a_decision_that_took_too_long_is_not_recorded(tmp_path: Path) -> None:
+def test_decision_that_took_too_long_is_not_recorded(tmp_path: Path) -> None:
     """How long it takes depends on the machine."""
     path = tmp_path / "r"
     nodes = [node_with("a")]
@@ -189,7 +187,7 @@ ONLY_B: Mapping[str, Any] = {
 }
 
 
-def test_another_policy_moves_pods_and_says_which_rule_is_the_cause(tmp_path: Path) -> None:
+def test_comparison_names_the_rule_that_moves_pods(tmp_path: Path) -> None:
     path = tmp_path / "r"
     recording(path, two_nodes, LABELLED)
     found = compared(path, LABELLED, ONLY_B)
@@ -199,7 +197,7 @@ def test_another_policy_moves_pods_and_says_which_rule_is_the_cause(tmp_path: Pa
     assert str(moved.cause) == "NodeAffinity rejects a: node(s) didn't match scheduler-enforced node affinity"
 
 
-def test_a_pod_stays_where_the_other_policy_finds_no_better_node(tmp_path: Path) -> None:
+def test_pod_does_not_move_if_the_other_policy_finds_no_better_node(tmp_path: Path) -> None:
     path = tmp_path / "r"
 
     def play(verbs: Verbs) -> None:
@@ -214,7 +212,7 @@ def test_a_pod_stays_where_the_other_policy_finds_no_better_node(tmp_path: Path)
 
 
 @pytest.mark.parametrize("document", [LABELLED, FULL], ids=["label-priority", "full"])
-def test_the_same_policy_twice_repeats_every_decision_and_moves_no_pod(
+def test_identical_policy_repeats_every_decision_and_does_not_move_pods(
     tmp_path: Path, document: Mapping[str, Any]
 ) -> None:
     path = tmp_path / "r"
@@ -223,7 +221,7 @@ def test_the_same_policy_twice_repeats_every_decision_and_moves_no_pod(
     assert (found.judged, found.changed, found.repeated, found.differing) == (40, [], 60, 0)
 
 
-def test_a_recording_without_decisions_cannot_be_compared(tmp_path: Path) -> None:
+def test_recording_without_decisions_cannot_be_compared(tmp_path: Path) -> None:
     path = tmp_path / "r"
     recording(path, lambda verbs: None, LABELLED)
     with pytest.raises(InvalidInput, match="no decisions of filter to compare"):
@@ -238,7 +236,7 @@ COUNTED: Mapping[str, Any] = {
 }
 
 
-def test_pods_that_were_being_bound_count_again(tmp_path: Path) -> None:
+def test_replay_counts_pods_that_were_being_bound(tmp_path: Path) -> None:
     path, ledger = tmp_path / "r", InMemoryLedgerTable()
     ledger.put_open(OpenReservation(PodKey("ml", "q", "uid-q"), "a", "attempt", {"example.com/licence": 1}, 0.0))
 

@@ -61,7 +61,7 @@ def test_each_pod_sees_earlier_placements() -> None:
     assert [len(each.pods) for each in loop.snapshot.nodes.values()] == [2, 2]
 
 
-def test_takes_highest_total_then_first_name() -> None:
+def test_selects_highest_total_then_first_name() -> None:
     loop = ControlLoop(FULL, Snapshot.of([node("c"), node("b"), node("a"), node("small", "2")]))
     [found] = outcomes(loop, pod("web"))
     assert found.node == "a"
@@ -128,7 +128,7 @@ def test_places_nominated_pod_on_nominated_node() -> None:
     assert not loop.snapshot.nominated
 
 
-def test_reserves_room_of_nominated_pod() -> None:
+def test_reserves_room_for_the_nominated_pod() -> None:
     nominated = pod("first", "4", nominated="a", priority=5)
     loop = ControlLoop(FULL, Snapshot.of([node("a")], [nominated]))
     assert outcomes(loop, pod("web", "1", priority=5))[0].message == "0/1 nodes are available: 1 Insufficient cpu."
@@ -138,7 +138,7 @@ def test_reserves_room_of_nominated_pod() -> None:
 SEGREGATED = Snapshot.of([*(node(f"cpu-{index}", "2") for index in range(2)), node("gpu", "8", more={GPU: "8"})])
 
 
-def test_extender_filters_nodes_left_by_plugins() -> None:
+def test_extender_filters_only_nodes_that_pass_the_plugins() -> None:
     loop = ControlLoop(FULL, SEGREGATED, extender({"profile": "resource-segregation"}))
     found = outcomes(loop, *(pod(f"web-{index}", "2") for index in range(3)), pod("train", more={GPU: "1"}))
     assert [each.node for each in found] == ["cpu-0", "cpu-1", "", "gpu"]
@@ -159,7 +159,7 @@ def test_extender_filters_nodes_left_by_plugins() -> None:
         pytest.param(13, "cpu", id="at weight 13 they cannot: all of them together are worth 1,200"),
     ],
 )
-def test_weights_extender_scores(weight: int, wanted: str) -> None:
+def test_extender_scores_are_weighted(weight: int, wanted: str) -> None:
     advised_against = [{"key": "x", "effect": "PreferNoSchedule"}]
     snapshot = Snapshot.of([node("cpu", taints=advised_against), node("gpu", more={GPU: "8"})])
     preferred = {"pluginConfig": [{"name": "ResourceSegregation", "args": {"mode": "preferred"}}]}
@@ -174,14 +174,14 @@ def test_plugins_still_filter_exempt_pods() -> None:
     assert found[-1].message == "0/3 nodes are available: 3 Insufficient cpu."
 
 
-def test_uses_profile_of_pods_scheduler() -> None:
+def test_uses_the_profile_of_the_pods_scheduler() -> None:
     document = {"profile": "full", "profiles": {"strict": "resource-segregation"}}
     loop = ControlLoop(FULL, SEGREGATED, extender(document))
     found = outcomes(loop, pod("web-1", "4"), pod("web-2", "4", schedulerName="strict"))
     assert [each.node for each in found] == ["gpu", ""]
 
 
-def test_leaves_only_the_pod_pending_for_which_a_plugin_fails() -> None:
+def test_only_the_pod_with_a_failing_plugin_stays_pending() -> None:
     loop = ControlLoop(FULL, Snapshot.of([node("a")]), PolicyExtender(failing_policy()))
     first, failed, last = outcomes(loop, pod("good-0"), pod("bad"), pod("good-1"))
     assert (first.node, last.node) == ("a", "a")

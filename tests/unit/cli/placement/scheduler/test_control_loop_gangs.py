@@ -34,7 +34,7 @@ def test_places_all_members(profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", ["all-nodes", "full"])
-def test_places_no_member_where_one_has_no_room(profile: str) -> None:
+def test_does_not_place_any_member_if_one_has_no_room(profile: str) -> None:
     loop = control_loop(1, 1, profile=profile)
     found = list(loop.run(TRAIN))
     assert [each.node for each in found] == ["", "", ""]
@@ -42,22 +42,22 @@ def test_places_no_member_where_one_has_no_room(profile: str) -> None:
     assert not any(node.pods for node in loop.snapshot.nodes.values())
 
 
-def test_places_other_pods_where_a_gang_has_no_room() -> None:
+def test_places_other_pods_if_a_gang_has_no_room() -> None:
     found = list(control_loop(1, 1).run([*TRAIN, plain("web")]))
     assert [each.node != "" for each in found] == [False, False, False, True]
 
 
-def test_says_that_members_are_missing() -> None:
+def test_reports_missing_members() -> None:
     [found] = control_loop(9).run(TRAIN[:1])
     assert found.message == "0/1 nodes are available: 1 gang waits for members."
 
 
-def test_outcomes_are_in_the_order_of_the_queue() -> None:
+def test_outcomes_are_in_queue_order() -> None:
     pods = [TRAIN[0], plain("web"), TRAIN[1], TRAIN[2]]
     assert [each.pod.name for each in control_loop(9).run(pods)] == ["train-0", "web", "train-1", "train-2"]
 
 
-def test_reads_pod_groups_of_the_cluster() -> None:
+def test_reads_pod_groups_from_the_cluster() -> None:
     pods = [member(f"train-{index}", None, group="train", requests=CPU) for index in range(2)]
     assert [each.node for each in control_loop(2, groups=2).run(pods)] == ["n0", "n0"]
     assert [each.node for each in control_loop(2, groups=3).run(pods)] == ["", ""]

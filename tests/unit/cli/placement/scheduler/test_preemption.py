@@ -47,7 +47,7 @@ def names(pods: Sequence[Pod]) -> list[str]:
     return [each.name for each in pods]
 
 
-def test_removes_victims_and_places_pod() -> None:
+def test_removes_victims_and_places_the_pod() -> None:
     [found], loop = run(node_with("n"), placed("a", 1, "2"), placed("b", 2, "2"), waiting("urgent", "2"))
     assert placement(found) == ("n", ["a"])
     assert found.message == ""
@@ -62,13 +62,13 @@ def test_each_preemption_sees_earlier_ones() -> None:
     assert found[-1].message == "0/2 nodes are available: 2 Insufficient cpu."
 
 
-def test_cached_victims_are_per_priority() -> None:
+def test_cached_victims_depend_on_the_priority() -> None:
     nodes = [node_with("n"), placed("a", 1, "2"), placed("b", 50, "2")]
     found, _ = run(*nodes, waiting("first", "4", 40), waiting("second", "4", 60))
     assert [(each.pod.name, *placement(each)) for each in found] == [("second", "n", ["b", "a"]), ("first", "", [])]
 
 
-def test_reports_why_other_nodes_were_not_chosen() -> None:
+def test_reports_why_other_nodes_were_not_selected() -> None:
     [found], _ = run(
         *(node_with("best"), placed("v", 1, "4", SECOND, node="best")),
         *(node_with("same"), placed("w", 1, "4", SECOND, node="same")),
@@ -95,7 +95,7 @@ def test_reports_why_other_nodes_were_not_chosen() -> None:
 LABEL = {"profile": "label-priority"}
 
 
-def test_nodes_rejected_by_policy_are_no_candidates() -> None:
+def test_nodes_rejected_by_the_policy_are_not_candidates() -> None:
     """Full ones because the policy does not agree, those with room because filter has dropped them."""
     [found], _ = run(
         *(node_with("barred"), placed("a", 1, "4", node="barred")),
@@ -109,7 +109,7 @@ def test_nodes_rejected_by_policy_are_no_candidates() -> None:
     assert found.preemption.others() == {"barred": NodeRejection.BARRED, "dropped": NoCandidateReason.NOT_HELPFUL}
 
 
-def test_pod_rejected_by_policy_only_evicts_no_pod() -> None:
+def test_pod_rejected_only_by_the_policy_does_not_evict() -> None:
     [found], loop = run(node_with("n"), placed("a", 1, "1"), waiting("urgent", "1"), document=LABEL)
     assert placement(found) == ("", [])
     assert names(loop.snapshot.nodes["n"].pods) == ["a"]
@@ -129,7 +129,7 @@ LICENCES = {
 
 
 @pytest.mark.parametrize("choose", ["all", "one"])
-def test_selects_best_node_accepted_by_policy(choose: str) -> None:
+def test_selects_the_best_node_that_the_policy_accepts(choose: str) -> None:
     document = {**LABEL, "preemption": {"choose": choose}}
     objects = [
         *(node_with("a", {PRIORITY: "1"}), placed("on-a", 2, "4", node="a")),

@@ -43,12 +43,12 @@ def pod(name: str, **spec: str) -> Pod:
         pytest.param(pod("p", cpu="9"), "plain", "NodeResourcesFit", id="the scheduler's before Berth's"),
     ],
 )
-def test_names_the_plugin_that_rejects_the_node(asked: Pod, node: str, plugin: str | None) -> None:
+def test_returns_the_plugin_that_rejects_the_node(asked: Pod, node: str, plugin: str | None) -> None:
     found = loop().rejection(asked, node)
     assert (None if found is None else found.plugin) == plugin
 
 
-def test_sees_pods_that_were_placed_before() -> None:
+def test_takes_earlier_placed_pods_into_account() -> None:
     scheduler = loop()
     assert scheduler.schedule(pod("first", cpu="3")).node == "ranked"
     found = scheduler.rejection(pod("second", cpu="3"), "ranked")
@@ -56,7 +56,7 @@ def test_sees_pods_that_were_placed_before() -> None:
     assert found.message == "Insufficient cpu"
 
 
-def test_a_member_whose_gang_is_placed_already_is_judged_on_the_state_before() -> None:
+def test_placed_gang_member_is_evaluated_on_the_state_before_its_placement() -> None:
     first, second = members(2)
     scheduler = loop(GANGS)
     outcomes = scheduler.run([first, second])
@@ -66,7 +66,7 @@ def test_a_member_whose_gang_is_placed_already_is_judged_on_the_state_before() -
     assert next(outcomes).node == left
 
 
-def test_a_member_is_rejected_by_the_node_that_its_gang_has_for_another_one() -> None:
+def test_member_is_rejected_on_a_node_planned_for_another_member() -> None:
     """A request for this node alone would give it to this member."""
     first, second = members(2)
     scheduler = loop(GANGS)
@@ -76,7 +76,7 @@ def test_a_member_is_rejected_by_the_node_that_its_gang_has_for_another_one() ->
     assert (found.plugin, found.message) == ("Gang", "gang has its places on other nodes")
 
 
-def test_a_member_is_judged_with_its_gang_on_all_nodes() -> None:
+def test_member_is_evaluated_with_its_whole_gang_on_all_nodes() -> None:
     scheduler = loop(GANGS)
     outcomes = scheduler.run(members(3))
     found = scheduler.rejection(members(3)[0], "plain")

@@ -43,7 +43,7 @@ def names(victims: Victims | None) -> list[str] | None:
         pytest.param([100, 10, 100], [["fifty", "ten"], None, ["fifty", "ten"]], id="back and forth"),
     ],
 )
-def test_selects_the_victims_of_a_fresh_dry_run(priorities: list[int], expected: list[list[str] | None]) -> None:
+def test_selects_the_same_victims_as_a_new_dry_run(priorities: list[int], expected: list[list[str] | None]) -> None:
     cluster = snapshot(NODE, placed("fifty", 50, cpu="3"), placed("ten", 10, cpu="1"))
     preemptors = Preemptors(cluster)
     local = LocalEvaluation.of(PROFILE, read(urgent()), cluster)
@@ -57,7 +57,7 @@ def test_selects_the_victims_of_a_fresh_dry_run(priorities: list[int], expected:
     "first",
     [pytest.param(30, id="the next higher priority ends the range"), pytest.param(50, id="and so does an equal one")],
 )
-def test_selects_again_above_the_next_higher_priority(first: int) -> None:
+def test_selects_victims_again_for_a_higher_priority(first: int) -> None:
     cluster = snapshot(NODE, placed("eighty", 80), placed("fifty", 50, cpu="2"), placed("ten", 10))
     preemptors = Preemptors(cluster)
     local = LocalEvaluation.of(PROFILE, read(urgent("2")), cluster)
@@ -65,7 +65,7 @@ def test_selects_again_above_the_next_higher_priority(first: int) -> None:
     assert names(preemptors.cached(read(urgent("2", priority=60)), local)) == ["fifty"]
 
 
-def test_shapes_stay_within_the_bytes() -> None:
+def test_cache_size_stays_within_the_byte_limit() -> None:
     cluster = snapshot(NODE, placed("ten", 10, cpu="1"))
     preemptors = Preemptors(cluster)
     preemptors.cache = VictimCache(max_bytes=200_000)

@@ -43,13 +43,13 @@ def recorded(*pods: str) -> RecentDecisions:
         pytest.param("pod=ml/unknown", [], id="a pod that was not seen"),
     ],
 )
-def test_answers_the_decisions_of_a_pod(query: str, pods: list[str]) -> None:
+def test_returns_the_decisions_of_a_pod(query: str, pods: list[str]) -> None:
     status, found = answer(recorded("p", "q", "p"), query)
     assert (status, found["kept"], found["since"]) == (200, 3, NOW)
     assert [each["name"] for each in found["decisions"]] == pods
 
 
-def test_with_nodes_has_every_node_of_the_newest() -> None:
+def test_nodes_option_returns_every_node_of_the_newest_decisions() -> None:
     _, found = answer(recorded(*(["p"] * (MAX_WITH_NODES + 1))), "pod=ml/p&nodes=1")
     assert len(found["decisions"]) == MAX_WITH_NODES
     [last] = found["decisions"][-1:]
@@ -64,7 +64,7 @@ def test_with_nodes_has_every_node_of_the_newest() -> None:
         pytest.param("pod=ml/p", {"NodePriorityLabel": 3}, id="one pod"),
     ],
 )
-def test_computes_scores_by_plugin_for_few_decisions_only(query: str, by_plugin: object) -> None:
+def test_computes_scores_by_plugin_only_for_a_few_decisions(query: str, by_plugin: object) -> None:
     recent = RecentDecisions(lambda: NOW)
     verbs = Verbs([labelled("a", "3")], recorder=recent)
     verbs.ask("prioritize", cache_mode(["a"], pod_object("p")))
@@ -72,12 +72,12 @@ def test_computes_scores_by_plugin_for_few_decisions_only(query: str, by_plugin:
     assert [each["best"] for each in found["decisions"]] == [[{"node": "a", "score": 3, "byPlugin": by_plugin}]]
 
 
-def test_without_decisions_says_so() -> None:
+def test_returns_an_empty_list_if_there_are_no_decisions() -> None:
     assert answer(recorded()) == (200, {"kept": 0, "since": None, "decisions": []})
 
 
 @pytest.mark.parametrize("query", ["pod=p", "pod=/p", "pod=ml/"])
-def test_refuses_what_is_no_name_of_a_pod(query: str) -> None:
+def test_rejects_an_invalid_pod_name(query: str) -> None:
     assert answer(recorded("p"), query) == (400, {"reason": "pod is not NAMESPACE/NAME"})
 
 
@@ -99,7 +99,7 @@ HEADER = {"version", "reasonCodesVersion", "time", "verb", "outcome", "milliseco
         pytest.param("node=%C3%A9%00%27%22%3Cscript%3E", [], id="no node"),
     ],
 )
-def test_answers_the_headers_of_all_decisions_that_judged_a_node(query: str, pods: list[str]) -> None:
+def test_returns_headers_of_all_decisions_that_evaluated_a_node(query: str, pods: list[str]) -> None:
     recent = RecentDecisions(lambda: NOW)
     verbs = Verbs([node("a"), node("b")], recorder=recent)
     for pod, names in (("p", ["a"]), ("q", ["a", "b"]), ("r", ["b"])):

@@ -40,7 +40,7 @@ def answer(table: GangTable | None, default: BerthConfiguration | None = None) -
     )
 
 
-def test_document_has_gangs_in_bind_and_gangs_that_wait() -> None:
+def test_document_lists_open_and_waiting_gangs() -> None:
     table = InMemoryGangTable(InMemoryLedgerTable())
     table.put_domain(Domain(claim(until=NOW + 9), 1), Domain())
     table.put(gang([intent(until=NOW + 9)], at=NOW - 2), None)
@@ -54,12 +54,12 @@ def test_document_has_gangs_in_bind_and_gangs_that_wait() -> None:
     ]
 
 
-def test_says_that_nothing_is_compared_where_gangs_are_not_enabled() -> None:
+def test_document_is_empty_if_gangs_are_disabled() -> None:
     content = orjson.loads(answer(None, BerthConfiguration())["body"])
     assert content == {"gangs": [], "open": None, "compared": False}
 
 
-def test_answers_503_if_the_gangs_cannot_be_read() -> None:
+def test_returns_503_if_the_gangs_cannot_be_read() -> None:
     class Away(InMemoryGangTable):
         def gangs(self) -> Sequence[GangItem]:
             raise TableUnavailable("the table is throttled")

@@ -81,7 +81,7 @@ def test_counts_calls_by_verb_outcome_and_duration() -> None:
     assert found[key(f"{CALLS}_count", verb="bind", outcome="failure-internal")] == 1
 
 
-def test_counts_calls_for_which_no_node_fits_by_reason() -> None:
+def test_counts_calls_without_a_feasible_node_by_reason() -> None:
     metrics = ServerMetrics()
     for code in ("UntoleratedTaint", "", "UntoleratedTaint"):
         metrics.record_call("filter", "none-feasible", 1, code)
@@ -90,7 +90,7 @@ def test_counts_calls_for_which_no_node_fits_by_reason() -> None:
     }
 
 
-def test_counts_what_became_of_gangs_and_how_long_commits_took() -> None:
+def test_counts_gang_events_and_commit_durations() -> None:
     metrics = ServerMetrics()
     for event in (
         GangEvent(GangEventType.OPENED, TRAIN),
@@ -108,12 +108,12 @@ def test_counts_what_became_of_gangs_and_how_long_commits_took() -> None:
     assert (buckets, found[key(f"{GANG_COMMITS}_count")]) == ([0, 1, 1, 2], 2)
 
 
-def test_counts_recorded_decisions_by_their_result() -> None:
+def test_counts_recorded_decisions_by_result() -> None:
     assert samples(ServerMetrics(), {"written": 3})[key(RECORDED_DECISIONS, result="written")] == 3
     assert not [name for name in samples(ServerMetrics()) if name.startswith(RECORDED_DECISIONS)]
 
 
-def test_shows_age_of_the_cache() -> None:
+def test_reports_age_of_the_cache() -> None:
     cluster = published()
     cluster.clock.advance(30)
     lines = scrape(cluster.table, cluster.clock)["body"].splitlines()
@@ -121,14 +121,14 @@ def test_shows_age_of_the_cache() -> None:
     assert "berth_cache_heartbeat_age_seconds 30.0" in lines
 
 
-def test_shows_open_reservations_where_there_is_a_ledger() -> None:
+def test_reports_open_reservations_if_there_is_a_ledger() -> None:
     cluster, ledger = published(), InMemoryLedgerTable()
     ledger.put_open(OpenReservation(PodKey("ml", "p", "uid-p"), "a", "attempt", {"example.com/licence": 1}, 0.0))
     assert "berth_open_reservations 1.0" in scrape(cluster.table, cluster.clock, ledger)["body"].splitlines()
     assert "berth_open_reservations" not in scrape(cluster.table, cluster.clock)["body"]
 
 
-def test_shows_gangs_by_state_where_there_is_a_table() -> None:
+def test_reports_gangs_by_state_if_there_is_a_table() -> None:
     cluster, gangs = published(), InMemoryGangTable(InMemoryLedgerTable())
     gangs.put(gang([intent()], state=GangState.COMMITTED), None)
     lines = scrape(cluster.table, cluster.clock, gangs=gangs)["body"].splitlines()
@@ -137,7 +137,7 @@ def test_shows_gangs_by_state_where_there_is_a_table() -> None:
     assert "berth_gangs" not in scrape(cluster.table, cluster.clock)["body"]
 
 
-def test_unavailable_table_leaves_the_calls() -> None:
+def test_unavailable_table_does_not_hide_call_metrics() -> None:
     cluster = published()
     answer = scrape(InterruptedCacheTable(cluster.table, {"head": outage}), cluster.clock)
     assert answer["statusCode"] == 200

@@ -32,7 +32,7 @@ def answer(ledger: LedgerTable | None) -> HTTPAnswer:
     return endpoints[RESERVATIONS].handle(http_event(None, RESERVATIONS))
 
 
-def test_document_has_the_rows_of_the_ledger() -> None:
+def test_document_contains_the_rows_of_the_ledger() -> None:
     ledger, pod = InMemoryLedgerTable(), PodKey("ml", "runs", "uid-runs")
     ledger.create(new_ledger("a", {LICENCE: 2}, {pod.uid: Entry(pod, EntryState.BOUND, "t", {LICENCE: 1}, NOW)}, 1))
     ledger.put_open(OpenReservation(PodKey("ml", "begins", "uid-begins"), "a", "t", {LICENCE: 1}, NOW - 2))
@@ -48,11 +48,11 @@ def test_document_has_the_rows_of_the_ledger() -> None:
     assert not list(node_warnings(content))
 
 
-def test_server_that_counts_nothing_has_no_reservations() -> None:
+def test_document_is_empty_if_nothing_is_counted() -> None:
     assert orjson.loads(answer(None)["body"]) == {"reservations": [], "nodes": []}
 
 
-def test_answers_503_if_ledger_cannot_be_read() -> None:
+def test_returns_503_if_the_ledger_cannot_be_read() -> None:
     class Away(InMemoryLedgerTable):
         def open_reservations(self) -> list[OpenReservation]:
             raise TableUnavailable("the table is throttled")

@@ -25,7 +25,7 @@ def answer(users: Mapping[str, User]) -> tuple[int, object]:
     return found["statusCode"], orjson.loads(found["body"])
 
 
-def test_names_users_without_their_tokens_and_pods() -> None:
+def test_lists_users_without_tokens_and_pods() -> None:
     info = {"username": "berth-watcher", "uid": "u", "groups": ["system:authenticated"], "extra": {"pod": ["p"]}}
     assert answer({"watcher": lambda: info}) == (
         200,
@@ -33,11 +33,11 @@ def test_names_users_without_their_tokens_and_pods() -> None:
     )
 
 
-def test_dump_has_no_users() -> None:
+def test_list_is_empty_for_a_dump() -> None:
     assert answer({}) == (200, {})
 
 
-def test_answers_503_while_api_server_is_away() -> None:
+def test_returns_503_while_the_api_server_is_unavailable() -> None:
     def away() -> Mapping[str, object]:
         raise ClusterUnavailable("the API server cannot be reached")
 

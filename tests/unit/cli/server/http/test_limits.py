@@ -34,14 +34,14 @@ def waiting(bytes_in_flight: BytesInFlight, size: int) -> Request:
     return request
 
 
-def test_oldest_waiting_request_ends_first(bytes_in_flight: BytesInFlight) -> None:
+def test_oldest_waiting_request_is_ended_first(bytes_in_flight: BytesInFlight) -> None:
     first, second = waiting(bytes_in_flight, 50), waiting(bytes_in_flight, 50)
     third = waiting(bytes_in_flight, 1)
     assert (first.ended, second.ended, third.ended) == (1, 0, 0)
     assert (first.share.is_ended, second.share.is_ended) == (True, False)
 
 
-def test_request_whose_body_has_arrived_does_not_end(bytes_in_flight: BytesInFlight) -> None:
+def test_request_with_a_complete_body_is_not_ended(bytes_in_flight: BytesInFlight) -> None:
     running = waiting(bytes_in_flight, MOST)
     running.share.stop_waiting()
     late = Request(bytes_in_flight)
@@ -50,14 +50,14 @@ def test_request_whose_body_has_arrived_does_not_end(bytes_in_flight: BytesInFli
     assert (running.ended, late.ended) == (0, 0)
 
 
-def test_released_bytes_are_room_for_others(bytes_in_flight: BytesInFlight) -> None:
+def test_released_bytes_can_be_used_by_others(bytes_in_flight: BytesInFlight) -> None:
     running = waiting(bytes_in_flight, MOST)
     running.share.stop_waiting()
     running.share.release()
     waiting(bytes_in_flight, MOST)
 
 
-def test_answer_takes_the_place_of_its_request(bytes_in_flight: BytesInFlight) -> None:
+def test_response_replaces_its_request_in_the_byte_count(bytes_in_flight: BytesInFlight) -> None:
     """Beyond the limit too: it exists already. Others get no room then."""
     running = waiting(bytes_in_flight, 10)
     running.share.stop_waiting()
@@ -80,7 +80,7 @@ def test_answer_takes_the_place_of_its_request(bytes_in_flight: BytesInFlight) -
         pytest.param(256, 300, 300, True, id="the hard limit is too low"),
     ],
 )
-def test_allows_as_many_open_files_as_connections_need(
+def test_allows_as_many_open_files_as_the_connections_need(
     monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, allowed: int | None, warns: bool
 ) -> None:
     told: list[tuple[int, int]] = []

@@ -50,7 +50,7 @@ def cluster() -> TrimmedCluster:
     return TrimmedCluster()
 
 
-def test_new_snapshot_removes_the_one_before_and_its_log(cluster: TrimmedCluster) -> None:
+def test_new_snapshot_removes_the_previous_one_and_its_log(cluster: TrimmedCluster) -> None:
     for number in range(3):
         cluster.publish_version(number)
     cluster.compact()
@@ -65,7 +65,7 @@ def test_new_snapshot_removes_the_one_before_and_its_log(cluster: TrimmedCluster
     assert all(version > head.pointer.compacted_version for version in cluster.kept.versions)
 
 
-def test_snapshot_that_is_being_written_stays(cluster: TrimmedCluster) -> None:
+def test_snapshot_being_written_is_kept(cluster: TrimmedCluster) -> None:
     cluster.publish_version(0)
     cluster.compact()
     cluster.table.put_chunks("next", [b"x"], 0.0, lambda _: None)
@@ -73,7 +73,7 @@ def test_snapshot_that_is_being_written_stays(cluster: TrimmedCluster) -> None:
     assert "next" in cluster.kept.snapshots
 
 
-def test_readers_beside_a_writer_that_compacts_never_go_back_and_end_at_the_last_version(
+def test_readers_never_go_back_during_compaction_and_reach_the_last_version(
     cluster: TrimmedCluster,
 ) -> None:
     cluster.publish_version(0)

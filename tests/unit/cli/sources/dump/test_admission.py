@@ -203,6 +203,6 @@ def test_does_not_modify_manifest() -> None:
         pytest.param({"affinity": []}, "Pod.spec.affinity is not an object", id="affinity"),
     ],
 )
-def test_names_field_of_wrong_type(spec: Mapping[str, object], message: str) -> None:
+def test_error_names_field_of_wrong_type(spec: Mapping[str, object], message: str) -> None:
     with pytest.raises(MalformedField, match=message):
         stored(spec)

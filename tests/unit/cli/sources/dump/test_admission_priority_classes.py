@@ -37,7 +37,7 @@ def test_resolves_priority_class(name: str, known: dict[str, PriorityClass], wan
         pytest.param("system-cluster-critical", {}, 2_000_000_000, id="and this one"),
     ],
 )
-def test_knows_system_classes_without_list(name: str, known: dict[str, PriorityClass], value: int) -> None:
+def test_knows_system_classes_even_if_not_listed(name: str, known: dict[str, PriorityClass], value: int) -> None:
     found = priority_class_of(name, known)
     assert found is not None
     assert (found.value, found.preemption_policy) == (value, "PreemptLowerPriority")

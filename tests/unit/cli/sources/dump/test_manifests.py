@@ -82,7 +82,7 @@ def test_applies_api_server_defaults(manifests: Any) -> None:
     assert pod.spec.requests.asked == {"cpu": 2000}
 
 
-def test_leaves_out_other_kinds_with_a_warning(manifests: Any) -> None:
+def test_skips_other_kinds_with_a_warning(manifests: Any) -> None:
     found = manifests({"kind": "ConfigMap"}, workload("StatefulSet"), {"kind": "ConfigMap"}, {"kind": "Ingress"})
     assert len(found.pods) == 1
     assert found.warnings == (
@@ -90,14 +90,14 @@ def test_leaves_out_other_kinds_with_a_warning(manifests: Any) -> None:
     )
 
 
-def test_a_pod_that_occurs_twice_is_placed_once(manifests: Any) -> None:
+def test_duplicate_pod_is_placed_once(manifests: Any) -> None:
     pods = ({"kind": "Pod", "metadata": {"name": "p", "labels": {"v": version}}} for version in ("1", "2"))
     [pod] = manifests(*pods, workload("Job"), workload("Job")).pods[:1]
     assert pod["metadata"]["labels"] == {"v": "2"}
     assert len(manifests(workload("Job"), workload("Job")).pods) == 1
 
 
-def test_stored_pod_loses_node_and_status(manifests: Any) -> None:
+def test_removes_node_and_status_from_a_stored_pod(manifests: Any) -> None:
     found = manifests(
         {
             "kind": "Pod",
@@ -119,7 +119,7 @@ def test_stored_pod_loses_node_and_status(manifests: Any) -> None:
         pytest.param({"kind": "Job", "spec": {"template": {"specs": {}, "metadata": {"lables": {}}}}}, id="a template"),
     ],
 )
-def test_keeps_fields_that_no_pod_has_for_warnings(manifests: Any, document: object) -> None:
+def test_keeps_unknown_fields_for_later_warnings(manifests: Any, document: object) -> None:
     [pod] = manifests(document).pods
     assert (pod["specs"], pod["metadata"]["lables"]) == ({}, {})
 
@@ -136,7 +136,7 @@ def test_keeps_fields_that_no_pod_has_for_warnings(manifests: Any, document: obj
         pytest.param(workload("Deployment", replicas="3"), "Deployment.spec.replicas is not an integer", id="a number"),
     ],
 )
-def test_reports_manifest_without_pods(manifests: Any, document: object, message: str) -> None:
+def test_rejects_manifest_without_pods(manifests: Any, document: object, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         manifests(document)
 

@@ -118,7 +118,7 @@ SILENT = NoResponse("no response in time")
         pytest.param(SILENT, TRUSTED, False, ["verbs"], id="no server"),
     ],
 )
-def test_failure_of_all_calls_is_reported_once(
+def test_reports_a_failure_of_all_calls_only_once(
     answer: HttpResponse | NoResponse,
     shown: ServerCertificate | NoResponse | None,
     by_certificate: bool,

@@ -76,7 +76,7 @@ def test_reports_lease(item: HeadItem, periodic: bool, result: Result, message: 
         pytest.param(40, FAILED, "term 3 is below the ledger's epoch 40: the watcher", id="lost head item"),
     ],
 )
-def test_reports_leader_below_the_ledgers_epoch(ledger_epoch: int | None, result: Result, message: str) -> None:
+def test_reports_a_leader_epoch_below_the_ledgers_epoch(ledger_epoch: int | None, result: Result, message: str) -> None:
     found = check_lease(held(2), NOW, periodic=False, ledger_epoch=ledger_epoch)
     expect([found], "lease", result, message)
 
@@ -108,9 +108,7 @@ def test_reports_schedule(account: FakeAccount, result: Result, message: str) ->
         ),
     ],
 )
-def test_compares_the_accounts_concurrency_with_the_largest_gang(
-    account: FakeAccount, result: Result, message: str
-) -> None:
+def test_compares_account_concurrency_with_the_largest_gang(account: FakeAccount, result: Result, message: str) -> None:
     expect(
         check_concurrency(account, GangsConfiguration(enabled=True, maxMembers=100)), CheckName.GANGS, result, message
     )

@@ -61,7 +61,7 @@ def test_required_permissions_match_rbac_example() -> None:
     assert asked(binder_permissions(SPREADING)) == documented("berth-binder")
 
 
-def test_counted_resources_require_their_rbac_example() -> None:
+def test_counted_resources_require_the_permissions_of_their_rbac_example() -> None:
     own = documented("berth-watcher-counted-resources", COUNTED, ("ClusterRole", "Role"))
     assert asked(watcher_permissions(COUNTING)) - asked(watcher_permissions(DEFAULT)) == own
     own = documented("berth-binder-counted-resources", COUNTED, ("Role",))
@@ -71,7 +71,7 @@ def test_counted_resources_require_their_rbac_example() -> None:
     assert {finding.remedy for finding in found} == {COUNTED_REMEDY}
 
 
-def test_reports_each_missing_permission_with_user() -> None:
+def test_reports_each_missing_permission_with_its_user() -> None:
     access = FakeAccess(forbidden=lambda right: right.verb == "watch" and right.resource in ("nodes", "pods"))
     found = list(check_permissions(CheckName.WATCHER_RIGHTS, access, watcher_permissions(DEFAULT)))
     assert [finding.message for finding in found] == [
@@ -99,7 +99,7 @@ def test_reports_permissions(access: FakeAccess, result: Result, message: str) -
     [*sorted(EVERYBODY), pytest.param("system:serviceaccounts:ml", id="the service accounts of a namespace")],
 )
 @pytest.mark.parametrize("is_allowed", [True, False])
-def test_advises_no_permission_for_callers_that_are_not_one_user(name: str, is_allowed: bool) -> None:
+def test_does_not_propose_granting_a_permission_to_a_shared_user(name: str, is_allowed: bool) -> None:
     access = FakeAccess(name=name, forbidden=lambda right: not is_allowed)
     [found] = check_permissions(CheckName.BIND_RIGHTS, access, BINDER_PERMISSIONS)
     assert (found.result, found.remedy) == (FAILED, EVERYBODY_REMEDY)
@@ -128,7 +128,7 @@ def test_reports_wake_up(access: FakeAccess, how: WakeUp, result: Result, messag
         pytest.param(FakeAccess(cluster="two"), FAILED, "cluster one, the kubeconfig of cluster two", id="another one"),
     ],
 )
-def test_compares_cluster_of_cache(access: FakeAccess, result: Result, message: str) -> None:
+def test_compares_cluster_uid_with_the_cache(access: FakeAccess, result: Result, message: str) -> None:
     expect([check_same_cluster(access, "one/1+bc814cf7")], "same-cluster", result, message)
 
 
@@ -141,7 +141,7 @@ def test_compares_cluster_of_cache(access: FakeAccess, result: Result, message: 
         pytest.param(RunningBerth("one"), FakeAccess(cluster="one"), OK, "of this cluster", id="the same"),
     ],
 )
-def test_compares_cluster_of_running_berth(
+def test_compares_cluster_uid_with_the_running_berth(
     running: RunningBerth, access: FakeAccess | None, result: Result, message: str
 ) -> None:
     expect(check_cluster_of(running, access), "same-cluster", result, message)
@@ -159,5 +159,5 @@ def test_compares_cluster_of_running_berth(
         pytest.param("", WARNING, "unknown version", id="no version"),
     ],
 )
-def test_names_version_and_warns_if_it_is_untested(version: str, result: Result, message: str) -> None:
+def test_prints_version_and_warns_if_it_is_untested(version: str, result: Result, message: str) -> None:
     expect([check_kubernetes_version(FakeAccess(kubernetes=version))], CheckName.KUBERNETES_VERSION, result, message)

@@ -84,7 +84,7 @@ def test_passes_for_output_of_scheduler_config(
         ),
     ],
 )
-def test_compares_with_counted_resources(
+def test_compares_managed_resources_with_counted_resources(
     printed_for: ManagedResources, managed: ManagedResources, result: Result, message: str
 ) -> None:
     expect(check_managed_resources(side(document(printed_for)), managed), "managedResources", result, message)

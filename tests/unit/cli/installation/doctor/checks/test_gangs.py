@@ -35,7 +35,7 @@ COUNTED = ManagedResources((ManagedResource("example.com/licence"),))
         ),
     ],
 )
-def test_says_what_the_schedulers_configuration_lacks(
+def test_reports_missing_settings_in_the_scheduler_configuration(
     managed: ManagedResources, changes: dict[str, Any], result: Result, message: str
 ) -> None:
     expect(check_gang_scheduling(side(document(managed, **changes)), ENABLED), CHECK, result, message)
@@ -48,10 +48,10 @@ def test_says_what_the_schedulers_configuration_lacks(
         pytest.param({}, "after up to 10 s", id="that of kube-scheduler"),
     ],
 )
-def test_warns_about_a_long_back_off(changes: dict[str, int], message: str) -> None:
+def test_warns_about_a_long_backoff(changes: dict[str, int], message: str) -> None:
     found = side({**document(), **changes})
     expect(check_gang_scheduling(found, ENABLED), CHECK, Result.WARNING, message)
 
 
-def test_says_nothing_where_gangs_are_not_enabled() -> None:
+def test_does_not_check_if_gangs_are_disabled() -> None:
     assert list(check_gang_scheduling(side(document(bindVerb=None)), GangsConfiguration())) == []

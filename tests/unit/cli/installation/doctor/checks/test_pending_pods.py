@@ -26,13 +26,13 @@ def untried(scheduler_name: str, name: str = "waiting", *, age: float = UNTRIED_
         pytest.param("berth-scheduler", "whether the scheduler of berth-scheduler runs", id="a scheduler that is down"),
     ],
 )
-def test_reports_scheduler_name_that_nobody_serves(scheduler_name: str, remedy: str) -> None:
+def test_reports_unserved_scheduler_name(scheduler_name: str, remedy: str) -> None:
     found = list(check_pending_pods(FakeAccess(untried=[untried(scheduler_name)]), OWN, NOW))
     expect(found, "schedulerName", Result.FAILED, f"no scheduler named {scheduler_name} has tried team-a/waiting")
     assert remedy in found[0].remedy
 
 
-def test_name_of_a_second_scheduler_is_not_taken_for_a_misspelled_default() -> None:
+def test_does_not_mistake_the_name_of_a_second_scheduler_for_a_misspelling() -> None:
     """Before the second scheduler runs, its configuration is not given."""
     [finding] = check_pending_pods(FakeAccess(untried=[untried("berth-scheduler")]), (), NOW)
     assert finding.remedy == (
@@ -43,5 +43,5 @@ def test_name_of_a_second_scheduler_is_not_taken_for_a_misspelled_default() -> N
 @pytest.mark.parametrize(
     "pods", [pytest.param([], id="no pod waits"), pytest.param([untried("volcano", age=1)], id="a new pod")]
 )
-def test_accepts_pods_that_need_not_have_been_tried(pods: list[UntriedPod]) -> None:
+def test_accepts_pods_that_the_scheduler_may_not_have_tried_yet(pods: list[UntriedPod]) -> None:
     expect(check_pending_pods(FakeAccess(untried=pods), (), NOW), "schedulerName", Result.OK, "has been tried")

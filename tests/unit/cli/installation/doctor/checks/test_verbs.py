@@ -14,11 +14,11 @@ from tests.unit.cli.installation.doctor.finding_assertions import expect
 FAILED, WARNING, OK, SKIPPED = Result.FAILED, Result.WARNING, Result.OK, Result.SKIPPED
 
 
-def test_all_verbs_pass() -> None:
+def test_passes_for_all_working_verbs() -> None:
     assert [finding.result for finding in check_verbs(FakeEndpoint(), DEFAULT_VERBS)] == [OK] * 4
 
 
-def test_requests_contain_no_real_pod_or_candidate() -> None:
+def test_requests_do_not_contain_a_real_pod_or_a_candidate_node() -> None:
     endpoint = FakeEndpoint()
     list(check_verbs(endpoint, DEFAULT_VERBS))
     sent = {name: orjson.loads(body) for name, body in endpoint.calls}
@@ -73,7 +73,7 @@ def test_reports_verb(
     assert (finding.result, message in finding.message, remedy in finding.remedy) == (result, True, True), finding
 
 
-def test_reports_unreachable_address_once() -> None:
+def test_reports_unreachable_address_only_once() -> None:
     silent = FakeEndpoint(verbs={"filter": NoResponse("no response in time")})
     [finding] = check_verbs(silent, DEFAULT_VERBS)
     assert (finding.check, finding.result) == ("verbs", FAILED)
