@@ -140,7 +140,7 @@ HOST_PORT = {"hostPort": 81}
         ),
     ],
 )
-def test_keeps_exactly_these_fields(resource: Resource, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+def test_keeps_exactly_the_expected_fields(resource: Resource, found: dict[str, Any], wanted: dict[str, Any]) -> None:
     assert kept(resource, found) == wanted
 
 
@@ -156,7 +156,7 @@ def test_keeps_services_and_controllers_for_default_topology_spread(resource: Re
     assert resource not in projections(LITTLE)
 
 
-def test_keeps_images_for_profiles_that_score_them() -> None:
+def test_keeps_images_for_profiles_that_score_by_them() -> None:
     assert kept(NODES, WHOLE_NODE, EVERYTHING)["status"]["images"] == [{"names": ["nginx:1"], "sizeBytes": 7}]
     spec = kept(PODS, WHOLE_POD, EVERYTHING)["shared"]["spec"]
     assert spec["containers"][0]["image"] == "nginx"
@@ -199,7 +199,7 @@ def test_pods_of_one_controller_share_one_text() -> None:
     ("profile", "spreading", "images"),
     [("label-priority", False, False), ("resource-segregation", False, False), ("full", True, True)],
 )
-def test_keeps_union_of_fields_that_profiles_read(profile: str, spreading: bool, images: bool) -> None:
+def test_keeps_the_union_of_fields_that_profiles_read(profile: str, spreading: bool, images: bool) -> None:
     for document in (
         BerthConfiguration(profile=profile),
         BerthConfiguration(profile="label-priority", profiles={"other-scheduler": profile}),
@@ -208,7 +208,7 @@ def test_keeps_union_of_fields_that_profiles_read(profile: str, spreading: bool,
         assert (needs.spreading, needs.images) == (spreading, images)
 
 
-def test_keeps_annotations_that_resources_are_counted_by() -> None:
+def test_keeps_annotations_used_to_count_resources() -> None:
     needs = RequiredFields.of(configuration().policy())
     bound = asking_object(node="n", annotations={**on_device(1), "example.com/other": "x"}, gpumem="1")
     assert kept(NODES, counted_node_object(sizes="8000"), needs)["metadata"]["annotations"] == {SIZES: "8000"}

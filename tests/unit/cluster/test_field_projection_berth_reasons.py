@@ -61,11 +61,11 @@ def test_marks_pod_that_berth_rejected(reason: str) -> None:
         pytest.param(7, id="a number"),
     ],
 )
-def test_does_not_mark_pod_that_others_rejected(message: object) -> None:
+def test_does_not_mark_pod_rejected_only_by_others(message: object) -> None:
     assert not rejected(message)
 
 
-def test_marks_by_condition_of_pending_pods_only() -> None:
+def test_marks_only_pending_pods_by_their_condition() -> None:
     message = f"0/1 nodes are available: 1 {min(BERTH_REASONS)}."
     assert rejected(message)
     assert not rejected(message, scheduled="True")
@@ -78,7 +78,7 @@ def test_does_not_mark_pod_without_the_condition(conditions: object) -> None:
     assert not rejected_by_berth(kept(PODS, WHOLE_POD | {"status": {"conditions": conditions}}))
 
 
-def test_every_filter_of_berth_has_reasons_and_no_in_tree_filter_counts() -> None:
+def test_every_filter_of_berth_has_reasons_and_in_tree_filters_have_none() -> None:
     assert REGISTRY.keys() > IN_TREE
     for name, registered in REGISTRY.items():
         if name in IN_TREE:
@@ -112,7 +112,7 @@ class Picky(FilterPlugin):
         pytest.param("full", "0/1 nodes are available: 1 Insufficient room for it.", False, id="another text"),
     ],
 )
-def test_in_tree_reasons_count_when_a_profile_has_that_filter(profile: str, message: str, is_own: bool) -> None:
+def test_in_tree_reasons_count_if_a_profile_has_that_filter(profile: str, message: str, is_own: bool) -> None:
     needs = RequiredFields.of(BerthConfiguration(profile=profile).policy())
     pod = WHOLE_POD | {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": message}]}}
     assert rejected_by_berth(kept(PODS, pod, needs)) is is_own
@@ -167,7 +167,7 @@ def custom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugin]:
         pytest.param("node(s) were unschedulable", False, id="another's"),
     ],
 )
-def test_custom_plugin_may_have_its_reasons_anywhere_in_its_package(custom: Plugin, reason: str, is_own: bool) -> None:
+def test_reasons_are_found_anywhere_in_a_custom_plugins_package(custom: Plugin, reason: str, is_own: bool) -> None:
     assert has_any_reason(f"0/1 nodes are available: 1 {reason}. no new", reasons_of(custom)) is is_own
 
 
@@ -188,7 +188,7 @@ def test_custom_plugin_may_have_its_reasons_anywhere_in_its_package(custom: Plug
         ),
     ],
 )
-def test_shortages_of_counted_resources_are_berths_reasons(
+def test_shortage_of_a_counted_resource_is_a_reason_of_berth(
     resources: list[Mapping[str, object]], message: str, is_own: bool
 ) -> None:
     needs = RequiredFields.of(configuration(*resources).policy())

@@ -20,7 +20,7 @@ from tests.unit.cluster.projected import LITTLE, WHOLE_POD, kept
 GANGS = RequiredFields.of(BerthConfiguration.model_validate({"gangs": {"enabled": True}}).policy())
 
 
-def test_watches_pod_groups_only_where_gangs_are_enabled() -> None:
+def test_watches_pod_groups_only_if_gangs_are_enabled() -> None:
     assert set(resources(GANGS)) - set(resources(LITTLE)) == set(GANG_RESOURCES)
     assert projections(GANGS).keys() == set(resources(GANGS))
     assert not any(each.is_optional for each in resources(RequiredFields.of(BerthConfiguration().policy())))
@@ -28,7 +28,7 @@ def test_watches_pod_groups_only_where_gangs_are_enabled() -> None:
 
 @pytest.mark.parametrize("api", [each.group for each in GANG_RESOURCES])
 @pytest.mark.parametrize("build", [native_group_object, custom_group_object])
-def test_projected_pod_group_is_read_like_the_original(api: str, build: Callable[..., dict[str, Any]]) -> None:
+def test_projected_pod_group_parses_like_the_original(api: str, build: Callable[..., dict[str, Any]]) -> None:
     [resource] = [each for each in GANG_RESOURCES if each.group == api]
     whole = build(priority=3, scheduleTimeoutSeconds=9, minResources={"cpu": "4"}, disruptionMode={"single": {}})
     whole["status"] = {"phase": "Pending"}
@@ -44,20 +44,20 @@ def test_projected_pod_group_is_read_like_the_original(api: str, build: Callable
     ids=["annotations", "label", "spec"],
 )
 @pytest.mark.parametrize("node_name", ["", "n1"], ids=["waiting", "on a node"])
-def test_projected_member_names_its_gang(way: dict[str, Any], node_name: str) -> None:
+def test_projected_member_still_names_its_gang(way: dict[str, Any], node_name: str) -> None:
     projected = PodReader().read(dict(projections(GANGS)[PODS](member_object(**way, node_name=node_name))))
     assert isinstance(projected, Pod)
     assert gang_names(projected) == ("train",)
     assert projected.created_at == (None if node_name else 1767225600.0)
 
 
-def test_creation_of_pods_is_not_kept_without_gangs() -> None:
+def test_creation_time_of_pods_is_dropped_without_gangs() -> None:
     assert "creationTimestamp" not in kept(PODS, member_object())["metadata"]
 
 
 @pytest.mark.parametrize(("needs", "is_own"), [(GANGS, True), (LITTLE, False)], ids=["enabled", "off"])
 @pytest.mark.parametrize("reason", ["gang waits for members", "gang does not fit", "gang size is below 1"])
-def test_reasons_of_gangs_are_berths(reason: str, needs: RequiredFields, is_own: bool) -> None:
+def test_gang_reasons_are_reasons_of_berth(reason: str, needs: RequiredFields, is_own: bool) -> None:
     condition = {"type": "PodScheduled", "status": "False", "message": f"0/3 nodes are available: 3 {reason}. no new"}
     assert rejected_by_berth(kept(PODS, WHOLE_POD | {"status": {"conditions": [condition]}}, needs)) is is_own
 
@@ -79,6 +79,6 @@ def test_projection_id_differs_with_gangs() -> None:
     ],
     ids=["annotations", "label", "legacy label", "spec", "none", "another pod"],
 )
-def test_members_are_known_by_their_projection(pod: dict[str, Any], wanted: bool) -> None:
+def test_projected_pod_is_recognized_as_a_gang_member(pod: dict[str, Any], wanted: bool) -> None:
     """The wake-up looks at each changed pod."""
     assert is_member(projections(GANGS)[PODS](pod)) is wanted

@@ -55,7 +55,7 @@ def test_changed_projection_changes_cluster_identity(server: DrivenApiServer) ->
     assert len({little, uid_of(server, RequiredFields(images=True)), uid_of(server, EVERYTHING)}) == 3
 
 
-def test_reports_cluster_without_answer_as_unavailable() -> None:
+def test_reports_cluster_without_response_as_unavailable() -> None:
     with driven_api_server() as server:
         unreachable = cluster(server)
     with pytest.raises(ClusterUnavailable):
@@ -69,7 +69,7 @@ def test_reports_cluster_without_answer_as_unavailable() -> None:
         pytest.param(EVERYTHING, (*BASE_RESOURCES, *SPREAD_RESOURCES), id="what spreading by default needs as well"),
     ],
 )
-def test_lists_needed_resources_and_watches_for_half_a_minute(
+def test_lists_needed_resources_and_watches_each_for_half_a_minute(
     server: DrivenApiServer, needs: RequiredFields, resources: tuple[Resource, ...]
 ) -> None:
     watch = cluster(server, needs).watch({})
@@ -88,7 +88,7 @@ def test_lists_needed_resources_and_watches_for_half_a_minute(
         watch.stop()
 
 
-def test_resumes_predecessors_positions_until_its_list_is_old(server: DrivenApiServer) -> None:
+def test_resumes_predecessors_positions_unless_the_list_is_too_old(server: DrivenApiServer) -> None:
     clock = HandDrivenClock()
     now = clock()
     positions = {resource.name: Position("7", now, now - 60) for resource in BASE_RESOURCES}

@@ -26,7 +26,7 @@ def asking(server: DrivenApiServer) -> Iterator[Future[str]]:
         yield pool.submit(cluster_uid, server.api())
 
 
-def test_uid_is_that_of_kube_system(server: DrivenApiServer, asking: Future[str]) -> None:
+def test_cluster_uid_is_the_uid_of_kube_system(server: DrivenApiServer, asking: Future[str]) -> None:
     server.next(PATH).answer(200, {"metadata": {"name": "kube-system", "uid": "3cfb65b8"}})
     assert asking.result(PATIENCE_SECONDS) == "3cfb65b8"
 
@@ -62,7 +62,7 @@ def test_uid_is_that_of_kube_system(server: DrivenApiServer, asking: Future[str]
         pytest.param(lambda exchange: exchange.drop(), "broke", id="a broken connection"),
     ],
 )
-def test_reports_why_uid_is_unknown(
+def test_reports_why_the_uid_is_unknown(
     server: DrivenApiServer, asking: Future[str], answer: Callable[[Exchange], None], message: str
 ) -> None:
     answer(server.next(PATH))

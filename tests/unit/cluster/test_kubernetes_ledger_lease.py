@@ -29,7 +29,7 @@ def lease(kubernetes: KubernetesOnLoopback) -> KubernetesLedgerLease:
 
 
 @pytest.mark.parametrize("call", ["get", "holding"])
-def test_missing_right_names_the_manifest(
+def test_missing_permission_names_the_manifest(
     kubernetes: KubernetesOnLoopback, lease: KubernetesLedgerLease, call: str
 ) -> None:
     kubernetes.faults.append(Fault("GET", 403, "leases is forbidden"))
@@ -37,7 +37,7 @@ def test_missing_right_names_the_manifest(
     assert found == Unavailable(f"the Lease kube-system/berth-ledger: leases is forbidden; {REMEDY}")
 
 
-def test_missing_lease_that_may_not_be_created_names_the_manifest(
+def test_names_the_manifest_if_the_missing_lease_may_not_be_created(
     kubernetes: KubernetesOnLoopback, lease: KubernetesLedgerLease
 ) -> None:
     kubernetes.faults.append(Fault("POST", 403, "cannot create resource leases"))
@@ -45,21 +45,21 @@ def test_missing_lease_that_may_not_be_created_names_the_manifest(
     assert found == Unavailable(f"the Lease kube-system/berth-ledger: cannot create resource leases; {REMEDY}")
 
 
-def test_broken_connection_says_nothing_about_the_lease(
+def test_lease_is_unavailable_if_the_connection_breaks(
     kubernetes: KubernetesOnLoopback, lease: KubernetesLedgerLease
 ) -> None:
     kubernetes.faults.append(Fault("GET"))
     assert isinstance(lease.get(), Unavailable)
 
 
-def test_answer_that_is_no_lease_is_not_believed(
+def test_lease_is_unavailable_if_the_response_is_not_a_lease(
     kubernetes: KubernetesOnLoopback, lease: KubernetesLedgerLease
 ) -> None:
     kubernetes.leases[NAME] = {"metadata": {"name": NAME}, "spec": {"holderIdentity": "store-1"}}
     assert isinstance(lease.get(), Unavailable)
 
 
-def test_update_keeps_what_others_wrote(kubernetes: KubernetesOnLoopback, lease: KubernetesLedgerLease) -> None:
+def test_update_keeps_fields_written_by_others(kubernetes: KubernetesOnLoopback, lease: KubernetesLedgerLease) -> None:
     kubernetes.leases[NAME] = {
         "metadata": {"name": NAME, "uid": "lease-1", "resourceVersion": "1", "annotations": {"owner": "team"}}
     }

@@ -33,7 +33,7 @@ def events(kubernetes: KubernetesOnLoopback) -> KubernetesPodEvents:
     return KubernetesPodEvents(ApiServer(configuration, HandDrivenClock()), "watcher_1")
 
 
-def test_creates_event_about_the_pod(kubernetes: KubernetesOnLoopback, events: KubernetesPodEvents) -> None:
+def test_creates_event_for_the_pod(kubernetes: KubernetesOnLoopback, events: KubernetesPodEvents) -> None:
     kubernetes.faults.append(Fault("POST", 201, raw=b"{}"))
     assert events.write(EVENT, Series("a.1", 1, AT)).outcome is WriteOutcome.WRITTEN
     [request] = kubernetes.requests
@@ -73,7 +73,7 @@ def test_counts_repeated_event_with_a_patch(kubernetes: KubernetesOnLoopback, ev
         pytest.param(Fault("POST", 500, raw=b"[]"), WriteOutcome.REFUSED, "answered 500", id="an error"),
     ],
 )
-def test_says_why_no_event_was_written(
+def test_reports_why_the_event_was_not_written(
     kubernetes: KubernetesOnLoopback, events: KubernetesPodEvents, fault: Fault, outcome: WriteOutcome, cause: str
 ) -> None:
     kubernetes.faults.append(fault)

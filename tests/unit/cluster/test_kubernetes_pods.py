@@ -31,7 +31,7 @@ def api(kubernetes: KubernetesOnLoopback) -> ApiServer:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 422, 429])
-def test_reports_client_error_as_refusal_with_servers_message(
+def test_reports_client_error_as_refusal_with_the_servers_message(
     kubernetes: KubernetesOnLoopback, api: ApiServer, status: int
 ) -> None:
     kubernetes.faults += [Fault("POST", status, "no"), Fault("GET", status, "no")]
@@ -49,7 +49,7 @@ def test_reports_server_error_as_unanswered(kubernetes: KubernetesOnLoopback, ap
 
 
 @pytest.mark.parametrize("content", [b"<html>log in</html>", b"", b"[]", b"{}", b'{"metadata": 7, "spec": 7}'])
-def test_reports_answer_without_pod_as_unanswered(
+def test_reports_response_without_pod_as_unanswered(
     kubernetes: KubernetesOnLoopback, api: ApiServer, content: bytes
 ) -> None:
     """Not even that it was replaced by another."""

@@ -81,7 +81,7 @@ def test_retries_once_with_fresh_credentials_after_401(server: DrivenApiServer, 
     assert source.asked == 2
 
 
-def test_returns_second_401(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
+def test_returns_the_second_401(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
     source = Source(server, "Bearer old", "Bearer new")
     asking = pool.submit(get(ApiServer(Access(source), HandDrivenClock())))
     server.next(PATH).refuse(401, "Unauthorized", "the first")
@@ -115,7 +115,7 @@ def test_restarts_watch_with_fresh_credentials(server: DrivenApiServer, pool: Th
         assert list(stream) == [b"one", b"two"]
 
 
-def test_renews_once_when_threads_are_refused_concurrently(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
+def test_renews_once_if_several_threads_are_rejected(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
     source = Source(server, "Bearer old", "Bearer new")
     api = ApiServer(Access(source), HandDrivenClock())
     together = Barrier(3)
@@ -153,7 +153,7 @@ def test_shares_renewed_credentials_among_connections_of_one_user(
     assert source.asked == 2
 
 
-def test_reports_cause_when_credentials_cannot_be_renewed(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
+def test_reports_cause_if_credentials_cannot_be_renewed(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
     source = Source(server, "Bearer old", ClusterUnavailable("the kubeconfig secret cannot be read: denied"))
     asking = pool.submit(get(ApiServer(Access(source), HandDrivenClock())))
     server.next(PATH).refuse(401, "Unauthorized")
@@ -161,7 +161,7 @@ def test_reports_cause_when_credentials_cannot_be_renewed(server: DrivenApiServe
         asking.result(PATIENCE_SECONDS)
 
 
-def test_applies_time_limit_to_both_attempts(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
+def test_time_limit_covers_both_attempts(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
     """bind has to answer before the scheduler gives up, whatever becomes of its credentials."""
     clock = HandDrivenClock()
     source = Source(server, "Bearer old", "Bearer new")
@@ -179,7 +179,7 @@ def test_applies_time_limit_to_both_attempts(server: DrivenApiServer, pool: Thre
     assert server.nothing_waits()
 
 
-def test_replaces_connections_when_client_certificate_is_renewed(tmp_path: Path, pool: ThreadPoolExecutor) -> None:
+def test_replaces_connections_when_the_client_certificate_is_renewed(tmp_path: Path, pool: ThreadPoolExecutor) -> None:
     certificate, key = self_signed(tmp_path, "server")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)

@@ -40,7 +40,7 @@ def token() -> str:
     ],
 )
 @pytest.mark.parametrize("as_file", [pytest.param(False, id="PEM"), pytest.param(True, id="a file")])
-def test_takes_proxy_of_environment_and_verifies_server(
+def test_uses_proxy_from_the_environment_and_verifies_the_server(
     no_proxy: pytest.MonkeyPatch, tmp_path: Path, variables: dict[str, str], host: str, proxy: str | None, as_file: bool
 ) -> None:
     certificate, _ = self_signed(tmp_path, "ca")
@@ -57,7 +57,7 @@ def test_takes_proxy_of_environment_and_verifies_server(
 
 
 @pytest.mark.usefixtures("no_proxy")
-def test_does_not_trust_server_of_another_authority(tmp_path: Path) -> None:
+def test_rejects_server_certified_by_another_authority(tmp_path: Path) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*self_signed(tmp_path, "server"))
     other, _ = self_signed(tmp_path, "other")

@@ -54,18 +54,18 @@ def _api(host: str, authority: str, user: Texts) -> ApiServer:
     return ApiServer(server, HandDrivenClock())
 
 
-def test_server_admits_the_certificate(tmp_path: Path, host: str, user: Texts) -> None:
+def test_server_accepts_the_certificate(tmp_path: Path, host: str, user: Texts) -> None:
     api = _api(host, (tmp_path / "server.crt").read_text(), user)
     assert api.request("GET", "/api/v1/nodes", timeout=5).ok
 
 
-def test_server_refuses_another_certificate(tmp_path: Path, host: str) -> None:
+def test_server_rejects_another_certificate(tmp_path: Path, host: str) -> None:
     api = _api(host, (tmp_path / "server.crt").read_text(), Texts.of(tmp_path, "other"))
     with pytest.raises(ApiServerUnreachable):
         api.request("GET", "/api/v1/nodes", timeout=5)
 
 
-def test_does_not_trust_server_of_another_authority(tmp_path: Path, host: str, user: Texts) -> None:
+def test_rejects_server_certified_by_another_authority(tmp_path: Path, host: str, user: Texts) -> None:
     api = _api(host, Texts.of(tmp_path, "other").certificate, user)
     with pytest.raises(ApiServerUnreachable, match=r"certificate of .* is not trusted"):
         api.request("GET", "/api/v1/nodes", timeout=5)
@@ -78,7 +78,7 @@ def _encrypted(user: Texts) -> str:
 
 
 @pytest.mark.parametrize("wrong", ["the key of another", "an encrypted key", "no certificate", "no authority"])
-def test_makes_no_context_of_what_does_not_fit(tmp_path: Path, user: Texts, wrong: str) -> None:
+def test_returns_no_tls_context_for_an_unusable_certificate_or_key(tmp_path: Path, user: Texts, wrong: str) -> None:
     """Nor does it ask anybody for a password."""
     certificate, key, authority = user.certificate, user.key, None
     match wrong:

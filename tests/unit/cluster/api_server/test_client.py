@@ -61,7 +61,7 @@ def test_sends_user_agent(kubernetes: KubernetesOnLoopback, settings: dict[str, 
     assert kubernetes.requests[0].headers.get("Authorization") == header
 
 
-def test_asks_for_token_on_every_request(kubernetes: KubernetesOnLoopback) -> None:
+def test_requests_token_for_every_request(kubernetes: KubernetesOnLoopback) -> None:
     configuration = Configuration()
     configuration.host = kubernetes.host
     tokens = iter(["first", "second"])
@@ -121,7 +121,7 @@ def test_returns_every_status_without_retry(kubernetes: KubernetesOnLoopback, st
     [b"", b"<html>a proxy</html>", b"[]", b"null", b'{"message": 7}', b'{"message": ""}'],
     ids=["nothing", "HTML", "a list", "null", "a message that is no text", "an empty message"],
 )
-def test_describes_answer_without_message_by_its_status(kubernetes: KubernetesOnLoopback, content: bytes) -> None:
+def test_describes_response_without_message_by_its_status(kubernetes: KubernetesOnLoopback, content: bytes) -> None:
     kubernetes.faults.append(Fault("GET", 502, raw=content))
     assert api_of(kubernetes.host).request("GET", PATH, timeout=5).message == "the API server answered 502"
 
@@ -142,7 +142,7 @@ def test_reports_timeout_as_unreachable(kubernetes: KubernetesOnLoopback) -> Non
     assert str(caught.value) == f"{kubernetes.host} did not answer in time"
 
 
-def test_names_remedy_when_server_is_absent() -> None:
+def test_names_remedy_if_the_server_does_not_run() -> None:
     with kubernetes_on_loopback() as gone:
         host = gone.host
     with pytest.raises(ApiServerUnreachable) as caught:
@@ -153,7 +153,7 @@ def test_names_remedy_when_server_is_absent() -> None:
     )
 
 
-def test_names_remedy_when_host_name_is_unknown() -> None:
+def test_names_remedy_if_the_host_name_is_unknown() -> None:
     with pytest.raises(ApiServerUnreachable, match="cannot be reached; check the kubeconfig's server"):
         get(api_of("https://no-such-host.invalid"))
 
@@ -164,7 +164,7 @@ def test_returns_redirect_without_following_it(kubernetes: KubernetesOnLoopback)
     assert len(kubernetes.requests) == 1
 
 
-def test_names_remedy_when_certificate_is_not_trusted(tmp_path: Path) -> None:
+def test_names_remedy_if_the_certificate_is_not_trusted(tmp_path: Path) -> None:
     server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server_side.load_cert_chain(*self_signed(tmp_path, "untrusted"))
     with kubernetes_on_loopback(server_side) as kubernetes:

@@ -32,5 +32,5 @@ POOL = urllib3.HTTPConnectionPool("10.0.0.1")
         pytest.param(ProtocolError("aborted"), f"the connection to {HOST} broke (ProtocolError)", id="a break"),
     ],
 )
-def test_names_cause_and_remedy(error: urllib3.exceptions.HTTPError, message: str) -> None:
+def test_error_names_cause_and_remedy(error: urllib3.exceptions.HTTPError, message: str) -> None:
     assert str(unreachable(error, HOST)) == message

@@ -45,7 +45,7 @@ def token_of(header: str | None) -> str:
     return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
 
 
-def test_token_equals_recorded_request() -> None:
+def test_token_equals_recorded_token() -> None:
     token = eks_token(settings(), ReadOnlyCredentials("AKIDEXAMPLE", SECRET_KEY, SESSION_TOKEN), AT.timestamp())
     assert token == "k8s-aws-v1." + base64.urlsafe_b64encode(RECORDED.encode()).decode().rstrip("=")
     assert token[:60] == "k8s-aws-v1.aHR0cHM6Ly9zdHMuZXUtY2VudHJhbC0xLmFtYXpvbmF3cy5jb"
@@ -68,7 +68,7 @@ def test_reads_endpoint_and_authority_from_settings() -> None:
         pytest.param(-1, False, id="when the clock was set back"),
     ],
 )
-def test_mints_new_token_well_before_15_minutes(seconds: float, same: bool) -> None:
+def test_creates_new_token_well_before_15_minutes(seconds: float, same: bool) -> None:
     clock = HandDrivenClock()
     server = from_eks(settings(), lambda: KEYS, clock)
     first = authorization(server)
@@ -130,7 +130,7 @@ def _unreadable() -> Credentials:
         pytest.param(_unreadable, "the AWS credentials cannot be had: .*exit 1", id="a process that failed"),
     ],
 )
-def test_reports_cause_and_sends_nothing_without_credentials(
+def test_reports_cause_and_does_not_send_a_request_without_credentials(
     credentials: Callable[[], Credentials | None], message: str
 ) -> None:
     api = ApiServer(from_eks(settings(), credentials, HandDrivenClock()), HandDrivenClock())
@@ -138,7 +138,7 @@ def test_reports_cause_and_sends_nothing_without_credentials(
         api.request("GET", "/version", timeout=1)
 
 
-def test_mints_new_token_when_cluster_refuses_the_old_one(tmp_path: Path) -> None:
+def test_creates_new_token_if_the_cluster_rejects_the_old_one(tmp_path: Path) -> None:
     certificate, key = self_signed(tmp_path, "cluster")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
@@ -159,7 +159,7 @@ def test_mints_new_token_when_cluster_refuses_the_old_one(tmp_path: Path) -> Non
         assert asking.result(PATIENCE_SECONDS).ok
 
 
-def test_does_not_trust_another_authority(tmp_path: Path) -> None:
+def test_rejects_server_certified_by_another_authority(tmp_path: Path) -> None:
     server_files, other = self_signed(tmp_path, "server"), self_signed(tmp_path, "other")[0]
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*server_files)

@@ -40,7 +40,7 @@ def presigned(
     return presigned_get_caller_identity(credentials, region, {HEADER: cluster}, at=at.timestamp(), expires=60)
 
 
-def test_signs_recorded_request() -> None:
+def test_signature_equals_recorded_request() -> None:
     assert presigned() == RECORDED
 
 
@@ -58,7 +58,7 @@ def test_signs_recorded_request() -> None:
         pytest.param("prod-1", "eu-west-1", None, datetime(2026, 12, 31, 23, 59, 59, 999999, UTC), id="a year's end"),
     ],
 )
-def test_signature_equals_botocores(
+def test_signature_equals_botocores_signature(
     monkeypatch: pytest.MonkeyPatch, cluster: str, region: str, token: str | None, at: datetime
 ) -> None:
     monkeypatch.setattr("botocore.auth.get_current_datetime", lambda remove_tzinfo=True: at.replace(tzinfo=None))

@@ -68,7 +68,7 @@ def _cluster(**fields: object) -> dict[str, object]:
         ),
     ],
 )
-def test_takes_what_the_client_takes_and_imports_it_for_more_than_a_token(
+def test_reads_the_same_user_as_the_client_and_imports_it_only_if_needed(
     changed: dict[str, object], needs_client: bool, tmp_path: Path
 ) -> None:
     document = _document(**changed)
@@ -98,7 +98,7 @@ def user_certificate(tmp_path: Path) -> dict[str, object]:
         pytest.param({"client-certificate-data": CERTIFICATE}, True, id="no certificate"),
     ],
 )
-def test_certificate_as_data_needs_no_client(
+def test_inline_certificate_does_not_need_the_client(
     changed: dict[str, object], needs_client: bool, tmp_path: Path, user_certificate: dict[str, object]
 ) -> None:
     fields = {name: value for name, value in (user_certificate | changed).items() if value is not None}
@@ -134,7 +134,7 @@ def test_resolves_paths_relative_to_file(tmp_path: Path) -> None:
     assert _content(configuration.key_file) == key.read_bytes()
 
 
-def test_resolves_command_with_a_folder_relative_to_file(tmp_path: Path) -> None:
+def test_resolves_command_in_a_folder_relative_to_file(tmp_path: Path) -> None:
     """One without is searched for in PATH."""
     plugin = tmp_path / "bin" / "credentials"
     plugin.parent.mkdir()
@@ -146,7 +146,7 @@ def test_resolves_command_with_a_folder_relative_to_file(tmp_path: Path) -> None
     }
 
 
-def test_prefers_the_file_with_the_token_and_reads_it_again(tmp_path: Path) -> None:
+def test_prefers_token_file_and_reads_it_again(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("first\n")
     document = a_kubeconfig("https://h", {"token": "old", "tokenFile": "token"})
     server = kubeconfig.from_file(written(tmp_path, yaml.safe_dump(document)))
@@ -210,7 +210,7 @@ CERTIFICATES = {"client-certificate": "c.pem", "client-key": "k.pem"}
         ),
     ],
 )
-def test_refuses_by_name_what_it_would_not_do_as_kubectl(
+def test_rejects_and_names_settings_that_it_does_not_support(
     document: dict[str, object], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ClusterUnavailable) as caught:
@@ -242,7 +242,7 @@ def test_refuses_by_name_what_it_would_not_do_as_kubectl(
         ),
     ],
 )
-def test_names_file_and_quotes_no_secret_when_file_is_invalid(tmp_path: Path, text: str, message: str) -> None:
+def test_error_for_an_invalid_file_names_it_without_quoting_secrets(tmp_path: Path, text: str, message: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(ClusterUnavailable) as caught:
         kubeconfig.from_file(path)
@@ -287,7 +287,7 @@ def test_reports_exec_plugin_without_credentials_instead_of_calling_anonymously(
 
 
 @pytest.mark.parametrize("server", ["http://10.0.0.1", "http://127.0.0.1:8001", "file:///etc/passwd", "h:6443"])
-def test_rejects_file_when_server_is_not_https(server: str, tmp_path: Path) -> None:
+def test_rejects_server_that_is_not_https(server: str, tmp_path: Path) -> None:
     with pytest.raises(ClusterUnavailable, match="server is not an https:// address"):
         kubeconfig.from_file(kubeconfig_for(server, tmp_path))
 

@@ -97,7 +97,7 @@ def secret_with(document: dict[str, object]) -> SecretsManagerClient:
         ),
     ],
 )
-def test_rejects_secret_when_it_is_more_than_data(
+def test_rejects_secret_with_references_to_files_or_commands(
     user: dict[str, object],
     cluster: dict[str, object],
     message: str,
@@ -114,7 +114,7 @@ def test_rejects_secret_when_it_is_more_than_data(
     assert not (tmp_path / "RAN").exists()
 
 
-def test_rejects_secret_when_current_context_is_missing() -> None:
+def test_rejects_secret_without_its_current_context() -> None:
     document = a_kubeconfig("https://h") | {"current-context": "absent"}
     with pytest.raises(
         ClusterUnavailable, match="has no context of the name in current-context; set it with: kubectl config"

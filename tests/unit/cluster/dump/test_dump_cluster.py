@@ -67,7 +67,7 @@ def test_reads_output_of_kubectl(tmp_path: Path) -> None:
         pytest.param("a: !!python/object:os.system {}", "is neither JSON nor YAML", id="a tag that would run code"),
     ],
 )
-def test_names_file_in_one_line_when_it_is_no_dump(tmp_path: Path, text: str | bytes, message: str) -> None:
+def test_rejects_other_files_in_one_line_with_their_name(tmp_path: Path, text: str | bytes, message: str) -> None:
     with pytest.raises(ClusterUnavailable) as caught:
         cluster(tmp_path, text).uid()
     assert str(caught.value).startswith(f"dump {tmp_path}/dump.yaml")
@@ -92,7 +92,7 @@ def place(dump: DumpCluster, namespace: str, name: str) -> tuple[str, str]:
     return found.uid, found.node
 
 
-def test_keeps_bindings_after_edit_and_does_not_write_them_to_file(tmp_path: Path) -> None:
+def test_keeps_bindings_after_an_edit_without_writing_them_to_the_file(tmp_path: Path) -> None:
     dump = cluster(tmp_path, LIST)
     assert dump.create_binding(Binding("ml", "p", "uid-p", "n10"), 1) == Created()
     text = (tmp_path / "dump.yaml").read_text()
@@ -118,7 +118,7 @@ def test_reads_other_objects_when_a_pod_is_malformed(tmp_path: Path, pod: str) -
     assert dump.pod("ml", "q", 1) == Refused(404, 'pods "q" not found')
 
 
-def test_refuses_one_of_two_concurrent_bindings_of_a_pod(tmp_path: Path) -> None:
+def test_rejects_one_of_two_concurrent_bindings_of_a_pod(tmp_path: Path) -> None:
     dump = cluster(tmp_path, LIST)
     together = Barrier(8)
 
@@ -132,7 +132,7 @@ def test_refuses_one_of_two_concurrent_bindings_of_a_pod(tmp_path: Path) -> None
     assert all(isinstance(answer, Refused) for answer in found if answer != Created())
 
 
-def test_numeric_yaml_label_is_a_defect_of_the_node(tmp_path: Path) -> None:
+def test_node_with_a_numeric_yaml_label_is_defective(tmp_path: Path) -> None:
     dump = cluster(tmp_path, "kind: List\nitems:\n- {kind: Node, metadata: {name: n1, labels: {a: 10}}}")
     assert published(dump).nodes["n1"].defect == "node(s) had labels that are not strings"
 
@@ -156,7 +156,7 @@ def test_does_not_read_unchanged_file_again(tmp_path: Path) -> None:
     assert dump.read()[0] is dump.read()[0]
 
 
-def test_cluster_uid_stays_after_edit_and_differs_for_another_file(tmp_path: Path) -> None:
+def test_cluster_uid_survives_an_edit_and_differs_for_another_file(tmp_path: Path) -> None:
     dump = cluster(tmp_path, LIST)
     uid = dump.uid()
     edit(tmp_path / "dump.yaml", LIST + "\n")

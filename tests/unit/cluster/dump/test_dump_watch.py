@@ -72,7 +72,7 @@ def names(received: Sequence[ResourceEvent]) -> dict[str, list[str]]:
     return found
 
 
-def test_ignores_positions_of_predecessor(dumped: Dumped) -> None:
+def test_ignores_positions_of_the_predecessor(dumped: Dumped) -> None:
     """A file has no history, and what a predecessor's process had bound is forgotten."""
     dumped.take()
     successor = dumped.cluster.watch(dumped.watch.positions)
@@ -90,7 +90,7 @@ def test_emits_change_of_bound_pod(dumped: Dumped) -> None:
     assert dumped.take() == []
 
 
-def test_bound_pod_has_annotations_of_its_binding(dumped: Dumped) -> None:
+def test_bound_pod_has_the_annotations_of_its_binding(dumped: Dumped) -> None:
     """Which device it has is in them, and in every later list, too."""
     dumped.take()
     annotations = {"berth.dev/example.com.gpu": "1"}
@@ -109,7 +109,7 @@ def test_later_lists_contain_bindings(dumped: Dumped) -> None:
         dumped.write(NODES + PODS)
 
 
-def test_ignores_binding_when_file_has_pod_on_another_node(dumped: Dumped) -> None:
+def test_ignores_binding_if_the_file_has_the_pod_on_another_node(dumped: Dumped) -> None:
     dumped.cluster.create_binding(BINDING, 1)
     dumped.write(NODES + PODS.replace("spec: {}", "spec: {nodeName: n2}"))
     [pods] = [each.event for each in dumped.watch.take(0) if each.resource == "pods"]
@@ -122,7 +122,7 @@ def observed_at(dumped: Dumped) -> float | None:
     return dumped.watch.observed_at
 
 
-def test_data_age_counts_from_last_look_at_file(dumped: Dumped) -> None:
+def test_data_age_counts_from_the_last_read_of_the_file(dumped: Dumped) -> None:
     start = dumped.clock.now
     assert observed_at(dumped) is None
     dumped.take()
@@ -135,7 +135,7 @@ def test_data_age_counts_from_last_look_at_file(dumped: Dumped) -> None:
     )
 
 
-def test_data_ages_and_cause_is_reported_once_while_file_is_unreadable(dumped: Dumped) -> None:
+def test_data_ages_and_cause_is_reported_once_while_the_file_is_unreadable(dumped: Dumped) -> None:
     dumped.take()
     start = dumped.clock.now
     text = dumped.path.read_text()
@@ -153,7 +153,7 @@ def test_data_ages_and_cause_is_reported_once_while_file_is_unreadable(dumped: D
     assert observed_at(dumped) == start + 10
 
 
-def test_binding_ends_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_binding_ends_the_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were it the file alone that is looked at, this would take an hour."""
     monkeypatch.setattr(dump_watch, "POLL_SECONDS", 3600.0)
     dumped.take()
@@ -163,7 +163,7 @@ def test_binding_ends_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> N
         assert [type(received.event) for received in waiting.result(60)] == [Modified]
 
 
-def test_edit_ends_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edit_ends_the_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump_watch, "POLL_SECONDS", 0.001)
     dumped.take()
     with ThreadPoolExecutor(1) as thread:
@@ -172,13 +172,13 @@ def test_edit_ends_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None
         assert len(waiting.result(60)) == len(RESOURCES)
 
 
-def test_wait_ends_after_its_time_without_changes(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wait_ends_after_its_time_limit_without_changes(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump_watch, "POLL_SECONDS", 0.001)
     dumped.take()
     assert dumped.watch.take(0.01) == []
 
 
-def test_stop_ends_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stop_ends_the_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump_watch, "POLL_SECONDS", 0.001)
     dumped.take()
     with ThreadPoolExecutor(1) as thread:

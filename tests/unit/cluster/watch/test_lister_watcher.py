@@ -39,21 +39,21 @@ class Resource:
         return all(source.finished for source in self.sources)
 
 
-def test_lists_and_watches_newest_version_that_is_served() -> None:
+def test_lists_and_watches_the_newest_served_version() -> None:
     found = Resource([List(NO)], [List(LISTED), Watch("7", [Bookmark("8")])])
     assert found.watcher.list_all() == LISTED
     assert list(found.watcher.watch("7")) == [Bookmark("8")]
     assert found.is_finished
 
 
-def test_does_not_ask_for_older_version_where_newer_is_served() -> None:
+def test_does_not_request_older_version_if_a_newer_one_is_served() -> None:
     found = Resource([List(LISTED), Watch("7", [])], [])
     assert found.watcher.list_all() == LISTED
     assert list(found.watcher.watch("7")) == []
     assert found.is_finished
 
 
-def test_resource_that_is_not_served_has_no_objects_and_its_watch_ends_in_time() -> None:
+def test_unserved_resource_has_no_objects_and_its_watch_ends_in_time() -> None:
     found = Resource([List(NO), Reached("0", NO)], [List(NO), Reached("0", NO)])
     assert found.watcher.list_all() == Listed((), NOT_SERVED)
     assert list(found.watcher.watch(NOT_SERVED)) == []
@@ -61,7 +61,7 @@ def test_resource_that_is_not_served_has_no_objects_and_its_watch_ends_in_time()
     assert found.is_finished
 
 
-def test_lists_again_once_resource_is_served() -> None:
+def test_lists_again_once_the_resource_is_served() -> None:
     found = Resource([List(NO), Reached("0", NO), List(NO)], [List(NO), Reached("0"), List(LISTED)])
     found.watcher.list_all()
     with pytest.raises(ResourceExpired):
@@ -69,7 +69,7 @@ def test_lists_again_once_resource_is_served() -> None:
     assert found.watcher.list_all() == LISTED
 
 
-def test_stop_ends_wait_without_another_request() -> None:
+def test_stop_ends_the_wait_without_another_request() -> None:
     found = Resource([List(NO)], [List(NO)], is_stopped=True)
     found.watcher.list_all()
     assert list(found.watcher.watch(NOT_SERVED)) == []
@@ -86,13 +86,13 @@ def test_stop_ends_wait_without_another_request() -> None:
         pytest.param([Reached("7", NO)], [Reached("7", NO)], "7", False, id="it is no longer served"),
     ],
 )
-def test_resumes_where_the_predecessor_was(newer: list[Step], older: list[Step], version: str, wanted: bool) -> None:
+def test_resumes_at_the_predecessors_position(newer: list[Step], older: list[Step], version: str, wanted: bool) -> None:
     found = Resource(newer, older)
     assert found.watcher.has_reached(version) is wanted
     assert found.is_finished
 
 
-def test_watch_after_resumption_uses_version_that_answered() -> None:
+def test_watch_after_resumption_uses_the_version_that_was_served() -> None:
     found = Resource([Reached("7", NO)], [Reached("7"), Watch("7", [Bookmark("9")])])
     found.watcher.has_reached("7")
     assert list(found.watcher.watch("7")) == [Bookmark("9")]
@@ -101,12 +101,12 @@ def test_watch_after_resumption_uses_version_that_answered() -> None:
 FAILURE = ClusterUnavailable("connection refused")
 
 
-def test_list_that_fails_is_no_empty_list() -> None:
+def test_failed_list_is_not_treated_as_an_empty_list() -> None:
     """It would delete every PodGroup."""
     with pytest.raises(ClusterUnavailable, match="connection refused"):
         Resource([List(FAILURE)], []).watcher.list_all()
 
 
-def test_server_that_fails_has_not_lost_the_resource() -> None:
+def test_failed_request_does_not_mean_that_the_resource_is_gone() -> None:
     with pytest.raises(ClusterUnavailable, match="connection refused"):
         Resource([Reached("7", FAILURE)], []).watcher.has_reached("7")

@@ -213,7 +213,7 @@ def test_lists_watches_and_resumes_in_order(
     assert run.stop.waits == waits
 
 
-def test_lists_again_at_end_of_watch_when_list_is_old() -> None:
+def test_lists_again_at_the_end_of_a_watch_if_the_list_is_old() -> None:
     run = Run(
         *(List(listed("5")), Watch("5", [added("6")]), Watch("6", [added("7")]), List(listed("8")), Watch("8", [])),
         relist_seconds=30.0,
@@ -229,7 +229,7 @@ def test_lists_again_at_end_of_watch_when_list_is_old() -> None:
     ]
 
 
-def test_age_of_list_continues_from_predecessor() -> None:
+def test_list_keeps_the_age_from_its_predecessor() -> None:
     run = Run(List(listed("9")), resume=RESUMED, relist_seconds=600.0)
     assert run.pull(1) == [(0, listed("9"))]
 
@@ -249,7 +249,7 @@ def test_adds_jitter_to_waits() -> None:
         pytest.param([List(DOWN)], 1, id="before a wait"),
     ],
 )
-def test_emits_nothing_after_stop(steps: list[Step], before: int) -> None:
+def test_does_not_emit_events_after_stop(steps: list[Step], before: int) -> None:
     run = Run(*steps)
     run.pull(before)
     run.stop.set()

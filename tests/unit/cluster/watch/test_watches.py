@@ -92,7 +92,7 @@ class Pauses(Flag):
         return False
 
 
-def test_takes_events_soon_after_a_look_together_and_others_at_once() -> None:
+def test_batches_events_soon_after_a_read_and_returns_others_at_once() -> None:
     clock = HandDrivenClock()
     source = FedSource(clock)
     pauses = Pauses(source)
