@@ -45,7 +45,7 @@ class Environment:
         pytest.param([OLDER, BROKEN, BROKEN], "full", 1, id="applied twice"),
     ],
 )
-def test_uses_earlier_document_when_the_applied_one_cannot_be_loaded(
+def test_uses_earlier_document_if_the_applied_one_cannot_be_loaded(
     documents: list[str], profile: str, version: int
 ) -> None:
     environment = Environment(*documents)
@@ -98,7 +98,7 @@ class Base(FilterPlugin):
         ),
     ],
 )
-def test_uses_earlier_document_whatever_the_plugin_does_while_it_is_built(plugin: str, tmp_path: Path) -> None:
+def test_uses_earlier_document_whatever_a_plugin_raises_while_it_is_built(plugin: str, tmp_path: Path) -> None:
     with installed_plugins(tmp_path):
         (tmp_path / "berth_plugins" / "mine.py").write_text(HEAD + plugin)
         configured = Environment(OLD, NAMED).configurations.at("hash")
@@ -114,7 +114,7 @@ def test_uses_earlier_document_whatever_the_plugin_does_while_it_is_built(plugin
         pytest.param([MISSING_PLUGIN, BROKEN], id="none was valid"),
     ],
 )
-def test_uses_deployed_configuration_when_no_applied_document_can_be_loaded(documents: list[str]) -> None:
+def test_uses_deployed_configuration_if_no_applied_document_can_be_loaded(documents: list[str]) -> None:
     environment = Environment(*documents, deployed="resource-segregation")
     configured = environment.configurations.at("hash")
     assert configured.policy.profile.name == "resource-segregation"
@@ -122,7 +122,7 @@ def test_uses_deployed_configuration_when_no_applied_document_can_be_loaded(docu
     assert environment.warnings == [configured.fallback]
 
 
-def test_refuses_when_the_deployed_configuration_is_invalid_too() -> None:
+def test_refuses_if_the_deployed_configuration_is_invalid_too() -> None:
     with pytest.raises(ConfigurationInvalid) as caught:
         Environment(BROKEN, deployed="no-such-profile").configurations.at("hash")
     assert str(caught.value) == (
@@ -147,7 +147,9 @@ def test_refuses_when_the_deployed_configuration_is_invalid_too() -> None:
         pytest.param('{"gangs": {"enabled": "yes"}}', "which pods it binds", id="gangs"),
     ],
 )
-def test_refuses_when_what_the_applied_document_counts_or_binds_cannot_be_read(document: str, unknown: str) -> None:
+def test_refuses_if_the_counted_resources_or_bind_limits_of_the_document_are_unreadable(
+    document: str, unknown: str
+) -> None:
     """Another document could count less, or bind more."""
     environment = Environment(OLDER, document)
     with pytest.raises(ConfigurationInvalid) as caught:
@@ -169,7 +171,7 @@ ML = {"namespaces": ["ml"], "schedulerNames": ["berth"]}
     ],
 )
 @pytest.mark.parametrize("deployed_alone", [False, True])
-def test_binds_by_the_applied_document_when_another_one_is_used(
+def test_bind_uses_the_applied_document_even_if_a_fallback_is_in_use(
     before: dict[str, object], applied: dict[str, object], deployed_alone: bool
 ) -> None:
     documents = [] if deployed_alone else [json.dumps({"profile": "full", **before})]
@@ -193,7 +195,7 @@ def test_binds_by_the_applied_document_when_another_one_is_used(
         pytest.param([LICENCE], [], (), id="the applied one stopped counting"),
     ],
 )
-def test_counts_by_the_applied_document_when_another_one_is_used(
+def test_counting_uses_the_applied_document_even_if_a_fallback_is_in_use(
     before: list[object], failed: list[object], counted: tuple[str, ...]
 ) -> None:
     earlier = [json.dumps({"profile": "full", "managedResources": before})] if before else []
@@ -210,9 +212,7 @@ def test_counts_by_the_applied_document_when_another_one_is_used(
         pytest.param([SLOT], False, id="counts fewer"),
     ],
 )
-def test_uses_no_document_that_counts_less_when_the_applied_ones_resources_cannot_be_read(
-    before: list[object], is_used: bool
-) -> None:
+def test_does_not_fall_back_to_a_document_that_counts_fewer_resources(before: list[object], is_used: bool) -> None:
     later_release = [{"name": "example.com/licence", "fieldOfLaterRelease": 1}]
     environment = Environment(json.dumps({"managedResources": before}), json.dumps({"managedResources": later_release}))
     if is_used:
@@ -224,7 +224,7 @@ def test_uses_no_document_that_counts_less_when_the_applied_ones_resources_canno
         assert str(caught.value).endswith(f"; no other document counts all of its resources: {REMEDY}")
 
 
-def test_leaves_the_earlier_document_when_another_one_is_applied() -> None:
+def test_stops_using_the_fallback_when_another_document_is_applied() -> None:
     environment = Environment(OLD, BROKEN)
     environment.configurations.at("broken")
     environment.store.apply(OLDER)
@@ -232,7 +232,7 @@ def test_leaves_the_earlier_document_when_another_one_is_applied() -> None:
     assert (configured.policy.profile.name, configured.fallback) == ("full", "")
 
 
-def test_has_the_version_of_the_plugins_that_the_document_names(tmp_path: Path) -> None:
+def test_returns_the_version_of_plugins_named_in_the_document(tmp_path: Path) -> None:
     with installed_plugins(tmp_path) as version:
         assert Environment(NAMED).configurations.at("hash").plugin_version == version
         assert Environment(OLDER).configurations.at("hash").plugin_version == ""
@@ -253,6 +253,6 @@ def test_has_the_version_of_the_plugins_that_the_document_names(tmp_path: Path) 
         pytest.param("", "1.0.0+a", "", id="an earlier document, without plugins, is used"),
     ],
 )
-def test_names_difference_of_plugins(here: str, applied: str, difference: str) -> None:
+def test_reports_a_plugin_difference(here: str, applied: str, difference: str) -> None:
     configured = replace(Environment(OLDER).configurations.at("hash"), plugin_version=here)
     assert configured.plugin_difference(applied) == difference

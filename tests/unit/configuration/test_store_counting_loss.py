@@ -59,20 +59,20 @@ class Ledger:
         pytest.param(Ledger(MARKER, is_stopped=True), False, ["marker", "document"], id="counting was stopped"),
     ],
 )
-def test_counting_is_lost_while_the_ledger_has_a_marker_and_nobody_stopped_it(
+def test_counting_is_lost_while_the_ledger_has_a_marker_unless_it_was_stopped(
     ledger: Ledger, is_lost: bool, reads: list[str]
 ) -> None:
     assert ledger.is_lost() is is_lost
     assert ledger.reads == reads
 
 
-def test_the_reason_names_cause_and_remedy() -> None:
+def test_error_names_cause_and_remedy() -> None:
     with pytest.raises(CountingLost, match=r"in force counts none.*berth config apply.*stop-counting"):
         Ledger(MARKER).check.raise_if_lost()
 
 
 @pytest.mark.parametrize("marker", [None, MARKER], ids=["not lost", "lost"])
-def test_reads_the_ledger_every_ten_seconds_only(marker: Marker | None) -> None:
+def test_reads_the_ledger_only_every_ten_seconds(marker: Marker | None) -> None:
     ledger = Ledger(marker)
     before = ledger.is_lost()
     ledger.reads.clear()
@@ -93,20 +93,20 @@ def test_keeps_the_last_result_while_the_ledger_is_unavailable(marker: Marker | 
     assert ledger.is_lost() is before
 
 
-def test_raises_while_the_ledger_is_unavailable_and_no_result_is_known() -> None:
+def test_raises_if_the_ledger_is_unavailable_and_no_result_is_known() -> None:
     ledger = Ledger(MARKER)
     ledger.is_available = False
     with pytest.raises(TableUnavailable):
         ledger.check.raise_if_lost()
 
 
-def test_a_stack_that_counts_nothing_works_without_a_ledger_table() -> None:
+def test_stack_that_counts_nothing_works_without_a_ledger_table() -> None:
     ledger = Ledger()
     ledger.exists = False
     assert not ledger.is_lost()
 
 
-def test_counting_stays_lost_when_the_ledger_table_is_deleted_afterwards() -> None:
+def test_counting_stays_lost_if_the_ledger_table_is_deleted_afterwards() -> None:
     ledger = Ledger(MARKER)
     assert ledger.is_lost()
     ledger.exists = False
@@ -117,6 +117,6 @@ def test_counting_stays_lost_when_the_ledger_table_is_deleted_afterwards() -> No
 @pytest.mark.parametrize(
     ("code", "is_missing"), [("ResourceNotFoundException", True), ("ThrottlingException", False), ("Other", False)]
 )
-def test_only_an_absent_table_is_missing(code: str, is_missing: bool) -> None:
+def test_only_an_absent_table_counts_as_missing(code: str, is_missing: bool) -> None:
     error = ClientError({"Error": {"Code": code, "Message": ""}}, "GetItem")
     assert isinstance(TableErrors("ledger", "t", "V").unavailable(error), TableMissing) is is_missing
