@@ -43,7 +43,7 @@ class Written:
         return [each["name"] for each in self.documents]
 
 
-def test_writes_each_decision_as_its_document() -> None:
+def test_writes_each_decision_as_a_document() -> None:
     written = Written()
     written.ask("p", "fits", "plain")
     written.verbs.ask("preempt", victims_by_uid({"fits": ["v"]}))
@@ -54,14 +54,14 @@ def test_writes_each_decision_as_its_document() -> None:
     ]
 
 
-def test_has_no_scores_by_plugin() -> None:
+def test_written_decision_does_not_contain_scores_by_plugin() -> None:
     written = Written()
     written.ask("p", "fits", verb="prioritize")
     written.recorder.close()
     assert [each["best"] for each in written.documents] == [[{"node": "fits", "score": 1, "byPlugin": None}]]
 
 
-def test_writes_so_many_a_second_and_as_many_of_pods_without_a_node() -> None:
+def test_rate_limits_decisions_of_placed_and_of_pending_pods_separately() -> None:
     written = Written(most_a_second=2)
     for number in range(4):
         written.ask(f"placed-{number}", "fits")
@@ -72,7 +72,7 @@ def test_writes_so_many_a_second_and_as_many_of_pods_without_a_node() -> None:
     assert written.names == ["placed-0", "placed-1", "pending-0", "pending-1", "later"]
 
 
-def test_a_failure_is_told_once_and_the_next_record_is_tried() -> None:
+def test_failure_is_reported_once_and_the_next_record_is_tried() -> None:
     written = Written(broken=True)
     for number in range(3):
         written.ask(f"p{number}", "fits")
@@ -80,7 +80,7 @@ def test_a_failure_is_told_once_and_the_next_record_is_tried() -> None:
     assert written.warnings == ["decisions are not recorded: OSError: disk full"]
 
 
-def test_no_call_waits_for_a_writer_that_hangs() -> None:
+def test_calls_do_not_wait_for_a_hanging_writer() -> None:
     released = Event()
 
     def hang(_: Mapping[str, object]) -> None:
@@ -94,7 +94,7 @@ def test_no_call_waits_for_a_writer_that_hangs() -> None:
     assert answers == [["fits"]] * (2 * MAX_WAITING)
 
 
-def test_a_call_makes_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_record_is_built_outside_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """On 5,000 nodes that costs more than the decision."""
     threads, made = set[str](), Record.of
 
@@ -109,7 +109,7 @@ def test_a_call_makes_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("closed", ["before a record", "twice"])
-def test_close_waits_for_nothing_where_nothing_runs(closed: str) -> None:
+def test_close_returns_at_once_if_no_writer_is_running(closed: str) -> None:
     written = Written()
     if closed == "twice":
         written.ask("p", "fits")

@@ -42,7 +42,7 @@ def recorded(verb: str, names: Sequence[str] = NAMES, **configuration: Any) -> t
     return record, verbs
 
 
-def test_groups_rejected_nodes_by_reason_with_a_bit_for_each() -> None:
+def test_groups_rejected_nodes_by_reason_with_one_bit_per_node() -> None:
     record, _ = recorded("filter", [*NAMES, "unknown"])
     assert [(each.code, bin(each.bitmap), each.count) for each in record.rejected()] == [
         (ReasonCode.PRIORITY_LABEL_MISSING, "0b1010", 2),
@@ -52,14 +52,14 @@ def test_groups_rejected_nodes_by_reason_with_a_bit_for_each() -> None:
     assert (record.nodes, record.feasible) == (6, 2)
 
 
-def test_keeps_the_names_of_nodes_that_the_cache_does_not_know() -> None:
+def test_record_contains_names_of_nodes_unknown_to_the_cache() -> None:
     record, _ = recorded("filter", ["new-1", *NAMES, "new-2"])
     assert record.names() == ["new-1", *NAMES, "new-2"]
     [group] = [each for each in document(record, record.names())["reasons"] if each["code"] == "NodeNotInCache"]  # type: ignore[attr-defined]
     assert group["nodes"] == ["new-1", "new-2"]
 
 
-def test_each_record_has_its_own_unknown_names_where_positions_are_shared() -> None:
+def test_records_that_share_positions_have_their_own_unknown_names() -> None:
     recent = RecentDecisions(lambda: NOW)
     verbs = Verbs(NODES, recorder=recent)
     for name in ("new-1", "new-2"):
@@ -69,13 +69,13 @@ def test_each_record_has_its_own_unknown_names_where_positions_are_shared() -> N
     assert (first.names()[-1], second.names()[-1]) == ("new-1", "new-2")
 
 
-def test_keeps_few_and_short_names_of_unknown_nodes() -> None:
+def test_number_and_length_of_unknown_node_names_are_bounded() -> None:
     record, _ = recorded("filter", ["x" * 300, *(f"new-{number}" for number in range(MAX_UNKNOWN))])
     assert record.unknown == ("x" * 253, *(f"new-{number}" for number in range(MAX_UNKNOWN - 1)))
     assert record.names()[-1] == ""
 
 
-def test_keeps_no_name_of_a_node_that_the_cache_knows() -> None:
+def test_record_does_not_store_names_of_nodes_known_to_the_cache() -> None:
     record, _ = recorded("filter")
     strings = [each for field in record for each in (field if isinstance(field, list | tuple) else [field])]
     assert not set(NAMES).intersection(each for each in strings if isinstance(each, str))
@@ -106,7 +106,7 @@ class Wordy(FilterPlugin[Pod]):
         pytest.param((Wordy(),), False, 70_000, id="a long reason for each node"),
     ],
 )
-def test_is_small_on_5000_nodes(filters: tuple[Wordy] | None, with_nodes: bool, most_bytes: int) -> None:
+def test_record_of_5000_nodes_is_small(filters: tuple[Wordy] | None, with_nodes: bool, most_bytes: int) -> None:
     configuration = BerthConfiguration()
     profile = configuration.policy().profile if filters is None else Profile("own", filters, ())
     snapshot = Snapshot.of([node(name) for name in MANY])
@@ -127,13 +127,13 @@ def test_is_small_on_5000_nodes(filters: tuple[Wordy] | None, with_nodes: bool, 
         pytest.param(["n1"], [], id="where none passes"),
     ],
 )
-def test_filter_onlyone_has_the_scores_by_which_it_chose(names: Sequence[str], best: list[tuple[str, int]]) -> None:
+def test_filter_onlyone_records_the_scores_it_chose_by(names: Sequence[str], best: list[tuple[str, int]]) -> None:
     record, _ = recorded("filter_onlyone", names)
     assert [(each.node, each.score) for each in record.best()] == best
     assert all(each.by_plugin == {"NodePriorityLabel": each.score} for each in record.best())
 
 
-def test_prioritize_has_the_best_nodes_with_scores_by_plugin() -> None:
+def test_prioritize_records_the_best_nodes_with_scores_by_plugin() -> None:
     record, verbs = recorded("prioritize", ["n0", "n4", "n1"])
     assert verbs.cache is not None
     assert [(each.node, each.score, each.by_plugin) for each in record.best()] == [
@@ -152,7 +152,7 @@ def test_prioritize_has_the_best_nodes_with_scores_by_plugin() -> None:
         pytest.param([3, 2, 1], id="less than the best"),
     ],
 )
-def test_the_best_nodes_are_those_with_the_highest_scores_and_then_by_name(labels: list[int]) -> None:
+def test_best_nodes_are_sorted_by_descending_score_then_name(labels: list[int]) -> None:
     recent, names = RecentDecisions(lambda: NOW), [f"n{index * 7 % len(labels):02}" for index in range(len(labels))]
     verbs = Verbs([labelled(name, str(label)) for name, label in zip(names, labels, strict=True)], recorder=recent)
     verbs.ask("prioritize", cache_mode(names))
@@ -161,14 +161,14 @@ def test_the_best_nodes_are_those_with_the_highest_scores_and_then_by_name(label
     assert found == sorted(zip(names, labels, strict=True), key=lambda each: (-each[1], each[0]))[:10]
 
 
-def test_scores_by_plugin_end_with_the_state() -> None:
+def test_scores_by_plugin_are_unavailable_once_the_snapshot_is_gone() -> None:
     record, _ = recorded("prioritize", ["n0", "n4"])
     gone = record._replace(snapshot=lambda: None)  # type: ignore[arg-type]
     assert [(each.node, each.score, each.by_plugin) for each in gone.best()] == [("n4", 7, None), ("n0", 3, None)]
 
 
 @pytest.mark.parametrize("value", ["300", "-5"])
-def test_keeps_scores_that_do_not_fit_into_a_byte(value: str) -> None:
+def test_records_scores_that_do_not_fit_into_a_byte(value: str) -> None:
     recent = RecentDecisions(lambda: NOW)
     verbs = Verbs([labelled("a", value)], recorder=recent)
     verbs.ask("prioritize", cache_mode(["a"]))
@@ -176,12 +176,12 @@ def test_keeps_scores_that_do_not_fit_into_a_byte(value: str) -> None:
     assert list(record.scores) == [int(value)]
 
 
-def test_exempt_pod_has_no_verdicts() -> None:
+def test_record_of_an_exempt_pod_does_not_have_verdicts() -> None:
     record, _ = recorded("filter", exempt={"namespaces": ["ml"]})
     assert (record.outcome, record.feasible, record.rejected()) == ("exempt", None, [])
 
 
-def test_document_says_by_what_state_and_policy_the_pod_was_judged() -> None:
+def test_document_contains_the_snapshot_and_policy_versions_used() -> None:
     record, _ = recorded("filter")
     found = document(record, record.names())
     assert {key: found[key] for key in ("version", "reasonCodesVersion", "time", "verb", "outcome", "profile")} == {
@@ -216,7 +216,7 @@ def test_document_says_by_what_state_and_policy_the_pod_was_judged() -> None:
     ]
 
 
-def test_full_mode_is_recorded_by_the_nodes_of_the_request() -> None:
+def test_full_mode_is_recorded_with_the_nodes_of_the_request() -> None:
     recent = RecentDecisions(lambda: NOW)
     verbs = Verbs([], recorder=recent)
     items = [{"metadata": {"name": "a", "labels": {PRIORITY: "1"}}}, {"metadata": {"name": "b"}}]
@@ -238,12 +238,14 @@ def test_full_mode_is_recorded_by_the_nodes_of_the_request() -> None:
         pytest.param("filter", [*NAMES, "new-1"], "", False, id="no name"),
     ],
 )
-def test_judges_the_nodes_of_its_request(verb: str, names: Sequence[str], node_name: str, is_judged: bool) -> None:
+def test_record_reports_whether_a_node_was_evaluated(
+    verb: str, names: Sequence[str], node_name: str, is_judged: bool
+) -> None:
     record, _ = recorded(verb, names)
     assert record.judges(node_name) is is_judged
 
 
-def test_judges_nodes_by_the_names_of_its_own_state() -> None:
+def test_record_uses_the_node_names_of_its_own_snapshot() -> None:
     """A node that comes takes the position of one that is gone."""
     record, _ = recorded("filter")
     later = record.source.after(["n3"], ["n9"])

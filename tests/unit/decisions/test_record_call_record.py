@@ -35,7 +35,7 @@ def selected(found: dict[str, object], *keys: str) -> list[object]:
     return [found[key] for key in keys]
 
 
-def test_preempt_has_the_accepted_nodes_with_their_victims_and_the_reasons_of_the_others() -> None:
+def test_preempt_records_accepted_nodes_with_victims_and_reasons_of_the_others() -> None:
     recent = RecentDecisions(lambda: NOW)
     verbs = Verbs([labelled("a", "1"), node("b"), node("c")], recorder=recent)
     verbs.ask("preempt", victims_by_uid({"a": ["v1", "v2"], "b": ["v3"], "c": ["v4"], "d": [""]}))
@@ -62,7 +62,7 @@ def test_preempt_has_the_accepted_nodes_with_their_victims_and_the_reasons_of_th
         pytest.param(refused(403, "not allowed"), "refused", 0, "not allowed", id="refused"),
     ],
 )
-def test_bind_has_its_node_and_why_it_failed(answer: Step, outcome: str, feasible: int, error: str) -> None:
+def test_bind_records_its_node_and_why_it_failed(answer: Step, outcome: str, feasible: int, error: str) -> None:
     recent = RecentDecisions(lambda: NOW)
     answering = partial(answer_bind, binder=ScriptedBinder(answer))
     endpoint = VerbEndpoint("bind", EndpointSettings(), answering, failed, recorder=recent)
@@ -80,7 +80,7 @@ def test_bind_has_its_node_and_why_it_failed(answer: Step, outcome: str, feasibl
     ]
 
 
-def test_a_failed_call_has_its_cause() -> None:
+def test_failed_call_is_recorded_with_its_cause() -> None:
     recent = RecentDecisions(lambda: NOW)
     Verbs(recorder=recent).ask("filter", cache_mode(["a"], pod_object("p")))
     found = document_of(recent)
@@ -127,7 +127,7 @@ SLOW = TimeLimit(1.0, map(float, count(0, 10)).__next__, lambda: 0.0)
         ),
     ],
 )
-def test_a_call_that_judged_no_node_has_a_record(
+def test_call_that_evaluated_no_node_is_recorded(
     verb: str,
     request_: object,
     published: list[NodeInfo] | None,
@@ -144,13 +144,13 @@ def test_a_call_that_judged_no_node_has_a_record(
     assert found["uid"] in ("uid-train-0", "uid-urgent")
 
 
-def test_a_call_that_names_no_pod_has_no_record() -> None:
+def test_call_without_a_pod_is_not_recorded() -> None:
     recent = RecentDecisions(lambda: NOW)
     Verbs(recorder=recent).send("filter", "{")
     assert recent.calls() == []
 
 
-def test_keys_are_those_of_a_decision_about_nodes() -> None:
+def test_call_record_has_the_same_keys_as_a_decision_record() -> None:
     recent = RecentDecisions(lambda: NOW)
     verbs = Verbs([node("a")], recorder=recent)
     verbs.ask("filter", cache_mode(["a"]))
