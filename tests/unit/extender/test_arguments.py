@@ -40,7 +40,7 @@ class Answering(NodeCache):
         return self._answer.policy
 
 
-def test_cache_mode_decides_on_cache() -> None:
+def test_cache_mode_uses_nodes_from_the_cache() -> None:
     snapshots = Answering(Snapshot.of([labelled("n1", "1")]))
     found = read_candidates(body_of(cache_mode(["n1", "n2", "n1"])), snapshots)
     assert isinstance(found, RequestNodes)
@@ -50,7 +50,7 @@ def test_cache_mode_decides_on_cache() -> None:
     assert snapshots.asked == 1
 
 
-def test_full_mode_decides_on_request_and_keeps_its_objects() -> None:
+def test_full_mode_uses_nodes_from_the_request_and_keeps_its_objects() -> None:
     snapshots = Answering(CacheUnavailable("not to be asked"))
     obj = labelled_object("n1", "1")
     found = read_candidates(body_of(full_mode([obj])), snapshots)
@@ -60,7 +60,7 @@ def test_full_mode_decides_on_request_and_keeps_its_objects() -> None:
     assert snapshots.asked == 0
 
 
-def test_last_object_of_a_name_counts_and_is_returned() -> None:
+def test_last_object_with_a_name_is_used_and_returned() -> None:
     first, second = labelled_object("n1", "1"), labelled_object("n1", "2")
     found = read_candidates(body_of(full_mode([first, second])), Answering(CacheUnavailable("")))
     assert isinstance(found, RequestNodes)
@@ -68,19 +68,19 @@ def test_last_object_of_a_name_counts_and_is_returned() -> None:
     assert found.snapshot.nodes["n1"].labels == labelled("n1", "2").labels
 
 
-def test_prefers_names_when_request_has_names_and_objects() -> None:
+def test_prefers_names_if_the_request_has_names_and_objects() -> None:
     request = full_mode([labelled_object("n1", "1")]) | {"NodeNames": ["n2"]}
     found = read_candidates(body_of(request), Answering(Snapshot.of([])))
     assert isinstance(found, RequestNodes)
     assert list(found.names) == ["n2"]
 
 
-def test_names_pod_in_failure_when_cache_is_unreadable() -> None:
+def test_names_pod_in_failure_if_the_cache_is_unreadable() -> None:
     found = read_candidates(body_of(cache_mode(["n1"])), Answering(CacheUnavailable("cause; remedy")))
     assert found == Failure(FailureOutcome.CACHE_UNAVAILABLE, "cause; remedy", "ml/train-0")
 
 
-def test_does_not_read_cache_for_rejected_request() -> None:
+def test_does_not_read_cache_for_a_rejected_request() -> None:
     snapshots = Answering(Snapshot.of([]))
     for request in ({}, cache_mode(["n1"]) | {"Pod": None}, cache_mode(["n1"]) | {"NodeNames": [1]}):
         assert isinstance(read_candidates(body_of(request), snapshots), Failure)
@@ -88,7 +88,7 @@ def test_does_not_read_cache_for_rejected_request() -> None:
 
 
 @pytest.mark.parametrize("request_body", [cache_mode([]), full_mode([])])
-def test_an_empty_list_needs_no_cache(request_body: dict[str, object]) -> None:
+def test_empty_list_does_not_need_the_cache(request_body: dict[str, object]) -> None:
     snapshots = Answering(CacheUnavailable("not to be asked"))
     found = read_candidates(body_of(request_body), snapshots)
     assert isinstance(found, RequestNodes)
@@ -97,7 +97,7 @@ def test_an_empty_list_needs_no_cache(request_body: dict[str, object]) -> None:
 
 
 # ----------------------------------------------------------------------------- full mode, for what is counted
-def test_full_mode_reads_pods_from_cache_when_pod_requests_counted_resource() -> None:
+def test_full_mode_reads_pods_from_the_cache_if_the_pod_requests_a_counted_resource() -> None:
     """The request has nodes without their pods: what they hold would be free otherwise."""
     holding = asking("holds", "n1", licence="3")
     cached = Snapshot.of([counted_node("n1", "9"), counted_node("other", "9")], [holding])
@@ -111,7 +111,7 @@ def test_full_mode_reads_pods_from_cache_when_pod_requests_counted_resource() ->
     assert {name: status.message for name, status in rejected.items()} == {"n1": "Insufficient example.com/licence"}
 
 
-def test_full_mode_needs_no_cache_without_counted_request() -> None:
+def test_full_mode_does_not_need_the_cache_without_a_counted_request() -> None:
     cache = Answering(CacheUnavailable("not to be asked"), configuration())
     assert isinstance(
         read_candidates(body_of(full_mode([counted_node_object()], asking_object())), cache), RequestNodes
@@ -126,7 +126,7 @@ def test_full_mode_needs_no_cache_without_counted_request() -> None:
         pytest.param(WhenStale.PASS, ["n1"], id="pass: bind counts all the same"),
     ],
 )
-def test_full_mode_without_cache_answers_as_configured(when_stale: WhenStale, names: list[str] | None) -> None:
+def test_full_mode_without_cache_responds_as_configured(when_stale: WhenStale, names: list[str] | None) -> None:
     cache = Answering(CacheUnavailable("cause; remedy", when_stale), configuration())
     request = full_mode([counted_node_object("n1", "4")], asking_object("asks", licence="4"))
     found = read_candidates(body_of(request), cache)

@@ -66,7 +66,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("as_bytes", [False, True], ids=["text", "bytes"])
 @pytest.mark.parametrize("name", SPECS)
-def test_reads_the_same_pod_by_texts_as_from_the_whole(name: str, as_bytes: bool) -> None:
+def test_partial_decoding_reads_the_same_pod_as_full_decoding(name: str, as_bytes: bool) -> None:
     manifest = hostile_pod(name, plain_pod(), COUNT)
     body = body_of(manifest)
     found, whole = read(body.encode() if as_bytes else body), read_pod(manifest)
@@ -143,7 +143,7 @@ def resizing() -> Manifest:
 
 
 @pytest.mark.parametrize("name", cases())
-def test_reads_other_forms_as_the_whole(name: str) -> None:
+def test_reads_unusual_requests_like_full_decoding(name: str) -> None:
     body, manifest = cases()[name]
     ordinary = read(body_of(large())).pod  # its spec is known as long as somebody uses it
     assert ordinary == read_pod(large())
@@ -162,7 +162,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("place", BROKEN)
-def test_refuses_what_is_not_json(place: str) -> None:
+def test_rejects_invalid_json(place: str) -> None:
     body = body_of(large())
     read(body)
     found = read_scheduling_request(body.replace(*BROKEN[place]), "unreadable")
@@ -171,7 +171,7 @@ def test_refuses_what_is_not_json(place: str) -> None:
 
 
 @pytest.mark.parametrize("part", ["spec", "metadata", "status"])
-def test_names_the_field_that_cannot_be_read(part: str) -> None:
+def test_error_names_the_unreadable_field(part: str) -> None:
     fields = {"spec": {"tolerations": 1}, "metadata": {"labels": 1}, "status": {}}
     manifest = large()
     manifest[part] |= fields[part]
@@ -181,7 +181,7 @@ def test_names_the_field_that_cannot_be_read(part: str) -> None:
         assert next(iter(fields[part])) in found.reason
 
 
-def test_pods_of_one_text_share_a_spec_only_within_their_namespace_and_owner() -> None:
+def test_pods_with_identical_text_share_a_spec_only_in_the_same_namespace_and_owner() -> None:
     found = []
     changes: list[Manifest] = [{}, {"namespace": "other"}, {"ownerReferences": []}]
     for change in changes:
@@ -206,7 +206,7 @@ LARGE_METADATA: dict[str, Manifest] = {
 
 
 @pytest.mark.parametrize("name", LARGE_METADATA)
-def test_large_metadata_is_decoded_once(name: str, decoded: list[int]) -> None:
+def test_large_metadata_is_decoded_only_once(name: str, decoded: list[int]) -> None:
     manifest = plain_pod()
     manifest["metadata"] |= {"annotations": {"a": "b"}} | LARGE_METADATA[name]
     for number in range(2):
@@ -218,7 +218,7 @@ def test_large_metadata_is_decoded_once(name: str, decoded: list[int]) -> None:
 
 
 @pytest.mark.parametrize("kind", UNREAD_FIELDS)
-def test_makes_no_objects_of_what_scheduling_does_not_read(kind: str) -> None:
+def test_does_not_build_objects_for_fields_unused_by_scheduling(kind: str) -> None:
     first, second = (UNREAD_FIELDS[kind](number, 100_000) for number in range(2))
     known = read(body_of(first)).pod
     body = body_of(second)
@@ -234,7 +234,7 @@ def test_makes_no_objects_of_what_scheduling_does_not_read(kind: str) -> None:
     assert peak < 3 * len(body)
 
 
-def test_remembered_metadata_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_size_of_remembered_metadata_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pod_texts, "MAX_METADATA_BYTES", 1_000_000)
     recent = pod_texts._RecentMetadata()
     for number in range(10):

@@ -18,11 +18,11 @@ def test_folds_keys_and_keeps_values() -> None:
 
 
 @pytest.mark.parametrize("key", ["NodeNames", "nodenames", "NODENAMES", "nodeName\u017f"])
-def test_matches_keys_like_encoding_json(key: str) -> None:
+def test_matches_keys_like_go_encoding_json(key: str) -> None:
     assert list(folded({key: None})) == ["nodenames"]
 
 
-def test_last_of_keys_that_differ_in_case_counts() -> None:
+def test_last_of_several_keys_that_differ_only_in_case_is_used() -> None:
     assert decode_object('{"pod": 1, "Pod": 2}') == {"pod": 2}
 
 
@@ -45,5 +45,5 @@ def test_size_limit_is_exact(letters: str) -> None:
         pytest.param("", "", id="no body"),
     ],
 )
-def test_names_pod_of_failed_request(body: str, named: str) -> None:
+def test_error_names_pod_of_failed_request(body: str, named: str) -> None:
     assert pod_named_in(body) == named

@@ -27,7 +27,7 @@ from tests.fakes.verbs import Verbs
 PROFILE = {"profile": "full", "unresolvable": "as-plugins-say"}
 
 
-def test_puts_each_rejected_node_into_one_map() -> None:
+def test_puts_each_rejected_node_into_exactly_one_map() -> None:
     verbs = Verbs([], configuration=BerthConfiguration.model_validate(PROFILE))
     cordoned, fits = node_with("cordoned", unschedulable=True), node_with("fits")
     small = node_with("small", allocatable={"cpu": "4", "memory": "8Gi", "pods": "0"})
@@ -49,7 +49,7 @@ def test_puts_each_rejected_node_into_one_map() -> None:
     ],
 )
 @pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
-def test_names_the_code_of_the_main_reason_where_no_node_fits(
+def test_log_names_the_code_of_the_main_reason_if_no_node_fits(
     answer: Callable[..., Reply], names: list[str], code: str
 ) -> None:
     nodes = [*map(node, "abc"), labelled("worded", "x"), labelled("fits", "1")]
@@ -74,7 +74,7 @@ ROOMS = [room_for("a", 2), room_for("b", 2)]
 
 
 @pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
-def test_members_of_a_gang_get_the_places_of_the_plan(answer: Callable[..., Reply]) -> None:
+def test_gang_members_get_the_places_of_the_plan(answer: Callable[..., Reply]) -> None:
     opened = CountedOpenGangs(OpenGang(GangKey("ml", "train"), 0, {MEMBERS[0].uid: "b"}))
     cache = FixedNodeCache(GANGS, Snapshot.of(ROOMS, MEMBERS))
     body = body_of(cache_mode(["a", "b"], member_object("train-0", "train", 2, requests={"cpu": "1"})))
@@ -86,7 +86,7 @@ def test_members_of_a_gang_get_the_places_of_the_plan(answer: Callable[..., Repl
 
 @pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
 @pytest.mark.parametrize(("size", "mask", "codes"), [(2, b"\1\1", []), (3, b"\0\0", ["GangWaitsForMembers"] * 2)])
-def test_a_decision_about_a_member_has_a_verdict_on_each_node(
+def test_decision_about_a_gang_member_has_a_verdict_for_each_node(
     answer: Callable[..., Reply], size: int, mask: bytes, codes: Sequence[str]
 ) -> None:
     cache = FixedNodeCache(GANGS, Snapshot.of(ROOMS, members("train", size, count=2, requests={"cpu": "1"})))
@@ -98,7 +98,7 @@ def test_a_decision_about_a_member_has_a_verdict_on_each_node(
     assert [code for each in decision.verdicts.rejected.values() for code in each.reason_codes] == codes
 
 
-def test_open_gangs_are_read_for_members_alone() -> None:
+def test_open_gangs_are_read_only_for_gang_members() -> None:
     """The read costs a call to a table."""
     opened = CountedOpenGangs()
     cache = FixedNodeCache(GANGS, Snapshot.of(ROOMS, MEMBERS))
@@ -108,7 +108,7 @@ def test_open_gangs_are_read_for_members_alone() -> None:
 
 
 @pytest.mark.parametrize(("size", "reason"), [(2, None), (3, "gang waits for members")])
-def test_members_are_found_in_the_cache_in_full_mode_too(size: int, reason: str | None) -> None:
+def test_gang_members_are_found_in_the_cache_in_full_mode_too(size: int, reason: str | None) -> None:
     waiting = members("train", size, count=2, requests={"cpu": "1"})
     cache = FixedNodeCache(GANGS, Snapshot.of(ROOMS, waiting))
     asked = member_object("train-0", "train", size, requests={"cpu": "1"})
@@ -154,7 +154,7 @@ LOWEST = [PriorityClass("pause", -10)]
     ],
 )
 @pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
-def test_pod_that_may_evict_others_is_rejected_only_by_a_cache_that_has_its_failed_attempt(
+def test_pod_that_may_evict_waits_until_the_cache_has_its_failed_attempt(
     answer: Callable[..., Reply], pod: dict[str, Any], classes: Sequence[PriorityClass], pods_version: str, waits: bool
 ) -> None:
     """The node may have got its label, or its pods may have ended. To reject it would evict pods elsewhere."""
@@ -168,7 +168,7 @@ def test_pod_that_may_evict_others_is_rejected_only_by_a_cache_that_has_its_fail
     assert bool(found["FailedAndUnresolvableNodes"]) is not waits
 
 
-def test_pod_that_may_evict_others_waits_at_every_attempt_for_a_node_that_joined() -> None:
+def test_pod_that_may_evict_waits_at_every_attempt_for_a_joined_node() -> None:
     cache = FixedNodeCache(BerthConfiguration(), Snapshot.of([node("unlabeled")]), "7")
     found = orjson.loads(answer_filter(body_of(cache_mode(["unlabeled", "joined"], tried(URGENT, "7"))), cache).body)
     assert found["Error"] == WAITING

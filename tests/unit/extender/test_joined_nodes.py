@@ -42,7 +42,7 @@ class LateNodeCache(FixedNodeCache):
 
 
 @pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
-def test_passes_the_node_once_the_cache_has_it(answer: Callable[..., Reply]) -> None:
+def test_passes_a_joined_node_once_the_cache_has_it(answer: Callable[..., Reply]) -> None:
     cache = LateNodeCache(Snapshot.of([FIRST, FITS]))
     found = answer(body_of(cache_mode(["rejected", "joined"])), cache, joined=JoinedNodes(cache.sleep))
     assert orjson.loads(found.body)["NodeNames"] == ["joined"]
@@ -58,7 +58,7 @@ def test_passes_the_node_once_the_cache_has_it(answer: Callable[..., Reply]) -> 
         pytest.param(["joined"], CacheUnavailable("stale"), LATE, id="the cache becomes unavailable"),
     ],
 )
-def test_rejects_after_no_more_pauses_than_needed(
+def test_rejects_after_only_as_many_pauses_as_needed(
     names: list[str], later: Snapshot | CacheUnavailable, pauses: int
 ) -> None:
     cache = LateNodeCache(later)
@@ -76,7 +76,7 @@ def test_does_not_wait_if_another_node_fits() -> None:
     assert orjson.loads(found.body)["NodeNames"] == ["joined"]
 
 
-def test_waits_once_for_a_node_that_does_not_come() -> None:
+def test_waits_only_once_for_a_node_that_does_not_appear() -> None:
     cache = LateNodeCache(Snapshot.of([FIRST]))
     joined = JoinedNodes(cache.sleep)
     for _ in range(2):

@@ -132,7 +132,7 @@ REASON = TOO_COSTLY.message
         ),
     ],
 )
-def test_names_a_decision_that_takes_too_long(
+def test_response_reports_a_decision_that_takes_too_long(
     answer: Callable[..., Reply],
     failed: Callable[[Failure], Reply],
     request_body: object,
@@ -160,7 +160,7 @@ LATE = "the time for the answer was over before the decision: a cold start, or a
     ],
 )
 @pytest.mark.parametrize("left", [ANSWER_SECONDS, 0.0])
-def test_fails_where_the_call_leaves_no_time_for_a_decision(
+def test_fails_if_the_call_leaves_no_time_for_a_decision(
     answer: Callable[..., Reply], failed: Callable[[Failure], Reply], request_body: object, left: float
 ) -> None:
     reply = answer(body_of(request_body), cache=NoTime(2.0), deadline=Deadline(left, lambda: 0.0))
@@ -170,7 +170,9 @@ def test_fails_where_the_call_leaves_no_time_for_a_decision(
 
 
 @pytest.mark.parametrize("answer", [filter.answer_filter, filter.answer_filter_onlyone])
-def test_failure_names_what_took_the_time(answer: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failure_names_the_step_that_took_too_long(
+    answer: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def unfinished(*_: object, **__: object) -> NoReturn:
         raise DeadlineExceeded("gangs take long")
 
@@ -179,7 +181,7 @@ def test_failure_names_what_took_the_time(answer: Callable[..., Reply], monkeypa
     assert (reply.outcome, reply.detail) == (FailureOutcome.DEADLINE_PASSED, "gangs take long")
 
 
-def test_decides_with_what_the_call_leaves() -> None:
+def test_decides_within_the_remaining_time_of_the_call() -> None:
     deadline = Deadline(ANSWER_SECONDS + 0.1, lambda: 0.0)
     found = filter.answer_filter(body_of(cache_mode(["n"])), NoTime(2.0), deadline)
     assert found.outcome is FilterOutcome.FEASIBLE

@@ -25,7 +25,7 @@ ODD = unresolvable("Odd", 'it says "no"\n', "née \\ ☃")
         pytest.param(Rejected.of({"": FULL, "é☃": ODD}), id="an empty name, and one beyond ASCII"),
     ],
 )
-def test_reasons_equal_encoded_dictionary(rejected: Rejected) -> None:
+def test_encoded_reasons_equal_an_encoded_dictionary(rejected: Rejected) -> None:
     expected = {name: status.message for name, status in rejected.items()}
     assert orjson.dumps(reasons(rejected)) == orjson.dumps(expected)
 
@@ -41,6 +41,6 @@ def test_reasons_equal_encoded_dictionary(rejected: Rejected) -> None:
         pytest.param({"": 1, "é☃": 2}, id="an empty name, and one beyond ASCII"),
     ],
 )
-def test_host_scores_equal_encoded_list(scores: dict[str, int]) -> None:
+def test_encoded_host_scores_equal_an_encoded_list(scores: dict[str, int]) -> None:
     expected = [{"Host": name, "Score": score} for name, score in scores.items()]
     assert orjson.dumps(host_scores([*scores], [*scores.values()])) == orjson.dumps(expected)
