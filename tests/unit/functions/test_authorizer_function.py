@@ -50,24 +50,24 @@ def secret(account: boto3.Session) -> Iterator[str]:
         ({"BERTH_AUTHENTICATION": "basic"}, "BERTH_PASSWORD_SECRET: Field required"),
     ],
 )
-def test_does_not_start_without_credential_record(
+def test_does_not_start_without_a_credential_setting(
     load_function: Load, variables: Mapping[str, str], message: str
 ) -> None:
     with pytest.raises(SettingsInvalid, match=message):
         load_function("authorizer", variables)
 
 
-def test_reads_nothing_at_start(load_function: Load, account: boto3.Session) -> None:
+def test_does_not_read_the_store_at_start(load_function: Load, account: boto3.Session) -> None:
     load_function("authorizer", BASIC)
 
 
-def test_authorizes_basic_credentials_by_secret(load_function: Load, secret: str) -> None:
+def test_authorizes_basic_credentials_with_the_secret(load_function: Load, secret: str) -> None:
     handler = load_function("authorizer", BASIC)
     assert handler(basic_event(basic("berth", "hunter2")), None) == {"isAuthorized": True}
     assert handler(basic_event(basic("berth", "hunter3")), None) == {"isAuthorized": False}
 
 
-def test_denies_and_counts_every_call_without_secret(
+def test_denies_and_counts_every_call_without_a_secret(
     load_function: Load, account: boto3.Session, log_lines: LogLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED", raising=False)
@@ -80,7 +80,7 @@ def test_denies_and_counts_every_call_without_secret(
 
 
 @pytest.mark.parametrize("stored", [SECRET, SECRET[:-1], '"hunter2"'])
-def test_logs_no_credential(
+def test_logs_do_not_contain_credentials(
     load_function: Load, account: boto3.Session, log_lines: LogLines, capsys: pytest.CaptureFixture[str], stored: str
 ) -> None:
     client = account.client("secretsmanager")
@@ -113,12 +113,12 @@ def test_denies_on_unexpected_exception_without_logging_its_message(log_lines: L
     assert "hunter2" not in log_lines.stream.getvalue()
 
 
-def test_warm_up_event_authorizes_no_caller(load_function: Load, secret: str, log_lines: LogLines) -> None:
+def test_warm_up_event_does_not_authorize_a_caller(load_function: Load, secret: str, log_lines: LogLines) -> None:
     handler = load_function("authorizer", BASIC)
     assert handler(WARM_UP_EVENT, None) == {"isAuthorized": False}
     assert log_lines.all() == []
 
 
-def test_failed_warm_up_logs_nothing(log_lines: LogLines) -> None:
+def test_failed_warm_up_is_not_logged(log_lines: LogLines) -> None:
     assert AuthorizerEndpoint(Failing(), 5.0).handle(WARM_UP_EVENT) == {"isAuthorized": False}
     assert log_lines.all() == []

@@ -16,7 +16,7 @@ from tests.fakes.verbs import call
 Load = Callable[..., Callable[..., Any]]
 
 
-def test_warm_up_connects_and_binds_nothing(load_function: Load, tmp_path: Path) -> None:
+def test_warm_up_connects_without_binding(load_function: Load, tmp_path: Path) -> None:
     """The next bind finds its credentials read."""
     with verified_kubernetes() as kubernetes:
         kubernetes.add_pod("train-0", "uid-train-0")
@@ -28,7 +28,7 @@ def test_warm_up_connects_and_binds_nothing(load_function: Load, tmp_path: Path)
         assert call(handler, body_of(binding()), "bind").error == ""
 
 
-def test_failed_warm_up_reports_nothing(load_function: Load, tmp_path: Path, log_lines: LogLines) -> None:
+def test_failed_warm_up_is_not_reported(load_function: Load, tmp_path: Path, log_lines: LogLines) -> None:
     handler = load_function("bind", {"BERTH_KUBECONFIG": str(tmp_path / "absent")})
     assert handler(WARM_UP_EVENT, None)["body"] == '{"version":0}'
     assert log_lines.all() == []

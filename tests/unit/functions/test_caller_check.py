@@ -42,7 +42,7 @@ def asked(serial: str) -> Mapping[str, object]:
 
 
 @pytest.mark.parametrize("handler", ROUTES, indirect=True)
-def test_answers_listed_certificate_only(handler: Callable[..., Any], log_lines: LogLines) -> None:
+def test_accepts_only_a_listed_certificate(handler: Callable[..., Any], log_lines: LogLines) -> None:
     assert handler(asked(OTHER), None)["statusCode"] == 403
     assert handler({"requestContext": {}, "body": "{}"}, None)["statusCode"] == 403
     assert handler(asked(LISTED), None)["statusCode"] != 403

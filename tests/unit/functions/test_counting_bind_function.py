@@ -77,7 +77,7 @@ def load(
     )
 
 
-def test_makes_two_gets_two_writes_and_one_binding_when_warm(
+def test_warm_bind_makes_two_gets_two_writes_and_one_binding(
     load_function: Callable[..., Callable[..., Any]],
     kubernetes: KubernetesOnLoopback,
     ledger: DynamoDBLedgerTable,

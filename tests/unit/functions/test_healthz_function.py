@@ -13,7 +13,7 @@ from tests.fakes.log_lines import LogLines
 Load = Callable[..., Callable[..., Any]]
 
 
-def test_answers_200_when_cache_is_published(load_function: Load, log_lines: LogLines) -> None:
+def test_returns_200_if_the_cache_is_published(load_function: Load, log_lines: LogLines) -> None:
     answer = load_function("healthz", {})(http_event(None, "GET /healthz"), None)
     assert (answer["statusCode"], answer["headers"]) == (200, {"Content-Type": "application/json"})
     found = orjson.loads(answer["body"])
@@ -22,7 +22,7 @@ def test_answers_200_when_cache_is_published(load_function: Load, log_lines: Log
     assert [(line["level"], line["verb"], line["outcome"]) for line in log_lines.all()] == [("INFO", "healthz", "ok")]
 
 
-def test_answers_503_with_reason_when_table_is_missing(load_function: Load, log_lines: LogLines) -> None:
+def test_returns_503_with_reason_if_the_table_is_missing(load_function: Load, log_lines: LogLines) -> None:
     answer = load_function("healthz", {"BERTH_CACHE_TABLE": "absent"})(http_event(None, "GET /healthz"), None)
     assert answer["statusCode"] == 503
     found = orjson.loads(answer["body"])

@@ -35,7 +35,7 @@ def recorded(*handlers: Path) -> set[tuple[Path, str]]:
     return {(Path(handler), asked) for handler, _, asked in (line.partition(" ") for line in lines)}
 
 
-def test_handler_imports_read_no_varying_values() -> None:
+def test_handler_imports_do_not_read_varying_values() -> None:
     asked = recorded(*sorted(PROJECT.glob("functions/*/app.py")))
     assert {each for each in asked if each[1] not in EXCEPTIONS} == set()
 
@@ -55,7 +55,7 @@ def test_handler_imports_read_no_varying_values() -> None:
         ),
     ],
 )
-def test_detects_varying_values(tmp_path: Path, line: str, seen: str) -> None:
+def test_detects_import_that_reads_varying_values(tmp_path: Path, line: str, seen: str) -> None:
     handler = tmp_path / "app.py"
     handler.write_text(line)
     names = {what.partition(" ")[2] for _, what in recorded(handler)}
@@ -87,7 +87,7 @@ def credentials_endpoint() -> Iterator[str]:
         thread.join()
 
 
-def test_renews_old_credentials_of_image(credentials_endpoint: str) -> None:
+def test_renews_old_credentials_stored_in_a_snapshot_image(credentials_endpoint: str) -> None:
     """By wall time, before each call that they sign: an image is restored after they have expired."""
     program = """
 import datetime, importlib.util, sys

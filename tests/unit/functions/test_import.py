@@ -39,7 +39,7 @@ def test_does_not_start_without_cluster_settings(load_function: Load, name: str)
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_starts_with_invalid_configuration_and_reports_it_on_calls(load_function: Load, name: str) -> None:
+def test_starts_with_invalid_configuration_and_reports_it_on_each_call(load_function: Load, name: str) -> None:
     handler = load_function(name, {"BERTH_CONFIGURATION": '{"profile": "labels"}'})
     answer = handler(http_event(body_of(cache_mode(["n10"])), f"POST /scheduler/{name}"), None)
     assert "BERTH_CONFIGURATION: profile: Input should be 'label-priority'" in answer["body"]
@@ -54,7 +54,7 @@ def test_uses_configured_plugin_arguments(load_function: Load, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", [*VERBS, "preempt"])
-def test_warm_up_event_refreshes_snapshot_without_answer(load_function: Load, name: str) -> None:
+def test_warm_up_event_refreshes_the_snapshot_without_a_response(load_function: Load, name: str) -> None:
     handler = load_function(name, {})
     cache = handler.__globals__["cache"]
     assert cache._reader.version == 0
@@ -64,7 +64,7 @@ def test_warm_up_event_refreshes_snapshot_without_answer(load_function: Load, na
 
 
 @pytest.mark.parametrize("name", [*VERBS, "preempt"])
-def test_trial_of_a_configuration_loads_nothing_for_later_calls(load_function: Load, name: str) -> None:
+def test_configuration_trial_does_not_load_anything_for_later_calls(load_function: Load, name: str) -> None:
     handler = load_function(name, {})
     answer = handler(configuration_trial('{"profile": "full"}'), None)
     assert '"nodes":' in answer["body"]

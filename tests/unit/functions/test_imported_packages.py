@@ -84,7 +84,7 @@ OTHERS = {handler.parent.name for handler in PROJECT.glob("functions/*/app.py")}
         pytest.param(WITH_CLUSTER, EVERY_FUNCTION | KUBERNETES, id="with a cluster"),
     ],
 )
-def test_functions_import_no_other_packages(functions: set[str], allowed: set[str]) -> None:
+def test_functions_import_only_the_listed_packages(functions: set[str], allowed: set[str]) -> None:
     """boto3 with s3transfer once was imported."""
     assert packages(imported(*sorted(functions))) - allowed == set()
 
@@ -109,12 +109,12 @@ def test_verbs_import_neither_plugins_nor_parts_of_bind(function: str) -> None:
 
 
 @pytest.mark.parametrize("function", ["authorizer", "pre_traffic"])
-def test_functions_without_configuration_import_no_pydantic(function: str) -> None:
+def test_functions_without_configuration_do_not_import_pydantic(function: str) -> None:
     """Importing it takes half as long as importing a client of AWS."""
     assert packages(imported(function)) - SMALL_FUNCTION == set()
 
 
-def test_authorizer_imports_no_scheduling() -> None:
+def test_authorizer_does_not_import_scheduling() -> None:
     """It stands before each verb. The outcomes of reading a request are in `extender`."""
     modules = {module for module in imported("authorizer") if module.startswith("berth.")} - OF_THE_AUTHORIZER
     assert {module.split(".")[1] for module in modules} <= {"authentication", "extender", "runtime"}

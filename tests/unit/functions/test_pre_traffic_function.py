@@ -66,7 +66,7 @@ def handled(published: Published, codedeploy: tuple[Any, Stubber], status: str) 
     return dict(report)
 
 
-def test_accepts_versions_that_load_snapshot_and_decide(
+def test_accepts_versions_that_load_a_snapshot_and_decide(
     handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]
 ) -> None:
     published = Published(handlers)
@@ -74,7 +74,7 @@ def test_accepts_versions_that_load_snapshot_and_decide(
     assert published.asked == [VERSIONS[verb] for verb in VERBS for _ in range(1 if verb == "bind" else 2)]
 
 
-def test_asks_bind_without_pod_so_that_nothing_is_bound(
+def test_calls_bind_without_a_pod_so_that_it_does_not_bind(
     handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber], log_lines: LogLines
 ) -> None:
     handled(Published(handlers), codedeploy, "Succeeded")
@@ -100,7 +100,7 @@ def test_asks_bind_without_pod_so_that_nothing_is_bound(
         pytest.param("bind", {"BERTH_KUBECONFIG": "/absent"}, "/absent", id="no cluster to bind in"),
     ],
 )
-def test_rejects_and_names_version_that_cannot_decide(
+def test_rejects_and_names_a_version_that_cannot_decide(
     load_function: Load,
     handlers: dict[str, Handler],
     codedeploy: tuple[Any, Stubber],
@@ -127,7 +127,7 @@ def test_rejects_and_names_version_that_cannot_decide(
         pytest.param({"statusCode": 200, "body": "<html>"}, "its answer is none of the API's", id="no JSON"),
     ],
 )
-def test_rejects_unexpected_answers_without_quoting_secrets(
+def test_rejects_unexpected_responses_without_quoting_secrets(
     handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber], log_lines: LogLines, answer: object, defect: str
 ) -> None:
     published = Published({**handlers, "bind": lambda *_: answer})
@@ -138,7 +138,7 @@ def test_rejects_unexpected_answers_without_quoting_secrets(
     assert "s3cret" not in str(log_lines.all())
 
 
-def test_answers_manual_invocation_without_reporting_to_codedeploy(
+def test_manual_invocation_does_not_report_to_codedeploy(
     handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]
 ) -> None:
     client, _ = codedeploy
@@ -148,17 +148,19 @@ def test_answers_manual_invocation_without_reporting_to_codedeploy(
     }
 
 
-def test_raises_when_report_to_codedeploy_fails(handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]) -> None:
+def test_raises_if_the_report_to_codedeploy_fails(
+    handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]
+) -> None:
     client, stubber = codedeploy
     stubber.add_client_error("put_lifecycle_event_hook_execution_status", "ThrottlingException")
     with pytest.raises(ClientError):
         PreTrafficHook(VERSIONS, Published(handlers), client).handle(EVENT)
 
 
-def test_starts_without_calls(load_function: Load) -> None:
+def test_import_does_not_call_any_service(load_function: Load) -> None:
     load_function("pre_traffic", {f"BERTH_{verb.upper()}_VERSION": arn for verb, arn in VERSIONS.items()})
 
 
-def test_does_not_start_without_all_versions(load_function: Load) -> None:
+def test_does_not_start_if_a_version_is_missing(load_function: Load) -> None:
     with pytest.raises(SettingsInvalid, match="BERTH_BIND_VERSION"):
         load_function("pre_traffic", {"BERTH_FILTER_VERSION": VERSIONS["filter"]})

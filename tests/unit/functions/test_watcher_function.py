@@ -107,7 +107,7 @@ def test_reports_unreadable_cluster_as_outcome_and_warning(
 
 
 @pytest.mark.long
-def test_continuous_run_logs_why_nothing_is_published_before_it_ends(
+def test_continuous_run_logs_at_once_why_nothing_is_published(
     load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines
 ) -> None:
     path = tmp_path / "absent.yaml"
