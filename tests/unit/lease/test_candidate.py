@@ -31,7 +31,7 @@ def after(monotonic: float, wall: float) -> Instant:
         pytest.param(1, 1e7, False, True, id="wall set ahead: mine has ended, another's has not"),
     ],
 )
-def test_validity_uses_the_safe_clock(monotonic: float, wall: float, own: bool, anothers: bool) -> None:
+def test_validity_uses_the_clock_that_advanced_more(monotonic: float, wall: float, own: bool, anothers: bool) -> None:
     now = after(monotonic, wall)
     assert Term(LEASE, START).is_valid(now) is own
     assert Observation(LEASE, START).is_valid(now) is anothers
@@ -46,7 +46,7 @@ def test_validity_uses_the_safe_clock(monotonic: float, wall: float, own: bool, 
         pytest.param(LEASE, after(5, 1), START, id="wall set back a little: since the first look"),
     ],
 )
-def test_observation_time_of_record(found: Lease, now: Instant, since: Instant) -> None:
+def test_observation_time_restarts_only_for_a_changed_record(found: Lease, now: Instant, since: Instant) -> None:
     assert Observation(LEASE, START).then(found, now).since == since
 
 
@@ -65,7 +65,7 @@ def test_recognizes_healthy_lease(seen_at: float, changed: bool, healthy: bool) 
     assert observation.looks_healthy(LeaderElectionConfig()) is healthy
 
 
-def test_measures_handover_by_holders_clock() -> None:
+def test_measures_handover_by_the_holders_clock() -> None:
     lease = replace(LEASE, spec=replace(SPEC, renew_time=5e9, handover_at=5e9 + 100))
     assert Observation(lease, START).handover_in(after(1, 30)) == 70
 
@@ -80,7 +80,7 @@ def test_measures_handover_by_holders_clock() -> None:
         pytest.param(replace(LEASE, spec=replace(SPEC, lease_transitions=4)), False, id="another epoch"),
     ],
 )
-def test_recognizes_records_of_same_term(found: Lease, continued: bool) -> None:
+def test_recognizes_records_of_the_same_term(found: Lease, continued: bool) -> None:
     assert Term(LEASE, START).is_continued_by(found) is continued
 
 

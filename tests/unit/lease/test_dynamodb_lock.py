@@ -125,7 +125,7 @@ def test_write_is_one_conditional_update(
     assert isinstance(write(lock), Written)
 
 
-def test_renewal_with_publication_is_conditional_on_whole_fence() -> None:
+def test_renewal_with_publication_requires_the_whole_fence() -> None:
     renewed = fenced_update(Fence("alpha", 4, "uid-1", 9), renew_time=AT + 0.5, nonce="n")
     assert FENCE_MATCHES == (
         "#resourceVersion = :seen AND #uid = :uid "
@@ -174,7 +174,7 @@ def test_error_names_cause_and_remedy(
     assert call(lock) == Unavailable(f"node cache table table: {reason.format(operation)} ({code})")
 
 
-def test_missing_table_differs_from_missing_item() -> None:
+def test_missing_table_is_distinguished_from_missing_item() -> None:
     lock = DynamoDBLeaseLock(moto_client(), "no-such-table")
     for answer in (lock.get(), lock.create(SPEC), lock.update(SEEN, SPEC)):
         assert isinstance(answer, Unavailable)
@@ -199,7 +199,7 @@ class TestBotocoresRetry:
             pytest.param(replace(SPEC, holder_identity="", lease_duration_seconds=1), id="release"),
         ],
     )
-    def test_update_succeeds_when_item_has_its_own_nonce(self, store: MotoStore, spec: LeaseSpec) -> None:
+    def test_update_succeeds_if_the_item_already_has_its_nonce(self, store: MotoStore, spec: LeaseSpec) -> None:
         lock = store.lock()
         seen = lock.create(SPEC)
         assert isinstance(seen, Written)

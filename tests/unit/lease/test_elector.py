@@ -58,13 +58,13 @@ def test_loser_of_race_retries_with_jitter(store: InMemoryStore) -> None:
         pytest.param(-16, 4.4, id="overdue for longer than a lease"),
     ],
 )
-def test_candidate_polls_faster_near_announced_release(store: InMemoryStore, ahead: float, wait: float) -> None:
+def test_candidate_polls_faster_near_an_announced_release(store: InMemoryStore, ahead: float, wait: float) -> None:
     store.put(stored_lease("alpha", handover_at=AT + ahead))
     beta = Contender(store, "beta", random=lambda: 1.0)
     assert beta.elector.step().again_in == pytest.approx(wait, abs=1e-5)
 
 
-def test_step_before_its_time_calls_nothing(store: InMemoryStore) -> None:
+def test_step_before_its_time_does_not_call_the_table(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha")
     alpha.lead()
     alpha.calls()
@@ -74,7 +74,7 @@ def test_step_before_its_time_calls_nothing(store: InMemoryStore) -> None:
     assert alpha.calls() == []
 
 
-def test_step_that_is_early_by_rounding_is_on_time(store: InMemoryStore) -> None:
+def test_step_slightly_early_due_to_rounding_still_runs(store: InMemoryStore) -> None:
     """The sum of a large time and a small one is not exact: the caller waited for the requested time."""
     store.put(stored_lease("alpha"))
     beta = Contender(store, "beta", random=lambda: 0.1)
@@ -82,7 +82,7 @@ def test_step_that_is_early_by_rounding_is_on_time(store: InMemoryStore) -> None
     assert beta.step() is ElectionOutcome.HELD
 
 
-def test_frozen_candidates_next_step_is_due_by_wall_clock(store: InMemoryStore) -> None:
+def test_next_step_of_a_frozen_candidate_is_due_by_wall_clock(store: InMemoryStore) -> None:
     store.put(stored_lease("alpha"))
     beta = Contender(store, "beta")
     beta.step()
@@ -100,14 +100,14 @@ def test_reports_each_holder_once(store: InMemoryStore) -> None:
     assert gamma.elector.leader == "beta"
 
 
-def test_lost_race_names_winner_immediately(store: InMemoryStore) -> None:
+def test_lost_race_reports_the_winner_immediately(store: InMemoryStore) -> None:
     alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
     alpha.lock.before_next("create", beta.step)
     alpha.step()
     assert alpha.events == [("leader", "beta")]
 
 
-def test_describes_outcome_for_log(store: InMemoryStore) -> None:
+def test_describes_each_outcome_for_the_log(store: InMemoryStore) -> None:
     store.put(stored_lease("alpha", lease_transitions=4))
     said: list[BecameLeader] = []
     clock = EnvironmentClock()
@@ -126,7 +126,7 @@ def test_first_leader_has_no_predecessor(store: InMemoryStore) -> None:
     assert "alpha became leader in epoch 0, having waited 0.0 s" in Contender(store, "alpha").elector.step().detail
 
 
-def test_callbacks_see_new_state_of_elector(store: InMemoryStore) -> None:
+def test_callbacks_see_the_new_state_of_the_elector(store: InMemoryStore) -> None:
     fences: list[bool] = []
     elector = LeaderElector(
         store.lock(),
@@ -145,7 +145,7 @@ def test_callbacks_see_new_state_of_elector(store: InMemoryStore) -> None:
     assert fences == [True, True, False, True]
 
 
-def test_leader_can_release_after_failed_callback(store: InMemoryStore) -> None:
+def test_leader_can_release_after_a_failed_callback(store: InMemoryStore) -> None:
     def fail(_: BecameLeader) -> None:
         raise RuntimeError("no")
 

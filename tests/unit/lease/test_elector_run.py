@@ -40,7 +40,7 @@ def test_leads_until_stopped_and_releases(store: InMemoryStore) -> None:
     assert alpha.calls() == ["get", "create", *["update"] * 49, "get", "update"]
 
 
-def test_takes_over_expired_lease(store: InMemoryStore) -> None:
+def test_takes_over_an_expired_lease(store: InMemoryStore) -> None:
     store.put(stored_lease("bing"))
     alpha = Contender(store, "alpha")
     run(alpha.elector, waiting(alpha, 9))
@@ -48,21 +48,21 @@ def test_takes_over_expired_lease(store: InMemoryStore) -> None:
     assert holder(store) == ("", 1)
 
 
-def test_hands_over_at_announced_time(store: InMemoryStore) -> None:
+def test_hands_over_at_the_announced_time(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha", handover=Handover(at=AT + 7))
     assert run(alpha.elector, waiting(alpha, -1)).outcome is ElectionOutcome.RELEASED
     assert alpha.clock.wall() - AT == 7
     assert holder(store) == ("", 0)
 
 
-def test_ends_when_not_needed(store: InMemoryStore) -> None:
+def test_ends_if_it_is_not_needed(store: InMemoryStore) -> None:
     store.put(stored_lease("bing"))
     alpha = Contender(store, "alpha", handover=Handover(horizon=120))
     assert run(alpha.elector, waiting(alpha, -1)).outcome is ElectionOutcome.NOT_NEEDED
     assert alpha.calls() == ["get"]
 
 
-def test_ends_at_deadline_and_tries_to_release(store: InMemoryStore) -> None:
+def test_ends_at_the_deadline_and_tries_to_release(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha")
     alpha.lead()
     alpha.calls()
@@ -71,7 +71,7 @@ def test_ends_at_deadline_and_tries_to_release(store: InMemoryStore) -> None:
     assert alpha.calls()[-2:] == ["get", "get"]
 
 
-def test_releases_when_work_fails(store: InMemoryStore) -> None:
+def test_releases_if_the_work_fails(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha")
 
     def fail(_: float) -> bool:
@@ -82,7 +82,7 @@ def test_releases_when_work_fails(store: InMemoryStore) -> None:
     assert holder(store) == ("", 0)
 
 
-def test_repeats_unanswered_release_once(store: InMemoryStore) -> None:
+def test_repeats_a_release_without_response_once(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha")
     alpha.faults.plan(None, None, Fault.THROTTLED)
     run(alpha.elector, waiting(alpha, 1))
@@ -90,7 +90,7 @@ def test_repeats_unanswered_release_once(store: InMemoryStore) -> None:
     assert holder(store) == ("", 0)
 
 
-def test_works_while_it_waits(store: InMemoryStore) -> None:
+def test_continues_to_work_while_it_waits(store: InMemoryStore) -> None:
     """Publications come more often than renewals would: then there is none."""
     alpha = Contender(store, "alpha")
     published: list[bool] = []
@@ -105,7 +105,7 @@ def test_works_while_it_waits(store: InMemoryStore) -> None:
     assert alpha.calls() == ["get", "create", "get", "update"]
 
 
-def test_uses_identity_once() -> None:
+def test_generated_identities_are_unique() -> None:
     identities = {new_identity("watcher") for _ in range(100)}
     assert len(identities) == 100
     assert all(identity.startswith("watcher_") for identity in identities)

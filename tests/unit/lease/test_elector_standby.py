@@ -40,7 +40,7 @@ class Starts:
         return True
 
 
-def test_first_standby_takes_lease_and_next_is_not_needed() -> None:
+def test_first_standby_takes_the_lease_and_the_next_is_not_needed() -> None:
     starts = Starts()
     began = starts.clock.wall()
     assert starts.takes_place(starts.start())
@@ -56,7 +56,7 @@ def test_keeps_lease_by_renewing() -> None:
     assert not starts.takes_place(starts.start())
 
 
-def test_takes_released_lease_immediately() -> None:
+def test_takes_a_released_lease_immediately() -> None:
     starts = Starts()
     first = starts.start()
     assert starts.takes_place(first)
@@ -94,7 +94,7 @@ def test_next_standby_waits_near_end_of_first_run() -> None:
     assert starts.takes_place(starts.start(), within=0.0)
 
 
-def test_one_candidate_may_wait_and_others_end_after_one_read() -> None:
+def test_only_one_candidate_waits_and_others_end_after_one_read() -> None:
     starts = Starts()
     first = starts.start()
     assert first.may_wait()
@@ -104,7 +104,7 @@ def test_one_candidate_may_wait_and_others_end_after_one_read() -> None:
     assert not starts.start().may_wait()
 
 
-def test_candidate_may_wait_until_it_is_known_whether_a_crashed_one_waits() -> None:
+def test_candidate_may_wait_until_a_crashed_standbys_lease_expires() -> None:
     starts = Starts()
     assert starts.start().may_wait()  # and is not heard of again
     starts.clock.advance(16)
@@ -116,7 +116,7 @@ def test_candidate_may_wait_until_it_is_known_whether_a_crashed_one_waits() -> N
     assert not starts.start().may_wait()
 
 
-def test_candidate_that_lost_the_lease_waits_on() -> None:
+def test_candidate_that_lost_the_lease_continues_to_wait() -> None:
     starts = Starts()
     first, second = starts.start(), starts.start()
     assert first.may_wait()

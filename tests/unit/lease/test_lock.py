@@ -27,7 +27,7 @@ def test_reads_record_without_nonce() -> None:
     assert read_lease(item).nonce == ""
 
 
-def test_keeps_times_to_the_microsecond() -> None:
+def test_stores_times_with_microsecond_precision() -> None:
     spec = LeaseSpec("alpha", 15, acquire_time=AT + 0.1234567, renew_time=1 / 3, lease_transitions=0)
     stored = as_stored(Lease(spec, 1, "uid", "nonce"))
     assert stored.spec.acquire_time == AT + 0.123457
