@@ -37,13 +37,15 @@ def on(name: str) -> list[Pod]:
         pytest.param([], PodCoverage("9", 50), True, True, id="it is withdrawn"),
     ],
 )
-def test_ends(pods: list[Pod], seen: PodCoverage, withdrawn: bool, ends: bool) -> None:
+def test_announcement_ends_if_withdrawn_expired_or_shown_by_the_cache(
+    pods: list[Pod], seen: PodCoverage, withdrawn: bool, ends: bool
+) -> None:
     snapshot = Snapshot.of(NODES, pods)
     announced = announcement(resource_version="10", until=100, withdrawn=withdrawn)
     assert has_ended(announced, snapshot, seen) is ends
 
 
-def test_announces_pod_as_cache_will_show_it() -> None:
+def test_announces_the_pod_as_the_cache_will_show_it() -> None:
     wanted = pod_with("p", {"app": "db"}, affinity={"podAntiAffinity": {}}, tolerations=[{"operator": "Exists"}])
     placed = pod_on_node(wanted, "node-a", ())
     assert isinstance(placed, tuple)
@@ -53,7 +55,7 @@ def test_announces_pod_as_cache_will_show_it() -> None:
     assert read_pod(wanted) != shown
 
 
-def test_reader_begins_with_the_first_announcement_that_has_not_ended() -> None:
+def test_reader_starts_at_the_first_announcement_that_has_not_ended() -> None:
     log = InMemoryAnnouncementLog()
     for position in (1, 2, 3):
         log.append(announcement(position, f"p{position}"))
@@ -64,7 +66,7 @@ def test_reader_begins_with_the_first_announcement_that_has_not_ended() -> None:
     assert [each.position for each in reader.read()[0]] == [2, 3]
 
 
-def test_reader_begins_anew_with_a_new_table() -> None:
+def test_reader_starts_over_with_a_new_table() -> None:
     log = InMemoryAnnouncementLog()
     log.append(announcement(1))
     reader = AnnouncementReader(log)
@@ -80,7 +82,7 @@ def test_reader_begins_anew_with_a_new_table() -> None:
         pytest.param(100.1, True, False, id="announced by now"),
     ],
 )
-def test_begun_bind_counts_until_its_announcement(now: float, announced: bool, counts: bool) -> None:
+def test_begun_bind_counts_until_its_announcement_or_expiry(now: float, announced: bool, counts: bool) -> None:
     log, bind = InMemoryAnnouncementLog(), BegunBind(announcement(1).pod.uid, "node-a", 100.0)
     log.begin(bind)
     if announced:

@@ -85,7 +85,7 @@ def scores(world: World, name: str) -> list[int]:
         ),
     ],
 )
-def test_filter_of_each_plugin_sees_announced_pod(
+def test_filter_of_each_plugin_sees_an_announced_pod(
     plugin: str, announced: Mapping[str, Any], asks: Mapping[str, Any], reason: str
 ) -> None:
     world = World(only(plugin))
@@ -133,7 +133,7 @@ def test_filter_of_each_plugin_sees_announced_pod(
         ),
     ],
 )
-def test_score_of_each_plugin_sees_announced_pod(
+def test_score_of_each_plugin_sees_an_announced_pod(
     plugin: str, announced: Mapping[str, Any], asks: Mapping[str, Any], best: str
 ) -> None:
     world = World(only(plugin))
@@ -155,7 +155,7 @@ class PrefersToBeAlone(ScorePlugin):
 """
 
 
-def test_soft_rule_of_ones_own_sees_announced_pod(tmp_path: Path) -> None:
+def test_custom_scoring_plugin_sees_an_announced_pod(tmp_path: Path) -> None:
     """Its profile has no filter, and no plugin that looks at all nodes."""
     (tmp_path / "berth_plugins").mkdir()
     (tmp_path / "berth_plugins" / "soft.py").write_text(SOFT_RULE)
@@ -170,7 +170,7 @@ def test_soft_rule_of_ones_own_sees_announced_pod(tmp_path: Path) -> None:
         assert {node: sum(found.values()) for node, found in by_plugin.items()} == {"node-a": 0, "node-b": 100}
 
 
-def test_verbs_of_binds_process_see_pod_before_it_is_announced() -> None:
+def test_verbs_in_the_same_process_see_a_pod_before_its_announcement() -> None:
     world = World(only("InterPodAffinity"))
     p, q = read_pod(world.content("p")), read_pod(world.content("q"))
     assert isinstance(p, Pod)
@@ -185,7 +185,7 @@ def test_verbs_of_binds_process_see_pod_before_it_is_announced() -> None:
     assert reasons(world, "p") == {"node-a": ANTI_AFFINITY}
 
 
-def test_pod_that_is_bound_and_deleted_between_two_publications_leaves_its_node_free() -> None:
+def test_pod_bound_and_deleted_between_two_publications_frees_its_node() -> None:
     world = World()
     assert world.bind("p").outcome is BindOutcome.BOUND
     assert reasons(world, "q") == {"node-a": ANTI_AFFINITY}
@@ -210,7 +210,7 @@ def test_pod_does_not_see_its_own_announcement() -> None:
         pytest.param("kube-system", {}, id="an exempt pod"),
     ],
 )
-def test_pod_without_a_rule_of_its_own_is_announced(namespace: str, spec: Mapping[str, Any]) -> None:
+def test_pod_without_any_rules_is_also_announced(namespace: str, spec: Mapping[str, Any]) -> None:
     """Rules of other profiles may depend on it."""
     configuration = {"profile": "full", "profiles": {"batch": "label-priority"}}
     world = World(BerthConfiguration.model_validate(configuration))
@@ -223,7 +223,7 @@ def test_pod_without_a_rule_of_its_own_is_announced(namespace: str, spec: Mappin
     assert world.bind("q") == BindResult(BindOutcome.REJECTED, ANTI_AFFINITY)
 
 
-def test_rule_over_a_zone_is_kept_on_another_node_of_the_zone() -> None:
+def test_zone_rule_is_enforced_on_another_node_of_the_zone() -> None:
     world = World()
     world.publish_nodes({"node-a": "1", "node-b": "2", "node-c": "1"})
     spread = [{**OVER_ZONES, "whenUnsatisfiable": "DoNotSchedule"}]

@@ -37,7 +37,7 @@ def entries(ledger: InMemoryLedgerTable) -> set[str]:
 
 
 @pytest.mark.parametrize("members", [2, 120], ids=["one transaction", "two phases"])
-def test_commits_nobody_when_calls_have_ended_and_fewer_than_the_minimum_wait(members: int) -> None:
+def test_does_not_commit_if_fewer_calls_than_the_minimum_still_wait(members: int) -> None:
     """Between the look at the item and the commit."""
     waiting = [
         intent(f"train-{number}", f"n{number}", until=NOW + bool(number), demands=(Demand(GPU, 1),))
@@ -51,7 +51,7 @@ def test_commits_nobody_when_calls_have_ended_and_fewer_than_the_minimum_wait(me
     assert entries(ledger) == set()
 
 
-def test_commits_only_the_members_of_one_topology_domain() -> None:
+def test_commits_only_members_of_one_topology_domain() -> None:
     waiting = [
         intent(f"train-{number}", f"n{number}", until=NOW + 1, demands=(Demand(GPU, 1),), topology=zone)
         for number, zone in enumerate("abab")
@@ -73,7 +73,7 @@ def test_commits_only_the_members_of_one_topology_domain() -> None:
         pytest.param(1, CommitOutcome.INCOMPLETE, 0, id="never fewer than the minimum"),
     ],
 )
-def test_commits_as_many_members_as_an_item_holds(
+def test_commits_at_most_the_members_that_fit_into_an_item(
     monkeypatch: pytest.MonkeyPatch, most: int, outcome: CommitOutcome, count: int
 ) -> None:
     waiting = [intent(f"train-{number}", f"n{number}", until=NOW + 1, demands=(Demand(GPU, 1),)) for number in range(4)]
@@ -93,5 +93,5 @@ def test_commits_as_many_members_as_an_item_holds(
     "ledger",
     [pytest.param(None, id="none"), pytest.param(NodeLedger("n1", avail=None), id="one that is being rebuilt")],
 )
-def test_gives_no_share_without_a_ledger(ledger: NodeLedger | None) -> None:
+def test_does_not_assign_shares_without_a_usable_ledger(ledger: NodeLedger | None) -> None:
     assert shares_on(ledger, [intent("train-0", "n1")], COUNTING, NOW) is None

@@ -46,13 +46,13 @@ class ThrottledClient:
         }
 
 
-def test_asks_four_times_at_most_while_the_table_throttles() -> None:
+def test_reads_at_most_four_times_while_the_table_throttles() -> None:
     client: Any = ThrottledClient([1] * 98)
     with pytest.raises(TableThrottled, match="94 ledgers are left after 4 reads"):
         DynamoDBGangTable(client, "ledger").ledgers([f"n{number:02}" for number in range(98)])
 
 
-def test_each_request_of_a_call_begins_with_time_for_it() -> None:
+def test_each_request_of_a_call_starts_only_with_enough_time() -> None:
     clock = HandDrivenClock()
     deadline = Deadline(1.5, clock)
 
@@ -72,12 +72,12 @@ def test_each_request_of_a_call_begins_with_time_for_it() -> None:
     assert deadline.remaining() > 0
 
 
-def test_asks_again_for_what_is_left_while_some_is_answered() -> None:
+def test_requests_remaining_items_again_while_some_are_returned() -> None:
     client: Any = ThrottledClient([2, 1])
     assert DynamoDBGangTable(client, "ledger").ledgers(NODES).keys() == set(NODES)
 
 
-def test_raises_when_nothing_is_answered() -> None:
+def test_raises_if_no_item_is_returned() -> None:
     client: Any = ThrottledClient([2, 0])
     with pytest.raises(TableUnavailable, match="throttled"):
         DynamoDBGangTable(client, "ledger").ledgers(NODES)
@@ -98,7 +98,7 @@ class TestThrottledTransaction:
             pytest.param({"writes": 8}, "ProvisionedThroughputExceeded", id="a partition"),
         ],
     )
-    def test_raises_that_the_table_is_throttled_and_writes_nothing(
+    def test_raises_table_throttled_and_does_not_write(
         self, moto: ThrottledMoto, limits: dict[str, Any], reason: str
     ) -> None:
         clock = HandDrivenClock()

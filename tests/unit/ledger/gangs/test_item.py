@@ -72,7 +72,9 @@ OVER = Domain(claim("other", until=NOW - 1), 4)
         ),
     ],
 )
-def test_opens_one_gang_and_a_higher_priority_first(domain: Domain, mine: Claim, after: Domain | None) -> None:
+def test_opens_one_gang_at_a_time_and_prefers_higher_priority(
+    domain: Domain, mine: Claim, after: Domain | None
+) -> None:
     assert domain.opened_by(mine, NOW) == after
 
 
@@ -85,11 +87,11 @@ def test_opens_one_gang_and_a_higher_priority_first(domain: Domain, mine: Claim,
         pytest.param(Domain(None, 3), False, id="none"),
     ],
 )
-def test_knows_the_open_round(domain: Domain, holds: bool) -> None:
+def test_recognizes_the_open_round(domain: Domain, holds: bool) -> None:
     assert domain.holds(TRAIN, 3) is holds
 
 
-def test_counts_members_whose_calls_have_not_ended() -> None:
+def test_counts_only_members_whose_calls_still_wait() -> None:
     waits, ended = intent("train-0", until=NOW + 0.5), intent("train-1", until=NOW)
     assert gang([waits, ended]).waiting(NOW) == {waits.pod.uid: waits}
 
@@ -104,12 +106,12 @@ def test_counts_members_whose_calls_have_not_ended() -> None:
         pytest.param(["b", "a", "b", "a"], [1, 3], id="of equal domains the first by its value"),
     ],
 )
-def test_commit_takes_members_of_one_topology_domain(zones: list[str], wanted: list[int]) -> None:
+def test_commit_takes_only_members_of_one_topology_domain(zones: list[str], wanted: list[int]) -> None:
     members = [intent(f"train-{number}", topology=zone) for number, zone in enumerate(zones)]
     assert set(gang(members, minimum=2).complete(NOW)) == {members[number].pod.uid for number in wanted}
 
 
-def test_commit_takes_nobody_when_calls_have_ended_and_fewer_than_the_minimum_wait() -> None:
+def test_commit_is_empty_if_fewer_calls_than_the_minimum_still_wait() -> None:
     members = [intent("train-0", until=NOW + 1), intent("train-1", until=NOW)]
     assert gang(members, minimum=2).complete(NOW) == {}
 
@@ -140,7 +142,7 @@ class TestQueue:
             ),
         ],
     )
-    def test_bounds_the_members_that_wait(self, domain: Domain, members: int, may_wait: bool) -> None:
+    def test_number_of_waiting_members_is_bounded(self, domain: Domain, members: int, may_wait: bool) -> None:
         found = domain.queued(TRAIN, members, NOW)
         assert (found is not None) is may_wait
         if found is not None:
@@ -150,12 +152,12 @@ class TestQueue:
         ("left", "is_renewed"),
         [pytest.param(QUEUED_SECONDS / 2, True, id="half is over"), pytest.param(QUEUED_SECONDS, False, id="new")],
     )
-    def test_place_is_renewed_when_half_of_its_time_is_over(self, left: float, is_renewed: bool) -> None:
+    def test_queue_place_is_renewed_after_half_of_its_time(self, left: float, is_renewed: bool) -> None:
         domain = replace(OPEN, queue={TRAIN: QueuedGang(4, NOW + left)})
         found = domain.queued(TRAIN, 4, NOW)
         assert (found is not domain) is is_renewed
 
-    def test_gang_that_is_opened_leaves_the_queue_and_others_stay(self) -> None:
+    def test_opened_gang_leaves_the_queue_and_others_stay(self) -> None:
         queue = {TRAIN: QueuedGang(4, NOW + 1), OTHER: QueuedGang(4, NOW + 1)}
         opened = Domain(None, 4, queue=queue).opened_by(claim(), NOW)
         assert opened is not None

@@ -80,7 +80,7 @@ LONGEST = pytest.param(253, 253, (Demand(MEMORY, 10**15), Demand(LICENCE, 10**15
 
 @pytest.mark.parametrize("topology", [0, 12])
 @pytest.mark.parametrize(("pod", "node", "demands"), SHAPES)
-def test_item_holds_1000_members(pod: int, node: int, demands: tuple[Demand, ...], topology: int) -> None:
+def test_item_can_hold_1000_members(pod: int, node: int, demands: tuple[Demand, ...], topology: int) -> None:
     one = member(0, pod=pod, node=node, demands=demands, topology=topology)
     assert MEMBERS_BYTES // member_bytes(one) >= 1_000
     assert size_of(committed(1_000, pod=pod, node=node, demands=demands, topology=topology)) <= MAX_ITEM
@@ -88,7 +88,7 @@ def test_item_holds_1000_members(pod: int, node: int, demands: tuple[Demand, ...
 
 @pytest.mark.parametrize("topology", [0, 12, 63])
 @pytest.mark.parametrize(("pod", "node", "demands"), [*SHAPES, LONGEST])
-def test_as_many_members_as_are_let_in_fit_into_an_item(
+def test_maximum_number_of_members_fits_into_an_item(
     pod: int, node: int, demands: tuple[Demand, ...], topology: int
 ) -> None:
     most = MEMBERS_BYTES // member_bytes(member(0, pod=pod, node=node, demands=demands, topology=topology))
@@ -96,7 +96,7 @@ def test_as_many_members_as_are_let_in_fit_into_an_item(
     assert 0.75 * MAX_ITEM <= size <= MAX_ITEM
 
 
-def test_rejects_a_gang_that_one_item_cannot_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_a_gang_that_does_not_fit_into_one_item(monkeypatch: pytest.MonkeyPatch) -> None:
     members = [replace(each, minimum=4) for each in gang_of(4)]
     world = GangWorld(members)
     monkeypatch.setattr(world.gangs, "most_members", lambda intent: 3)
@@ -106,7 +106,7 @@ def test_rejects_a_gang_that_one_item_cannot_hold(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_members_beyond_the_minimum_do_not_keep_a_gang_from_its_commit(seed: int) -> None:
+def test_members_beyond_the_minimum_do_not_prevent_the_commit(seed: int) -> None:
     """More of them wait at once than an item holds. Those that are left join the committed gang."""
     world = GangWorld(gang_of(160, minimum=60), http_timeout=29.0, seed=seed)
     world.gangs = SmallItems(world.ledger)
@@ -117,7 +117,7 @@ def test_members_beyond_the_minimum_do_not_keep_a_gang_from_its_commit(seed: int
     assert BindOutcome.LEDGER_UNAVAILABLE not in world.outcomes
 
 
-def test_refuses_members_for_which_the_item_has_no_room() -> None:
+def test_refuses_members_that_do_not_fit_into_the_item() -> None:
     """No zone has the minimum, so those that wait are not committed."""
     members = gang_of(200, minimum=110, topology_key=ZONE)
     zones = {member.node: "ab"[number % 2] for number, member in enumerate(members)}

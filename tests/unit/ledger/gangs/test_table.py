@@ -33,7 +33,7 @@ def no_time() -> None:
 
 
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
-def test_makes_no_request_without_time_for_it(request_: Callable[[GangTable], object]) -> None:
+def test_does_not_send_a_request_without_enough_time(request_: Callable[[GangTable], object]) -> None:
     table = InMemoryGangTable(InMemoryLedgerTable())
     with pytest.raises(DeadlineExceeded):
         request_(TimedGangTable(table, no_time, HandDrivenClock()))
@@ -41,14 +41,14 @@ def test_makes_no_request_without_time_for_it(request_: Callable[[GangTable], ob
 
 
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
-def test_makes_every_request_with_time_for_it(request_: Callable[[GangTable], object]) -> None:
+def test_sends_every_request_if_there_is_enough_time(request_: Callable[[GangTable], object]) -> None:
     tables = [InMemoryGangTable(InMemoryLedgerTable()) for _ in range(2)]
     answers = [request_(tables[0]), request_(TimedGangTable(tables[1], lambda: None, HandDrivenClock()))]
     assert answers[0] == answers[1]
     assert tables[0].gangs() == tables[1].gangs()
 
 
-def test_knows_how_long_its_requests_take() -> None:
+def test_measures_the_duration_of_its_requests() -> None:
     clock = HandDrivenClock()
     seconds = [0.25, 0.75]
 

@@ -34,7 +34,7 @@ def read(deadline: Deadline, query: Callable[[], Sequence[GangItem]]) -> Sequenc
         pytest.param(GangState.ENDED, None, id="not one that has ended"),
     ],
 )
-def test_shows_the_places_of_members(state: GangState, places: Mapping[str, str] | None) -> None:
+def test_returns_the_places_of_members_by_gang_state(state: GangState, places: Mapping[str, str] | None) -> None:
     table = InMemoryGangTable(InMemoryLedgerTable())
     table.put(gang(MEMBERS, state=state), None)
     found = TableOpenGangs(table, lambda: NOW, read, pytest.fail).open_gangs(NO_DEADLINE)
@@ -42,7 +42,7 @@ def test_shows_the_places_of_members(state: GangState, places: Mapping[str, str]
     assert found == wanted
 
 
-def test_keeps_the_gangs_of_the_read_before_while_the_table_does_not_answer() -> None:
+def test_returns_previously_read_gangs_while_the_table_does_not_respond() -> None:
     table, warnings = InMemoryGangTable(InMemoryLedgerTable()), list[str]()
     table.put(gang(MEMBERS, state=GangState.COMMITTED), None)
     answers = [True, False]

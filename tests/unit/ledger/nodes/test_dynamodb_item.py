@@ -63,7 +63,7 @@ def without(item: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         pytest.param(read_marker, {**MARKER_ITEM, "state": {"S": "sold"}}, id="a state that is none"),
     ],
 )
-def test_raises_malformed_item_when_an_attribute_is_unreadable(
+def test_raises_malformed_item_if_an_attribute_is_unreadable(
     read: Callable[[Any], object], item: Mapping[str, Any]
 ) -> None:
     with pytest.raises(MalformedItem):
@@ -77,6 +77,6 @@ def test_raises_malformed_item_when_an_attribute_is_unreadable(
         pytest.param({"oldestReader": number(SCHEMA_VERSION + 1)}, id="a later release's"),
     ],
 )
-def test_reads_only_the_epoch_of_a_malformed_item_when_it_is_being_rebuilt(change: Mapping[str, Any]) -> None:
+def test_rebuild_reads_only_the_epoch_of_a_malformed_item(change: Mapping[str, Any]) -> None:
     item = {**without(NODE_ITEM, "avail"), **change}
     assert read_node(item) == NodeLedger("n1", avail=None, epoch=3)

@@ -40,7 +40,7 @@ def remaining(*seconds: float) -> Callable[[], float]:
         pytest.param([0.5, 0.49], 1, 1, id="too little time before the second call"),
     ],
 )
-def test_raises_deadline_exceeded_when_too_little_time_is_left(left: Sequence[float], failures: int, made: int) -> None:
+def test_raises_deadline_exceeded_if_too_little_time_is_left(left: Sequence[float], failures: int, made: int) -> None:
     calls, call = TableCalls(remaining(*left), CALL_SECONDS), Calls(failures)
     with pytest.raises(DeadlineExceeded):
         calls.with_retry(call)
@@ -54,13 +54,13 @@ def test_raises_deadline_exceeded_when_too_little_time_is_left(left: Sequence[fl
         pytest.param(1, True, id="one lost answer is outlasted"),
     ],
 )
-def test_repeats_a_call_once_when_unanswered(failures: int, repeated: bool) -> None:
+def test_repeats_a_call_once_if_it_gets_no_response(failures: int, repeated: bool) -> None:
     calls, call = TableCalls(remaining(0.5, 0.5), CALL_SECONDS), Calls(failures)
     assert calls.with_retry(call) == failures + 1
     assert calls.repeated is repeated
 
 
-def test_raises_table_unavailable_when_unanswered_twice() -> None:
+def test_raises_table_unavailable_after_two_calls_without_response() -> None:
     calls, call = TableCalls(remaining(0.5, 0.5), CALL_SECONDS), Calls(2)
     with pytest.raises(TableUnavailable):
         calls.with_retry(call)
