@@ -32,7 +32,7 @@ def test_pod_counts_on_its_node_while_its_bind_runs() -> None:
     assert binds.pods() == ()
 
 
-def test_failed_bind_leaves_nothing() -> None:
+def test_pod_does_not_count_after_a_failed_bind() -> None:
     binds = asked(POD)
     with suppress(RuntimeError), binds.begun(BINDING):
         raise RuntimeError
@@ -53,7 +53,7 @@ def named_in_gang() -> Pod:
         pytest.param(asked(named_in_gang()), id="it waits for its gang"),
     ],
 )
-def test_does_not_count(binds: BegunBinds) -> None:
+def test_bind_of_an_unknown_or_waiting_pod_does_not_count(binds: BegunBinds) -> None:
     with binds.begun(BINDING):
         assert binds.pods() == ()
 

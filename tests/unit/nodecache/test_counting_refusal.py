@@ -64,7 +64,7 @@ def test_filter_refuses_only_pods_that_request_counted_resources(
     assert (answer.outcome, json.loads(answer.body)["Error"]) == (outcome, error)
 
 
-def test_head_says_it_until_this_store_counts(dynamodb: DynamoDBClient, table: DynamoDBCacheTable) -> None:
+def test_head_contains_the_refusal_until_this_store_counts(dynamodb: DynamoDBClient, table: DynamoDBCacheTable) -> None:
     dynamodb.put_item(TableName=TABLE, Item=HEAD_KEY)
     for reason in (REFUSAL, ""):
         table.put_counting_refusal(reason)
@@ -73,7 +73,7 @@ def test_head_says_it_until_this_store_counts(dynamodb: DynamoDBClient, table: D
         assert head.counting_refusal == reason
 
 
-def test_refusal_makes_no_head(table: DynamoDBCacheTable) -> None:
+def test_refusal_does_not_create_a_head(table: DynamoDBCacheTable) -> None:
     table.put_counting_refusal(REFUSAL)
     assert table.head() is None
 
@@ -85,7 +85,7 @@ def test_refusal_makes_no_head(table: DynamoDBCacheTable) -> None:
         pytest.param(COUNTS_NOTHING, HealthOutcome.UNAVAILABLE, id="counts nothing"),
     ],
 )
-def test_health_check_refuses_while_a_configuration_that_counts_is_in_force(
+def test_health_check_fails_only_if_the_configuration_in_force_counts(
     dynamodb: DynamoDBClient, table: DynamoDBCacheTable, configuration: BerthConfiguration, outcome: HealthOutcome
 ) -> None:
     dynamodb.put_item(TableName=TABLE, Item=HEAD_KEY)

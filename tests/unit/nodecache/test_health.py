@@ -42,7 +42,7 @@ def test_published_cache_is_ok_with_its_age() -> None:
     assert verbs.table.calls == ["head"]
 
 
-def test_data_beyond_max_staleness_of_applied_configuration_is_stale() -> None:
+def test_data_older_than_max_staleness_of_the_applied_configuration_is_stale() -> None:
     verbs = Verbs([labelled("n1", "10")])
     verbs.store.apply('{"nodeCache": {"maxStaleness": 30}}')
     verbs.clock.advance(31)
@@ -70,7 +70,7 @@ def test_unreadable_table_is_unavailable() -> None:
     assert found["reason"] == "node cache table berth-cache: the table is throttled (ThrottlingException)"
 
 
-def test_configuration_that_verbs_cannot_read_is_unavailable() -> None:
+def test_configuration_unreadable_by_verbs_is_unavailable() -> None:
     verbs = Verbs([labelled("n1", "10")])
     verbs.store.apply('{"managedResources": [{"name": "example.com/slot", "fieldOfLaterRelease": 1}]}')
     outcome, found = health_of(verbs)
@@ -85,7 +85,7 @@ def test_configuration_that_verbs_cannot_read_is_unavailable() -> None:
         pytest.param(['{"kind": "Deployment"}'], "the deployed configuration", id="none was applied before"),
     ],
 )
-def test_reports_fallback_of_the_configuration(documents: list[str], used: str) -> None:
+def test_reports_fallback_configuration(documents: list[str], used: str) -> None:
     verbs = Verbs([labelled("n1", "10")])
     for document in documents:
         verbs.store.apply(document)
@@ -95,7 +95,7 @@ def test_reports_fallback_of_the_configuration(documents: list[str], used: str) 
 
 
 @pytest.mark.parametrize("differs", [False, True])
-def test_reports_version_of_plugins_and_a_difference(tmp_path: Path, differs: bool) -> None:
+def test_reports_plugin_version_and_difference(tmp_path: Path, differs: bool) -> None:
     verbs = Verbs([labelled("n1", "10")])
     with installed_plugins(tmp_path) as version:
         verbs.store.apply(NAMED, plugin_version="0.9.0+a" if differs else version)
@@ -111,9 +111,7 @@ def test_reports_version_of_plugins_and_a_difference(tmp_path: Path, differs: bo
         pytest.param('{"managedResources": [{"name": "example.com/slot"}]}', HealthOutcome.OK, id="it counts, too"),
     ],
 )
-def test_a_configuration_that_counts_nothing_is_a_failure_while_the_ledger_counts(
-    document: str, outcome: HealthOutcome
-) -> None:
+def test_configuration_that_counts_nothing_fails_while_the_ledger_counts(document: str, outcome: HealthOutcome) -> None:
     verbs = Verbs([labelled("n1", "10")])
     verbs.store.apply(document)
     marker = Marker(MarkerState.READY, 1, 0.0, "nonce")
@@ -126,5 +124,5 @@ def test_a_configuration_that_counts_nothing_is_a_failure_while_the_ledger_count
 
 
 @pytest.mark.parametrize("outcome", HealthOutcome)
-def test_outcomes_are_metric_names(outcome: HealthOutcome) -> None:
+def test_outcomes_are_lowercase_metric_names(outcome: HealthOutcome) -> None:
     assert outcome == outcome.lower()

@@ -87,19 +87,21 @@ def test_is_empty_before_first_change() -> None:
         pytest.param([node("n1", zone="a")], {"n1": ["uid-p"], "n2": []}, ["uid-w"], id="a node changes"),
     ],
 )
-def test_pods_are_on_their_nodes(happens: list[Change], wanted: dict[str, list[str]], waiting: list[str]) -> None:
+def test_pods_are_listed_on_their_nodes(
+    happens: list[Change], wanted: dict[str, list[str]], waiting: list[str]
+) -> None:
     state = VIEW.applied(loaded(node("n1"), node("n2"), pod("p", "n1"), pod("w")), happens)
     assert placed(state) == wanted
     assert sorted(state.snapshot.unbound) == waiting
 
 
-def test_pods_are_on_node_that_arrives_later() -> None:
+def test_pods_are_listed_on_a_node_that_is_added_later() -> None:
     state = loaded(pod("p", "n1"))
     assert not state.snapshot.nodes
     assert placed(VIEW.applied(state, [node("n1")])) == {"n1": ["uid-p"]}
 
 
-def test_nomination_lasts_while_pod_is_pending() -> None:
+def test_nomination_lasts_while_the_pod_is_pending() -> None:
     state = loaded(node("n1"), pod("w", nominated_node="n1"))
     assert [pod.uid for pod in state.snapshot.nominated["n1"]] == ["uid-w"]
     assert not VIEW.applied(state, [pod("w", "n1")]).snapshot.nominated
@@ -128,7 +130,7 @@ def test_omits_and_counts_unreadable_object_until_it_is_readable_or_deleted(chan
     assert not VIEW.applied(state, [Change(change.resource, change.key, readable)]).unreadable
 
 
-def test_object_that_becomes_unreadable_counts_as_deleted() -> None:
+def test_object_that_becomes_unreadable_is_treated_as_deleted() -> None:
     """Decided on as it was, a pod would take its room for ever."""
     state = VIEW.applied(
         loaded(node("n1"), node("n2"), pod("p", "n1")),
@@ -138,7 +140,7 @@ def test_object_that_becomes_unreadable_counts_as_deleted() -> None:
     assert state.unreadable == {("pods", "ml/p"), ("nodes", "n2")}
 
 
-def test_ignores_resources_of_later_release() -> None:
+def test_ignores_resources_of_a_later_release() -> None:
     state = loaded(node("n1"), Change("leases", "ml/x", {"spec": 7}))
     assert not state.unreadable
     assert VIEW.applied(state, [gone("leases", "ml/x")]).snapshot is state.snapshot
@@ -161,7 +163,7 @@ def test_ignores_resources_of_later_release() -> None:
         ),
     ],
 )
-def test_change_without_effect_returns_same_snapshot(change: Change) -> None:
+def test_change_without_effect_returns_the_same_snapshot(change: Change) -> None:
     """So that everything that was worked out on it holds on."""
     state = loaded(
         node("n1"),
@@ -225,7 +227,7 @@ NATIVE, CUSTOM = "podgroups.scheduling.k8s.io", "podgroups.scheduling.x-k8s.io"
         pytest.param([Change(NATIVE, "ml/train", {"metadata": 7})], {"scheduling.x-k8s.io": 2}, id="one is none"),
     ],
 )
-def test_follows_pod_groups_of_each_api_apart(happens: list[Change], wanted: dict[str, int]) -> None:
+def test_applies_changes_of_each_pod_group_api_separately(happens: list[Change], wanted: dict[str, int]) -> None:
     state = loaded(
         Change(NATIVE, "ml/train", native_group_object(minimum=4)),
         Change(CUSTOM, "ml/train", custom_group_object(minimum=2)),
@@ -235,7 +237,7 @@ def test_follows_pod_groups_of_each_api_apart(happens: list[Change], wanted: dic
     assert (found is state.snapshot) is (not happens)
 
 
-def test_members_follow_changes_of_pods() -> None:
+def test_gang_members_change_with_their_pods() -> None:
     state = loaded(node("n1"), Change("pods", "ml/train-0", compact_pod(member_object(), GANG_ANNOTATIONS)))
     assert state.snapshot.pods_by_gang.keys() == {("ml", "train")}
     assert not VIEW.applied(state, [gone("pods", "ml/train-0")]).snapshot.pods_by_gang
@@ -264,7 +266,7 @@ def test_disabled_garbage_collector_stays_disabled() -> None:
         gc.enable()
 
 
-def test_freezes_objects_of_large_load(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_freezes_objects_after_a_large_load(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot_view, "_FREEZE_THRESHOLD", 100)
     frozen = gc.get_freeze_count()
     try:
@@ -274,7 +276,7 @@ def test_freezes_objects_of_large_load(monkeypatch: pytest.MonkeyPatch) -> None:
         gc.unfreeze()
 
 
-def test_budgets_are_sorted_by_key_whatever_came_first() -> None:
+def test_budgets_are_sorted_by_key_in_any_arrival_order() -> None:
     budgets = [
         Change("poddisruptionbudgets", f"ml/{name}", {"metadata": {"name": name, "namespace": "ml"}}) for name in "bca"
     ]

@@ -43,7 +43,7 @@ def unavailable(verbs: Verbs) -> CacheUnavailable:
     return found
 
 
-def test_warm_call_reads_head_once() -> None:
+def test_warm_call_reads_the_head_once() -> None:
     verbs = Verbs([labelled("n1", "10")])
     first = snapshot_of(verbs)
     verbs.table.calls.clear()
@@ -51,7 +51,7 @@ def test_warm_call_reads_head_once() -> None:
     assert verbs.table.calls == ["head"]
 
 
-def test_change_costs_one_more_query() -> None:
+def test_change_requires_only_one_more_query() -> None:
     verbs = Verbs([labelled("n1", "10")])
     snapshot_of(verbs)
     verbs.cluster.publish_nodes([labelled("n1", "20")])
@@ -86,13 +86,13 @@ def test_reports_age_of_stale_data() -> None:
         pytest.param(-5.0, False, id="from a watcher whose clock is ahead"),
     ],
 )
-def test_does_not_decide_on_data_older_than_max_staleness(age: float, is_stale: bool) -> None:
+def test_rejects_data_older_than_max_staleness(age: float, is_stale: bool) -> None:
     verbs = Verbs([labelled("n1", "10")])
     verbs.clock.set_wall(age)
     assert isinstance(verbs.cache.current().cluster, CacheUnavailable) is is_stale
 
 
-def test_stale_cache_gives_same_bytes_each_time() -> None:
+def test_stale_cache_returns_the_same_reason_each_time() -> None:
     """An age would change from call to call, and wake the pod each time (fact 17)."""
     verbs = Verbs([labelled("n1", "10")], configuration=configured(maxStaleness=60))
     verbs.clock.advance(61)
@@ -103,13 +103,13 @@ def test_stale_cache_gives_same_bytes_each_time() -> None:
 
 
 @pytest.mark.parametrize("when_stale", WhenStale)
-def test_configuration_selects_behaviour_without_cache(when_stale: WhenStale) -> None:
+def test_configuration_selects_behavior_without_cache(when_stale: WhenStale) -> None:
     verbs = Verbs([labelled("n1", "10")], configuration=configured(whenStale=when_stale))
     verbs.clock.advance(1000)
     assert unavailable(verbs).when_stale is when_stale
 
 
-def test_empty_cache_names_remedy() -> None:
+def test_empty_cache_error_names_the_remedy() -> None:
     assert unavailable(Verbs(nodes=None)).reason == EMPTY
 
 
@@ -127,11 +127,11 @@ def test_uses_data_in_memory_during_outage_until_it_is_stale() -> None:
     assert snapshot_of(verbs) is not before
 
 
-def test_reports_error_of_table_that_was_never_read() -> None:
+def test_reports_error_of_a_table_that_was_never_read() -> None:
     assert unavailable(Verbs(interrupted={"head": outage})).reason == OUTAGE
 
 
-def test_does_not_read_head_within_minimum_interval() -> None:
+def test_does_not_read_the_head_again_within_the_minimum_interval() -> None:
     verbs = Verbs([labelled("n1", "10")], configuration=configured(minHeadReadInterval=2))
     snapshot_of(verbs)
     verbs.table.calls.clear()
@@ -160,7 +160,7 @@ def test_configuration_selects_eventually_consistent_reads() -> None:
     assert verbs.table.calls == ["head_eventually"]
 
 
-def test_next_call_reads_applied_configuration_once() -> None:
+def test_next_call_reads_the_applied_configuration_only_once() -> None:
     verbs = Verbs([labelled("n1", "10")])
     assert verbs.cache.current().policy.profile.name == "label-priority"
     verbs.store.apply('{"profile": "resource-segregation"}')
@@ -169,7 +169,7 @@ def test_next_call_reads_applied_configuration_once() -> None:
     assert verbs.cache.current().policy is first
 
 
-def test_reports_unreadable_configuration_and_keeps_behaviour_of_last_one() -> None:
+def test_reports_unreadable_configuration_and_keeps_the_previous_stale_behavior() -> None:
     verbs = Verbs([labelled("n1", "10")], configuration=configured(whenStale="pass"))
     snapshot_of(verbs)
     verbs.store.apply('{"managedResources": [{"name": "example.com/slot", "fieldOfLaterRelease": 1}]}')
@@ -178,7 +178,7 @@ def test_reports_unreadable_configuration_and_keeps_behaviour_of_last_one() -> N
     assert found.when_stale is WhenStale.PASS
 
 
-def test_decides_by_the_deployed_configuration_when_the_first_document_fails() -> None:
+def test_uses_the_deployed_configuration_if_the_first_document_is_invalid() -> None:
     verbs = Verbs([labelled("n1", "10")], configuration=BerthConfiguration(profile="resource-segregation"))
     verbs.store.apply('{"profile": "of a newer release"}')
     context = verbs.cache.current()
@@ -186,7 +186,7 @@ def test_decides_by_the_deployed_configuration_when_the_first_document_fails() -
     assert context.policy.profile.name == "resource-segregation"
 
 
-def test_warns_once_of_other_plugins_than_the_configuration_was_applied_with(tmp_path: Path) -> None:
+def test_warns_once_if_plugins_differ_from_those_the_configuration_was_applied_with(tmp_path: Path) -> None:
     verbs = Verbs([labelled("n1", "10")])
     with installed_plugins(tmp_path) as version:
         verbs.store.apply(NAMED, plugin_version=version)
@@ -201,7 +201,7 @@ def test_warns_once_of_other_plugins_than_the_configuration_was_applied_with(tmp
     ]
 
 
-def test_recreated_head_points_to_applied_configuration_again() -> None:
+def test_restore_lets_the_recreated_head_point_to_the_applied_configuration() -> None:
     verbs = Verbs([labelled("n1", "10")])
     verbs.store.apply('{"profile": "resource-segregation"}')
     verbs.cluster.item.update(lambda item: True, {}, remove=["configurationHash"])
@@ -209,7 +209,7 @@ def test_recreated_head_points_to_applied_configuration_again() -> None:
     assert verbs.cache.current().policy.profile.name == "resource-segregation"
 
 
-def test_restore_does_not_replace_later_configuration() -> None:
+def test_restore_does_not_replace_a_later_configuration() -> None:
     verbs = Verbs([labelled("n1", "10")])
     verbs.store.apply('{"profile": "full"}')
     verbs.store.restore()
@@ -221,7 +221,7 @@ def _raises() -> None:
 
 
 @pytest.mark.parametrize("method", ["log", "chunks"])
-def test_reports_failure_during_read_and_reads_again_at_next_call(method: str) -> None:
+def test_reports_failure_during_a_read_and_reads_again_at_the_next_call(method: str) -> None:
     verbs = Verbs([labelled("n1", "10")])
     action: Callable[[], object] = _raises
     if method == "chunks":
@@ -232,7 +232,7 @@ def test_reports_failure_during_read_and_reads_again_at_next_call(method: str) -
     assert list(snapshot_of(verbs).nodes) == ["n1"]
 
 
-def test_reads_no_table_after_the_deadline() -> None:
+def test_does_not_read_a_table_after_the_deadline() -> None:
     """A cold start took all of the time: nobody waits for the answer."""
     verbs = Verbs([labelled("n1", "10")])
     found = verbs.cache.current(Deadline(0.0, verbs.clock.monotonic)).cluster
@@ -241,7 +241,7 @@ def test_reads_no_table_after_the_deadline() -> None:
     assert verbs.table.calls == []
 
 
-def test_decides_on_the_snapshot_in_memory_after_the_deadline() -> None:
+def test_uses_the_snapshot_in_memory_after_the_deadline() -> None:
     verbs = Verbs([labelled("n1", "10")])
     warm = snapshot_of(verbs)
     assert verbs.cache.current(Deadline(0.0, verbs.clock.monotonic)).cluster is warm
@@ -261,7 +261,7 @@ def soon() -> Deadline:
 
 
 @pytest.mark.parametrize("method", ["head", "log", "chunks"])
-def test_leaves_a_read_that_is_late_at_the_deadline(method: str, silence: Callable[[], object]) -> None:
+def test_abandons_a_late_read_at_the_deadline(method: str, silence: Callable[[], object]) -> None:
     verbs = Verbs([labelled("n1", "10")])
     if method == "chunks":
         verbs.cluster.compact()
@@ -271,7 +271,7 @@ def test_leaves_a_read_that_is_late_at_the_deadline(method: str, silence: Callab
     assert found.reason == DEADLINE_PASSED
 
 
-def test_decides_on_the_snapshot_in_memory_when_a_read_is_late(silence: Callable[[], object]) -> None:
+def test_uses_the_snapshot_in_memory_if_a_read_is_late(silence: Callable[[], object]) -> None:
     verbs = Verbs([labelled("n1", "10")])
     warm = snapshot_of(verbs)
     verbs.table.before["head"] = silence
@@ -283,7 +283,7 @@ def test_decides_on_the_snapshot_in_memory_when_a_read_is_late(silence: Callable
     assert "older than maxStaleness" in found.reason
 
 
-def test_a_late_read_does_not_hold_up_the_next_call(silence: Callable[[], object]) -> None:
+def test_late_read_does_not_block_the_next_call(silence: Callable[[], object]) -> None:
     """The late one has the lock of the reader."""
     verbs = Verbs([labelled("n1", "10")])
     warm = snapshot_of(verbs)
@@ -296,7 +296,7 @@ def test_a_late_read_does_not_hold_up_the_next_call(silence: Callable[[], object
     assert list(warm.nodes) == ["n1"]
 
 
-def test_policy_is_the_last_one_when_the_head_is_late(silence: Callable[[], object]) -> None:
+def test_returns_the_last_policy_if_the_head_is_late(silence: Callable[[], object]) -> None:
     verbs = Verbs([labelled("n1", "10")])
     last = verbs.cache.current().policy
     verbs.table.before["head"] = silence
@@ -328,13 +328,15 @@ def cluster_of_all_parts(configuration: BerthConfiguration) -> Verbs:
         pytest.param(FULL, 1, 1, id="full reads everything"),
     ],
 )
-def test_loads_what_the_policy_reads(configuration: BerthConfiguration, pods: int, namespaces: int) -> None:
+def test_loads_only_the_parts_that_the_policy_reads(
+    configuration: BerthConfiguration, pods: int, namespaces: int
+) -> None:
     snapshot = snapshot_of(cluster_of_all_parts(configuration))
     found = len(snapshot.nodes["n1"].pods), len(snapshot.unbound), len(snapshot.namespaces)
     assert found == (pods, pods, namespaces)
 
 
-def test_pod_changes_cost_a_policy_that_reads_nodes_no_request_and_its_version_goes_on() -> None:
+def test_pod_changes_do_not_cause_reads_for_a_policy_that_reads_only_nodes() -> None:
     verbs = cluster_of_all_parts(BerthConfiguration(profile="label-priority"))
     first = snapshot_of(verbs)
     verbs.cluster.publish("pods", [pod_object("another")])
@@ -349,7 +351,7 @@ def test_pod_changes_cost_a_policy_that_reads_nodes_no_request_and_its_version_g
     assert verbs.seen[-1] == Freshness(age=3.0, lag=1)
 
 
-def test_loads_more_when_an_applied_configuration_reads_more() -> None:
+def test_loads_more_parts_if_an_applied_configuration_reads_more() -> None:
     verbs = cluster_of_all_parts(BerthConfiguration(profile="label-priority"))
     assert not snapshot_of(verbs).nodes["n1"].pods
     verbs.store.apply('{"profile": "full"}')
@@ -359,7 +361,7 @@ def test_loads_more_when_an_applied_configuration_reads_more() -> None:
     assert verbs.table.calls == ["head"]
 
 
-def test_preempt_loads_victims_whatever_the_policy_reads() -> None:
+def test_preempt_loads_victims_for_any_policy() -> None:
     verbs = cluster_of_all_parts(BerthConfiguration(profile="label-priority"))
     snapshot = verbs.cache.current(reads=preempt.READS).cluster
     assert isinstance(snapshot, Snapshot)

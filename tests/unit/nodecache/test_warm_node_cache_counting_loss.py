@@ -55,7 +55,7 @@ class Filter:
         return self.ledger.marker()
 
 
-def test_refuses_even_where_stale_data_passes() -> None:
+def test_lost_counting_is_refused_even_if_stale_data_passes() -> None:
     assert Filter().cache.current().cluster == CacheUnavailable(
         COUNTING_LOST, WhenStale.FAIL, FailureOutcome.COUNTING_LOST
     )
@@ -68,7 +68,7 @@ def test_refuses_even_where_stale_data_passes() -> None:
         pytest.param(Filter(), id="counting was stopped"),
     ],
 )
-def test_decides_by_a_configuration_that_counts_nothing(environment: Filter) -> None:
+def test_uses_a_configuration_that_counts_nothing_if_counting_was_stopped(environment: Filter) -> None:
     environment.store.apply('{"profile": "full"}', stops_counting=True)
     for _ in range(3):
         assert isinstance(environment.cache.current().cluster, Snapshot)
@@ -87,36 +87,34 @@ MISSING_PLUGIN = (
         pytest.param(True, True, id="counting was stopped with the document"),
     ],
 )
-def test_decides_by_the_deployed_configuration_in_place_of_a_document_that_fails_only_if_nothing_is_counted(
-    stops_counting: bool, decides: bool
-) -> None:
+def test_falls_back_from_an_invalid_document_only_if_counting_was_stopped(stops_counting: bool, decides: bool) -> None:
     environment = Filter()
     environment.store.apply(MISSING_PLUGIN, stops_counting=stops_counting)
     assert isinstance(environment.cache.current().cluster, Snapshot) is decides
 
 
-def test_reads_no_marker_while_resources_are_counted() -> None:
+def test_does_not_read_the_marker_while_resources_are_counted() -> None:
     environment = Filter()
     environment.store.apply(COUNTS)
     assert isinstance(environment.cache.current().cluster, Snapshot)
     assert environment.marker_reads == 0
 
 
-def test_decides_again_once_the_configuration_is_back() -> None:
+def test_decides_again_once_the_configuration_is_restored() -> None:
     environment = Filter()
     assert isinstance(environment.cache.current().cluster, CacheUnavailable)
     environment.store.apply(COUNTS)
     assert isinstance(environment.cache.current().cluster, Snapshot)
 
 
-def test_decides_with_a_warning_while_the_ledger_cannot_be_read() -> None:
+def test_decides_with_a_warning_while_the_ledger_is_unavailable() -> None:
     environment = Filter()
     environment.is_available = False
     assert isinstance(environment.cache.current().cluster, Snapshot)
     assert environment.warnings == ["throttled; whether resources should be counted is unknown"]
 
 
-def test_refuses_without_a_read_what_is_known_to_be_lost() -> None:
+def test_refuses_without_a_read_if_counting_is_known_to_be_lost() -> None:
     environment = Filter()
     environment.cache.current()
     assert environment.cache.current(PASSED).cluster == CacheUnavailable(
@@ -124,7 +122,7 @@ def test_refuses_without_a_read_what_is_known_to_be_lost() -> None:
     )
 
 
-def test_decides_in_memory_by_a_configuration_that_counts_again() -> None:
+def test_decides_without_a_read_once_the_configuration_counts_again() -> None:
     environment = Filter()
     environment.cache.current()
     environment.store.apply(COUNTS)

@@ -100,19 +100,19 @@ def test_assumes_pod_with_open_reservation_on_its_node() -> None:
     assert (assumed.uid, assumed.assumed_shares) == (POD.uid, {SLOT: 3})
 
 
-def test_reads_begun_binds_before_reservations_and_both_before_head() -> None:
+def test_reads_begun_binds_then_reservations_then_the_head() -> None:
     reading = Reading(COUNTS)
     reading.current()
     assert reading.reads == ["begun", "open", "head"]
 
 
-def test_does_not_read_ledger_when_nothing_is_counted() -> None:
+def test_does_not_read_the_ledger_if_nothing_is_counted() -> None:
     reading = Reading({"profile": "label-priority"})
     reading.current()
     assert reading.reads == ["head"]
 
 
-def test_begun_bind_counts_what_the_pod_requests_until_its_reservation() -> None:
+def test_begun_bind_counts_the_pods_requests_until_its_reservation() -> None:
     reading = Reading(COUNTS)
     reading.cache.asked_about(pod(POD.name, POD.namespace, POD.uid))
     with reading.begun.begun(Binding(POD.namespace, POD.name, POD.uid, "node-a")):
@@ -123,7 +123,7 @@ def test_begun_bind_counts_what_the_pod_requests_until_its_reservation() -> None
         assert (assumed.uid, assumed.assumed_shares) == (POD.uid, {SLOT: 3})
 
 
-def test_later_attempt_counts() -> None:
+def test_reservation_of_the_later_attempt_counts() -> None:
     reading = Reading(COUNTS)
     reading.reserve("later", 2, since=2)
     reading.reserve("earlier", 1, since=1)
@@ -131,14 +131,14 @@ def test_later_attempt_counts() -> None:
     assert assumed.assumed_shares == {SLOT: 2}
 
 
-def test_keeps_head_and_reservations_together_for_configured_interval() -> None:
+def test_caches_head_and_reservations_for_the_same_configured_interval() -> None:
     reading = Reading(COUNTS | {"nodeCache": {"minHeadReadInterval": 5}})
     reading.reserve()
     assert not reading.current().assumed
     assert reading.reads == []
 
 
-def test_same_reservations_on_same_snapshot_give_same_snapshot() -> None:
+def test_unchanged_reservations_and_snapshot_return_the_same_snapshot() -> None:
     reading = Reading(COUNTS)
     reading.reserve()
     assert reading.current() is reading.current()
@@ -154,7 +154,7 @@ def test_uses_last_reservations_while_ledger_is_unavailable() -> None:
 
 
 @pytest.mark.parametrize("outage", ["throttled"])
-def test_assumes_no_pods_when_ledger_was_never_read(outage: str) -> None:
+def test_assumes_no_pods_if_the_ledger_was_never_read(outage: str) -> None:
     reading = Reading(COUNTS)
     reading.cache._last_read = None
     reading.ledger.outage = outage

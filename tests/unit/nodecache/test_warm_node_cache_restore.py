@@ -80,7 +80,7 @@ class Image:
         pytest.param({"minHeadReadInterval": 30}, id="where the head is not read for each call"),
     ],
 )
-def test_reads_head_before_first_answer(monotonic: float, node_cache: dict[str, object]) -> None:
+def test_reads_the_head_before_the_first_response(monotonic: float, node_cache: dict[str, object]) -> None:
     image = Image(**node_cache)
     image.restore(monotonic)
     image.cluster.publish_nodes([labelled("n1", "20")])
@@ -91,7 +91,7 @@ def test_reads_head_before_first_answer(monotonic: float, node_cache: dict[str, 
 
 
 @pytest.mark.parametrize("monotonic", MONOTONIC)
-def test_does_not_decide_on_stale_data_of_image(monotonic: float) -> None:
+def test_does_not_use_stale_data_of_the_image(monotonic: float) -> None:
     """Nothing was published since: the age is that of the data, and no process's."""
     image = Image()
     image.restore(monotonic)
@@ -99,7 +99,7 @@ def test_does_not_decide_on_stale_data_of_image(monotonic: float) -> None:
 
 
 @pytest.mark.parametrize("monotonic", MONOTONIC)
-def test_bind_reads_configuration_before_first_bind(monotonic: float) -> None:
+def test_bind_reads_the_configuration_before_the_first_bind(monotonic: float) -> None:
     image = Image()
     image.counted.current()
     assert image.table.calls == []

@@ -27,14 +27,14 @@ def pointer_at(heartbeat: float, observed_at: float) -> Pointer:
         pytest.param(300.0, NOT_RUNNING, id="an old publication"),
     ],
 )
-def test_reason_names_cause(heartbeat_age: float, cause: str) -> None:
+def test_reason_names_the_cause_by_heartbeat_age(heartbeat_age: float, cause: str) -> None:
     clock = EnvironmentClock()
     now = clock.wall()
     pointer = pointer_at(now - heartbeat_age, now - 1000)
     assert StalenessReason(clock).reason(pointer, MAX_STALENESS).endswith(f"(60 s); {cause}")
 
 
-def test_new_heartbeat_with_old_time_means_that_clocks_differ() -> None:
+def test_new_heartbeat_with_an_old_time_means_that_clocks_differ() -> None:
     """The clock of this process is 1,000 s ahead of the watcher's."""
     clock = EnvironmentClock()
     staleness = StalenessReason(clock)
@@ -49,7 +49,7 @@ def test_new_heartbeat_with_old_time_means_that_clocks_differ() -> None:
     assert staleness.reason(published, MAX_STALENESS).endswith(NOT_RUNNING)
 
 
-def test_new_heartbeat_after_a_long_pause_proves_nothing() -> None:
+def test_new_heartbeat_after_a_long_pause_does_not_mean_that_clocks_differ() -> None:
     clock = EnvironmentClock()
     staleness = StalenessReason(clock)
     pointer = pointer_at(clock.wall() - 1000, clock.wall() - 1000)

@@ -13,7 +13,7 @@ INTERVAL = BerthConfiguration.model_validate({"nodeCache": {"minHeadReadInterval
 COUNTING = BerthConfiguration.model_validate({"managedResources": [{"name": "example.com/slot"}]})
 
 
-def test_warm_up_refreshes_data() -> None:
+def test_warm_up_loads_new_data() -> None:
     verbs = Verbs([labelled("n1", "10")])
     assert verbs.cache.catch_up() == 1
     verbs.cluster.publish_nodes([labelled("n1", "20")])
@@ -23,7 +23,7 @@ def test_warm_up_refreshes_data() -> None:
     assert verbs.table.calls == ["head"]
 
 
-def test_warm_up_reads_the_head_for_half_a_unit() -> None:
+def test_warm_up_reads_the_head_with_eventual_consistency() -> None:
     """It answers nobody, and the next call reads again."""
     verbs = Verbs([labelled("n1", "10")])
     verbs.cache.current()
@@ -39,7 +39,7 @@ def test_warm_up_reads_the_head_for_half_a_unit() -> None:
         pytest.param(COUNTING, id="reservations are read before the head"),
     ],
 )
-def test_warm_up_reads_the_latest_head_where_an_older_one_does_harm(configuration: BerthConfiguration) -> None:
+def test_warm_up_reads_the_latest_head_if_an_older_one_could_be_harmful(configuration: BerthConfiguration) -> None:
     verbs = Verbs([labelled("n1", "10")], configuration=configuration, ledger=InMemoryLedgerTable())
     verbs.cache.current()
     verbs.table.calls.clear()
@@ -56,7 +56,7 @@ def test_first_warm_up_of_an_environment_reads_the_latest_head() -> None:
     assert "head_eventually" not in verbs.table.calls
 
 
-def test_warm_up_that_finds_another_configuration_reads_the_latest_head() -> None:
+def test_warm_up_reads_the_latest_head_if_the_configuration_changed() -> None:
     """The one that it found may be an earlier one."""
     verbs = Verbs([labelled("n1", "10")])
     verbs.cache.current()

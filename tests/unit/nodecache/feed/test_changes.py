@@ -56,7 +56,7 @@ def test_decodes_changes_of_each_part_in_order(given_changes: list[Change]) -> N
     assert not packed.omissions
 
 
-def test_items_hold_one_part_each_and_nodes_come_first() -> None:
+def test_each_item_holds_one_part_and_nodes_come_first() -> None:
     budget = Change("poddisruptionbudgets", "ns/budget", {"metadata": {"name": "budget", "namespace": "ns"}})
     packed = pack([ALSO_FINE, budget, FINE, ALSO_FINE])
     assert {part: list(unpack(items)) for part, items in packed.by_part.items()} == {
@@ -67,7 +67,7 @@ def test_items_hold_one_part_each_and_nodes_come_first() -> None:
     assert list(unpack(packed.items)) == [FINE, budget, ALSO_FINE, ALSO_FINE]
 
 
-def test_no_item_exceeds_stored_size() -> None:
+def test_no_item_exceeds_the_maximum_stored_size() -> None:
     many = [Change("pods", f"ns/pod-{number}", {"spec": noise(20_000 + number)}) for number in range(60)]
     packed = pack(many)
     assert len(packed.items) > 1
@@ -75,7 +75,7 @@ def test_no_item_exceeds_stored_size() -> None:
     assert list(unpack(packed.items)) == many
 
 
-def test_packs_no_item_without_changes() -> None:
+def test_does_not_pack_an_item_without_changes() -> None:
     assert pack([]).items == []
 
 
@@ -94,7 +94,7 @@ def test_packs_no_item_without_changes() -> None:
         pytest.param(deep(300), OmissionReason.NOT_JSON, id="deeper than an encoder goes"),
     ],
 )
-def test_publishes_too_large_object_as_deleted(bad: dict[str, object], cause: OmissionReason) -> None:
+def test_publishes_object_that_is_too_large_as_deleted(bad: dict[str, object], cause: OmissionReason) -> None:
     packed = pack([FINE, Change("nodes", "bad", bad), ALSO_FINE])
     assert list(unpack(packed.items)) == [FINE, Change("nodes", "bad", None), ALSO_FINE]
     assert packed.omissions == {("nodes", "bad"): cause}
@@ -103,7 +103,7 @@ def test_publishes_too_large_object_as_deleted(bad: dict[str, object], cause: Om
 @pytest.mark.parametrize(
     "key", ["\ud800", noise(MAX_ITEM_BYTES), "x" * MAX_RAW_BYTES], ids=["not UTF-8", "long", "longer"]
 )
-def test_skips_objects_without_writable_key(key: str) -> None:
+def test_skips_objects_with_an_unwritable_key(key: str) -> None:
     packed = pack([FINE, Change("nodes", key, {"metadata": {}}), ALSO_FINE])
     assert list(unpack(packed.items)) == [FINE, ALSO_FINE]
     assert list(packed.omissions) == [("nodes", key)]
@@ -144,7 +144,7 @@ def bomb(megabytes: int) -> bytes:
         pytest.param(zlib.compress(b"[" * 100_000), id="nested without end"),
     ],
 )
-def test_rejects_item_that_no_writer_wrote(item: bytes) -> None:
+def test_rejects_malformed_item(item: bytes) -> None:
     with pytest.raises(CorruptItem):
         list(unpack([item]))
 
@@ -155,7 +155,7 @@ def test_rejects_compressed_item_of_500_mb() -> None:
         list(unpack([bomb(500)]))
 
 
-def test_reads_compressed_bomb_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_compression_bomb_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
     real = zlib.decompressobj
 

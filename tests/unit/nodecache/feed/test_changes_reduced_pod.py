@@ -76,7 +76,9 @@ def read(obj: object) -> Pod:
         ),
     ],
 )
-def test_publishes_large_pod_with_what_counting_needs(large: dict[str, object], left_out: list[str]) -> None:
+def test_publishes_large_pod_reduced_to_the_fields_needed_to_count_it(
+    large: dict[str, object], left_out: list[str]
+) -> None:
     pod = large_pod(**large)  # type: ignore[arg-type]
     packed = pack([Change(*KEY, pod)])
 
@@ -93,14 +95,14 @@ def test_publishes_large_pod_with_what_counting_needs(large: dict[str, object], 
     assert packed.omissions == {KEY: OmissionReason.REDUCED}
 
 
-def test_names_reduced_pod_in_later_snapshot() -> None:
+def test_reports_reduced_pod_in_later_snapshot() -> None:
     [(*_, published)] = unpack(pack([Change(*KEY, large_pod(labels=LABELS))]).items)
     packed = pack([Change(*KEY, published)])
     assert packed.omissions == {KEY: OmissionReason.REDUCED}
     assert list(unpack(packed.items)) == [Change(*KEY, published)]
 
 
-def test_publishes_small_pod_as_it_is() -> None:
+def test_publishes_small_pod_unchanged() -> None:
     pod = large_pod()
     packed = pack([Change(*KEY, pod)])
     assert list(unpack(packed.items)) == [Change(*KEY, pod)]
@@ -108,7 +110,7 @@ def test_publishes_small_pod_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("shared", [None, "no JSON", "[]", "{}"])
-def test_publishes_large_object_that_is_no_compact_pod_as_gone(shared: str | None) -> None:
+def test_publishes_large_object_that_cannot_be_reduced_as_deleted(shared: str | None) -> None:
     pod = {"metadata": {"name": "train", "labels": LABELS}, "shared": shared}
     packed = pack([Change(*KEY, pod)])
     assert list(unpack(packed.items)) == [Change(*KEY, None)]

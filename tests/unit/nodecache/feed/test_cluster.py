@@ -37,20 +37,20 @@ BEFORE = Position("7", observed_at=100.0, listed_at=40.0)
         pytest.param(Failed(ValueError()), BEFORE, id="failed: likewise"),
     ],
 )
-def test_event_advances_position(event: Event, wanted: Position) -> None:
+def test_event_advances_the_position(event: Event, wanted: Position) -> None:
     progress = Progress(["pods"], {"pods": BEFORE})
     progress.advance(ResourceEvent("pods", 160.0, event))
     assert progress.positions == {"pods": wanted}
 
 
-def test_data_age_is_that_of_oldest_resource() -> None:
+def test_data_age_is_the_age_of_the_oldest_resource() -> None:
     progress = Progress(["pods", "nodes"], {"pods": BEFORE, "nodes": Position("3", 90.0, 90.0)})
     assert progress.observed_at == 90.0
     progress.advance(ResourceEvent("nodes", 150.0, Bookmark("4")))
     assert progress.observed_at == 100.0
 
 
-def test_has_no_age_without_list_of_each_resource() -> None:
+def test_has_no_age_until_each_resource_is_listed() -> None:
     progress = Progress(["pods", "nodes"], {})
     progress.advance(ResourceEvent("pods", 150.0, Listed((), "4")))
     assert progress.observed_at is None

@@ -36,11 +36,11 @@ def item(**changed: Any) -> Any:
     return {"uid": {"S": "uid-1"}, **_attributes_of(POINTER), **changed}
 
 
-def test_reads_what_was_written() -> None:
+def test_reads_the_head_as_written() -> None:
     assert read_head(item()) == Head("uid-1", POINTER)
 
 
-def test_writes_the_observed_at_of_the_oldest_resource() -> None:
+def test_writes_observed_at_of_the_oldest_resource() -> None:
     assert pointer_update(POINTER).values[":observedAt"] == {"N": "90.000"}
 
 
@@ -76,7 +76,7 @@ def test_reads_the_newest_version_of_each_part() -> None:
     assert read_head(item(**_attributes_of(PUBLISHED))).pointer == PUBLISHED
 
 
-def test_ignores_parts_of_a_later_release() -> None:
+def test_ignores_parts_added_by_a_later_release() -> None:
     """It has them at the end."""
     written = item(**_attributes_of(PUBLISHED))
     written["newest"]["L"] += [{"N": "4"}, {"N": "2"}]
@@ -96,7 +96,7 @@ def test_ignores_parts_of_a_later_release() -> None:
         pytest.param([2, 1, 0, 0, 4, 2, 9, 2], id="a part of a later release is beyond the version"),
     ],
 )
-def test_rejects_versions_of_parts_that_contradict_the_version(of: str, newest: list[int]) -> None:
+def test_rejects_part_versions_that_contradict_the_version(of: str, newest: list[int]) -> None:
     """Otherwise a reader would miss changes, or look for items that nobody wrote."""
     compacted = replace(PUBLISHED, snapshot=replace(SNAPSHOT, version=4, newest=PUBLISHED.newest))
     written = item(**_attributes_of(compacted))
@@ -114,7 +114,7 @@ def test_rejects_versions_of_parts_that_contradict_the_version(of: str, newest: 
         pytest.param([1, 0, MAX_CHUNKS], id="more than any cluster needs"),
     ],
 )
-def test_rejects_numbers_of_chunks_that_no_writer_writes(counts: list[int]) -> None:
+def test_rejects_impossible_chunk_numbers(counts: list[int]) -> None:
     written = item(**_attributes_of(PUBLISHED))
     written["snapshot"]["M"]["chunks"] = {"L": [{"N": str(count)} for count in counts]}
     with pytest.raises(MalformedHead, match="chunks"):
@@ -126,7 +126,7 @@ def _attributes_of(pointer: Pointer) -> dict[str, Any]:
     return {name: update.values[f":{name}"] for name in update.names.values()}
 
 
-def test_reads_version_and_epoch_alone_of_a_release_that_it_does_not_read() -> None:
+def test_reads_only_version_and_epoch_of_an_unreadable_release() -> None:
     """A watcher publishes anew from there."""
     written = item(version={"N": "7"}, lastEpoch={"N": "3"}, **FUTURE)
     for attribute in ("newest", "snapshot", "positions", "heartbeat"):
@@ -137,7 +137,7 @@ def test_reads_version_and_epoch_alone_of_a_release_that_it_does_not_read() -> N
     assert pointer.published == PublishedVersion(7, 3)
 
 
-def test_head_with_all_that_it_may_name_stays_below_two_kilobytes() -> None:
+def test_largest_head_stays_below_two_kilobytes() -> None:
     """Every number is longer than any cluster makes it, and every attribute is there. The version of plugins is the one
     attribute without a limit; this one is longer than usual."""
     epoch, at, uid = 10**9, 1_800_000_000.123, "0d2f6a52-5d2f-4a4e-9d5e-000000000000"

@@ -16,11 +16,11 @@ from berth.nodecache.feed.dynamodb_table import WritePace
         pytest.param([9_000_000], 1, id="at least one"),
     ],
 )
-def test_group_is_what_the_table_takes_in_a_quarter_of_a_second(sizes: list[int], count: int) -> None:
+def test_group_size_matches_a_quarter_second_of_write_capacity(sizes: list[int], count: int) -> None:
     assert min(WritePace(rate=2_000.0).count(sizes), len(sizes)) == count
 
 
-def test_grows_until_the_table_throttles_and_then_slowly() -> None:
+def test_pace_grows_fast_until_the_table_throttles_and_then_slowly() -> None:
     pace = WritePace(rate=2_000.0)
     pace.adapt(throttled=False)
     assert pace.rate == 3_000.0
@@ -30,7 +30,7 @@ def test_grows_until_the_table_throttles_and_then_slowly() -> None:
     assert pace.rate == pytest.approx(2_205.0)
 
 
-def test_never_stops() -> None:
+def test_pace_never_drops_to_zero() -> None:
     pace = WritePace()
     for _ in range(100):
         pace.adapt(throttled=True)

@@ -28,7 +28,7 @@ from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_AND_PODS, NODES_ONL
         pytest.param({"nodes": 70.0, "pods": 10.0, "namespaces": 40.0}, 10.0, id="another resource is the oldest"),
     ],
 )
-def test_observed_at_is_that_of_the_oldest_resource(observed_at: dict[str, float], wanted: float) -> None:
+def test_observed_at_is_the_time_of_the_oldest_resource(observed_at: dict[str, float], wanted: float) -> None:
     positions = {resource: Position("1", at, 0.0) for resource, at in observed_at.items()}
     assert Observation("cluster", positions).observed_at == wanted
 
@@ -45,7 +45,9 @@ DIVIDED = {SnapshotPart.NODES: 2, SnapshotPart.OTHERS: 1, SnapshotPart.PODS: 3}
         pytest.param({SnapshotPart.PODS: 6}, NODES_ONLY, [], id="a part without objects"),
     ],
 )
-def test_chunks_of_parts(counts: dict[SnapshotPart, int], parts: Parts, wanted: list[int]) -> None:
+def test_indexes_are_the_chunks_of_the_requested_parts(
+    counts: dict[SnapshotPart, int], parts: Parts, wanted: list[int]
+) -> None:
     snapshot = SnapshotPointer("s1", 1, in_every_part(PublishedVersion(1, 1)), counts, size=600, written_at=0.0)
     assert list(snapshot.indexes(parts)) == wanted
 
@@ -58,7 +60,7 @@ def test_chunks_of_parts(counts: dict[SnapshotPart, int], parts: Parts, wanted: 
         pytest.param(SCHEMA_VERSION + 1, SCHEMA_VERSION + 1, FUTURE_SCHEMA, id="a newer one that it would misread"),
     ],
 )
-def test_schemas_that_this_release_reads(schema: int, oldest_reader: int, wanted: str) -> None:
+def test_unreadable_schema_has_a_reason(schema: int, oldest_reader: int, wanted: str) -> None:
     pointer = Pointer(1, 1, in_every_part(PublishedVersion(1, 1)), None, 0, 0, Observation("", {}), 0.0, "")
     pointer = replace(pointer, schema_version=schema, oldest_reader=oldest_reader)
     assert (pointer.unreadable_reason, Head("uid", pointer).unreadable_reason) == (wanted, wanted)

@@ -81,14 +81,14 @@ def with_refused_publication() -> Leading:
     return leading
 
 
-def test_publishes_nothing_before_every_resource_is_listed() -> None:
+def test_does_not_publish_until_every_resource_is_listed() -> None:
     leading = Leading()
     leading.cluster.add_node("n1")
     leading.work(10.0)
     assert leading.table.calls == []
 
 
-def test_publishes_all_objects_when_every_resource_is_listed() -> None:
+def test_publishes_all_objects_once_every_resource_is_listed() -> None:
     leading = Leading()
     leading.cluster.list_all("n1", "n2")
     leading.leader.work(STEP)
@@ -104,7 +104,7 @@ def test_publishes_first_change_after_a_pause_at_once() -> None:
     assert leading.nodes() == [["n2"]]
 
 
-def test_heartbeat_delays_no_change() -> None:
+def test_heartbeat_does_not_delay_a_change() -> None:
     leading = Leading().listed("n1")
     leading.work(1.5)
     assert leading.nodes() == [[]]
@@ -113,7 +113,7 @@ def test_heartbeat_delays_no_change() -> None:
     assert leading.nodes() == [[], ["n2"]]
 
 
-def test_publishes_a_further_change_after_the_flush_interval() -> None:
+def test_publishes_next_change_after_the_flush_interval() -> None:
     leading = Leading().listed("n1")
     leading.cluster.add_node("n2")
     leading.leader.work(STEP)
@@ -123,7 +123,7 @@ def test_publishes_a_further_change_after_the_flush_interval() -> None:
     assert leading.nodes() == [["n2"]]
 
 
-def test_changes_without_a_pause_wait_for_the_flush_interval_each_time() -> None:
+def test_continuous_changes_are_batched_by_flush_interval() -> None:
     """The first one comes 0.8 s after the last publication of changes, and is published 0.5 s later."""
     leading = Leading().listed("n1")
     leading.work(0.8)
@@ -144,7 +144,7 @@ def test_publishes_changes_of_one_flush_interval_together() -> None:
     assert leading.nodes() == [["n2", "n3"]]
 
 
-def test_idle_leader_writes_only_head_once_per_heartbeat_interval() -> None:
+def test_idle_leader_only_writes_the_head_once_per_heartbeat_interval() -> None:
     leading = Leading().listed("n1")
     leading.work(15.0)
     assert leading.table.calls == ["publish"] * 10
@@ -159,7 +159,7 @@ def test_finish_publishes_pending_changes() -> None:
     assert leading.nodes() == [["n2"]]
 
 
-def test_finish_writes_nothing_without_pending_changes() -> None:
+def test_finish_does_not_write_without_pending_changes() -> None:
     leading = Leading().listed("n1")
     leading.leader.finish()
     assert leading.table.calls == []
@@ -192,7 +192,7 @@ def test_publication_is_incomplete_while_changes_are_pending() -> None:
     assert [each.is_complete for each in leading.publications] == [False, True]
 
 
-def test_publication_is_as_old_as_its_oldest_resource() -> None:
+def test_age_of_a_publication_is_the_age_of_its_oldest_resource() -> None:
     leading = Leading().listed("n1")
     leading.cluster.send("pods", Ended())
     leading.work(1.5)
@@ -206,7 +206,7 @@ def test_publication_is_as_old_as_its_oldest_resource() -> None:
 
 
 # ----------------------------------------------------------------------------------------------- what it continues from
-def test_resumes_predecessors_watches_and_writes_no_snapshot() -> None:
+def test_resumes_predecessors_watches_without_a_snapshot() -> None:
     store = Store()
     Leading(store).listed("n1")
     leading = Leading(store, objects={("nodes", "n1"): {"metadata": {"name": "n1"}}})
@@ -218,7 +218,7 @@ def test_resumes_predecessors_watches_and_writes_no_snapshot() -> None:
     assert leading.table.calls == ["put_log", "publish"]
 
 
-def test_names_reduced_pods_of_its_predecessor() -> None:
+def test_reports_reduced_pods_of_its_predecessor() -> None:
     store = Leading().listed("n1").store
     key = ("pods", "ml/large")
     reduced = {"metadata": {"name": "large", "namespace": "ml"}, LEFT_OUT: ["metadata.labels"]}
@@ -233,7 +233,7 @@ def test_names_reduced_pods_of_its_predecessor() -> None:
         pytest.param("cluster", None, id="a state that cannot be read"),
     ],
 )
-def test_starts_with_list_and_snapshot_when_it_cannot_resume(uid: str, objects: Mapping[Key, Object] | None) -> None:
+def test_starts_with_list_and_snapshot_if_it_cannot_resume(uid: str, objects: Mapping[Key, Object] | None) -> None:
     store = Store()
     Leading(store).listed("n1")
     leading = Leading(store, uid=uid, objects=objects)
@@ -244,7 +244,7 @@ def test_starts_with_list_and_snapshot_when_it_cannot_resume(uid: str, objects: 
     assert leading.nodes() == [["n2"]]
 
 
-def test_first_publication_with_lost_response_needs_no_second_snapshot() -> None:
+def test_first_publication_with_lost_response_does_not_write_a_second_snapshot() -> None:
     leading = Leading()
     leading.table.faults = {"publish": ["lost"]}
     leading.cluster.list_all("n1")
@@ -264,7 +264,7 @@ def test_replaces_expiring_backlog_with_snapshot() -> None:
     assert leading.nodes() == [["n2"]]
 
 
-def test_raises_unavailable_cluster_at_construction() -> None:
+def test_constructor_raises_if_the_cluster_is_unavailable() -> None:
     clock = EnvironmentClock()
     cluster = ScriptedCluster(clock)
     cluster.unavailable = "no route to host"
@@ -287,7 +287,7 @@ def test_raises_unavailable_cluster_at_construction() -> None:
 
 
 # -------------------------------------------------------------------------------------------------- events of the watch
-def test_raises_cause_of_failed_watch() -> None:
+def test_raises_the_cause_of_a_failed_watch() -> None:
     leading = Leading().listed("n1")
     leading.cluster.send("pods", Failed(KeyError("metadata")))
     with pytest.raises(KeyError, match="metadata"):

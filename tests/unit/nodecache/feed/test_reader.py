@@ -19,7 +19,7 @@ from tests.unit.nodecache.feed.reading import FOUR, ONE, THREE, TWO, Reading
 
 # -------------------------------------------------------------------------------------------------- what is read when
 @pytest.mark.usefixtures("leader")
-def test_cold_reader_loads_snapshot_and_log_after_it(store: Store) -> None:
+def test_cold_reader_loads_the_snapshot_and_the_log_after_it(store: Store) -> None:
     reading = Reading(store)
     assert reading.read() == state_of(ONE, TWO, THREE)
     assert reading.reader.version == 3
@@ -27,7 +27,7 @@ def test_cold_reader_loads_snapshot_and_log_after_it(store: Store) -> None:
 
 
 @pytest.mark.usefixtures("leader")
-def test_reads_only_head_at_same_version(store: Store) -> None:
+def test_reads_only_the_head_if_the_version_is_the_same(store: Store) -> None:
     reading = Reading(store)
     reading.read()
     reading.calls()
@@ -44,7 +44,7 @@ def test_warm_reader_reads_new_log_items(store: Store, leader: Writing) -> None:
     assert reading.calls() == ["head", "log"]
 
 
-def test_reader_below_compacted_version_loads_snapshot(store: Store, leader: Writing) -> None:
+def test_reader_below_compacted_version_loads_the_snapshot(store: Store, leader: Writing) -> None:
     """Log items up to there may be gone, and anything may stand in their places."""
     reading = Reading(store)
     reading.read()
@@ -57,7 +57,7 @@ def test_reader_below_compacted_version_loads_snapshot(store: Store, leader: Wri
 
 
 @pytest.mark.usefixtures("leader")
-def test_ignores_older_head(store: Store) -> None:
+def test_ignores_an_older_head(store: Store) -> None:
     reading = Reading(store)
     old = store.head()
     Writing(store).flush(FOUR)
@@ -76,13 +76,13 @@ def test_ignores_older_head(store: Store) -> None:
         pytest.param(log_item(2, 0, (1, 7), FOUR), id="one that follows another item"),
     ],
 )
-def test_does_not_apply_items_outside_the_chain(store: Store, stands: LogItem) -> None:
+def test_does_not_apply_log_items_outside_the_chain(store: Store, stands: LogItem) -> None:
     store.overwrite_log(stands)
     with pytest.raises(NothingPublished, match=INCOMPLETE):
         Reading(store).read()
 
 
-def test_orphan_in_place_of_expired_item_costs_a_snapshot(store: Store, leader: Writing) -> None:
+def test_orphan_in_place_of_an_expired_item_makes_the_reader_load_a_snapshot(store: Store, leader: Writing) -> None:
     """A reader that held its head for as long as an item lives; `compactedVersion` says nothing of it."""
     reading = Reading(store)
     reading.read()
@@ -96,7 +96,7 @@ def test_orphan_in_place_of_expired_item_costs_a_snapshot(store: Store, leader: 
 
 
 @pytest.mark.usefixtures("leader")
-def test_same_version_of_another_epoch_differs(store: Store) -> None:
+def test_same_version_of_another_epoch_is_read_again(store: Store) -> None:
     """As after a restore from a backup. What was read of the one is not kept for the other."""
     reading = Reading(store)
     reading.read()
@@ -105,7 +105,7 @@ def test_same_version_of_another_epoch_differs(store: Store) -> None:
     assert reading.read() == state_of(ONE, TWO, FOUR)
 
 
-def test_recreated_head_is_read_from_snapshot(store: Store, leader: Writing) -> None:
+def test_recreated_head_is_read_from_its_snapshot(store: Store, leader: Writing) -> None:
     """At version 0 and epoch 0 again; the old one's log is not in the way, and its readers do not stay with it."""
     leader.flush(FOUR)
     reading = Reading(store)
@@ -122,7 +122,7 @@ def test_recreated_head_is_read_from_snapshot(store: Store, leader: Writing) -> 
 
 
 @pytest.mark.usefixtures("leader")
-def test_slow_thread_does_not_return_to_deleted_head(store: Store) -> None:
+def test_slow_thread_does_not_return_to_a_deleted_head(store: Store) -> None:
     reading = Reading(store)
     reading.read()
     old = store.head()

@@ -66,7 +66,7 @@ def test_follows_only_published_items(
         pytest.param([item(6, 2, (4, 2)), pod(7, 2, (5, 2))], None, id="one part's item is missing"),
     ],
 )
-def test_items_of_several_parts_are_in_the_order_of_versions(items: list[LogItem], expected: list[int] | None) -> None:
+def test_applies_items_of_several_parts_in_version_order(items: list[LogItem], expected: list[int] | None) -> None:
     found = published_items(items, versions({NODES: (4, 2), PODS: (3, 2)}), versions({NODES: (6, 2), PODS: (7, 2)}))
     assert (None if found is None else [each.version for each in found]) == expected
 
@@ -95,7 +95,7 @@ class Queries(Store):
         pytest.param({NODES: (4, 2)}, {NODES: (6, 3)}, [], None, id="of another history, as after a restore"),
     ],
 )
-def test_queries_the_parts_that_changed(
+def test_queries_only_the_parts_that_changed(
     since: Versions, through: Versions, asked: list[Mapping[SnapshotPart, int]], expected: list[LogItem] | None
 ) -> None:
     table = Queries()

@@ -42,7 +42,7 @@ def test_retries_chunk_that_is_not_visible_yet(store: Store) -> None:
 
 
 @pytest.mark.usefixtures("leader")
-def test_names_missing_chunk_after_five_attempts(store: Store) -> None:
+def test_reports_missing_chunk_after_five_attempts(store: Store) -> None:
     """A chunk is read eventually consistent: unlike a log item, it may come later than the third attempt."""
     store.lose_chunk()
     reading = Reading(store)
@@ -51,7 +51,7 @@ def test_names_missing_chunk_after_five_attempts(store: Store) -> None:
     assert reading.calls().count("chunks") == ATTEMPTS == 5
 
 
-def test_gap_in_log_costs_a_snapshot(store: Store, leader: Writing) -> None:
+def test_gap_in_the_log_makes_the_reader_load_a_snapshot(store: Store, leader: Writing) -> None:
     reading = Reading(store)
     reading.read()
     leader.flush(FOUR)
@@ -73,7 +73,7 @@ def test_gap_in_log_costs_a_snapshot(store: Store, leader: Writing) -> None:
         pytest.param(9.0, [0.05, 0.1, 0.15, 0.2], id="more than it would wait"),
     ],
 )
-def test_waits_for_missing_chunk_while_there_is_time(store: Store, seconds: float, waits: list[float]) -> None:
+def test_waits_for_a_missing_chunk_while_there_is_time(store: Store, seconds: float, waits: list[float]) -> None:
     clock, slept = EnvironmentClock(), []
 
     def sleep(wait: float) -> None:
@@ -89,7 +89,7 @@ def test_waits_for_missing_chunk_while_there_is_time(store: Store, seconds: floa
 
 
 @pytest.mark.usefixtures("leader")
-def test_reports_gap_after_snapshot_without_loading_it_again(store: Store) -> None:
+def test_reports_gap_after_the_snapshot_without_loading_it_again(store: Store) -> None:
     store.lose_log(2)
     reading = Reading(store)
     with pytest.raises(NothingPublished, match=INCOMPLETE):
@@ -97,7 +97,7 @@ def test_reports_gap_after_snapshot_without_loading_it_again(store: Store) -> No
     assert reading.calls().count("chunks") == LOG_ATTEMPTS == 3
 
 
-def test_detects_log_that_was_compacted_during_read(store: Store, leader: Writing) -> None:
+def test_detects_log_compacted_during_the_read(store: Store, leader: Writing) -> None:
     """The head was read before; the snapshot that holds the rest is in the next one."""
     reading = Reading(store)
     head = store.head()
@@ -113,7 +113,7 @@ def test_detects_log_that_was_compacted_during_read(store: Store, leader: Writin
 # --------------------------------------------------------------------------------------------------- what is malformed
 
 
-def test_malformed_log_item_that_snapshot_covers_costs_a_snapshot(store: Store, leader: Writing) -> None:
+def test_malformed_log_item_covered_by_a_snapshot_makes_the_reader_load_it(store: Store, leader: Writing) -> None:
     reading = Reading(store)
     reading.read()
     leader.flush(FOUR)
@@ -123,7 +123,7 @@ def test_malformed_log_item_that_snapshot_covers_costs_a_snapshot(store: Store, 
     assert reading.read() == state_of(ONE, TWO, THREE, FOUR)
 
 
-def test_malformed_log_item_keeps_state_of_reader(store: Store, leader: Writing) -> None:
+def test_malformed_log_item_does_not_change_the_state_of_the_reader(store: Store, leader: Writing) -> None:
     """All changes are unpacked before the first is applied: a state may be one that is changed in place."""
     reading = Reading(store)
     reading.read()
@@ -163,7 +163,7 @@ def test_warm_reader_ignores_malformed_chunk(store: Store) -> None:
 
 # ----------------------------------------------------------------------------------------------------- named causes
 @pytest.mark.usefixtures("leader")
-def test_names_schema_that_it_does_not_read_and_recovers_after_it(store: Store) -> None:
+def test_reports_unreadable_schema_and_recovers_after_it(store: Store) -> None:
     reading = Reading(store)
     reading.read()
     store.point(oldest_reader=SCHEMA_VERSION + 1, version=4)
@@ -174,7 +174,7 @@ def test_names_schema_that_it_does_not_read_and_recovers_after_it(store: Store) 
 
 
 @pytest.mark.parametrize("leased", [False, True], ids=["no head", "a head that is only a lease"])
-def test_names_empty_cache_and_recovers_after_first_publication(store: Store, leased: bool) -> None:
+def test_reports_empty_cache_and_recovers_after_the_first_publication(store: Store, leased: bool) -> None:
     reading = Reading(store)
     leader = Writing(store) if leased else None
     with pytest.raises(NothingPublished, match=NOTHING_PUBLISHED):
@@ -186,7 +186,7 @@ def test_names_empty_cache_and_recovers_after_first_publication(store: Store, le
 
 @pytest.mark.usefixtures("leader")
 @pytest.mark.parametrize("method", ["head", "log", "chunks"])
-def test_raises_error_of_table_and_recovers_after_outage(store: Store, method: str) -> None:
+def test_raises_table_error_and_recovers_after_the_outage(store: Store, method: str) -> None:
     reading = Reading(store, {method: Once(outage)})
     with pytest.raises(TableUnavailable, match="throttled"):
         reading.read()

@@ -40,12 +40,12 @@ def mixed(store: Store) -> Writing:
         pytest.param(ALL_PARTS, [ONE, BUDGET, POD, TWO, OTHER_POD], id="everything"),
     ],
 )
-def test_loads_needed_parts_alone(store: Store, parts: Parts, wanted: list[Change]) -> None:
+def test_loads_only_the_needed_parts(store: Store, parts: Parts, wanted: list[Change]) -> None:
     assert Reading(store).read(parts) == state_of(*wanted)
 
 
 @pytest.mark.usefixtures("mixed")
-def test_reads_nothing_of_other_parts(store: Store) -> None:
+def test_does_not_read_other_parts(store: Store) -> None:
     for index in (1, 2):
         store.overwrite_chunk(GARBAGE, index)
     [_, pods] = store.log_items(1)
@@ -55,9 +55,7 @@ def test_reads_nothing_of_other_parts(store: Store) -> None:
     assert Reading(store).read(NODES_ONLY) == state_of(ONE, TWO)
 
 
-def test_cold_start_reads_no_log_of_parts_that_have_not_changed_since_the_snapshot(
-    store: Store, mixed: Writing
-) -> None:
+def test_cold_start_does_not_read_the_log_of_unchanged_parts(store: Store, mixed: Writing) -> None:
     assert mixed.compact_now(state_of(ONE, BUDGET, POD, TWO, OTHER_POD))
     mixed.flush(POD)
     reading = Reading(store)
@@ -66,7 +64,7 @@ def test_cold_start_reads_no_log_of_parts_that_have_not_changed_since_the_snapsh
     assert Reading(store).read(NODES_AND_PODS) == state_of(ONE, POD, TWO, OTHER_POD)
 
 
-def test_moves_on_without_a_second_request_while_only_other_parts_change(store: Store, mixed: Writing) -> None:
+def test_does_not_send_a_second_request_if_only_other_parts_changed(store: Store, mixed: Writing) -> None:
     reading = Reading(store)
     before = reading.reader.at(store.head(), parts=NODES_ONLY)
     for _ in range(3):
@@ -80,7 +78,7 @@ def test_moves_on_without_a_second_request_while_only_other_parts_change(store: 
     assert reading.calls() == ["head", "log"]
 
 
-def test_does_not_load_a_snapshot_for_changes_of_other_parts_that_were_compacted(store: Store, mixed: Writing) -> None:
+def test_does_not_load_a_snapshot_if_only_other_parts_were_compacted(store: Store, mixed: Writing) -> None:
     """An environment that slept for hours: its part has not changed."""
     reading = Reading(store)
     reading.read(NODES_ONLY)
@@ -102,7 +100,7 @@ def test_replacement_changes_every_part(store: Store, mixed: Writing) -> None:
     assert mixed.writer.pointer != store.pointer
 
 
-def test_orphan_of_another_part_stays_beside_a_published_version(store: Store, mixed: Writing) -> None:
+def test_orphan_of_another_part_does_not_affect_a_published_version(store: Store, mixed: Writing) -> None:
     """A deposed leader left it there. No later leader overwrites it, and no reader follows it."""
     reading, all_parts = Reading(store), Reading(store)
     reading.read(NODES_ONLY)
@@ -123,7 +121,7 @@ def test_orphan_of_another_part_stays_beside_a_published_version(store: Store, m
 
 @pytest.mark.usefixtures("mixed")
 @pytest.mark.parametrize("lost", [2, 3], ids=["of nodes", "of pods"])
-def test_missing_log_item_of_a_needed_part_breaks_its_chain(store: Store, lost: int) -> None:
+def test_missing_log_item_of_a_needed_part_breaks_the_chain(store: Store, lost: int) -> None:
     store.lose_log(lost)
     with pytest.raises(NothingPublished, match=INCOMPLETE):
         Reading(store).read(NODES_AND_PODS)
@@ -140,7 +138,7 @@ def test_missing_log_item_of_a_needed_part_breaks_its_chain(store: Store, lost: 
         pytest.param(lambda item: replace(item, data=GARBAGE), id="malformed"),
     ],
 )
-def test_torn_chain_of_one_part_costs_a_snapshot(
+def test_broken_chain_of_one_part_makes_the_reader_load_a_snapshot(
     store: Store, mixed: Writing, torn: Callable[[LogItem], LogItem | None]
 ) -> None:
     """Until there is one that is new enough, the reader has no answer, and never a wrong one."""
@@ -164,7 +162,7 @@ def test_torn_chain_of_one_part_costs_a_snapshot(
 
 
 @pytest.mark.usefixtures("mixed")
-def test_loads_part_that_a_later_call_needs_and_keeps_it(store: Store) -> None:
+def test_loads_a_part_needed_by_a_later_call_and_keeps_it(store: Store) -> None:
     reading = Reading(store)
     reading.read(NODES_ONLY)
     everything = state_of(ONE, BUDGET, POD, TWO, OTHER_POD)
@@ -175,7 +173,7 @@ def test_loads_part_that_a_later_call_needs_and_keeps_it(store: Store) -> None:
     assert reading.calls() == ["head"]
 
 
-def test_load_of_a_further_part_does_not_go_back_to_an_older_head(store: Store, mixed: Writing) -> None:
+def test_loading_another_part_does_not_return_to_an_older_head(store: Store, mixed: Writing) -> None:
     reading = Reading(store)
     old = store.head()
     mixed.flush(THREE)
@@ -189,7 +187,7 @@ SECONDS = 10.0
 
 
 @pytest.mark.parametrize("remaining", [0.0, math.inf], ids=["without time left", "with time left"])
-def test_call_that_needs_no_read_does_not_wait_for_the_load_of_other_parts(
+def test_call_that_needs_no_read_does_not_wait_for_other_parts_to_load(
     store: Store, mixed: Writing, remaining: float
 ) -> None:
     reading, found = Reading(store), SimpleQueue[State]()
@@ -211,7 +209,7 @@ def test_call_that_needs_no_read_does_not_wait_for_the_load_of_other_parts(
     assert versions == [before]
 
 
-def test_reads_nothing_of_a_part_that_only_earlier_calls_needed(store: Store, mixed: Writing) -> None:
+def test_does_not_read_a_part_that_only_earlier_calls_needed(store: Store, mixed: Writing) -> None:
     """The version stays that of the whole state, and the next call that needs the part reads its log from there."""
     reading = Reading(store)
     before = reading.reader.at(store.head())
@@ -224,7 +222,7 @@ def test_reads_nothing_of_a_part_that_only_earlier_calls_needed(store: Store, mi
     assert (reading.calls(), reading.reader.version) == (["head", "log"], store.pointer.version)
 
 
-def test_call_with_an_older_head_reads_nothing(store: Store, mixed: Writing) -> None:
+def test_call_with_an_older_head_does_not_read(store: Store, mixed: Writing) -> None:
     """Another thread was faster. It holds the state that this head points to, and what came later."""
     reading, old = Reading(store), store.head()
     mixed.flush(THREE)
@@ -234,7 +232,7 @@ def test_call_with_an_older_head_reads_nothing(store: Store, mixed: Writing) -> 
     assert (reading.calls(), reading.reader.version) == ([], store.pointer.version)
 
 
-def test_parts_at_hand_do_not_make_an_unreadable_head_readable(store: Store, mixed: Writing) -> None:
+def test_unreadable_head_is_reported_even_if_the_parts_are_loaded(store: Store, mixed: Writing) -> None:
     """A newer release writes heartbeats at the version that this reader has."""
     reading = Reading(store)
     reading.read()

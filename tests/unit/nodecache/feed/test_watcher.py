@@ -104,7 +104,7 @@ def test_publishes_and_hands_over() -> None:
     assert item["holderIdentity"] == ""
 
 
-def test_publishes_anew_what_it_cannot_read_of_a_newer_release() -> None:
+def test_publishes_a_new_snapshot_if_a_newer_release_is_unreadable() -> None:
     """It lists the cluster. Every reader loads the new snapshot, also one whose parts seem to be the same."""
     store = Store()
     other = Running(store)
@@ -122,7 +122,7 @@ def test_publishes_anew_what_it_cannot_read_of_a_newer_release() -> None:
     assert Reading(store).read() == {("nodes", "n1"): {"metadata": {"name": "n1"}}}
 
 
-def test_publishes_pending_changes_before_handover() -> None:
+def test_publishes_pending_changes_before_the_handover() -> None:
     running = Running()
     running.cluster.list_all("n1")
     running.cluster.send_later(RUN_SECONDS - 0.2, "nodes", Added({"metadata": {"name": "n2"}}, "2"))
@@ -137,7 +137,7 @@ def test_periodic_run_ends_after_first_publication() -> None:
     assert (result.outcome, result.publications) == (WatcherOutcome.HANDED_OVER, 1)
 
 
-def test_periodic_run_waits_for_the_list_of_every_resource() -> None:
+def test_periodic_run_waits_until_every_resource_is_listed() -> None:
     running = Running(once=True)
     running.at(3.0, lambda: running.cluster.list_all("n1"))
     result = running.run()
@@ -150,7 +150,7 @@ def test_periodic_run_ends_after_first_failure() -> None:
     assert running.run() == RunResult(WatcherOutcome.CLUSTER_UNAVAILABLE, reason="no route to host")
 
 
-def test_ends_when_stopped() -> None:
+def test_ends_if_it_is_stopped() -> None:
     running = Running(run_seconds=3600.0)
     running.cluster.list_all("n1")
     running.at(5.0, lambda: setattr(running, "stops", True))
@@ -159,7 +159,7 @@ def test_ends_when_stopped() -> None:
     assert running.clock.monotonic() - started < 10.0
 
 
-def test_is_not_needed_beside_healthy_leader() -> None:
+def test_ends_if_another_leader_is_healthy() -> None:
     store = Store()
     running = Running(store)
     LeaderElector(
@@ -169,7 +169,7 @@ def test_is_not_needed_beside_healthy_leader() -> None:
     assert running.table.calls == []
 
 
-def test_candidate_reads_nothing_if_another_one_waits_for_the_handover() -> None:
+def test_candidate_does_not_read_if_another_candidate_waits_for_the_handover() -> None:
     store = Store()
     running = Running(store)
     running.may_wait = False
@@ -181,7 +181,7 @@ def test_candidate_reads_nothing_if_another_one_waits_for_the_handover() -> None
     assert (running.table.calls, running.slept) == ([], [])
 
 
-def test_waiting_candidate_follows_the_published_state_every_few_seconds() -> None:
+def test_waiting_candidate_reads_the_published_state_every_few_seconds() -> None:
     """A run sleeps for half a second, so that it ends in time. A read of the head each time would cost more than all
     other reads of an idle cluster."""
     store = Store()
@@ -198,7 +198,7 @@ def test_waiting_candidate_follows_the_published_state_every_few_seconds() -> No
     assert 2 <= running.table.calls.count("head") <= 2 + lease / FOLLOW_SECONDS
 
 
-def test_is_deposed_by_log_item_of_later_epoch() -> None:
+def test_log_item_of_a_later_epoch_deposes_the_leader() -> None:
     running = Running()
     running.cluster.list_all("n1")
 
@@ -213,7 +213,7 @@ def test_is_deposed_by_log_item_of_later_epoch() -> None:
     assert "this epoch or a later one" in result.reason
 
 
-def test_is_deposed_when_another_takes_lease() -> None:
+def test_leader_is_deposed_if_another_takes_the_lease() -> None:
     running = Running()
     running.cluster.list_all("n1")
     running.at(5.0, lambda: HeldLease(running.store, "another"))
@@ -258,14 +258,14 @@ def test_watches_cluster_that_is_available_again() -> None:
     assert (result.outcome, result.reason) == (WatcherOutcome.HANDED_OVER, "no route to host")
 
 
-def test_watch_without_success_is_unavailable_cluster() -> None:
+def test_watch_that_never_succeeds_is_reported_as_unavailable_cluster() -> None:
     running = Running()
     running.cluster.send("nodes", Interrupted("forbidden"))
     result = running.run()
     assert (result.outcome, result.reason) == (WatcherOutcome.CLUSTER_UNAVAILABLE, "nodes: forbidden")
 
 
-def test_says_at_once_why_nothing_is_published() -> None:
+def test_reports_at_once_why_nothing_is_published() -> None:
     running = Running(run_seconds=900.0)
     running.cluster.unavailable = "no route to host"
     running.at(60.0, lambda: setattr(running.cluster, "unavailable", "not trusted"))
@@ -277,14 +277,14 @@ def test_says_at_once_why_nothing_is_published() -> None:
     assert all(said - since < 5.0 for (said, _), since in zip(running.causes, (0.0, 60.0, 180.0), strict=True))
 
 
-def test_periodic_run_says_its_failure_in_the_result_only() -> None:
+def test_periodic_run_reports_a_failure_only_in_its_result() -> None:
     running = Running(once=True)
     running.cluster.unavailable = "no route to host"
     running.run()
     assert running.causes == []
 
 
-def test_interrupted_watch_after_publication_is_no_failure() -> None:
+def test_interrupted_watch_after_a_publication_is_not_a_failure() -> None:
     running = Running()
     running.cluster.list_all("n1")
     running.cluster.send("nodes", Interrupted("connection reset"))
@@ -293,7 +293,7 @@ def test_interrupted_watch_after_publication_is_no_failure() -> None:
     assert running.causes == []
 
 
-def test_leader_without_list_and_without_failure_hands_over() -> None:
+def test_leader_without_a_list_hands_over_if_nothing_failed() -> None:
     running = Running(run_seconds=2.0)
     running.at(1.0, lambda: running.cluster.send("nodes", Modified({"metadata": {"name": "n1"}}, "2")))
     result = running.run()
@@ -319,5 +319,5 @@ def test_result_counts_and_names_omitted_objects_by_reason() -> None:
     ("outcome", "failed"),
     [(outcome, outcome.value.startswith("failure-")) for outcome in WatcherOutcome],
 )
-def test_failure_outcome_is_failed_run(outcome: WatcherOutcome, failed: bool) -> None:
+def test_run_counts_as_failed_only_for_failure_outcomes(outcome: WatcherOutcome, failed: bool) -> None:
     assert RunResult(outcome).failed is failed

@@ -42,7 +42,7 @@ def chain(store: Store, since: PublishedVersion) -> list[int] | None:
 
 
 # ------------------------------------------------------------------------------------------------------ publications
-def test_flush_writes_log_items_before_one_publication(store: Store, leader: Writing) -> None:
+def test_flush_writes_log_items_before_its_publication(store: Store, leader: Writing) -> None:
     leader.flush(TWO, THREE)
     assert leader.table.calls == ["put_log", "publish"]
     assert read(store) == state_of(ONE, TWO, THREE)
@@ -72,7 +72,7 @@ def test_chain_continues_across_leaders_and_snapshots(store: Store, leader: Writ
     assert chain(store, PublishedVersion(5, 1)) == [6]
 
 
-def test_each_item_names_the_one_before_it_of_its_part(store: Store, leader: Writing) -> None:
+def test_each_item_names_the_previous_item_of_its_part(store: Store, leader: Writing) -> None:
     """In flushes of several parts. A part of which a flush has no item keeps its version."""
     pod, budget = Change("pods", "ns/p", {}), Change("poddisruptionbudgets", "ns/b", {})
     leader.flush(pod, TWO)
@@ -96,7 +96,7 @@ def test_each_item_names_the_one_before_it_of_its_part(store: Store, leader: Wri
     }
 
 
-def test_items_of_one_part_in_a_flush_follow_one_another(
+def test_items_of_one_part_in_a_flush_are_chained(
     store: Store, leader: Writing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("berth.nodecache.feed.changes._RAW_BYTES", 10)  # an item for each change
@@ -105,7 +105,7 @@ def test_items_of_one_part_in_a_flush_follow_one_another(
     assert read(store) == state_of(ONE, TWO, THREE)
 
 
-def test_snapshot_keeps_the_newest_version_of_each_part(store: Store, leader: Writing) -> None:
+def test_snapshot_records_the_newest_version_of_each_part(store: Store, leader: Writing) -> None:
     """A part that has not changed since then goes on from an item that is older than the snapshot."""
     leader.flush(Change("pods", "ns/p", {}))
     assert leader.compact_now(state_of(ONE))
@@ -115,7 +115,7 @@ def test_snapshot_keeps_the_newest_version_of_each_part(store: Store, leader: Wr
     assert snapshot.newest[SnapshotPart.NODES] == PublishedVersion(1, 0)
 
 
-def test_replacement_makes_every_reader_load_snapshot(store: Store, leader: Writing) -> None:
+def test_replacement_makes_every_reader_load_the_snapshot(store: Store, leader: Writing) -> None:
     anew = Writing(store)
     anew.replace(state_of(TWO), TWO)
     assert store.pointer.version == store.pointer.compacted_version == 2
@@ -124,7 +124,7 @@ def test_replacement_makes_every_reader_load_snapshot(store: Store, leader: Writ
     assert read(store) == state_of(TWO)
 
 
-def test_sends_nothing_under_expired_lease(store: Store, leader: Writing) -> None:
+def test_does_not_send_requests_after_the_lease_expired(store: Store, leader: Writing) -> None:
     leader.lease.run_out()
     with pytest.raises(NotLeading):
         leader.flush(TWO)
@@ -134,7 +134,7 @@ def test_sends_nothing_under_expired_lease(store: Store, leader: Writing) -> Non
     assert read(store) == state_of(ONE, TWO, THREE)
 
 
-def test_stops_flush_when_lease_expires_between_requests(store: Store, leader: Writing) -> None:
+def test_stops_the_flush_if_the_lease_expires_between_requests(store: Store, leader: Writing) -> None:
     class RunsOut(FailingTable):
         def _called(self, method: str) -> None:
             super()._called(method)
@@ -165,7 +165,7 @@ def test_successor_overwrites_items_of_deposed_leader(store: Store, leader: Writ
         pytest.param(log_item(2, 0, (1, 0), THREE), id="this epoch's, under another nonce"),
     ],
 )
-def test_does_not_overwrite_item_of_another_writer(store: Store, leader: Writing, stands: LogItem) -> None:
+def test_does_not_overwrite_an_item_of_another_writer(store: Store, leader: Writing, stands: LogItem) -> None:
     store.overwrite_log(stands)
     with pytest.raises(StaleEpoch):
         leader.flush(TWO)
@@ -174,7 +174,7 @@ def test_does_not_overwrite_item_of_another_writer(store: Store, leader: Writing
     assert leader.table.calls == ["put_log"]
 
 
-def test_recreated_head_refuses_its_former_leader(store: Store, leader: Writing) -> None:
+def test_former_leader_cannot_write_to_a_recreated_head(store: Store, leader: Writing) -> None:
     """It holds the lease of an item that is gone; the new one has the same version, epoch and resourceVersion."""
     uid = store.uid
     store.item.delete()
@@ -191,7 +191,7 @@ def test_recreated_head_refuses_its_former_leader(store: Store, leader: Writing)
 # ---------------------------------------------------------------------------------------------------------- in doubt
 @pytest.mark.parametrize("fault", ["refused", "lost", "late"])
 @pytest.mark.parametrize("method", ["put_log", "publish"])
-def test_repeats_unanswered_request_unchanged(store: Store, leader: Writing, method: str, fault: str) -> None:
+def test_repeats_request_without_response_unchanged(store: Store, leader: Writing, method: str, fault: str) -> None:
     leader.table.faults[method] = [fault]
     with pytest.raises(TableUnavailable):
         leader.flush(TWO)
@@ -212,7 +212,7 @@ def test_packs_each_version_once(store: Store, leader: Writing) -> None:
     assert store.log_items() == published
 
 
-def test_resolves_publication_after_renewal_in_between(store: Store, leader: Writing) -> None:
+def test_finds_publication_with_lost_response_after_a_renewal(store: Store, leader: Writing) -> None:
     leader.table.faults["publish"] = ["lost"]
     with pytest.raises(TableUnavailable):
         leader.flush(TWO)
@@ -222,7 +222,7 @@ def test_resolves_publication_after_renewal_in_between(store: Store, leader: Wri
     assert leader.announced == [[TWO], [THREE]]
 
 
-def test_resolves_snapshot_before_next_flush(store: Store, leader: Writing) -> None:
+def test_finds_snapshot_with_lost_response_before_the_next_flush(store: Store, leader: Writing) -> None:
     leader.clock.advance(DAY)
     leader.table.faults["publish"] = ["lost"]
     with pytest.raises(TableUnavailable):
@@ -248,7 +248,7 @@ def test_replaces_expiring_unpublished_items_with_snapshot(store: Store, leader:
     assert read(store) == state_of(ONE, TWO, THREE)
 
 
-def test_replacement_leaves_out_the_versions_of_pending_items(store: Store, leader: Writing) -> None:
+def test_replacement_skips_the_versions_of_pending_items(store: Store, leader: Writing) -> None:
     """They may be written by an attempt that is on its way: version and epoch name one content."""
     leader.table.faults["put_log"] = ["", "late"]
     pod = Change("pods", "ns/p", {})
@@ -309,7 +309,7 @@ class Announcing:
 
 
 @given(st.lists(st.tuples(STEPS, FAULTS, FAULTS, FAULTS), max_size=15))
-def test_announces_every_change_once_after_it_is_visible(
+def test_announces_every_change_once_after_it_is_readable(
     steps: list[tuple[str, list[str], list[str], list[str]]],
 ) -> None:
     history = Announcing()
@@ -328,12 +328,12 @@ def test_announces_every_change_once_after_it_is_visible(
     assert leader.writer.is_fully_published
 
 
-def test_heartbeat_announces_empty_list(leader: Writing) -> None:
+def test_heartbeat_announces_an_empty_list(leader: Writing) -> None:
     leader.flush()
     assert leader.announced == [[]]
 
 
-def test_failed_callback_repeats_nothing(store: Store, leader: Writing) -> None:
+def test_failed_callback_does_not_repeat_the_publication(store: Store, leader: Writing) -> None:
     def fail(changes: Sequence[Change], _: Pointer) -> None:
         leader.announced.append(list(changes))
         raise RuntimeError

@@ -26,7 +26,7 @@ def leader(store: Store) -> Writing:
     return leader_of(store)
 
 
-def test_snapshot_is_due_when_log_exceeds_last_snapshot(store: Store) -> None:
+def test_snapshot_is_due_once_the_log_is_larger_than_the_last_snapshot(store: Store) -> None:
     leader = Writing(store, retention=Retention(least_log_bytes=300))
     objects = state_of(ONE)
     leader.replace(objects, ONE)
@@ -52,7 +52,7 @@ def test_snapshot_is_due_long_before_its_chunks_expire(store: Store, leader: Wri
     assert read(store) == objects
 
 
-def test_log_items_expire_with_second_next_snapshot(store: Store, leader: Writing) -> None:
+def test_log_items_expire_with_the_second_snapshot_after_them(store: Store, leader: Writing) -> None:
     """Until then they update a reader that has the last snapshot."""
     for version in (2, 3):
         leader.flush(node(f"n{version}"))
@@ -74,7 +74,7 @@ def test_retries_failed_snapshot_with_delay(leader: Writing) -> None:
     assert leader.compact(state_of(ONE))
 
 
-def test_each_snapshot_attempt_has_its_own_chunks(store: Store, leader: Writing) -> None:
+def test_each_snapshot_attempt_writes_its_own_chunks(store: Store, leader: Writing) -> None:
     ids: list[str] = []
 
     class Noting(FailingTable):
@@ -94,7 +94,7 @@ def test_each_snapshot_attempt_has_its_own_chunks(store: Store, leader: Writing)
 BAD = Change("nodes", "bad", {"metadata": {"name": "bad"}, "spec": "\ud800"})
 
 
-def test_object_that_cannot_be_stored_is_deleted_for_readers_and_counted(store: Store, leader: Writing) -> None:
+def test_object_that_cannot_be_stored_is_published_as_deleted_and_counted(store: Store, leader: Writing) -> None:
     leader.flush(TWO, BAD, Change("nodes", "n1", None))
     assert read(store) == state_of(TWO)
     assert leader.writer.omissions == {("nodes", "bad"): OmissionReason.NOT_JSON}
@@ -103,7 +103,7 @@ def test_object_that_cannot_be_stored_is_deleted_for_readers_and_counted(store: 
 
 
 @pytest.mark.parametrize("after", [node("bad"), Change("nodes", "bad", None)], ids=["mended", "gone"])
-def test_stops_counting_object_when_it_is_storable_or_deleted(leader: Writing, after: Change) -> None:
+def test_object_is_no_longer_counted_once_it_is_storable_or_deleted(leader: Writing, after: Change) -> None:
     leader.flush(BAD)
     leader.flush(after)
     assert leader.writer.omissions == {}
