@@ -89,7 +89,7 @@ def is_known(service: str, operation: str, options: list[str]) -> bool:
     return set(options) - GLOBAL_OPTIONS <= known
 
 
-def test_every_command_exists() -> None:
+def test_every_documented_aws_command_exists() -> None:
     found = list(commands())
     assert len(found) > 20
     assert [command for command in found if not is_known(*command[1:])] == []

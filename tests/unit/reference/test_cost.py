@@ -25,7 +25,7 @@ def rows(heading: str) -> dict[str, tuple[float, str, float]]:
 
 
 @pytest.mark.parametrize("heading", TARGETS)
-def test_lines_add_up_to_a_sum_within_its_target(heading: str) -> None:
+def test_cost_lines_add_up_to_a_total_within_its_target(heading: str) -> None:
     [together] = re.findall(r"\*\*([\d.]+)\*\*", PAGE.partition(f"## {heading}\n")[2].partition("\n## ")[0])
     found = rows(heading)
     assert len(found) > 5
@@ -36,7 +36,7 @@ def test_lines_add_up_to_a_sum_within_its_target(heading: str) -> None:
     assert float(together) <= TARGETS[heading]
 
 
-def test_leader_and_alarms_are_those_of_the_template() -> None:
+def test_leader_and_alarm_costs_match_the_template() -> None:
     template, month = read_template(), rows("An idle cluster, for a month")
     memory = template["Mappings"]["ClusterSizes"]["small"]["WatcherMemory"]
     assert month["watcher: the leader"][0] == SECONDS_A_MONTH * memory / 1024

@@ -51,7 +51,7 @@ def is_known(words: list[str]) -> bool:
     return options <= known | OF_EVERY_COMMAND
 
 
-def test_every_berth_command_exists() -> None:
+def test_every_documented_berth_command_exists() -> None:
     found = list(documented("berth"))
     assert len(found) > 100
     assert [command for command in found if not is_known(command[1])] == []
@@ -59,7 +59,7 @@ def test_every_berth_command_exists() -> None:
     assert not is_known(["simulate", "--clusters"])
 
 
-def test_every_make_target_exists() -> None:
+def test_every_documented_make_target_exists() -> None:
     targets = set(re.findall(r"^([a-z][a-z0-9-]*):", (PROJECT / "Makefile").read_text(), re.MULTILINE))
     named = [
         (page, word)

@@ -17,7 +17,7 @@ INSTALL = sorted((DOCS / "install").glob("*.md"))
 GUIDES = [*INSTALL, *sorted((DOCS / "how-to").glob("*.md"))]
 
 
-def test_deployments_have_what_they_need() -> None:
+def test_documented_deployments_pass_all_required_parameters() -> None:
     """A region under both names (boto3 and the SAM CLI read AWS_DEFAULT_REGION), the size of the cluster, and the
     httpTimeout of the stack in the chart; with mutual TLS all that the template's rules demand."""
     found = [command.line for path in PAGES for command in commands(path)]
@@ -39,7 +39,7 @@ def test_deployments_have_what_they_need() -> None:
     assert {name for name in demanded if f" {name}=" not in mutual_tls} == set()
 
 
-def test_every_parameter_is_on_a_page_that_says_when_to_set_it() -> None:
+def test_every_parameter_is_explained_on_a_guide_page() -> None:
     guides = "\n".join(path.read_text() for path in GUIDES)
     assert [name for name in PARAMETERS if not re.search(rf"\b{name}\b", guides)] == []
 
@@ -52,7 +52,7 @@ CLI_ACTIONS = {
 PREFIXES = {"service-quotas": "servicequotas", "s3api": "s3"}
 
 
-def test_deployer_rights_have_the_action_of_every_command_of_the_install_pages() -> None:
+def test_deployer_rights_cover_every_command_of_the_install_pages() -> None:
     page = (DOCS / "how-to/deployer-rights.md").read_text()
     policy = (DOCS / "deployer-policy.json").read_text()
     pages = [*INSTALL, DOCS / "how-to/mutual-tls.md", DOCS / "how-to/watcher-in-the-cluster.md"]
