@@ -37,7 +37,7 @@ POLICY_OF_NODES = '{"profile": "label-priority"}'
 
 
 @pytest.mark.parametrize("is_loaded", [False, True], ids=["not loaded", "loaded"])
-def test_trial_loads_parts_that_the_environment_has_not_and_leaves_it_as_it_was(is_loaded: bool) -> None:
+def test_trial_loads_missing_parts_without_changing_the_environment(is_loaded: bool) -> None:
     """Otherwise each later call would read the changes of the pods, for ever."""
     cluster = PublishedCluster(EnvironmentClock(SystemClock().wall()))
     cluster.publish_nodes([NodeInfo("n1", {})])
@@ -75,7 +75,7 @@ def test_verbs_with_the_same_tables_share_snapshot_and_verdicts() -> None:
         pytest.param("prioritize", True, False, id="in one process the request itself shows the bind"),
     ],
 )
-def test_bind_of_another_process_counts_from_its_begin(verb: str, in_process: bool, counts: bool) -> None:
+def test_bind_of_another_process_counts_from_its_start(verb: str, in_process: bool, counts: bool) -> None:
     settings, log = PolicySettings(cache_table="t", configuration='{"profile": "full"}'), InMemoryAnnouncementLog()
     opened = replace(tables_with_a_node(), announcements=log, in_process=in_process)
     with tables_opened_by(lambda settings, calls: opened):
@@ -88,7 +88,7 @@ def test_bind_of_another_process_counts_from_its_begin(verb: str, in_process: bo
 
 
 @pytest.mark.parametrize("in_process", [False, True])
-def test_verbs_use_a_thread_for_tables_behind_a_network_only(in_process: bool) -> None:
+def test_verbs_use_threads_only_for_tables_behind_a_network(in_process: bool) -> None:
     threads: list[int] = []
     opened, settings = tables_with_a_node(), PolicySettings(cache_table="t")
     cache = InterruptedCacheTable(opened.cache, {"head": lambda: threads.append(get_ident())})
@@ -99,7 +99,7 @@ def test_verbs_use_a_thread_for_tables_behind_a_network_only(in_process: bool) -
 
 
 @pytest.mark.parametrize("configuration", ["", '{"profile": "full"}'])
-def test_verbs_with_tables_of_their_own_share_nothing(configuration: str) -> None:
+def test_verbs_with_separate_tables_do_not_share_state(configuration: str) -> None:
     settings = PolicySettings(cache_table="t", configuration=configuration)
     with tables_opened_by(lambda settings, calls: tables_with_a_node()):
         first, second = (node_cache(settings, verb).current() for verb in ("filter", "prioritize"))

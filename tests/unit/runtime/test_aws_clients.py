@@ -20,7 +20,7 @@ KEYS: Any = {"aws_access_key_id": "key", "aws_secret_access_key": "secret", "reg
 
 @pytest.mark.parametrize("service", aws_clients.SERVICES)
 @pytest.mark.parametrize("kind", ["service-2", "endpoint-rule-set-1"])
-def test_describes_services_as_botocore_does(service: str, kind: str) -> None:
+def test_describes_services_like_botocore(service: str, kind: str) -> None:
     found, known = LOADER.load_service_model(service, kind), Loader().load_service_model(service, kind)
     assert found == known
     # Shapes are written in this order.
@@ -28,23 +28,23 @@ def test_describes_services_as_botocore_does(service: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["endpoints", "partitions", "_retry", "sdk-default-configuration"])
-def test_reads_data_files_as_botocore_does(name: str) -> None:
+def test_reads_data_files_like_botocore(name: str) -> None:
     assert LOADER.load_data(name) == Loader().load_data(name)
 
 
-def test_refuses_absent_file_as_botocore_does() -> None:
+def test_rejects_absent_file_like_botocore() -> None:
     with pytest.raises(DataNotFoundError):
         LOADER.load_data("absent")
 
 
 @pytest.mark.parametrize("service", aws_clients.SERVICES)
-def test_client_has_the_endpoint_of_botocore(service: Any) -> None:
+def test_client_has_the_same_endpoint_as_botocores(service: Any) -> None:
     found, known = aws_clients.SESSION.create_client(service, **KEYS), Session().create_client(service, **KEYS)
     assert found.meta.endpoint_url == known.meta.endpoint_url
     assert found.meta.service_model.operation_names == known.meta.service_model.operation_names
 
 
-def test_first_client_looks_into_the_folder_of_its_service_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_client_lists_only_the_folder_of_its_service(monkeypatch: pytest.MonkeyPatch) -> None:
     """botocore looks into those of all services, which takes a quarter of the time for a client."""
     folders: list[str] = []
     listdir = os.listdir
@@ -58,6 +58,6 @@ def test_first_client_looks_into_the_folder_of_its_service_only(monkeypatch: pyt
     assert {Path(folder).name for folder in folders} == {"dynamodb"}
 
 
-def test_knows_no_service_that_is_not_listed() -> None:
+def test_rejects_a_service_that_is_not_listed() -> None:
     with pytest.raises(UnknownServiceError):
         aws_clients.new_session().create_client("s3", **KEYS)

@@ -36,7 +36,7 @@ def test_watcher_and_bind_share_one_dump(tmp_path: Path) -> None:
     assert isinstance(for_watcher.queue(WakeUp.OBJECT), NoSchedulingQueue)
 
 
-def test_reads_kubeconfig_without_calling_server(settings: ClusterSettings) -> None:
+def test_reads_kubeconfig_without_calling_the_server(settings: ClusterSettings) -> None:
     cluster = connect(settings)
     assert isinstance(cluster.binder, KubernetesBinder)
     assert connect(settings) is cluster
@@ -51,7 +51,7 @@ def test_reports_missing_kubeconfig_as_unavailable_and_reads_it_again(tmp_path: 
 
 
 @pytest.mark.parametrize(("mode", "lists"), [(WatcherMode.CONTINUOUS, False), (WatcherMode.PERIODIC, True)])
-def test_mode_selects_watch_or_list(settings: ClusterSettings, mode: WatcherMode, lists: bool) -> None:
+def test_watcher_mode_selects_watch_or_list(settings: ClusterSettings, mode: WatcherMode, lists: bool) -> None:
     cluster = connect(settings).cluster(POLICY, mode)
     assert isinstance(cluster, KubernetesCluster)
     assert cluster._lists_first is lists
@@ -70,7 +70,7 @@ def test_configuration_selects_wake_up_target(
     assert isinstance(connect(settings).queue(wake_up), kind)
 
 
-def test_eks_cluster_needs_no_secret(tmp_path: Path) -> None:
+def test_eks_cluster_does_not_need_a_secret(tmp_path: Path) -> None:
     certificate, _ = self_signed(tmp_path, "ca")
     settings = ClusterSettings.from_environ(
         {
@@ -83,7 +83,7 @@ def test_eks_cluster_needs_no_secret(tmp_path: Path) -> None:
     assert isinstance(connect(settings).binder, KubernetesBinder)
 
 
-def test_names_remedy_when_eks_endpoint_is_missing() -> None:
+def test_names_remedy_if_the_eks_endpoint_is_missing() -> None:
     settings = ClusterSettings.from_environ({"BERTH_EKS_CLUSTER": "prod", "AWS_REGION": "eu-central-1"})
     with pytest.raises(
         ClusterUnavailable, match="EKS: endpoint is missing; see the output of aws eks describe-cluster"

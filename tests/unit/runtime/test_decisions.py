@@ -45,7 +45,7 @@ def opened(table: DynamoDBDecisionTable | None) -> Tables:
     )
 
 
-def test_in_the_table_where_the_configuration_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_in_the_table_if_the_configuration_selects_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BERTH_CACHE_TABLE", "cache")
     table, asked = FakeTable(), list[str]()
 
@@ -65,7 +65,7 @@ def test_in_the_table_where_the_configuration_says_so(monkeypatch: pytest.Monkey
     assert asked == ["cache"]
 
 
-def test_a_store_in_memory_has_no_table_for_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_memory_store_does_not_have_a_decision_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BERTH_CACHE_TABLE", "cache")
     with tables_opened_by(lambda settings, calls: opened(None)):
         recorder = decision_recorder()
@@ -80,7 +80,7 @@ def test_a_store_in_memory_has_no_table_for_decisions(monkeypatch: pytest.Monkey
     ("document", "kept"),
     [pytest.param({}, 1, id="by default"), pytest.param({"decisions": "off"}, 0, id="not where they are off")],
 )
-def test_in_the_memory_of_the_process(document: Mapping[str, str], kept: int) -> None:
+def test_records_in_process_memory_if_the_configuration_selects_it(document: Mapping[str, str], kept: int) -> None:
     recent = RecentDecisions(lambda: 0.0)
     with decisions_recorded_by({Decisions.MEMORY: recent}):
         recorder = decision_recorder()
@@ -93,7 +93,7 @@ def test_in_the_memory_of_the_process(document: Mapping[str, str], kept: int) ->
     ("level", "lines"),
     [pytest.param(logging.INFO, 1, id="at the level of information"), pytest.param(logging.WARNING, 0, id="above it")],
 )
-def test_the_log_has_the_second_decision(
+def test_log_contains_the_second_decision_at_info_level(
     level: int, lines: int, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(level, logger=SERVICE)

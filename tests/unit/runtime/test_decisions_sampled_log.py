@@ -24,7 +24,7 @@ def sampled(written: list[dict[str, object]], one_of: int = 1, is_written: bool 
         pytest.param(1, [f"p{number}" for number in range(7)], id="each one"),
     ],
 )
-def test_writes_the_second_decision_and_every_nth_after_it(one_of: int, names: Sequence[str]) -> None:
+def test_logs_the_second_decision_and_every_nth_after_it(one_of: int, names: Sequence[str]) -> None:
     written: list[dict[str, object]] = []
     verbs = Verbs([labelled("a", "1")], recorder=sampled(written, one_of))
     for number in range(7):
@@ -32,14 +32,14 @@ def test_writes_the_second_decision_and_every_nth_after_it(one_of: int, names: S
     assert [each["name"] for each in written] == names
 
 
-def test_makes_no_document_where_the_log_takes_none() -> None:
+def test_does_not_build_a_document_if_the_log_is_disabled() -> None:
     written: list[dict[str, object]] = []
     verbs = Verbs([labelled("a", "1")], recorder=sampled(written, is_written=False))
     verbs.ask("filter", cache_mode(["a"]))
     assert written == []
 
 
-def test_names_nodes_that_the_cache_does_not_know() -> None:
+def test_document_names_nodes_unknown_to_the_cache() -> None:
     written: list[dict[str, object]] = []
     verbs = Verbs([node("a")], recorder=sampled(written))
     verbs.ask("filter", cache_mode(["strange"]))

@@ -66,7 +66,7 @@ def test_http_timeout_is_5_seconds_by_default(given: dict[str, str], seconds: fl
     ("given", "seconds"),
     [({}, 2.0), ({"BERTH_HTTP_TIMEOUT": "3"}, pytest.approx(1.2)), ({"BERTH_HTTP_TIMEOUT": "30"}, 4.0)],
 )
-def test_bind_has_the_time_limit_of_the_other_verbs(given: dict[str, str], seconds: float) -> None:
+def test_bind_has_the_same_time_limit_as_other_verbs(given: dict[str, str], seconds: float) -> None:
     settings = BindSettings.from_environ(DUMP | TABLE | given)
     assert settings.policy.decision_seconds == seconds
     assert settings.policy.decision_seconds == PolicySettings.from_environ(TABLE | given).decision_seconds
@@ -114,7 +114,7 @@ def test_bind_has_the_time_limit_of_the_other_verbs(given: dict[str, str], secon
         ),
     ],
 )
-def test_error_names_variable_in_one_line(
+def test_error_names_the_variable_in_one_line(
     settings: type[PolicySettings | ClusterSettings], environ: dict[str, str], message: str
 ) -> None:
     with pytest.raises(SettingsInvalid) as caught:
@@ -147,7 +147,7 @@ def test_lists_functions_to_warm_up() -> None:
     assert settings.warm_up_functions == ("filter:live", "preempt:live")
 
 
-def test_verdicts_may_keep_an_eighth_of_the_functions_memory() -> None:
+def test_verdict_cache_may_use_an_eighth_of_the_functions_memory() -> None:
     assert (
         PolicySettings.from_environ(TABLE | {"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024"}).remembered_bytes == 128 << 20
     )
@@ -156,9 +156,9 @@ def test_verdicts_may_keep_an_eighth_of_the_functions_memory() -> None:
 @pytest.mark.parametrize(
     ("given", "seconds"), [({}, 2.0), ({"BERTH_HTTP_TIMEOUT": "2"}, 0.8), ({"BERTH_HTTP_TIMEOUT": "30"}, 4.0)]
 )
-def test_a_decision_may_take_two_fifths_of_the_timeouts(given: dict[str, str], seconds: float) -> None:
+def test_decision_may_take_two_fifths_of_the_timeouts(given: dict[str, str], seconds: float) -> None:
     assert PolicySettings.from_environ(TABLE | given).decision_seconds == pytest.approx(seconds)
 
 
-def test_verdicts_may_keep_the_default_outside_lambda() -> None:
+def test_verdict_cache_uses_the_default_size_outside_lambda() -> None:
     assert PolicySettings.from_environ(TABLE).remembered_bytes == 256 << 20

@@ -12,7 +12,7 @@ SETTINGS = BindSettings(
 )
 
 
-def test_decides_by_an_applied_document_at_once_in_the_process_of_its_store() -> None:
+def test_uses_an_applied_document_at_once_in_the_process_of_its_store() -> None:
     store = EmbeddedStore()
     with tables_opened_by(store.open):
         configuration = bind_adapters(SETTINGS).configuration

@@ -43,11 +43,11 @@ def error(handler: BindHandler, deadline: Deadline) -> str:
     return found
 
 
-def test_leaves_a_read_that_is_late_at_the_deadline() -> None:
+def test_abandons_a_late_read_at_the_deadline() -> None:
     over = Event()
     assert error(handler(lambda: str(over.wait(10))), Deadline(0.05, time.monotonic)) == DEADLINE_PASSED
     over.set()
 
 
-def test_begins_no_read_after_the_deadline() -> None:
+def test_does_not_start_a_read_after_the_deadline() -> None:
     assert error(handler(lambda: pytest.fail("read")), PASSED) == DEADLINE_PASSED

@@ -55,7 +55,7 @@ def with_password() -> tuple[Authorizer, HTTPEvent, threading.Event]:
 
 
 @pytest.mark.parametrize("caller", [with_certificate, with_password])
-def test_denies_at_the_deadline_while_the_store_does_not_answer(
+def test_denies_at_the_deadline_if_the_store_does_not_respond(
     caller: Callable[[], tuple[Authorizer, HTTPEvent, threading.Event]],
 ) -> None:
     authorizer, event, answer = caller()

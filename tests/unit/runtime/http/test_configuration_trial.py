@@ -32,7 +32,7 @@ def cache(cluster: Snapshot | CacheUnavailable | None = None) -> FixedNodeCache:
     return FixedNodeCache(configuration, cluster or Snapshot.of(NODES, [pod("web")]))
 
 
-def test_reports_pods_that_would_be_judged_differently() -> None:
+def test_reports_pods_that_would_be_evaluated_differently() -> None:
     report = try_configuration(document("new"), cache().for_trial)
     assert (report["error"], report["judged"], report["pending"], report["nodes"]) == ("", 1, 1, 3)
     assert report["fitting"] == {"before": 1, "after": 1}
@@ -75,7 +75,7 @@ def test_reports_document_that_the_function_cannot_load(tried: object, error: st
         pytest.param('{"profile": "full"}', ALL_PARTS, id="a policy that reads more than the current one"),
     ],
 )
-def test_reads_the_pods_and_what_the_new_policy_reads(tried: str, reads: Parts) -> None:
+def test_reads_pods_and_the_parts_that_the_new_policy_reads(tried: str, reads: Parts) -> None:
     asked = cache()
     try_configuration(tried, asked.for_trial)
     assert asked.reads == reads
@@ -89,7 +89,7 @@ def test_reads_the_pods_and_what_the_new_policy_reads(tried: str, reads: Parts) 
         pytest.param({"devices": {"sizes": {"nodeAnnotation": "example.com/x"}}}, id="the sizes of devices"),
     ],
 )
-def test_does_not_judge_by_an_annotation_that_the_cache_does_not_keep_yet(resource: dict[str, object]) -> None:
+def test_does_not_evaluate_by_an_annotation_not_yet_in_the_cache(resource: dict[str, object]) -> None:
     tried = {"profile": "managed-resources", "managedResources": [{"name": "example.com/licence", **resource}]}
     report = try_configuration(json.dumps(tried), cache().for_trial)
     assert "fitting" not in report
@@ -97,17 +97,17 @@ def test_does_not_judge_by_an_annotation_that_the_cache_does_not_keep_yet(resour
     assert "example.com/x" in str(report["notJudged"])
 
 
-def test_says_why_nothing_was_judged_without_a_snapshot() -> None:
+def test_reports_why_it_cannot_evaluate_without_a_snapshot() -> None:
     report = try_configuration(document("new"), cache(CacheUnavailable("nothing is published")).for_trial)
     assert (report["error"], report["notJudged"]) == ("", "nothing is published")
 
 
-def test_stops_judging_after_its_time() -> None:
+def test_stops_evaluating_after_its_time_limit() -> None:
     times = iter([0.0, COMPARISON_SECONDS])
     assert try_configuration(document("new"), cache().for_trial, lambda: next(times))["judged"] == 0
 
 
-def test_endpoint_tries_document_without_answering_a_request() -> None:
+def test_endpoint_tries_a_document_without_handling_a_request() -> None:
     def answer(*_: Any, **__: Any) -> Any:
         raise AssertionError("no request was made")
 

@@ -54,7 +54,7 @@ def endpoint(
     return VerbEndpoint("verb", settings, answering, status_reply), bodies
 
 
-def test_turns_reply_into_answer_and_log_line(log_lines: LogLines) -> None:
+def test_reply_becomes_a_response_and_a_log_line(log_lines: LogLines) -> None:
     handled, bodies = endpoint(reply({"ü": 1}, BindOutcome.BOUND, pod="ml/p", detail="done"))
     assert handled.handle({"body": "the body"}) == {
         "statusCode": 200,
@@ -68,7 +68,7 @@ def test_turns_reply_into_answer_and_log_line(log_lines: LogLines) -> None:
     assert line["milliseconds"] >= 0
 
 
-def test_names_plugin_pod_and_node_when_plugin_fails(log_lines: LogLines) -> None:
+def test_names_plugin_pod_and_node_if_a_plugin_fails(log_lines: LogLines) -> None:
     handled, _ = endpoint(PluginFailed("berth_plugins.mine:Mine", "filter", "KeyError: 'team'", "node-a"))
     answer = handled.handle({"body": '{"Pod": {"metadata": {"namespace": "ml", "name": "p"}}}'})
     message = "pod ml/p: plugin berth_plugins.mine:Mine failed in filter on node node-a: KeyError: 'team'"
@@ -89,11 +89,11 @@ def test_names_plugin_pod_and_node_when_plugin_fails(log_lines: LogLines) -> Non
         ({}, ""),
     ],
 )
-def test_reads_body_of_event(event: dict[str, object], body: str | bytes) -> None:
+def test_reads_the_body_of_the_event(event: dict[str, object], body: str | bytes) -> None:
     assert body_of(event) == body
 
 
-def test_mutual_tls_answers_listed_certificate_and_logs_it(mutual_tls: EndpointSettings, log_lines: LogLines) -> None:
+def test_mutual_tls_accepts_listed_certificate_and_logs_it(mutual_tls: EndpointSettings, log_lines: LogLines) -> None:
     handled, bodies = endpoint(reply({}, BindOutcome.BOUND), mutual_tls)
     assert handled.handle(valid(LISTED))["statusCode"] == 200
     assert bodies == ["the body"]
@@ -142,7 +142,7 @@ IMITATED = {
         pytest.param({"source": "berth.other"}, "denied-no-credentials", id="another source"),
     ],
 )
-def test_mutual_tls_answers_403_and_reads_nothing(
+def test_mutual_tls_returns_403_without_reading_the_body(
     event: dict[str, object], outcome: str, mutual_tls: EndpointSettings, log_lines: LogLines
 ) -> None:
     handled, bodies = endpoint(reply({}, BindOutcome.BOUND), mutual_tls)
@@ -153,7 +153,7 @@ def test_mutual_tls_answers_403_and_reads_nothing(
     assert (line["level"], line["verb"], line["outcome"]) == ("WARNING", "authorizer", outcome)
 
 
-def test_mutual_tls_denies_while_allow_list_cannot_be_read(tmp_path: Path, log_lines: LogLines) -> None:
+def test_mutual_tls_denies_if_the_allow_list_cannot_be_read(tmp_path: Path, log_lines: LogLines) -> None:
     absent = EndpointSettings.from_environ(
         {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(tmp_path / "absent")}
     )
@@ -163,7 +163,7 @@ def test_mutual_tls_denies_while_allow_list_cannot_be_read(tmp_path: Path, log_l
     assert line["outcome"] == "failure-record-unavailable"
 
 
-def test_denial_is_counted_as_the_authorizers(
+def test_denial_is_counted_under_the_authorizer(
     mutual_tls: EndpointSettings, metrics: pytest.CaptureFixture[str]
 ) -> None:
     handled, _ = endpoint(reply({}, BindOutcome.BOUND), mutual_tls)
@@ -173,13 +173,13 @@ def test_denial_is_counted_as_the_authorizers(
     assert (found["verb"], found["outcome"], found["Denials"]) == ("authorizer", "denied-not-listed", [1.0])
 
 
-def test_pre_traffic_request_has_no_caller_to_check(mutual_tls: EndpointSettings) -> None:
+def test_pre_traffic_request_is_accepted_without_a_caller(mutual_tls: EndpointSettings) -> None:
     handled, bodies = endpoint(reply({}, BindOutcome.BOUND), mutual_tls)
     assert handled.handle({"source": PRE_TRAFFIC_SOURCE, "body": "probe"})["statusCode"] == 200
     assert bodies == ["probe"]
 
 
-def test_warm_up_reads_allow_list_and_answers_no_request(mutual_tls: EndpointSettings) -> None:
+def test_warm_up_reads_the_allow_list_without_handling_a_request(mutual_tls: EndpointSettings) -> None:
     handled, bodies = endpoint(reply({}, BindOutcome.BOUND), mutual_tls)
     assert handled.handle(WARM_UP_EVENT)["body"] == '{"version":0}'
     assert mutual_tls.allow_list is not None
@@ -211,7 +211,7 @@ def test_basic_leaves_the_check_to_the_gateways_authorizer() -> None:
         ),
     ],
 )
-def test_does_not_start_when_it_is_unclear_who_may_call(variables: dict[str, str], message: str) -> None:
+def test_does_not_start_with_ambiguous_authentication_settings(variables: dict[str, str], message: str) -> None:
     with pytest.raises(SettingsInvalid, match=message):
         EndpointSettings.from_environ(variables)
 
@@ -220,7 +220,7 @@ GO = {"accept-encoding": "gzip"}
 LARGE = ["x" * COMPRESS_ABOVE_BYTES]
 
 
-def test_compresses_large_answers_in_lambda_only() -> None:
+def test_compresses_large_responses_only_in_lambda() -> None:
     event = {"body": "", "headers": GO}
     in_lambda, _ = endpoint(reply(LARGE, BindOutcome.BOUND), IN_LAMBDA)
     assert in_lambda.handle(event)["headers"]["Content-Encoding"] == "gzip"
@@ -228,7 +228,7 @@ def test_compresses_large_answers_in_lambda_only() -> None:
     assert elsewhere.handle(event)["isBase64Encoded"] is False
 
 
-def test_reports_answer_that_lambda_cannot_return(log_lines: LogLines) -> None:
+def test_reports_response_that_is_too_large_for_lambda(log_lines: LogLines) -> None:
     handled, _ = endpoint(reply(["x" * 6_000_000], BindOutcome.BOUND, pod="ml/p"), IN_LAMBDA)
     answer = handled.handle({"body": "", "headers": {}})
     assert answer["body"].startswith('{"Error":"the answer is larger than the 6 MB that Lambda returns; ')
@@ -239,7 +239,7 @@ def test_reports_answer_that_lambda_cannot_return(log_lines: LogLines) -> None:
 @pytest.mark.parametrize(
     ("waited", "remaining"), [pytest.param(0.0, 4.0, id="warm"), pytest.param(2.5, 1.5, id="after a cold start")]
 )
-def test_verb_has_what_is_left_of_http_timeout(waited: float, remaining: float) -> None:
+def test_verb_gets_the_remaining_time_of_http_timeout(waited: float, remaining: float) -> None:
     clock, found = EnvironmentClock(), []
 
     def answering(body: str | bytes, *, deadline: Deadline) -> Reply:
@@ -260,7 +260,7 @@ class BrokenRecorder(DecisionRecorder):
         raise RuntimeError("disk full")
 
 
-def test_a_recorder_that_fails_changes_no_answer_and_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_failing_recorder_does_not_change_responses_and_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     broken = BrokenRecorder()
     verbs, undisturbed = Verbs([labelled("a", "1")], recorder=broken), Verbs([labelled("a", "1")])
     answers = [verbs.ask("filter", cache_mode(["a"])) for _ in range(3)]

@@ -30,14 +30,14 @@ def received(seconds_ago: float, clock: EnvironmentClock) -> dict[str, object]:
         pytest.param(-86400.0, 4.0, id="from tomorrow"),
     ],
 )
-def test_counts_from_gateways_time_within_bounds(age: float, remaining: float) -> None:
+def test_deadline_counts_from_the_gateways_time_within_bounds(age: float, remaining: float) -> None:
     clock = EnvironmentClock()
     deadline = call_deadline(received(age, clock), HTTP_TIMEOUT, clock)
     assert deadline.remaining() == pytest.approx(remaining, abs=0.002)
 
 
 @pytest.mark.parametrize("skew", [-3600.0, -31.0, -5.0, -0.001, 0.0, 0.001, 5.0, 29.0, 31.0, 3600.0])
-def test_is_never_later_than_a_deadline_that_begins_with_the_handler(skew: float) -> None:
+def test_deadline_is_never_later_than_one_counted_from_the_handler(skew: float) -> None:
     clock = EnvironmentClock()
     assert call_deadline(received(skew, clock), HTTP_TIMEOUT, clock).remaining() <= HTTP_TIMEOUT - RESERVE_SECONDS
 
@@ -53,11 +53,11 @@ def test_is_never_later_than_a_deadline_that_begins_with_the_handler(skew: float
         {"requestContext": {"timeEpoch": float("nan")}},
     ],
 )
-def test_begins_with_the_handler_when_the_event_has_no_time(event: dict[str, object]) -> None:
+def test_deadline_counts_from_the_handler_if_the_event_has_no_time(event: dict[str, object]) -> None:
     assert call_deadline(event, HTTP_TIMEOUT, EnvironmentClock()).remaining() == 4.0
 
 
-def test_runs_on_the_monotonic_clock() -> None:
+def test_deadline_uses_the_monotonic_clock() -> None:
     """A wall clock that is set during the call neither ends nor lengthens it."""
     clock = EnvironmentClock()
     deadline = call_deadline(received(1.0, clock), HTTP_TIMEOUT, clock)

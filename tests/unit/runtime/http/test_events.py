@@ -22,7 +22,7 @@ def text_of(answer: Any) -> bytes:
     return gzip.decompress(base64.b64decode(answer["body"], validate=True))
 
 
-def test_compresses_large_answer_for_a_caller_that_accepts_it() -> None:
+def test_compresses_large_response_for_a_caller_that_accepts_gzip() -> None:
     answer = lambda_answer(200, LARGE, GO)
     assert answer is not None
     assert answer["headers"] == {"Content-Type": "application/json", "Content-Encoding": "gzip"}
@@ -39,7 +39,7 @@ def test_compresses_large_answer_for_a_caller_that_accepts_it() -> None:
         pytest.param(b'"%s"' % (b"x" * (COMPRESS_ABOVE_BYTES - 2)), GO, id="not above the limit"),
     ],
 )
-def test_leaves_other_answers_as_they_are(body: bytes, event: dict[str, object]) -> None:
+def test_does_not_compress_other_responses(body: bytes, event: dict[str, object]) -> None:
     assert lambda_answer(200, body, event) == {
         "statusCode": 200,
         "headers": {"Content-Type": "application/json"},
@@ -48,7 +48,7 @@ def test_leaves_other_answers_as_they_are(body: bytes, event: dict[str, object])
     }
 
 
-def test_same_answer_has_the_same_bytes() -> None:
+def test_equal_responses_have_the_same_bytes() -> None:
     """No time is in it."""
     assert lambda_answer(200, LARGE, GO) == lambda_answer(200, LARGE, GO)
 
@@ -70,12 +70,12 @@ def test_same_answer_has_the_same_bytes() -> None:
         (["gzip"], False),
     ],
 )
-def test_reads_accept_encoding(accepted: object, wanted: bool) -> None:
+def test_parses_accept_encoding(accepted: object, wanted: bool) -> None:
     assert accepts_gzip({"headers": {"accept-encoding": accepted}}) is wanted
 
 
 @pytest.mark.parametrize("event", [{}, {"headers": None}, {"headers": []}, {"headers": {}}])
-def test_accepts_nothing_without_the_header(event: dict[str, object]) -> None:
+def test_does_not_compress_without_the_header(event: dict[str, object]) -> None:
     assert not accepts_gzip(event)
 
 
@@ -96,20 +96,20 @@ def noise(size: int) -> bytes:
         pytest.param('"{}"'.format("ü" * 1_100_000).encode(), False, id="2 MB, as escapes 6.6 MB"),
     ],
 )
-def test_uncompressed_answer_is_at_most_what_lambda_returns(body: bytes, fits: bool) -> None:
+def test_uncompressed_response_is_within_the_lambda_limit(body: bytes, fits: bool) -> None:
     answer = lambda_answer(200, body, {})
     assert (answer is not None) is fits
     assert answer is None or len(json.dumps(answer)) <= MAX_ANSWER_BYTES
 
 
 @pytest.mark.parametrize(("size", "fits"), [(5_500_000, True), (6_100_000, False)])
-def test_compressed_answer_is_at_most_what_lambda_returns(size: int, fits: bool) -> None:
+def test_compressed_response_is_within_the_lambda_limit(size: int, fits: bool) -> None:
     answer = lambda_answer(200, noise(size), GO)
     assert (answer is not None) is fits
     assert answer is None or len(json.dumps(answer)) <= MAX_ANSWER_BYTES
 
 
-def test_large_answer_fits_when_it_is_compressed() -> None:
+def test_large_response_fits_if_it_is_compressed() -> None:
     body = b'{"FailedNodes":{%s"n":"r"}}' % b"".join(b'"node-%d":"a reason",' % index for index in range(300_000))
     assert len(body) > MAX_ANSWER_BYTES
     assert lambda_answer(200, body, {}) is None

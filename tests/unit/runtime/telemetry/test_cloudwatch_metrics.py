@@ -47,7 +47,7 @@ def metrics_to(
     return CloudWatchMetrics(client, STACK, detailed=detailed, monotonic=clock, warn=warn)
 
 
-def test_publications_have_the_dimension_of_the_alarm(clock: HandDrivenClock) -> None:
+def test_publications_have_the_dimension_used_by_the_alarm(clock: HandDrivenClock) -> None:
     """WatcherNotRunning looks at Publications by stack."""
     client = RecordingCloudWatch()
     metrics = metrics_to(client, clock)
@@ -84,7 +84,7 @@ def test_sends_once_a_minute_and_keeps_the_time_of_each_value(clock: HandDrivenC
     assert minutes >= set(range(10)), "a minute without a value would count for the alarm"
 
 
-def test_failed_run_counts_as_a_function_that_failed(clock: HandDrivenClock) -> None:
+def test_failed_run_counts_like_a_failed_function(clock: HandDrivenClock) -> None:
     client = RecordingCloudWatch()
     metrics = metrics_to(client, clock)
     telemetry = Telemetry("watcher", metrics)
@@ -95,7 +95,7 @@ def test_failed_run_counts_as_a_function_that_failed(clock: HandDrivenClock) -> 
     assert failures["Dimensions"] == [{"Name": "stack", "Value": STACK}]
 
 
-def test_details_have_the_dimensions_of_the_call(clock: HandDrivenClock) -> None:
+def test_detailed_metrics_have_the_dimensions_of_the_call(clock: HandDrivenClock) -> None:
     client = RecordingCloudWatch()
     metrics = metrics_to(client, clock, detailed=True)
     telemetry = Telemetry("watcher", metrics)
@@ -110,7 +110,7 @@ def test_details_have_the_dimensions_of_the_call(clock: HandDrivenClock) -> None
     ]
 
 
-def test_refused_call_is_a_warning_and_nothing_else(clock: HandDrivenClock) -> None:
+def test_refused_call_only_causes_a_warning(clock: HandDrivenClock) -> None:
     client, warnings = RecordingCloudWatch(DENIED), list[str]()
     metrics = metrics_to(client, clock, warnings, detailed=True)
     WatcherMetrics(lambda: 1_000.0, metrics).became_leader()
@@ -120,7 +120,7 @@ def test_refused_call_is_a_warning_and_nothing_else(clock: HandDrivenClock) -> N
     assert warning.startswith("1 metrics were not sent: ")
 
 
-def test_sends_nothing_without_metrics(clock: HandDrivenClock) -> None:
+def test_does_not_send_if_there_are_no_metrics(clock: HandDrivenClock) -> None:
     client = RecordingCloudWatch()
     metrics_to(client, clock).close()
     assert client.calls == []

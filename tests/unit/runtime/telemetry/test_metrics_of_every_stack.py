@@ -53,7 +53,7 @@ def call(verb: str, outcome: Any) -> None:
         )
 
 
-def test_at_most_ten_metrics_whatever_happens(lines: pytest.CaptureFixture[str]) -> None:
+def test_emits_at_most_ten_metrics_in_any_case(lines: pytest.CaptureFixture[str]) -> None:
     for verb, outcomes in OUTCOMES.items():
         for outcome in (*outcomes, *FailureOutcome):
             call(verb, outcome)
@@ -78,7 +78,7 @@ def test_at_most_ten_metrics_whatever_happens(lines: pytest.CaptureFixture[str])
 
 @pytest.mark.parametrize("detailed", ["true", "false"])
 @pytest.mark.parametrize("verb", OUTCOMES)
-def test_one_line_a_call(
+def test_writes_one_line_per_call(
     lines: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: str, detailed: str
 ) -> None:
     monkeypatch.setenv("BERTH_DETAILED_METRICS", detailed)
@@ -88,7 +88,7 @@ def test_one_line_a_call(
     assert '"Failures"' in line
 
 
-def test_call_without_a_metric_has_a_plain_line(log_lines: LogLines, lines: pytest.CaptureFixture[str]) -> None:
+def test_call_without_a_metric_writes_a_plain_line(log_lines: LogLines, lines: pytest.CaptureFixture[str]) -> None:
     call("bind", BindOutcome.BOUND)
     [line] = lines.readouterr().out.splitlines()
     assert "_aws" not in line
@@ -102,12 +102,12 @@ def test_metrics_do_not_depend_on_the_log_level(lines: pytest.CaptureFixture[str
     assert series([entry]) == {("CacheAge", "local")}
 
 
-def test_warm_up_event_has_a_line_of_its_own(lines: pytest.CaptureFixture[str]) -> None:
+def test_warm_up_event_writes_its_own_line(lines: pytest.CaptureFixture[str]) -> None:
     CacheMetrics("filter", time.time).record(Freshness(age=1.5, lag=None))
     assert series(printed(lines)) == {("CacheAge", "local")}
 
 
-def test_warm_up_events_have_a_line_in_each_minute_with_the_oldest_data_since_the_last(
+def test_warm_up_events_write_one_line_per_minute_with_the_oldest_data(
     lines: pytest.CaptureFixture[str],
 ) -> None:
     """Six lines a minute for one value of the alarm's period were the largest part of an idle stack's logs."""
@@ -124,7 +124,7 @@ def test_warm_up_events_have_a_line_in_each_minute_with_the_oldest_data_since_th
     assert sorted(age for ages in minutes.values() for age in ages)[-2:] == [1.0, 80.0]
 
 
-def test_warm_up_event_that_finds_old_data_has_a_line_at_once(lines: pytest.CaptureFixture[str]) -> None:
+def test_warm_up_event_that_finds_old_data_writes_a_line_at_once(lines: pytest.CaptureFixture[str]) -> None:
     """For the alarm CacheStale."""
     clock = EnvironmentClock()
     metrics = CacheMetrics("filter", clock.wall)
@@ -134,7 +134,7 @@ def test_warm_up_event_that_finds_old_data_has_a_line_at_once(lines: pytest.Capt
     assert [entry["CacheAge"] for entry in printed(lines)] == [[1.0], [OLD_SECONDS], [OLD_SECONDS + 10]]
 
 
-def test_each_warm_up_event_has_a_line_where_metrics_are_wanted_in_detail(
+def test_each_warm_up_event_writes_a_line_with_detailed_metrics(
     lines: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BERTH_DETAILED_METRICS", "true")

@@ -47,7 +47,7 @@ def test_logs_unexpected_exception_as_error_with_stack_trace(log_lines: LogLines
     assert "the cause" in line["exception"]
 
 
-def test_log_line_has_nothing_of_previous_call(log_lines: LogLines) -> None:
+def test_log_line_does_not_contain_fields_of_the_previous_call(log_lines: LogLines) -> None:
     telemetry = Telemetry("filter")
     telemetry.ended(FailureOutcome.BAD_REQUEST, pod="ml/first", detail="d", milliseconds=0, failed=True)
     telemetry.ended(FailureOutcome.INTERNAL, pod="", detail="", milliseconds=0, failed=True)
@@ -62,7 +62,7 @@ def test_emits_calls_and_duration_by_verb_and_outcome(metrics: pytest.CaptureFix
     assert (entry["verb"], entry["outcome"], entry["Calls"], entry["Duration"]) == ("bind", "bound", [1.0], [12.5])
 
 
-def test_counts_calls_that_no_node_fits_by_the_code_of_the_main_reason(metrics: pytest.CaptureFixture[str]) -> None:
+def test_counts_calls_without_a_feasible_node_by_main_reason_code(metrics: pytest.CaptureFixture[str]) -> None:
     Telemetry("filter").ended(
         FilterOutcome.NONE_FEASIBLE,
         pod="ml/p",
@@ -85,7 +85,7 @@ def test_distinguishes_two_stacks_of_one_account(
     assert [entry["stack"] for entry in printed(metrics)] == ["berth-one", "berth-two"]
 
 
-def test_emits_sizes_of_request_and_answer_by_verb(metrics: pytest.CaptureFixture[str]) -> None:
+def test_emits_sizes_of_request_and_response_by_verb(metrics: pytest.CaptureFixture[str]) -> None:
     Telemetry("filter").ended(
         FilterOutcome.FEASIBLE, pod="", detail="", milliseconds=1, failed=False, sizes=Sizes(request=90_000, answer=7)
     )
@@ -114,7 +114,7 @@ def test_emits_one_stack_metric_for_each_alarm(
     assert all(entry[name] == [1.0] and ["stack"] in found[name][1] for name in counted)
 
 
-def test_no_dimension_is_a_pod(metrics: pytest.CaptureFixture[str]) -> None:
+def test_dimensions_do_not_contain_pod_names(metrics: pytest.CaptureFixture[str]) -> None:
     """Each value of a dimension is a metric of its own, to be paid for."""
     for name in ("one", "two"):
         Telemetry("bind").ended(BindOutcome.BOUND, pod=name, detail=name, milliseconds=1, failed=False)

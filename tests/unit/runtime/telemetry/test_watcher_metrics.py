@@ -44,7 +44,7 @@ def test_emits_first_publication_immediately(
     assert (line["Publications"], line["Changes"], line["PublishedAge"]) == ([1.0], [5000.0], [2.0])
 
 
-def test_emits_one_sum_for_each_minute_with_publications(
+def test_emits_one_sum_per_minute_with_publications(
     watcher: WatcherMetrics, clock: EnvironmentClock, metrics: pytest.CaptureFixture[str]
 ) -> None:
     for _ in range(120):
@@ -57,7 +57,7 @@ def test_emits_one_sum_for_each_minute_with_publications(
     assert 60 / INTERVAL_SECONDS <= len(lines) <= 60 / INTERVAL_SECONDS + 2
 
 
-def test_emits_age_of_oldest_publication(
+def test_emits_age_of_the_oldest_publication(
     watcher: WatcherMetrics, clock: EnvironmentClock, metrics: pytest.CaptureFixture[str]
 ) -> None:
     watcher.published(1, clock.wall())
@@ -67,7 +67,7 @@ def test_emits_age_of_oldest_publication(
     assert [line["PublishedAge"] for line in printed(metrics)] == [[0.0], [40.0]]
 
 
-def test_emits_most_objects_left_out_in_an_interval_and_nothing_without_any(
+def test_emits_maximum_number_of_omitted_objects_per_interval(
     watcher: WatcherMetrics, clock: EnvironmentClock, metrics: pytest.CaptureFixture[str]
 ) -> None:
     watcher.published(1, clock.wall())
@@ -79,7 +79,7 @@ def test_emits_most_objects_left_out_in_an_interval_and_nothing_without_any(
     assert (line["LeftOut"], line["Failures"]) == ([3.0], [1.0])
 
 
-def test_counts_failures_while_something_is_left_out(
+def test_counts_failures_while_objects_are_omitted(
     watcher: WatcherMetrics,
     clock: EnvironmentClock,
     metrics: pytest.CaptureFixture[str],
@@ -96,7 +96,9 @@ def test_counts_failures_while_something_is_left_out(
     assert [line["Failures"] for line in lines] == [[1.0]] * 2
 
 
-def test_counts_reservation_events_by_type_only(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:
+def test_reservation_events_are_counted_only_by_type(
+    watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]
+) -> None:
     for event_type in (ReservationEventType.CONFIRMED, ReservationEventType.OWED, ReservationEventType.CONFIRMED):
         watcher.happened(ReservationEvent(event_type, "n1", "ml/train-0"))
     watcher.close()
@@ -106,9 +108,7 @@ def test_counts_reservation_events_by_type_only(watcher: WatcherMetrics, metrics
     assert not {"n1", "ml/train-0"} & {value for line in lines for value in line.values() if isinstance(value, str)}
 
 
-def test_counts_gang_events_and_the_time_to_commit(
-    watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]
-) -> None:
+def test_counts_gang_events_and_commit_durations(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:
     key = GangKey("ml", "train")
     for event in (
         GangEvent(GangEventType.OPENED, key),
@@ -124,7 +124,7 @@ def test_counts_gang_events_and_the_time_to_commit(
 
 
 @pytest.mark.parametrize("detailed", ["false", "true"])
-def test_tells_the_observer_of_gangs_whatever_metrics_are_wanted(
+def test_gang_observer_gets_events_at_every_metrics_level(
     clock: EnvironmentClock, monkeypatch: pytest.MonkeyPatch, detailed: str
 ) -> None:
     monkeypatch.setenv("BERTH_DETAILED_METRICS", detailed)
@@ -143,6 +143,6 @@ def test_counts_lease_transition(watcher: WatcherMetrics, metrics: pytest.Captur
     assert line["LeaseTransitions"] == [1.0]
 
 
-def test_emits_nothing_without_events(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:
+def test_does_not_emit_metrics_without_events(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:
     watcher.close()
     assert printed(metrics) == []

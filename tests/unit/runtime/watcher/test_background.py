@@ -46,7 +46,7 @@ def test_publication_does_not_wait_for_the_step(work: Work, steps: BackgroundSte
     assert work.runs.wait(SECONDS)
 
 
-def test_next_step_comes_soon_where_it_is_wanted(work: Work, steps: BackgroundSteps) -> None:
+def test_next_step_runs_soon_after_it_is_requested(work: Work, steps: BackgroundSteps) -> None:
     work.let.set()
     steps.published()
     assert work.runs.wait(SECONDS)
@@ -55,7 +55,7 @@ def test_next_step_comes_soon_where_it_is_wanted(work: Work, steps: BackgroundSt
     assert work.runs.wait(SECONDS)
 
 
-def test_step_that_is_wanted_during_another_one_comes_afterwards(work: Work, steps: BackgroundSteps) -> None:
+def test_step_requested_during_another_step_runs_afterwards(work: Work, steps: BackgroundSteps) -> None:
     steps.published()
     assert work.runs.wait(SECONDS)
     work.runs.clear()
@@ -74,7 +74,7 @@ def test_close_ends_a_long_wait(work: Work, steps: BackgroundSteps) -> None:
     assert work.count == 1
 
 
-def test_run_that_publishes_once_does_the_step_at_once(work: Work) -> None:
+def test_run_that_publishes_only_once_performs_the_step_immediately(work: Work) -> None:
     work.let.set()
     steps = BackgroundSteps(work.step, "test", "nothing was done", once=True)
     steps.published()

@@ -29,7 +29,7 @@ def warm_up(functions: Any, names: list[str], warnings: list[str]) -> WarmUp:
     return WarmUp(lambda: functions, names, warnings.append)
 
 
-def test_sends_each_function_an_event_without_waiting_for_answers() -> None:
+def test_sends_each_function_one_event_without_waiting_for_responses() -> None:
     functions, warnings = Functions(), list[str]()
     events = warm_up(functions, ["filter:live", "preempt:live"], warnings)
     events.step()
@@ -38,14 +38,14 @@ def test_sends_each_function_an_event_without_waiting_for_answers() -> None:
     assert warnings == []
 
 
-def test_starts_a_new_version_within_ten_seconds_of_its_deployment() -> None:
+def test_sends_events_every_ten_seconds() -> None:
     functions = Functions()
     events = warm_up(functions, ["filter:live"], [])
     assert [events.step() for _ in range(3)] == [10.0] * 3
     assert len(functions.invoked) == 3
 
 
-def test_sends_to_other_functions_when_one_fails() -> None:
+def test_failing_function_does_not_prevent_events_to_the_others() -> None:
     functions, warnings = Functions("filter:live"), list[str]()
     events = warm_up(functions, ["filter:live", "preempt:live"], warnings)
     events.step()
@@ -54,7 +54,7 @@ def test_sends_to_other_functions_when_one_fails() -> None:
     assert warnings[0].startswith("filter:live was not warmed up: ")
 
 
-def test_sends_nothing_without_functions() -> None:
+def test_does_not_send_events_without_functions() -> None:
     functions = Functions()
     events = warm_up(functions, [], [])
     events.step()
@@ -69,5 +69,5 @@ def test_sends_nothing_without_functions() -> None:
         pytest.param({}, False, id="an empty one"),
     ],
 )
-def test_recognizes_only_the_watchers_event(event: dict[str, object], is_one: bool) -> None:
+def test_recognizes_only_the_watchers_warm_up_event(event: dict[str, object], is_one: bool) -> None:
     assert is_warm_up(event) is is_one

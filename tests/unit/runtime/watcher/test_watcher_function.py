@@ -30,7 +30,7 @@ def test_outdated_configuration_stays_outdated_for_every_caller() -> None:
     assert applied.is_outdated()
 
 
-def test_later_checks_read_the_head_for_half_a_unit() -> None:
+def test_later_checks_read_the_head_with_eventual_consistency() -> None:
     """The run begins with the latest configuration, and an older one is long over at the first check."""
     clock = HandDrivenClock()
     published = PublishedCluster()

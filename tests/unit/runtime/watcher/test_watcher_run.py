@@ -68,7 +68,7 @@ class LimitedRun:
         pytest.param(MARGIN_SECONDS - 1.0, 2.0, 0.0, id="not at all after the handover"),
     ],
 )
-def test_sleeps_at_most_until_margin(remaining: float, seconds: float, slept: float) -> None:
+def test_sleeps_at_most_until_the_margin(remaining: float, seconds: float, slept: float) -> None:
     run = LimitedRun(remaining)
     run.limit.sleep(seconds)
     assert run.clock.slept == [pytest.approx(slept)]
@@ -78,11 +78,11 @@ def test_sleeps_at_most_until_margin(remaining: float, seconds: float, slept: fl
     ("remaining", "is_over"),
     [(MARGIN_SECONDS + 0.1, False), (MARGIN_SECONDS, True), (MARGIN_SECONDS - 0.1, True), (0.0, True)],
 )
-def test_ends_when_margin_begins(remaining: float, is_over: bool) -> None:
+def test_ends_when_the_margin_begins(remaining: float, is_over: bool) -> None:
     assert LimitedRun(remaining).limit.is_over() is is_over
 
 
-def test_announces_handover_at_beginning_of_margin() -> None:
+def test_announces_handover_at_the_beginning_of_the_margin() -> None:
     run = LimitedRun(900.0)
     before = run.limit.handover(HORIZON_SECONDS)
     assert (before.at, before.horizon) == (run.clock.now + 892.0, HORIZON_SECONDS)
@@ -135,7 +135,7 @@ def test_periodic_run_sends_each_verb_one_warm_up_event(
     assert invoked == ["filter:live", "bind:live"]
 
 
-def test_hands_each_publication_to_wake_up(adapters: CacheAdapters) -> None:
+def test_passes_each_publication_to_the_wake_up(adapters: CacheAdapters) -> None:
     connection = ScriptedConnection("n1")
     pod = {"metadata": {"namespace": "ml", "name": "train-0"}, "rejectedByBerth": True}
     connection.scripted.send("pods", Added(pod, "2"))
@@ -143,7 +143,7 @@ def test_hands_each_publication_to_wake_up(adapters: CacheAdapters) -> None:
     assert connection.recorded.woken == [("ml/train-0",)]
 
 
-def test_writes_event_on_pod_that_is_too_large_for_the_cache(
+def test_creates_event_for_a_pod_that_is_too_large_for_the_cache(
     adapters: CacheAdapters, caplog: pytest.LogCaptureFixture
 ) -> None:
     connection = ScriptedConnection("n1")
@@ -159,7 +159,7 @@ def test_writes_event_on_pod_that_is_too_large_for_the_cache(
     assert "ml/large: the pod is too large for Berth's node cache" in caplog.text
 
 
-def test_ends_when_the_configuration_is_outdated(adapters: CacheAdapters) -> None:
+def test_hands_over_if_the_configuration_is_outdated(adapters: CacheAdapters) -> None:
     connection = ScriptedConnection("n1")
     run = WatcherRun(invocation(WatcherMode.CONTINUOUS, remaining=900.0), adapters, connection)
     result = run.execute(adapters.configurations.at(""), lambda: True)
@@ -174,7 +174,7 @@ def test_ends_when_the_configuration_is_outdated(adapters: CacheAdapters) -> Non
         pytest.param(WatcherMode.CONTINUOUS, "BERTH_LEDGER_TABLE is not set", id="a watcher without a ledger"),
     ],
 )
-def test_warns_when_counted_resources_are_not_reconciled(
+def test_warns_if_counted_resources_are_not_reconciled(
     adapters: CacheAdapters, caplog: pytest.LogCaptureFixture, mode: WatcherMode, warning: str
 ) -> None:
     counting = Configurations(adapters.tables.configuration, configuration)
@@ -191,7 +191,7 @@ def test_warns_when_counted_resources_are_not_reconciled(
         pytest.param({}, True, id="gangs are not enabled"),
     ],
 )
-def test_periodic_run_looks_at_gangs_once(
+def test_periodic_run_checks_gangs_once(
     adapters: CacheAdapters, dynamodb: DynamoDBClient, document: Mapping[str, object], is_open: bool
 ) -> None:
     ledger = new_table(dynamodb)
@@ -223,7 +223,7 @@ def test_restores_the_configuration_of_an_emptied_cache_table_from_the_ledger(
     dynamodb.delete_table(TableName=ledger)
 
 
-def test_warns_where_nothing_is_counted_although_the_ledger_counts(
+def test_warns_if_nothing_is_counted_although_the_ledger_counts(
     adapters: CacheAdapters, caplog: pytest.LogCaptureFixture
 ) -> None:
     marker = Marker(MarkerState.READY, 1, 0.0, "nonce")
