@@ -63,7 +63,7 @@ def policy(*filters: FilterPlugin, scores: tuple[tuple[ScorePlugin, int], ...] =
     return Policy(Profile("test", filters, scores), Exemption())
 
 
-def test_first_rejecting_plugin_gives_reason() -> None:
+def test_first_rejecting_plugin_determines_the_reason() -> None:
     first, second = Forbids("x", FIRST), Forbids("y", SECOND)
     snapshot = Snapshot.of([node("both", {"x": "", "y": ""}), node("second", {"y": ""}), node("neither")])
     found = policy(first, second).feasibility(pod(), ["both", "second", "neither"], snapshot)
@@ -72,12 +72,12 @@ def test_first_rejecting_plugin_gives_reason() -> None:
     assert second.asked == ["second", "neither"]
 
 
-def test_names_keep_order_of_request() -> None:
+def test_names_keep_the_order_of_the_request() -> None:
     snapshot = Snapshot.of([node("a"), node("b"), node("c")])
     assert policy().feasibility(pod(), ["c", "a", "b"], snapshot).feasible == ["c", "a", "b"]
 
 
-def test_rejects_name_that_is_not_in_snapshot() -> None:
+def test_rejects_name_that_is_not_in_the_snapshot() -> None:
     found = policy().feasibility(pod(), ["new"], Snapshot.of([]))
     assert found.rejected == {"new": NOT_IN_CACHE}
 
@@ -90,7 +90,7 @@ def test_rejects_defective_node_before_any_plugin() -> None:
     assert plugin.asked == []
 
 
-def test_score_is_sum_of_weighted_scores() -> None:
+def test_score_is_the_sum_of_weighted_scores() -> None:
     decides = policy(scores=((Counts("a"), 2), (Counts("b"), 1)))
     snapshot = Snapshot.of([node("n", {"a": "3", "b": "-10"}), node("none")])
     assert decides.scores(pod(), ["n", "none"], snapshot) == [-4, 0]
@@ -113,21 +113,21 @@ def test_infeasible_nodes_score_0_without_a_plugin_call() -> None:
         pytest.param({"n10": "2", "n9": "2"}, "n10", id="names compare as text"),
     ],
 )
-def test_best_returns_highest_scored_node(labels: dict[str, str], chosen: str) -> None:
+def test_best_returns_the_highest_scored_node(labels: dict[str, str], chosen: str) -> None:
     snapshot = Snapshot.of([node(name, {"s": value}) for name, value in labels.items()])
     found = policy(scores=((Counts("s"), 1),)).best(pod(), list(labels), snapshot)
     assert found.feasible == [chosen]
     assert found.rejected == {}
 
 
-def test_best_node_is_feasible_and_rejected_nodes_keep_reasons() -> None:
+def test_best_node_is_feasible_and_rejected_nodes_keep_their_reasons() -> None:
     decides = policy(Forbids("x", FIRST), scores=((Counts("s"), 1),))
     snapshot = Snapshot.of([node("a", {"x": "", "s": "9"}), node("b", {"s": "1"})])
     found = decides.best(pod(), ["a", "b"], snapshot)
     assert (found.feasible, found.rejected) == (["b"], {"a": FIRST})
 
 
-def test_best_returns_no_node_when_none_is_feasible() -> None:
+def test_best_returns_no_node_if_none_is_feasible() -> None:
     found = policy(Forbids("x", FIRST)).best(pod(), ["a"], Snapshot.of([node("a", {"x": ""})]))
     assert (found.feasible, found.rejected) == ([], {"a": FIRST})
 
@@ -143,7 +143,7 @@ def test_exempt_pod_passes_every_name_and_scores_0() -> None:
     assert plugin.asked == scorer.asked == []
 
 
-def test_asks_a_plugin_about_exempt_pods_when_it_applies_to_them() -> None:
+def test_plugin_that_applies_to_exempt_pods_filters_them() -> None:
     always, other = Forbids("x", FIRST), Forbids("x", SECOND)
     always.applies_to_exempt_pods = True  # type: ignore[misc]
     snapshot, agent = Snapshot.of([node("a", {"x": ""}), node("b")]), pod(namespace="kube-system")
@@ -168,7 +168,7 @@ def test_every_rejected_node_is_unresolvable_by_default() -> None:
     assert resolvable(policy(Forbids("full", FIRST), Forbids("never", SECOND)), snapshot) == set()
 
 
-def test_failed_nodes_follow_plugins_with_as_plugins_say() -> None:
+def test_as_plugins_say_uses_the_plugins_codes() -> None:
     filters = Forbids("full", FIRST), Forbids("never", SECOND)
     decides = Policy(Profile("test", filters, ()), Exemption(), unresolvable=Unresolvable.AS_PLUGINS_SAY)
     snapshot = Snapshot.of([node("full", {"full": ""}), node("never", {"never": ""}), node("odd", defect="odd")])
@@ -210,7 +210,7 @@ def test_profile_without_counting_passes_exempt_pods() -> None:
     assert found.exempts(asking(namespace="kube-system", licence="1"))
 
 
-def test_lists_nodes_that_preemption_may_help_on_by_name() -> None:
+def test_lists_nodes_where_preemption_may_help_by_name() -> None:
     names = [f"n{number}" for number in range(9)]
     snapshot = Snapshot.of([node(name, {"full": ""}) for name in names])
     decides = Policy(

@@ -31,7 +31,7 @@ def never() -> bool:
     return False
 
 
-def test_names_pods_that_are_judged_differently() -> None:
+def test_returns_pods_that_are_evaluated_differently() -> None:
     snapshot = Snapshot.of(NODES, [pod("web")])
     found = compare_policies(policy("old"), policy("new"), snapshot, recent_pods(snapshot), never)
     assert (found.judged, found.pending, found.nodes) == (1, 1, 3)
@@ -43,18 +43,18 @@ def test_names_pods_that_are_judged_differently() -> None:
     assert change.after.rejections == {"node(s) didn't have the priority label new": 1}
 
 
-def test_counts_pods_that_fit_nowhere() -> None:
+def test_counts_pods_that_fit_no_node() -> None:
     snapshot = Snapshot.of(NODES, [pod("web")])
     found = compare_policies(policy("old"), policy("absent"), snapshot, recent_pods(snapshot), never)
     assert (found.fitting_before, found.fitting_after) == (1, 0)
 
 
-def test_leaves_out_pods_that_both_policies_exempt() -> None:
+def test_skips_pods_that_both_policies_exempt() -> None:
     snapshot = Snapshot.of(NODES, [pod("agent", namespace="kube-system")])
     assert compare_policies(policy("old"), policy("absent"), snapshot, recent_pods(snapshot), never).judged == 0
 
 
-def test_leaves_out_pods_of_daemon_sets_on_nodes() -> None:
+def test_skips_daemon_set_pods_on_nodes() -> None:
     """The snapshot keeps neither their affinity nor their tolerations."""
     owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "d", "controller": True}
     read = read_pod({"kind": "Pod", **pod_with("agent", metadata={"ownerReferences": [owner]})})
@@ -63,7 +63,7 @@ def test_leaves_out_pods_of_daemon_sets_on_nodes() -> None:
     assert compare_policies(policy("old"), policy("absent"), snapshot, recent_pods(snapshot), never).judged == 0
 
 
-def test_names_no_pod_when_both_decide_alike() -> None:
+def test_returns_no_pod_if_both_policies_agree() -> None:
     snapshot = Snapshot.of(NODES, [pod("web")])
     assert compare_policies(policy("old"), policy("old"), snapshot, recent_pods(snapshot), never).changes == ()
 
@@ -75,7 +75,7 @@ def only_own_node_or_free_port(label: str) -> Policy:
     return BerthConfiguration.model_validate({"profile": "mine", "definitions": {"mine": definition}}).policy()
 
 
-def test_judges_bound_pod_as_if_it_were_not_there() -> None:
+def test_evaluates_a_bound_pod_as_if_it_were_not_there() -> None:
     listening = pod_with("web", containers=[{"ports": [{"hostPort": 80, "containerPort": 80}]}])
     read = read_pod({"kind": "Pod", **listening})
     assert isinstance(read, Pod)
@@ -86,12 +86,12 @@ def test_judges_bound_pod_as_if_it_were_not_there() -> None:
     assert change.before.feasible == {"a", "b"}
 
 
-def test_stops_when_time_is_over() -> None:
+def test_stops_at_the_time_limit() -> None:
     snapshot = Snapshot.of(NODES, [pod("web")])
     assert compare_policies(policy("old"), policy("new"), snapshot, recent_pods(snapshot), lambda: True).judged == 0
 
 
-def test_reports_pod_on_which_new_policy_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_a_pod_for_which_the_new_policy_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot, broken = Snapshot.of(NODES, [pod("web")]), policy("new")
 
     def fail(*_: object) -> None:
@@ -102,14 +102,14 @@ def test_reports_pod_on_which_new_policy_raises(monkeypatch: pytest.MonkeyPatch)
         compare_policies(policy("old"), broken, snapshot, recent_pods(snapshot), never)
 
 
-def test_samples_pending_pods_first_then_newest_of_each_controller() -> None:
+def test_samples_pending_pods_first_then_the_newest_of_each_controller() -> None:
     owned = [on("a", started, pod(f"web-{started:g}", controller_kind="Job")) for started in (1.0, 3.0, 2.0)]
     snapshot = Snapshot.of(NODES, [*owned, on("b", 9.0, pod("single")), pod("waiting")])
     assert [each.name for each in recent_pods(snapshot)] == ["waiting", "single", "web-3"]
     assert [each.name for each in recent_pods(snapshot, most=1)] == ["waiting"]
 
 
-def test_samples_placed_pods_beside_many_pending_ones() -> None:
+def test_samples_placed_pods_even_if_many_are_pending() -> None:
     """Pods that have no node by either policy would hide that no pod has one by the new policy."""
     pending = [replace(pod(f"pending-{number}"), uid=f"pending-{number}") for number in range(30)]
     snapshot = Snapshot.of(NODES, [*pending, *(on("a", float(number), pod(f"on-{number}")) for number in range(30))])
@@ -120,14 +120,14 @@ def test_samples_placed_pods_beside_many_pending_ones() -> None:
     ]
 
 
-def test_refuses_policy_when_its_plugin_fails() -> None:
+def test_rejects_policy_if_its_plugin_fails() -> None:
     snapshot = Snapshot.of(NODES, [pod("bad")])
     message = f"^pod ml/bad: plugin {PATH} failed in filter on node a: ZeroDivisionError: division by zero"
     with pytest.raises(PolicyFailed, match=message):
         compare_policies(policy("old"), failing_policy(), snapshot, recent_pods(snapshot), never)
 
 
-def test_judges_pod_by_new_policy_when_plugin_in_force_fails() -> None:
+def test_evaluates_pod_by_the_new_policy_if_the_plugin_in_force_fails() -> None:
     snapshot = Snapshot.of(NODES, [pod("bad")])
     [change] = compare_policies(failing_policy(), policy("new"), snapshot, recent_pods(snapshot), never).changes
     assert (change.before.feasible, change.after.feasible) == (frozenset(), frozenset({"b", "c"}))

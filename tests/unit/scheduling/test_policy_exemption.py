@@ -74,13 +74,13 @@ def without(change: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("missing", ["API group", "version", "control", "affinity", "one name", "name", "toleration"])
-def test_does_not_exempt_a_pod_that_the_daemon_set_controller_did_not_make(missing: str) -> None:
+def test_does_not_exempt_a_pod_that_the_daemon_set_controller_did_not_create(missing: str) -> None:
     found = read_pod(without(missing))
     assert isinstance(found, Pod)
     assert Exemption().covers(found) is False
 
 
-def test_exempts_a_pod_of_a_daemon_set_that_tolerates_everything() -> None:
+def test_exempts_a_daemon_set_pod_that_tolerates_everything() -> None:
     obj: dict[str, Any] = deepcopy(pod_object(controller_kind="DaemonSet"))
     obj["spec"]["tolerations"] = [{"operator": "Exists"}]
     found = read_pod(obj)

@@ -40,12 +40,12 @@ VictimUnreadable
 """A code is added here with the release that adds it; none is removed."""
 
 
-def test_every_code_is_kept_and_none_is_gone_or_renamed() -> None:
+def test_reason_codes_of_version_1_are_complete_and_unchanged() -> None:
     assert REASON_CODES_VERSION == 1
     assert set(ReasonCode) == set(VERSION_1.split())
 
 
-def test_a_code_is_one_word_in_camel_case() -> None:
+def test_each_code_is_one_word_in_camel_case() -> None:
     assert [code for code in ReasonCode if not re.fullmatch(r"[A-Z][A-Za-z]+", code)] == []
 
 
@@ -58,7 +58,7 @@ def constant_statuses() -> Iterator[tuple[str, Status]]:
 
 
 @pytest.mark.parametrize("status", [pytest.param(status, id=name) for name, status in constant_statuses()])
-def test_every_constant_status_of_a_plugin_has_a_code_of_its_own(status: Status) -> None:
+def test_every_constant_status_of_a_plugin_has_its_own_code(status: Status) -> None:
     assert status.plugin in REGISTRY
     assert ReasonCode.PLUGIN_REASON not in status.reason_codes
 
@@ -118,7 +118,7 @@ def licences(amount: str) -> dict[str, object]:
         pytest.param(TOO_COSTLY, (ReasonCode.TOO_COSTLY,), id="too costly"),
     ],
 )
-def test_a_status_names_the_code_of_its_rule(status: Status, codes: tuple[ReasonCode, ...]) -> None:
+def test_status_has_the_code_of_its_rule(status: Status, codes: tuple[ReasonCode, ...]) -> None:
     assert status.reason_codes == codes
 
 

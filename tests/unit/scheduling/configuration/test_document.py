@@ -15,21 +15,21 @@ from tests.builders.pods import pod
 LABEL = {"name": "NodePriorityLabel", "args": {"label": "rank"}}
 
 
-def test_empty_document_is_label_priority_with_defaults() -> None:
+def test_empty_document_selects_label_priority_with_defaults() -> None:
     configuration = BerthConfiguration.model_validate({})
     assert configuration.profile == "label-priority"
     found = configuration.policy().feasibility(pod(), ["a", "b"], Snapshot.of([labelled("a", "1"), node("b")]))
     assert found.feasible == ["a"]
 
 
-def test_passes_arguments_to_plugin() -> None:
+def test_passes_arguments_to_the_plugin() -> None:
     policy = BerthConfiguration.model_validate({"pluginConfig": [LABEL]}).policy()
     snapshot = Snapshot.of([node("a", {"rank": "3"}), labelled("b", "9")])
     assert policy.feasibility(pod(), ["a", "b"], snapshot).feasible == ["a"]
     assert policy.scores(pod(), ["a", "b"], snapshot) == [3, 0]
 
 
-def test_configuration_has_exemption() -> None:
+def test_exemption_of_the_document_applies_to_the_policy() -> None:
     policy = BerthConfiguration.model_validate({"exempt": {"namespaces": ["infra"]}}).policy()
     snapshot = Snapshot.of([node("a")])
     assert policy.feasibility(pod(namespace="infra"), ["a"], snapshot).feasible == ["a"]
@@ -46,14 +46,14 @@ def test_configuration_has_exemption() -> None:
         pytest.param({"namespaces": ["ml"]}, "any", "web", (True, False), id="another namespace"),
     ],
 )
-def test_bind_covers_the_pods_of_the_listed_schedulers_and_namespaces(
+def test_bind_covers_only_pods_of_the_listed_schedulers_and_namespaces(
     bind: dict[str, object], scheduler: str, namespace: str, covered: tuple[bool, bool]
 ) -> None:
     limits = BerthConfiguration.model_validate({"bind": bind}).bind
     assert (limits.covers_scheduler(scheduler), limits.covers_namespace(namespace)) == covered
 
 
-def test_document_survives_environment_variable() -> None:
+def test_document_can_be_passed_through_an_environment_variable() -> None:
     document = BerthConfiguration.model_validate(
         {"apiVersion": "berth.dev/v1alpha1", "pluginConfig": [LABEL], "exempt": {"daemonSets": False}}
     )
@@ -66,7 +66,7 @@ def test_shipped_profile_has_all_its_plugins() -> None:
     assert set(SHIPPED) == {"label-priority", "resource-segregation", "managed-resources", "full"}
 
 
-def test_custom_profile_extends_disables_and_enables() -> None:
+def test_custom_profile_can_extend_disable_and_enable_plugins() -> None:
     document = {
         "profile": "mine",
         "definitions": {
@@ -93,7 +93,7 @@ def test_custom_profile_extends_disables_and_enables() -> None:
         pytest.param("extender", [0, 10, 1], id="on the extender's scale"),
     ],
 )
-def test_scales_scores_by_setting(scores: str, wanted: list[int]) -> None:
+def test_scores_setting_selects_the_scaling(scores: str, wanted: list[int]) -> None:
     definition = {"plugins": {"enabled": [{"name": "NodePriorityLabel"}]}, "scores": scores}
     policy = BerthConfiguration.model_validate({"profile": "mine", "definitions": {"mine": definition}}).policy()
     snapshot = Snapshot.of([labelled("a", "3"), labelled("b", "30"), labelled("c", "7")])

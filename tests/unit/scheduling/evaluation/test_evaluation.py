@@ -58,7 +58,7 @@ def profile(plugin: Remembers, name: str = "test") -> Profile:
     return Profile(name, (plugin,), ((plugin, 1),))
 
 
-def test_filters_node_once_for_pods_of_one_shape() -> None:
+def test_filters_node_only_once_for_pods_of_one_shape() -> None:
     plugin, evaluations = Remembers(), EvaluationCache()
     snapshot = Snapshot.of([labelled("a", "1"), node("b")])
     for name in ("first", "second", "third"):
@@ -85,7 +85,7 @@ def test_profiles_do_not_share_verdicts() -> None:
     assert (one.filtered, two.filtered) == ([("ml", "a")], [("ml", "a")])
 
 
-def test_carries_over_results_of_unchanged_nodes_only() -> None:
+def test_carries_over_only_results_of_unchanged_nodes() -> None:
     plugin, evaluations = Remembers(), EvaluationCache()
     before = Snapshot.of([labelled("same", "1"), labelled("changed", "1"), labelled("gone", "1")])
     evaluation = evaluations.of(profile(plugin), pod(), before)

@@ -56,7 +56,7 @@ class TakesLong(ClusterFilterPlugin):
 
 
 @pytest.mark.parametrize("same_snapshot", [True, False], ids=["of one snapshot", "of another snapshot"])
-def test_first_call_of_one_shape_does_not_block_another_shape(same_snapshot: bool) -> None:
+def test_first_call_for_one_shape_does_not_block_another_shape(same_snapshot: bool) -> None:
     plugin, evaluations, snapshot = TakesLong(), EvaluationCache(), Snapshot.of([node("a")])
     profile = Profile("test", (plugin,), ())
     with ThreadPoolExecutor(2) as pool:
@@ -69,7 +69,7 @@ def test_first_call_of_one_shape_does_not_block_another_shape(same_snapshot: boo
         assert slow.result(30).statuses["a"] is SUCCESS
 
 
-def test_second_call_of_shape_waits_and_does_not_evaluate_again() -> None:
+def test_second_call_for_a_shape_waits_and_does_not_evaluate_again() -> None:
     plugin, evaluations, snapshot = TakesLong(), EvaluationCache(), Snapshot.of([node("a")])
     profile = Profile("test", (plugin,), ())
     with ThreadPoolExecutor(4) as pool:
@@ -80,7 +80,7 @@ def test_second_call_of_shape_waits_and_does_not_evaluate_again() -> None:
     assert plugin.counted == 1
 
 
-def test_earlier_call_gets_its_own_snapshot_and_later_one_stays_cached() -> None:
+def test_earlier_call_gets_its_own_snapshot_and_the_later_one_stays_cached() -> None:
     plugin, evaluations = TakesLong(), EvaluationCache()
     profile = Profile("test", (plugin,), ())
     earlier = Snapshot.of([node("a")])
@@ -98,7 +98,7 @@ def hostile(number: int, tolerations: int) -> Pod:
     return found
 
 
-def test_hostile_shapes_in_sequence_stay_within_the_bytes() -> None:
+def test_size_stays_within_the_byte_limit_for_many_hostile_shapes() -> None:
     evaluations, snapshot = EvaluationCache(max_bytes=2_000_000), Snapshot.of([node("a")])
     profile = BerthConfiguration().build_profile("full")
     most = 0
@@ -108,7 +108,7 @@ def test_hostile_shapes_in_sequence_stay_within_the_bytes() -> None:
     assert 1_000_000 < most <= 2_000_000
 
 
-def test_a_shape_that_is_too_large_is_not_remembered() -> None:
+def test_shape_that_is_too_large_is_not_cached() -> None:
     evaluations, snapshot = EvaluationCache(max_bytes=2_000_000), Snapshot.of([node("a")])
     profile = BerthConfiguration().build_profile("full")
     small = evaluations.of(profile, hostile(0, 1), snapshot)

@@ -148,7 +148,7 @@ def policy_of(
     return Policy(profile, Exemption(), time_limit=clock.limit())
 
 
-def test_filter_stops_between_two_steps_of_nodes_and_rejects_all_with_one_reason() -> None:
+def test_filter_stops_after_a_batch_of_nodes_and_rejects_all_with_one_reason() -> None:
     clock = Clock()
     work = Work(clock, 0.01)
     result = policy_of(clock, WorksByNode(work)).feasibility(pod(), NAMES, SNAPSHOT)
@@ -158,7 +158,7 @@ def test_filter_stops_between_two_steps_of_nodes_and_rejects_all_with_one_reason
     assert dict(result.unresolvable) == dict.fromkeys(NAMES, TOO_COSTLY)
 
 
-def test_retry_does_no_work_until_the_shape_has_aged_out() -> None:
+def test_retry_does_not_evaluate_until_the_cached_verdict_expires() -> None:
     clock = Clock()
     work = Work(clock, 0.01)
     policy = policy_of(clock, WorksByNode(work))
@@ -173,7 +173,7 @@ def test_retry_does_no_work_until_the_shape_has_aged_out() -> None:
     assert work.units == 4 * STEP
 
 
-def test_attempts_go_on_where_the_last_one_stopped() -> None:
+def test_next_attempt_continues_where_the_last_one_stopped() -> None:
     clock = Clock()
     work = Work(clock, 0.01)
     policy = policy_of(clock, WorksByNode(work))
@@ -186,7 +186,7 @@ def test_attempts_go_on_where_the_last_one_stopped() -> None:
     assert work.units == NODES
 
 
-def test_other_shapes_are_decided_meanwhile() -> None:
+def test_other_shapes_are_evaluated_meanwhile() -> None:
     clock = Clock()
     work = Work(clock, 0.01)
     policy = policy_of(clock, WorksByNode(work))
@@ -194,7 +194,7 @@ def test_other_shapes_are_decided_meanwhile() -> None:
     assert policy.feasibility(pod(namespace="other"), NAMES[:STEP], SNAPSHOT).feasible == NAMES[:STEP]
 
 
-def test_a_wall_clock_that_is_set_back_forgets_the_shape() -> None:
+def test_shape_is_evaluated_again_if_the_wall_clock_is_set_back() -> None:
     clock = Clock()
     work = Work(clock, 0.01)
     policy = policy_of(clock, WorksByNode(work))
@@ -204,14 +204,14 @@ def test_a_wall_clock_that_is_set_back_forgets_the_shape() -> None:
     assert work.units == 4 * STEP
 
 
-def test_best_stops_while_it_scores() -> None:
+def test_best_stops_while_scoring_at_the_limit() -> None:
     clock = Clock()
     work = Work(clock, 0.01)
     result = policy_of(clock, scores=[ScoresByNode(work)]).best(pod(), NAMES, SNAPSHOT)
     assert (result.feasible, result.too_costly, work.units) == ([], True, 2 * STEP)
 
 
-def test_scores_are_equal_where_scoring_takes_too_long() -> None:
+def test_scores_are_equal_if_scoring_takes_too_long() -> None:
     clock = Clock()
     work = Work(clock, 0.01)
     policy = policy_of(clock, scores=[ScoresByNode(work)])
@@ -220,7 +220,7 @@ def test_scores_are_equal_where_scoring_takes_too_long() -> None:
     assert work.units == 2 * STEP
 
 
-def test_filter_decides_although_scoring_took_too_long() -> None:
+def test_filter_still_decides_after_scoring_took_too_long() -> None:
     clock = Clock()
     policy = policy_of(clock, scores=[ScoresByNode(Work(clock, 0.01))])
     policy.scores(pod(), NAMES, SNAPSHOT)
@@ -228,7 +228,7 @@ def test_filter_decides_although_scoring_took_too_long() -> None:
 
 
 @pytest.mark.parametrize("plugins", [1, 2, 3])
-def test_stops_between_plugins_that_count_over_the_cluster(plugins: int) -> None:
+def test_filter_stops_between_cluster_wide_plugins_at_the_limit(plugins: int) -> None:
     clock = Clock()
     work, none = Work(clock, 0.6), Work(clock, 0.0)
     policy = policy_of(clock, *[WorksByCluster(work, none) for _ in range(plugins)])
@@ -236,7 +236,7 @@ def test_stops_between_plugins_that_count_over_the_cluster(plugins: int) -> None
     assert work.units == min(plugins, 2)
 
 
-def test_stops_between_plugins_that_score_by_the_cluster() -> None:
+def test_scoring_stops_between_cluster_wide_plugins_at_the_limit() -> None:
     clock = Clock()
     work = Work(clock, 0.6)
     policy = policy_of(clock, scores=[CountsByCluster(work) for _ in range(5)])
@@ -244,7 +244,7 @@ def test_stops_between_plugins_that_score_by_the_cluster() -> None:
     assert work.units == 2
 
 
-def test_preempt_accepts_no_node_where_the_review_takes_too_long() -> None:
+def test_preempt_rejects_all_nodes_if_the_review_takes_too_long() -> None:
     clock = Clock()
     work = Work(clock, 0.01)
     policy = policy_of(clock, WorksByNode(work, FULL))
@@ -257,7 +257,7 @@ def test_preempt_accepts_no_node_where_the_review_takes_too_long() -> None:
     assert work.units < NODES
 
 
-def test_stops_where_the_call_ends_before_the_limit() -> None:
+def test_stops_if_the_call_ends_before_the_limit() -> None:
     clock = Clock()
     work = Work(clock, 0.01)
     policy = policy_of(clock, WorksByNode(work))
@@ -276,7 +276,7 @@ DECISIONS = {
 
 
 @pytest.mark.parametrize("decide", DECISIONS.values(), ids=DECISIONS)
-def test_a_late_call_is_no_verdict_on_the_shape(decide: Callable[[Policy, float], object]) -> None:
+def test_expired_call_does_not_mark_the_shape_as_too_costly(decide: Callable[[Policy, float], object]) -> None:
     clock = Clock()
     work = Work(clock, 0.01)
     policy = policy_of(clock, WorksByNode(work))
@@ -298,7 +298,7 @@ def test_a_late_call_is_no_verdict_on_the_shape(decide: Callable[[Policy, float]
         pytest.param(0.0, False, id="nothing was left"),
     ],
 )
-def test_remembers_a_shape_that_had_half_of_the_limit(seconds_left: float, remembered: bool) -> None:
+def test_marks_a_shape_as_too_costly_only_after_half_of_the_limit(seconds_left: float, remembered: bool) -> None:
     limited = TimeLimited(Clock().limit())
     calls: list[DecisionDeadline] = []
 
@@ -316,7 +316,7 @@ def exceeding(_: DecisionDeadline) -> None:
     raise DeadlineExceeded
 
 
-def test_remembers_a_bounded_number_of_shapes() -> None:
+def test_number_of_remembered_shapes_is_bounded() -> None:
     clock = Clock()
     limited = TimeLimited(clock.limit())
     calls = []
@@ -335,7 +335,7 @@ def test_remembers_a_bounded_number_of_shapes() -> None:
 
 
 @pytest.mark.parametrize("items", [0, 1, STEP, STEP + 1])
-def test_looks_at_the_clock_once_for_each_step(items: int) -> None:
+def test_reads_the_clock_once_per_batch(items: int) -> None:
     looks = 0
 
     def monotonic() -> float:

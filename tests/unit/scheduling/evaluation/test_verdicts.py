@@ -38,7 +38,7 @@ def verdicts_on(snapshot: Snapshot, evaluations: EvaluationCache | None = None) 
 
 
 @pytest.mark.parametrize("count", [pytest.param(10, id="few"), pytest.param(600, id="more than a byte can tell apart")])
-def test_gives_more_distinct_statuses_than_codes(count: int) -> None:
+def test_supports_more_distinct_statuses_than_codes(count: int) -> None:
     evaluations = EvaluationCache()
     names = [f"n{index}" for index in range(count)]
     snapshot = Snapshot.of([node("passes"), *(labelled(name, name) for name in names)])
@@ -54,13 +54,13 @@ def test_gives_more_distinct_statuses_than_codes(count: int) -> None:
     assert [verdicts[name] for name in names[1:-1]] == [unresolvable("Says", name) for name in names[1:-1]]
 
 
-def test_shares_one_object_for_equal_statuses() -> None:
+def test_equal_statuses_share_one_object() -> None:
     snapshot = Snapshot.of([labelled("a", "1"), labelled("b", "1")])
     verdicts = verdicts_on(snapshot)
     assert verdicts["a"] is verdicts["b"]
 
 
-def test_returns_request_list_when_all_nodes_pass() -> None:
+def test_returns_the_list_of_the_request_if_all_nodes_pass() -> None:
     snapshot = Snapshot.of([node("a"), node("b")])
     located = NodeRefs.of(["b", "a"], snapshot.positions)
     found = verdicts_on(snapshot).filter_nodes(located)
@@ -68,7 +68,7 @@ def test_returns_request_list_when_all_nodes_pass() -> None:
     assert (found.feasible, dict(found.rejected)) == (located, {})
 
 
-def test_replaces_statuses_in_both_directions() -> None:
+def test_status_changes_can_reject_and_accept_nodes() -> None:
     snapshot = Snapshot.of([node("a"), labelled("b", "1"), node("c")])
     result = verdicts_on(snapshot).filter_nodes(NodeRefs.of(["a", "b", "c"], snapshot.positions))
     no = unresolvable("Other", "no")
@@ -81,7 +81,7 @@ def test_replaces_statuses_in_both_directions() -> None:
     assert tuple(amended.feasible.positions) == (2, 3)
 
 
-def test_evaluates_node_that_takes_vacant_position() -> None:
+def test_evaluates_a_node_that_reuses_a_vacant_position() -> None:
     evaluations = EvaluationCache()
     before = Snapshot.of([node("stays"), labelled("goes", "1")])
     assert verdicts_on(before, evaluations)["goes"] == unresolvable("Says", "1")

@@ -83,7 +83,7 @@ def read(value: object) -> Quantity:
         ("9223372036854776", 9_223_372_036_854_776, -9_223_372_036_854_775_616),
     ],
 )
-def test_reads_value_and_milli_value(text: str, value: int, milli_value: int) -> None:
+def test_parses_value_and_milli_value(text: str, value: int, milli_value: int) -> None:
     assert (read(text).value(), read(text).milli_value()) == (value, milli_value)
 
 
@@ -120,12 +120,12 @@ def test_rejects_malformed_quantity(text: str) -> None:
         pytest.param(" 1Gi ", 1 << 30, id="blanks around it"),
     ],
 )
-def test_reads_json_numbers(value: object, wanted: int) -> None:
+def test_parses_json_numbers(value: object, wanted: int) -> None:
     assert read(value).value() == wanted
 
 
 @pytest.mark.parametrize("value", [True, [], {}, 1 << 64], ids=["a boolean", "a list", "an object", "65 bits"])
-def test_rejects_other_json(value: object) -> None:
+def test_rejects_other_json_types(value: object) -> None:
     assert isinstance(quantity(value), UnparsableQuantity)
 
 

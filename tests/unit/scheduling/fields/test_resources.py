@@ -24,7 +24,7 @@ LONG = "1" * 40
         pytest.param({"cpu": "100n", "memory": "100m"}, id="rounded up"),
     ],
 )
-def test_counts_amounts_as_separate_steps_do(allocatable: object) -> None:
+def test_counts_amounts_in_one_pass_like_separate_steps(allocatable: object) -> None:
     amounts = read_resource_list(allocatable, "status.allocatable")
     for _ in range(2):
         assert read_counted(allocatable, "status.allocatable") == (counted(amounts), amount_of(PODS, amounts))
@@ -41,6 +41,6 @@ def test_counts_amounts_as_separate_steps_do(allocatable: object) -> None:
         pytest.param(["cpu"], id="no object"),
     ],
 )
-def test_refuses_malformed_amounts(allocatable: object) -> None:
+def test_rejects_malformed_amounts(allocatable: object) -> None:
     with pytest.raises(MalformedField, match=r"status\.allocatable"):
         read_counted(allocatable, "status.allocatable")

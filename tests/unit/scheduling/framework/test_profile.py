@@ -33,13 +33,13 @@ def _policy(plugin: str) -> Policy:
         ("full", ALL_PARTS),
     ],
 )
-def test_shipped_profile_reads_parts(profile: str, parts: Parts) -> None:
+def test_shipped_profile_reads_the_expected_parts(profile: str, parts: Parts) -> None:
     assert BerthConfiguration(profile=profile).policy().reads == parts
     assert profile in SHIPPED
 
 
 @pytest.mark.parametrize("plugin", [name for name in REGISTRY if _policy(name).reads != ALL_PARTS])
-def test_plugin_decides_the_same_without_the_parts_that_it_does_not_read(plugin: str) -> None:
+def test_plugin_decides_the_same_without_parts_that_it_does_not_read(plugin: str) -> None:
     policy, whole = _policy(plugin), cluster.snapshot(NODES)
     loaded = _loaded(whole, policy.reads)
     names = list(whole.nodes)
@@ -75,7 +75,7 @@ def _loaded(whole: Snapshot, parts: Parts) -> Snapshot:
         pytest.param("NodePriorityLabel", False, False, id="a filter and a score that look at the node alone"),
     ],
 )
-def test_profile_depends_on_other_pods_by_its_filters_and_scores(plugin: str, depends: bool, judges: bool) -> None:
+def test_profile_depends_on_other_pods_through_its_filters_or_scores(plugin: str, depends: bool, judges: bool) -> None:
     policy = _policy(plugin)
     assert (policy.reads_other_pods, policy.judges_binds) == (depends, judges)
 
@@ -102,7 +102,7 @@ class CountsNodes(ClusterScorePlugin):
         pytest.param(CountsNodes(), False, id="it looks at all nodes, and at no pods"),
     ],
 )
-def test_score_of_ones_own_depends_on_other_pods_unless_it_reads_nodes_only(plugin: Plugin, depends: bool) -> None:
+def test_custom_score_depends_on_other_pods_unless_it_reads_only_nodes(plugin: Plugin, depends: bool) -> None:
     profile = build("mine", Scale.TOTALS, [(plugin, 1)])
     assert profile.reads_other_pods is depends
     assert profile.for_bind().filters == ()

@@ -43,7 +43,7 @@ def test_never_reverses_order(totals: list[int]) -> None:
 
 
 @given(totals_lists)
-def test_only_best_gets_ten_and_no_score_leaves_range(totals: list[int]) -> None:
+def test_only_the_best_node_gets_ten_and_no_score_leaves_the_range(totals: list[int]) -> None:
     scores = extender_scale(totals)
     assert [score == 10 for score in scores] == [total == max(totals) for total in totals]
     assert min(scores) >= 0
@@ -52,5 +52,5 @@ def test_only_best_gets_ten_and_no_score_leaves_range(totals: list[int]) -> None
 
 
 @given(totals_lists)
-def test_keeps_as_many_differences_as_eleven_values_allow(totals: list[int]) -> None:
+def test_scaling_keeps_up_to_eleven_distinct_scores(totals: list[int]) -> None:
     assert len(set(extender_scale(totals))) == min(len(set(totals)), 11)

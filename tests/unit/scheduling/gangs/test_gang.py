@@ -83,11 +83,11 @@ GROUPS = {
         pytest.param({"gang": None, "group": "single"}, None, id="a PodGroup whose pods are placed one by one"),
     ],
 )
-def test_gang_of_pod_is_that_of_the_first_way(fields: dict[str, Any], wanted: Gang | None) -> None:
+def test_gang_comes_from_the_first_matching_source(fields: dict[str, Any], wanted: Gang | None) -> None:
     assert gang_of(member(**fields), GROUPS, ENABLED) == wanted
 
 
-def test_pod_that_names_no_gang_is_placed_alone() -> None:
+def test_pod_without_a_gang_is_placed_individually() -> None:
     assert gang_of(pod(), GROUPS, ENABLED) is None
 
 
@@ -129,24 +129,24 @@ def test_rejects_gang_that_cannot_be_planned(fields: dict[str, Any], reason: str
     assert str(found.error) == reason
 
 
-def test_pod_whose_scheduling_group_has_no_name_is_no_pod_of_its_own() -> None:
+def test_unnamed_scheduling_group_is_invalid_instead_of_no_gang() -> None:
     """It asks to be placed with others: alone it would take what they need."""
     unnamed = member(gang=None, spec={"schedulingGroup": {"podGroupName": 7}})
     assert isinstance(gang_of(unnamed, GROUPS, ENABLED), InvalidGang)
 
 
-def test_pod_group_of_another_namespace_is_another_one() -> None:
+def test_pod_group_of_another_namespace_is_a_different_one() -> None:
     elsewhere = member(gang=None, group="train", namespace="other")
     assert gang_of(elsewhere, GROUPS, ENABLED) == InvalidGang(GangError.NO_POD_GROUP, GangKey("other", "train"))
 
 
-def test_reasons_have_nothing_that_differs_between_gangs() -> None:
+def test_reasons_do_not_contain_gang_specific_values() -> None:
     """A text that changes between attempts wakes the pod again at once (facts 15 and 17)."""
     assert not [reason for reason in REASONS if "{" in reason or "%" in reason]
     assert {"gang waits for members", "gang does not fit"} <= REASONS
 
 
-def test_unreadable_pod_group_is_its_own_defect() -> None:
+def test_unreadable_pod_group_reports_its_own_defect() -> None:
     found = pod_group(custom_group_object(minimum="x"), PodGroupApi.COSCHEDULING)
     assert found == PodGroup(
         PodGroupApi.COSCHEDULING,

@@ -36,12 +36,12 @@ TRAIN = members("train", 4, requests=CPU)
         pytest.param(member("train-3", "train", 4, requests=CPU, label="other"), id="one is in two gangs"),
     ],
 )
-def test_counts_only_members_that_wait(missing: Pod) -> None:
+def test_counts_only_waiting_members(missing: Pod) -> None:
     snapshot = cluster(9, pods=[*TRAIN[:3], missing])
     assert set(places(answers(POLICY, snapshot, TRAIN[:3])).values()) == {WAITS}
 
 
-def test_member_that_cache_does_not_have_yet_counts() -> None:
+def test_counts_a_member_not_yet_in_the_cache() -> None:
     snapshot = cluster(4, pods=TRAIN[:3])
     assert places(answers(POLICY, snapshot, TRAIN[3:])) == {"train-3": "n0"}
 
@@ -58,13 +58,13 @@ def test_member_that_cache_does_not_have_yet_counts() -> None:
         ),
     ],
 )
-def test_rejects_members_that_contradict_each_other(second: dict[str, Any], reason: str) -> None:
+def test_rejects_members_with_contradictory_settings(second: dict[str, Any], reason: str) -> None:
     pods = [member("a", "train", 2), member("b", "train", **second)]
     assert set(places(answers(POLICY, cluster(9, pods=pods), pods)).values()) == {reason}
 
 
 @pytest.mark.parametrize("how", ["on a node", "committed"])
-def test_members_of_committed_gang_are_placed_like_other_pods(how: str) -> None:
+def test_members_of_a_committed_gang_are_placed_individually(how: str) -> None:
     bound = replace(TRAIN[0], node_name="n0" if how == "on a node" else "")
     snapshot = cluster(1, 1, pods=[bound, TRAIN[1]])
     opened = [OpenGang(KEY, 0, {bound.uid: "n0"}, is_committed=True)] if how == "committed" else []
@@ -86,7 +86,7 @@ COMMITTED_BEFORE = OpenGang(KEY, 0, {f"uid-before-{index}": "n0" for index in ra
         ),
     ],
 )
-def test_plans_a_gang_as_a_whole_when_only_an_earlier_one_of_its_name_was_committed(
+def test_plans_a_recreated_gang_as_a_whole_despite_the_commit_of_the_earlier_gang(
     pods: list[Pod], wanted: set[str]
 ) -> None:
     """Its item stays until the watcher has seen that no member lives."""
@@ -95,43 +95,43 @@ def test_plans_a_gang_as_a_whole_when_only_an_earlier_one_of_its_name_was_commit
     assert set(places(found).values()) == wanted
 
 
-def test_member_that_the_cache_lacks_waits_when_only_an_earlier_gang_of_its_name_was_committed() -> None:
+def test_uncached_member_waits_if_only_an_earlier_gang_of_its_name_was_committed() -> None:
     answer = answers(POLICY, cluster(9, pods=[]), TRAIN[:1], [COMMITTED_BEFORE])
     assert places(answer) == {"train-0": WAITS}
 
 
-def test_replacement_that_the_cache_lacks_is_placed_like_other_pods_where_all_others_are_on_nodes() -> None:
+def test_uncached_replacement_is_placed_individually_if_all_others_are_on_nodes() -> None:
     on_nodes = [replace(pod, node_name="n0") for pod in TRAIN[1:]]
     assert answers(POLICY, cluster(9, 9, pods=on_nodes), TRAIN[:1])["train-0"].feasible == ["n0", "n1"]
 
 
-def test_member_of_a_commit_that_the_cache_lacks_is_placed_like_other_pods() -> None:
+def test_uncached_member_of_a_commit_is_placed_individually() -> None:
     opened = [OpenGang(KEY, 0, {TRAIN[0].uid: "n0"}, is_committed=True)]
     assert answers(POLICY, cluster(9, 9, pods=[]), TRAIN[:1], opened)["train-0"].feasible == ["n0", "n1"]
 
 
-def test_member_in_the_barrier_is_no_proof_of_commit() -> None:
+def test_member_waiting_in_bind_does_not_prove_a_commit() -> None:
     """Its open reservation and its announcement are written before it waits for the others."""
     snapshot = cluster(9, pods=TRAIN[:3]).assuming(being_bound(TRAIN[0]))
     opened = [OpenGang(KEY, 0, {TRAIN[0].uid: "n0"})]
     assert set(places(answers(POLICY, snapshot, TRAIN[1:3], opened)).values()) == {WAITS}
 
 
-def test_member_of_committed_gang_is_placed_like_other_pods_where_all_are_being_bound() -> None:
+def test_member_of_a_committed_gang_is_placed_individually_while_all_are_being_bound() -> None:
     """Its Binding failed, and it comes again."""
     snapshot = cluster(4, 1, pods=TRAIN).assuming(being_bound(*TRAIN, node="n0"))
     opened = [OpenGang(KEY, 0, {pod.uid: "n0" for pod in TRAIN}, is_committed=True)]
     assert answers(POLICY, snapshot, TRAIN[:1], opened)["train-0"].feasible == ["n0", "n1"]
 
 
-def test_member_of_earlier_gang_of_that_name_that_ends_is_no_proof_of_commit() -> None:
+def test_terminating_member_of_an_earlier_gang_does_not_prove_a_commit() -> None:
     ending = replace(member("train-0", "train", 2, uid="uid-old"), node_name="n0", terminating=True)
     new = members("train", 2, requests=CPU)
     snapshot = cluster(1, pods=[ending, *new])
     assert set(places(answers(POLICY, snapshot, new)).values()) == {NO_ROOM}
 
 
-def test_committed_members_without_their_bindings_take_their_room() -> None:
+def test_committed_members_without_bindings_still_occupy_their_room() -> None:
     committed = members("tune", 2, requests=CPU)
     snapshot = cluster(2, 4, pods=[*committed, *TRAIN])
     opened = [OpenGang(GangKey("ml", "tune"), 0, {pod.uid: "n0" for pod in committed}, is_committed=True)]
@@ -150,7 +150,7 @@ COMMITTED_IN_B = [OpenGang(KEY, 0, {IN_ZONES[0].uid: "b1"}, is_committed=True)]
     ],
 )
 @pytest.mark.parametrize("decide", ["feasibility", "best"])
-def test_member_of_a_committed_gang_gets_only_nodes_of_its_domain(
+def test_member_of_a_committed_gang_gets_only_nodes_in_its_domain(
     first: Pod, opened: list[OpenGang], decide: str
 ) -> None:
     snapshot = Snapshot.of(ZONES, [first, IN_ZONES[1]])
@@ -161,12 +161,12 @@ def test_member_of_a_committed_gang_gets_only_nodes_of_its_domain(
     assert {answer.rejected[name].code for name in elsewhere} == {Code.UNSCHEDULABLE_AND_UNRESOLVABLE}
 
 
-def test_member_of_a_committed_gang_gets_no_node_where_the_domain_of_the_others_is_unknown() -> None:
+def test_member_of_a_committed_gang_gets_no_node_if_its_domain_is_unknown() -> None:
     snapshot = Snapshot.of(ZONES, [replace(IN_ZONES[0], node_name="none"), IN_ZONES[1]])
     assert answers(POLICY, snapshot, IN_ZONES[1:2])["train-1"].feasible == []
 
 
-def test_replacement_evicts_nothing_outside_the_domain_of_its_gang() -> None:
+def test_replacement_does_not_evict_outside_the_domain_of_its_gang() -> None:
     victims = {
         node: replace(member(f"victim-{node}", None, requests=CPU, priority=-1), node_name=node)
         for node in ("a1", "b2")
@@ -178,7 +178,7 @@ def test_replacement_evicts_nothing_outside_the_domain_of_its_gang() -> None:
     assert (set(found.victims), dict(found.rejected)) == ({"b2"}, {"a1": NodeRejection.GANG})
 
 
-def test_replacement_in_committed_gang_may_preempt_like_other_pods() -> None:
+def test_replacement_in_a_committed_gang_may_preempt_like_other_pods() -> None:
     victim = replace(member("victim", None, requests=CPU, priority=-1), node_name="n0")
     bound = replace(TRAIN[1], node_name="n1")
     snapshot = cluster(1, 1, pods=[victim, bound, TRAIN[0]])

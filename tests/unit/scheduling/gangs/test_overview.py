@@ -70,7 +70,7 @@ def told(nodes: list[NodeInfo], pods: list[Pod], **document: Any) -> tuple[GangS
         ),
     ],
 )
-def test_says_how_far_a_gang_is(pods: list[Pod], stage: GangStage, waits_for: str) -> None:
+def test_reports_the_stage_of_a_gang_and_what_it_waits_for(pods: list[Pod], stage: GangStage, waits_for: str) -> None:
     assert told([room_for("n0", 8)], pods) == (stage, waits_for)
 
 
@@ -110,11 +110,11 @@ def test_says_how_far_a_gang_is(pods: list[Pod], stage: GangStage, waits_for: st
         ),
     ],
 )
-def test_says_what_is_short(nodes: list[NodeInfo], pods: list[Pod], waits_for: str) -> None:
+def test_reports_what_is_missing_for_a_gang_to_fit(nodes: list[NodeInfo], pods: list[Pod], waits_for: str) -> None:
     assert told(nodes, pods) == (GangStage.DOES_NOT_FIT, waits_for)
 
 
-def test_says_which_counted_resource_is_short() -> None:
+def test_reports_which_counted_resource_is_short() -> None:
     nodes = [counted_node("a", licences="2"), counted_node("b", licences="1")]
     assert told(nodes, asking(licence="1"), profile="managed-resources", managedResources=[LICENCES]) == (
         GangStage.DOES_NOT_FIT,
@@ -122,20 +122,20 @@ def test_says_which_counted_resource_is_short() -> None:
     )
 
 
-def test_counts_in_one_domain_where_the_gang_asks_for_one() -> None:
+def test_counts_nodes_of_one_domain_if_the_gang_requires_one() -> None:
     nodes = [room_for("n0", 3, {"zone": "a"}), room_for("n1", 2, {"zone": "b"})]
     pods = members("train", 4, requests=CPU, topology_key="zone")
     assert told(nodes, pods) == (GangStage.DOES_NOT_FIT, "3 of 4 members have a node that takes them")
 
 
-def test_shows_members_with_their_places() -> None:
+def test_lists_members_with_their_planned_nodes() -> None:
     [found] = gang_policy().gangs_in(Snapshot.of([room_for("n0", 4)], TRAIN))
     assert {each.name: each.place for each in found.members} == {pod.name: "n0" for pod in TRAIN}
     assert (found.minimum, found.on_nodes, found.created_at) == (4, 0, 1767225600.0)
 
 
 @pytest.mark.parametrize("node", ["", "n0"], ids=["all members wait", "all members are on nodes"])
-def test_priority_and_age_are_those_of_the_pod_group_where_it_has_them(node: str) -> None:
+def test_priority_and_age_come_from_the_pod_group_if_set(node: str) -> None:
     obj = native_group_object(minimum=2, priority=7)
     obj["metadata"]["creationTimestamp"] = "2025-12-31T23:59:00Z"
     pods = [replace(member(f"train-{number}", None, group="train"), node_name=node) for number in range(2)]
@@ -144,11 +144,11 @@ def test_priority_and_age_are_those_of_the_pod_group_where_it_has_them(node: str
     assert (found.priority, found.created_at) == (7, 1767225540.0)
 
 
-def test_shows_no_exempt_pod_among_the_members() -> None:
+def test_does_not_list_exempt_pods_as_members() -> None:
     [found] = gang_policy().gangs_in(Snapshot.of([room_for("n0", 4)], [*TRAIN, replace(EXEMPT, node_name="n0")]))
     assert [each.name for each in found.members] == [pod.name for pod in TRAIN]
     assert gang_policy().gangs_in(Snapshot.of([room_for("n0", 4)], [EXEMPT])) == []
 
 
-def test_has_no_gangs_where_they_are_not_enabled() -> None:
+def test_lists_no_gangs_if_they_are_disabled() -> None:
     assert gang_policy(gangs={}).gangs_in(Snapshot.of([room_for("n0", 4)], TRAIN)) == []

@@ -39,12 +39,12 @@ def test_gang_waits_while_members_are_missing() -> None:
     assert set(places(answers(POLICY, snapshot, TRAIN[:3])).values()) == {WAITS}
 
 
-def test_rejects_gang_larger_than_cluster() -> None:
+def test_rejects_gang_larger_than_the_cluster() -> None:
     pods = members("train", 101)
     assert places(answers(POLICY, cluster(9, pods=pods), pods[:1])) == {"train-0": "gang is larger than the cluster"}
 
 
-def test_rejects_members_of_deleted_pod_group() -> None:
+def test_rejects_members_of_a_deleted_pod_group() -> None:
     pods = [member(f"train-{index}", None, group="train", requests=CPU) for index in range(2)]
     group = pod_group(native_group_object(minimum=2))
     snapshot = cluster(2, pods=pods, pod_groups=[group])
@@ -54,7 +54,7 @@ def test_rejects_members_of_deleted_pod_group() -> None:
 
 
 @pytest.mark.parametrize("room", [3, 4], ids=["rejected", "placed"])
-def test_rejected_nodes_are_unresolvable_whatever_the_scheduler_is(room: int) -> None:
+def test_rejected_nodes_are_unresolvable_with_as_plugins_say_too(room: int) -> None:
     """In the other map kube-scheduler would try the pod again and again (fact 15), or evict for a part of a gang."""
     policy = gang_policy(unresolvable="as-plugins-say")
     for answer in answers(policy, cluster(room, 0, pods=TRAIN), TRAIN).values():
@@ -62,20 +62,20 @@ def test_rejected_nodes_are_unresolvable_whatever_the_scheduler_is(room: int) ->
         assert {status.code for status in answer.rejected.values()} == {Code.UNSCHEDULABLE_AND_UNRESOLVABLE}
 
 
-def test_every_name_is_answered_once() -> None:
+def test_every_requested_name_appears_exactly_once() -> None:
     snapshot = cluster(2, 2, 9, pods=TRAIN)
     for answer in answers(POLICY, snapshot, TRAIN, names=["n0", "n1", "n2", "joined"]).values():
         assert sorted([*answer.feasible, *answer.rejected]) == ["joined", "n0", "n1", "n2"]
 
 
-def test_filter_onlyone_leaves_the_place() -> None:
+def test_filter_onlyone_keeps_only_the_planned_node() -> None:
     snapshot = cluster(2, 2, 9, pods=TRAIN)
     for pod in TRAIN:
         answer = POLICY.best(pod, [*snapshot.nodes], snapshot)
         assert answer.feasible == POLICY.feasibility(pod, [*snapshot.nodes], snapshot).feasible[:1]
 
 
-def test_alternatives_of_members_have_no_node_in_common() -> None:
+def test_alternatives_of_different_members_do_not_overlap() -> None:
     """Whatever the scheduler chooses for each member, all of them have room."""
     snapshot = cluster(*[1] * 12, pods=TRAIN)
     found = answers(POLICY, snapshot, TRAIN)
@@ -84,20 +84,20 @@ def test_alternatives_of_members_have_no_node_in_common() -> None:
     assert all(len(answer.feasible) == 3 for answer in found.values())
 
 
-def test_node_of_the_place_is_named_once_where_it_has_room_for_more() -> None:
+def test_planned_node_appears_once_even_if_it_has_room_for_more() -> None:
     snapshot = cluster(9, 9, pods=TRAIN)
     for answer in answers(POLICY, snapshot, TRAIN).values():
         assert len(answer.feasible) == len(set(answer.feasible))
 
 
-def test_alternatives_of_members_of_several_shapes_have_no_node_in_common() -> None:
+def test_alternatives_of_members_with_different_shapes_do_not_overlap() -> None:
     pods = [member(f"train-{index}", "train", 2, requests={"cpu": str(index + 1)}) for index in range(2)]
     found = answers(POLICY, cluster(*[2] * 8, pods=pods), pods)
     chosen = [name for answer in found.values() for name in answer.feasible]
     assert len(chosen) == len(set(chosen)) == 8
 
 
-def test_members_that_keep_each_other_away_have_no_alternatives() -> None:
+def test_members_with_mutual_anti_affinity_do_not_get_alternatives() -> None:
     """Two of them might choose nodes of one zone."""
     pods = [apart(pod, "zone") for pod in members("train", 2, requests=CPU)]
     zones = {"n0": "a", "n1": "b", "n2": "c", "n3": "c"}
@@ -105,14 +105,14 @@ def test_members_that_keep_each_other_away_have_no_alternatives() -> None:
     assert [len(answer.feasible) for answer in answers(POLICY, snapshot, pods).values()] == [1, 1]
 
 
-def test_same_members_get_the_same_places_whatever_the_order_of_pods_and_nodes() -> None:
+def test_members_get_the_same_places_for_any_order_of_pods_and_nodes() -> None:
     rooms = [room_for(f"n{index}", 1) for index in range(6)]
     wanted = places(answers(POLICY, Snapshot.of(rooms, TRAIN), TRAIN))
     assert places(answers(POLICY, Snapshot.of(rooms[::-1], TRAIN[::-1]), TRAIN)) == wanted
     assert wanted == {f"train-{index}": f"n{index}" for index in range(4)}
 
 
-def test_alternatives_leave_the_places_of_other_gangs() -> None:
+def test_alternatives_exclude_the_places_of_other_gangs() -> None:
     later = members("tune", 2, requests=CPU, created="2026-01-02T00:00:00Z")
     snapshot = cluster(*[1] * 8, pods=[*TRAIN, *later])
     first, second = answers(POLICY, snapshot, TRAIN), answers(POLICY, snapshot, later)
@@ -134,7 +134,7 @@ def test_gang_of_higher_priority_is_planned_first() -> None:
     assert set(places(answers(POLICY, snapshot, TRAIN)).values()) == {NO_ROOM}
 
 
-def test_open_gang_is_planned_before_older_one_of_its_priority() -> None:
+def test_open_gang_is_planned_before_an_older_one_of_the_same_priority() -> None:
     """Its members hold cpu in the scheduler already (G10)."""
     later = members("tune", 4, requests=CPU, created="2026-01-02T00:00:00Z")
     snapshot = cluster(3, 3, pods=[*TRAIN, *later])
@@ -143,39 +143,39 @@ def test_open_gang_is_planned_before_older_one_of_its_priority() -> None:
     assert set(places(answers(POLICY, snapshot, TRAIN, opened)).values()) == {NO_ROOM}
 
 
-def test_gang_that_does_not_fit_holds_nothing() -> None:
+def test_gang_that_does_not_fit_does_not_occupy_room() -> None:
     large = members("large", 9, requests=CPU, created="2025-01-01T00:00:00Z")
     snapshot = cluster(4, pods=[*large, *TRAIN])
     assert set(places(answers(POLICY, snapshot, large)).values()) == {NO_ROOM}
     assert counts(places(answers(POLICY, snapshot, TRAIN))) == {"n0": 4}
 
 
-def test_incomplete_gang_holds_nothing() -> None:
+def test_incomplete_gang_does_not_occupy_room() -> None:
     few = members("few", 9, count=8, requests=CPU, created="2025-01-01T00:00:00Z")
     snapshot = cluster(4, pods=[*few, *TRAIN])
     assert counts(places(answers(POLICY, snapshot, TRAIN))) == {"n0": 4}
 
 
-def test_members_that_arrived_in_bind_keep_their_nodes() -> None:
+def test_members_waiting_in_bind_keep_their_nodes() -> None:
     snapshot = cluster(4, 4, pods=TRAIN)
     opened = [OpenGang(KEY, 0, {TRAIN[0].uid: "n1", TRAIN[2].uid: "n1"})]
     found = places(answers(POLICY, snapshot, TRAIN, opened))
     assert (found["train-0"], found["train-2"]) == ("n1", "n1")
 
 
-def test_plans_anew_where_arrived_members_are_on_nodes_that_are_gone_or_full() -> None:
+def test_plans_again_if_nodes_of_waiting_members_are_gone_or_full() -> None:
     snapshot = cluster(4, 0, pods=TRAIN)
     opened = [OpenGang(KEY, 0, {TRAIN[0].uid: "n1", TRAIN[1].uid: "gone"})]
     assert counts(places(answers(POLICY, snapshot, TRAIN, opened))) == {"n0": 4}
 
 
-def test_members_get_their_places_again_whose_calls_left_reservations() -> None:
+def test_members_keep_places_reserved_by_an_interrupted_bind() -> None:
     """The process of bind was killed, or its table did not answer. The reservations hold no room for another plan."""
     snapshot = cluster(1, 1, 1, 1, pods=TRAIN).assuming(being_bound(*TRAIN))
     assert counts(places(answers(POLICY, snapshot, TRAIN))) == {"n0": 1, "n1": 1, "n2": 1, "n3": 1}
 
 
-def test_place_of_last_member_is_in_the_domain_of_those_in_the_barrier() -> None:
+def test_last_member_is_placed_in_the_domain_of_members_waiting_in_bind() -> None:
     pods = members("train", 3, requests=CPU, topology_key="zone")
     snapshot = Snapshot.of(ZONES, pods).assuming(being_bound(*pods[:2], node="b1"))
     opened = [OpenGang(KEY, 0, {pod.uid: "b1" for pod in pods[:2]})]
@@ -183,38 +183,38 @@ def test_place_of_last_member_is_in_the_domain_of_those_in_the_barrier() -> None
 
 
 @pytest.mark.parametrize(("room", "wanted"), [(4, {"n0": 4, NO_ROOM: 2}), (5, {"n0": 5, NO_ROOM: 1}), (6, {"n0": 6})])
-def test_members_beyond_the_minimum_get_what_is_left(room: int, wanted: dict[str, int]) -> None:
+def test_members_beyond_the_minimum_get_the_remaining_room(room: int, wanted: dict[str, int]) -> None:
     pods = members("train", 4, count=6, requests=CPU)
     assert counts(places(answers(POLICY, cluster(room, pods=pods), pods))) == wanted
 
 
-def test_members_beyond_the_minimum_take_no_room_of_another_gang() -> None:
+def test_members_beyond_the_minimum_do_not_take_room_from_another_gang() -> None:
     pods = members("train", 4, count=6, requests=CPU)
     later = members("tune", 4, requests=CPU, created="2026-01-02T00:00:00Z")
     snapshot = cluster(8, pods=[*pods, *later])
     assert counts(places(answers(POLICY, snapshot, later))) == {"n0": 4}
 
 
-def test_alternatives_are_of_the_same_domain() -> None:
+def test_alternatives_are_in_the_same_domain() -> None:
     pods = members("train", 3, requests=CPU, topology_key="zone")
     for answer in answers(POLICY, Snapshot.of(ZONES[2:], pods), pods).values():
         assert set(answer.feasible) <= {"b1", "b2"} or set(answer.feasible) <= {"c1"}
 
 
-def test_place_that_the_scheduler_refuses_is_replaced_by_another_node_with_room() -> None:
+def test_node_missing_from_the_request_is_replaced_by_another_with_room() -> None:
     snapshot = cluster(*[4] * 3, pods=TRAIN)
     found = places(answers(POLICY, snapshot, TRAIN[:1], names=["n2"]))
     assert found == {"train-0": "n2"}
 
 
-def test_members_that_are_alike_may_change_places() -> None:
+def test_identical_members_may_exchange_places() -> None:
     snapshot = cluster(1, 1, 1, 1, pods=TRAIN)
     place = places(answers(POLICY, snapshot, TRAIN))["train-0"]
     others = sorted({f"n{index}" for index in range(4)} - {place})
     assert sorted(answers(POLICY, snapshot, TRAIN[:1], names=others)["train-0"].feasible) == others
 
 
-def test_plan_is_made_once_for_all_calls_on_one_state(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_plan_serves_all_calls_on_the_same_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     from berth.scheduling.gangs.planning import GangPlanning
 
     made: list[str] = []
@@ -234,7 +234,7 @@ def test_plan_is_made_once_for_all_calls_on_one_state(monkeypatch: pytest.Monkey
     assert sorted(made) == ["train", "train", "tune", "tune"]
 
 
-def test_gang_evicts_nothing_for_a_part_of_itself() -> None:
+def test_gang_does_not_evict_for_only_some_of_its_members() -> None:
     victim = replace(member("victim", None, requests=CPU, priority=-1), node_name="n0")
     snapshot = cluster(1, pods=[victim, *TRAIN])
     proposals = {"n0": Proposal((victim.uid,), 0)}
@@ -242,7 +242,7 @@ def test_gang_evicts_nothing_for_a_part_of_itself() -> None:
     assert (found.victims, found.rejected) == ({}, {"n0": NodeRejection.GANG})
 
 
-def test_exempt_pods_are_in_no_gang() -> None:
+def test_exempt_pods_do_not_belong_to_a_gang() -> None:
     pods = [member("agent", "train", 4, requests=CPU, namespace="kube-system")]
     assert answers(POLICY, cluster(0, 0, pods=pods), pods)["agent"].feasible == ["n0", "n1"]
 
@@ -252,7 +252,7 @@ def test_gangs_are_ignored_unless_enabled() -> None:
     assert answers(policy, cluster(0, pods=TRAIN[:1]), TRAIN[:1])["train-0"].feasible == ["n0"]
 
 
-def test_plans_anew_on_one_state_of_the_cluster_once_another_gang_is_open() -> None:
+def test_plans_again_on_the_same_snapshot_if_another_gang_is_open() -> None:
     policy, later = gang_policy(), members("tune", 4, requests=CPU, created="2026-01-02T00:00:00Z")
     snapshot = cluster(4, pods=[*TRAIN, *later])
     assert counts(places(answers(policy, snapshot, TRAIN))) == {"n0": 4}

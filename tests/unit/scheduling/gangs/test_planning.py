@@ -26,12 +26,12 @@ TRAIN = members("train", 4, requests=CPU)
         pytest.param((1, 1, 1), {NO_ROOM: 4}, id="one node is missing"),
     ],
 )
-def test_all_members_have_a_place_or_none_has(rooms: tuple[int, ...], wanted: dict[str, int]) -> None:
+def test_either_all_members_have_a_place_or_none(rooms: tuple[int, ...], wanted: dict[str, int]) -> None:
     snapshot = cluster(*rooms, pods=TRAIN)
     assert counts(places(answers(POLICY, snapshot, TRAIN))) == wanted
 
 
-def test_members_go_to_one_domain() -> None:
+def test_all_members_go_to_one_domain() -> None:
     pods = members("train", 4, requests=CPU, topology_key="zone")
     found = places(answers(POLICY, Snapshot.of(ZONES, pods), pods))
     assert counts(found) == {"b1": 2, "b2": 2}
@@ -44,20 +44,22 @@ def test_members_go_to_one_domain() -> None:
     [(["a1", "a2"], {NO_ROOM: 4}), (["b1", "b2"], {"b1": 2, "b2": 2}), (["c1"], {"c1": 4})],
     ids="abc",
 )
-def test_scheduler_may_try_one_domain_after_the_other(names: list[str], wanted: dict[str, int]) -> None:
+def test_members_can_be_placed_if_the_scheduler_tries_one_domain_at_a_time(
+    names: list[str], wanted: dict[str, int]
+) -> None:
     """G2: each member is asked about with the nodes of one domain only."""
     pods = members("train", 4, requests=CPU, topology_key="zone")
     found = answers(POLICY, Snapshot.of(ZONES, pods), pods, names=names)
     assert counts(places(found)) == wanted
 
 
-def test_goes_by_filters_of_the_scheduler_that_the_profile_lacks() -> None:
+def test_plan_uses_scheduler_filters_missing_from_the_profile() -> None:
     pods = members("train", 2, requests=CPU, spec={"nodeSelector": {"disk": "ssd"}})
     nodes = [room_for("n0", 9), room_for("n1", 2, {"disk": "ssd"}), room_for("n2", 9, unschedulable=True)]
     assert counts(places(answers(POLICY, Snapshot.of(nodes, pods), pods))) == {"n1": 2}
 
 
-def test_goes_by_filters_and_scores_of_the_profile() -> None:
+def test_plan_uses_filters_and_scores_of_the_profile() -> None:
     policy = gang_policy(profile="label-priority")
     key = "priority.lixueduan.com"
     nodes = [
@@ -71,14 +73,14 @@ def test_goes_by_filters_and_scores_of_the_profile() -> None:
 
 
 @pytest.mark.parametrize(("nodes", "wanted"), [(3, {"n0": 1, "n1": 1, "n2": 1}), (2, {NO_ROOM: 3})])
-def test_members_that_keep_each_other_away_go_to_nodes_of_their_own(nodes: int, wanted: dict[str, int]) -> None:
+def test_members_with_mutual_anti_affinity_go_to_different_nodes(nodes: int, wanted: dict[str, int]) -> None:
     pods = members("train", 3, requests=CPU)
     found = [apart(pod) for pod in pods]
     assert counts(places(answers(POLICY, cluster(*[9] * nodes, pods=found), found))) == wanted
 
 
 @pytest.mark.parametrize(("licences", "wanted"), [("2", {"n0": 2, "n1": 2}), ("1", {NO_ROOM: 4})])
-def test_counted_resources_of_all_members_count(licences: str, wanted: dict[str, int]) -> None:
+def test_plan_counts_the_counted_resources_of_all_members(licences: str, wanted: dict[str, int]) -> None:
     """G3: the scheduler assumes members that Berth does not see on their nodes yet."""
     policy = gang_policy(managedResources=[LICENCES])
     pods = members("train", 4, requests={LICENCE: "1"})
@@ -87,14 +89,14 @@ def test_counted_resources_of_all_members_count(licences: str, wanted: dict[str,
 
 
 @pytest.mark.parametrize(("percent", "wanted"), [("50", {"n0": 4}), ("60", {NO_ROOM: 4})])
-def test_devices_of_all_members_count(percent: str, wanted: dict[str, int]) -> None:
+def test_plan_counts_the_devices_of_all_members(percent: str, wanted: dict[str, int]) -> None:
     policy = gang_policy(managedResources=[SLICES])
     pods = members("train", 4, requests={"nvidia.com/gpumem-percentage": percent})
     snapshot = Snapshot.of([counted_node("n0", sizes="8000,8000")], pods)
     assert counts(places(answers(policy, snapshot, pods))) == wanted
 
 
-def test_members_get_the_devices_that_bind_would_choose() -> None:
+def test_members_get_the_same_devices_as_in_bind() -> None:
     """The smallest device that fits: then the large one is left for the other member."""
     policy = gang_policy(managedResources=[SLICES])
     pods = [member(f"train-{index}", "train", 2, requests={MEMORY: amount}) for index, amount in enumerate("38")]
@@ -102,14 +104,14 @@ def test_members_get_the_devices_that_bind_would_choose() -> None:
     assert counts(places(answers(policy, snapshot, pods))) == {"n0": 2}
 
 
-def test_pods_that_are_being_bound_take_their_room() -> None:
+def test_pods_being_bound_occupy_their_room() -> None:
     other = read_pod(pod_object("web", requests={"cpu": "2"}))
     assert isinstance(other, Pod)
     snapshot = cluster(4, 2, pods=[*TRAIN, other]).assuming([AssumedPod("ml", "web", other.uid, "n0", {})])
     assert counts(places(answers(POLICY, snapshot, TRAIN))) == {"n0": 2, "n1": 2}
 
 
-def test_mixed_members_that_fit_on_fewer_nodes_are_placed_first() -> None:
+def test_members_that_fit_on_fewer_nodes_are_placed_first() -> None:
     small = [member(f"small-{index}", "train", 4, requests={"cpu": "1"}) for index in range(3)]
     large = member("z-large", "train", 4, requests={"cpu": "3"})
     pods = [*small, large]

@@ -73,7 +73,7 @@ def others(*costs: float) -> list[Pod]:
     return found
 
 
-def test_call_goes_on_where_the_last_one_ended() -> None:
+def test_next_call_continues_planning_where_the_last_one_ended() -> None:
     world, pods = World(), others(0.45, 0.45, 0.45, 0.45)
     snapshot = cluster(9, 9, pods=[*pods, *TRAIN])
     found = world.answers(TRAIN[0], [snapshot] * 4)
@@ -83,7 +83,7 @@ def test_call_goes_on_where_the_last_one_ended() -> None:
     assert len(first) == len(set(first))
 
 
-def test_gangs_of_others_are_no_cost_of_the_asking_one() -> None:
+def test_planning_other_gangs_does_not_count_against_the_requested_gang() -> None:
     world, pods = World(), others(*[0.3] * 12)
     snapshot = cluster(9, 9, pods=[*pods, *TRAIN])
     found = world.answers(TRAIN[0], [snapshot] * 8)
@@ -92,7 +92,7 @@ def test_gangs_of_others_are_no_cost_of_the_asking_one() -> None:
     assert {world.answer(pod, snapshot) for pod in pods} <= {"n0", "n1"}
 
 
-def test_gang_that_overruns_alone_is_not_planned_for_a_while() -> None:
+def test_gang_that_exceeds_the_limit_alone_is_skipped_for_a_while() -> None:
     world, [costly] = World(), others(1.5)
     snapshot = cluster(9, 9, pods=[costly, *TRAIN])
     assert world.answers(TRAIN[0], [snapshot] * 2)[-1] in ("n0", "n1")
@@ -102,7 +102,7 @@ def test_gang_that_overruns_alone_is_not_planned_for_a_while() -> None:
     assert world.answer(costly, cluster(9, 9, pods=[costly, *TRAIN])) != TOO_COSTLY
 
 
-def test_gang_beside_one_that_is_not_planned_is_not_delayed_in_the_next_state() -> None:
+def test_skipped_gang_does_not_delay_others_on_the_next_snapshot() -> None:
     world, [costly] = World(), others(1.5)
     pods = [costly, *TRAIN]
     world.answers(TRAIN[0], [cluster(9, 9, pods=pods)] * 2)
@@ -113,7 +113,7 @@ def test_gang_beside_one_that_is_not_planned_is_not_delayed_in_the_next_state() 
 
 
 class TestStateThatChangesMeanwhile:
-    def test_round_that_takes_several_calls_comes_to_its_end(self) -> None:
+    def test_planning_round_over_several_calls_finishes(self) -> None:
         world, pods = World(), others(*[0.45] * 6)
         world.answer(TRAIN[0], cluster(9, 9, pods=TRAIN))
         snapshots = [cluster(9, 9, pods=[*pods, *TRAIN])]
@@ -124,7 +124,7 @@ class TestStateThatChangesMeanwhile:
         assert found[0] == UNFINISHED
         assert found[-1] in ("n0", "n1")
 
-    def test_gang_that_came_later_waits_for_the_next_round(self) -> None:
+    def test_gang_that_arrives_later_waits_for_the_next_round(self) -> None:
         world, pods = World(), others(*[0.45] * 3)
         snapshot = cluster(9, 9, pods=pods)
         world.answers(pods[0], [snapshot] * 3)
@@ -140,7 +140,7 @@ class TestStateThatChangesMeanwhile:
             pytest.param(0.4 * LIMIT, NO_ROOM, id="one call was late: the state counts"),
         ],
     )
-    def test_round_counts_for_later_states_only_where_it_takes_several_calls(
+    def test_round_applies_to_later_snapshots_only_if_it_takes_several_calls(
         self, seconds_left: float, wanted: str
     ) -> None:
         world, pods = World(), others(0.45, 0.45, 0.45)

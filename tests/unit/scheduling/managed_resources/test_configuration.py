@@ -14,7 +14,7 @@ COUNT = {"nodeLabel": "nvidia.com/gpu.count"}
 SIZE = {"nodeLabel": "nvidia.com/gpu.memory"}
 
 
-def test_counts_nothing_without_managed_resources() -> None:
+def test_does_not_count_anything_without_managed_resources() -> None:
     assert not BerthConfiguration().policy().counting.counts
     assert configuration().policy().counting.resources == (LICENCE, MEMORY)
 

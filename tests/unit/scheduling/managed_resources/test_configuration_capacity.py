@@ -72,7 +72,7 @@ def test_reads_amounts_as_quantities(value: str, amount: int) -> None:
         pytest.param("9" * 5000, "is not a quantity", id="without end"),
     ],
 )
-def test_names_unreadable_capacity(value: str, cause: str) -> None:
+def test_error_names_unreadable_capacity(value: str, cause: str) -> None:
     found, node = counting(), counted_node(licences=value, sizes="8000")
     assert found.capacity(node) == pools(8000)
     assert found.unreadable(node) == {LICENCE: cause}

@@ -61,7 +61,7 @@ CAPACITY = {LICENCE: 4, **pools(8000, 16000)}
         ),
     ],
 )
-def test_reads_shares_of_placed_pod(pod: Pod, shares: Mapping[str, int] | None) -> None:
+def test_reads_shares_of_a_placed_pod(pod: Pod, shares: Mapping[str, int] | None) -> None:
     assert counting().shares(pod, CAPACITY) == shares
 
 
@@ -73,11 +73,11 @@ def test_reads_shares_of_placed_pod(pod: Pod, shares: Mapping[str, int] | None) 
         pytest.param({}, {f"{MEMORY}#0": 3000, LICENCE: 1}, id="though nothing is left"),
     ],
 )
-def test_counts_pod_of_another_binder_on_some_device(free: Mapping[str, int], shares: Mapping[str, int]) -> None:
+def test_counts_a_pod_of_another_binder_on_any_device(free: Mapping[str, int], shares: Mapping[str, int]) -> None:
     assert counting().adopted(asking(node="n", gpumem="3000", licence="1"), CAPACITY, free) == shares
 
 
-def test_counts_first_device_when_node_has_none() -> None:
+def test_counts_the_first_device_if_the_node_has_no_devices() -> None:
     assert counting().adopted(asking(node="n", gpumem="3000"), {}, {}) == {f"{MEMORY}#0": 3000}
     assert counting().adopted(asking(node="n", percentage="50"), {}, {}) == {}
 
@@ -109,13 +109,13 @@ LIMITED = {"name": LICENCE, "capacity": {"nodeLabel": LICENCE}, "podLimit": 2}
         ),
     ],
 )
-def test_takes_request_above_pod_limit_for_unreadable(
+def test_treats_request_above_pod_limit_as_unreadable(
     amount: str, demands: tuple[Demand, ...] | UnreadableObject
 ) -> None:
     assert counting(LIMITED).demands(asking(licence=amount)) == demands
 
 
-def test_counts_placed_pod_at_most_up_to_pod_limit() -> None:
+def test_counts_a_placed_pod_at_most_up_to_the_pod_limit() -> None:
     pods = [asking("a", "n", licence="1"), asking("b", "n", licence="9")]
     assert counting(LIMITED).used(pods, {LICENCE: 8}) == {LICENCE: 3}
     assert counting(SLICES).used(pods, CAPACITY) == {}
@@ -130,7 +130,7 @@ def test_counts_placed_pod_at_most_up_to_pod_limit() -> None:
         pytest.param(asking(node="n", annotations=on_device(7), gpumem="99000"), pools(8000), id="the fullest device"),
     ],
 )
-def test_charges_pod_without_reservation_at_most_what_there_is(pod: Pod, charged: Mapping[str, int]) -> None:
+def test_charges_pod_without_reservation_at_most_the_available_amount(pod: Pod, charged: Mapping[str, int]) -> None:
     assert counting().charged(pod, CAPACITY, CAPACITY) == charged
     assert counting().beyond_limit(pod, CAPACITY).keys() == {each.partition("#")[0] for each in charged}
     assert counting().charged(pod, {}, {}) == counting().beyond_limit(asking(node="n", licence="4"), CAPACITY) == {}
@@ -198,12 +198,12 @@ def test_resizes_percentage_of_placed_pod_beside_unreadable_request() -> None:
     assert counting(*ALL).resized(pod, pools(4000), pools(9000)) == pools(4500)
 
 
-def test_charges_more_after_growth_beside_unreadable_request() -> None:
+def test_charges_more_after_growth_beside_an_unreadable_request() -> None:
     pod = asking(node="n", annotations={"seats": "three"} | on_device(0), gpumem="9000")
     assert counting(*ALL).charged_after_growth(pod, pools(4000), pools(4000), pools(8000)) == pools(8000)
 
 
-def test_names_no_device_when_readable_request_lacks_one_beside_unreadable_request() -> None:
+def test_device_is_unknown_if_a_readable_request_lacks_one() -> None:
     pod = asking(node="n", annotations={"seats": "three"}, gpumem="3000")
     assert not counting(*ALL).names_devices(pod)
     assert counting(*ALL).shares(pod, CAPACITY) is None
@@ -246,7 +246,7 @@ def test_identifies_devices_by_number() -> None:
         pytest.param(1, {f"{MEMORY}#0": 80}, id="a little"),
     ],
 )
-def test_percentage_is_of_one_device(percent: int, shares: Mapping[str, int]) -> None:
+def test_percentage_refers_to_one_device(percent: int, shares: Mapping[str, int]) -> None:
     assert counting().choose((Demand(MEMORY, percent, percent=True),), CAPACITY, CAPACITY) == shares
 
 
@@ -276,25 +276,25 @@ def test_rounds_percentage_up() -> None:
         ),
     ],
 )
-def test_takes_all_demands_or_names_shortage(
+def test_chooses_all_demands_or_returns_the_shortage(
     demands: tuple[Demand, ...], free: Mapping[str, int], found: object
 ) -> None:
     assert counting().choose(demands, CAPACITY, free) == found
 
 
-def test_reports_short_resource_with_kube_schedulers_text() -> None:
+def test_reports_shortage_with_kube_schedulers_text() -> None:
     short = Insufficient((LICENCE, MEMORY), never=True)
     assert short.reasons == ("Insufficient example.com/licence", "Insufficient nvidia.com/gpumem")
     assert short.text == "Insufficient example.com/licence, Insufficient nvidia.com/gpumem"
 
 
-def test_binding_has_device_number() -> None:
+def test_binding_annotation_contains_the_device_number() -> None:
     found = counting()
     assert found.annotations({LICENCE: 2, f"{MEMORY}#1": 3000}) == {"berth.dev/nvidia.com.gpumem": "1"}
     assert found.annotations({LICENCE: 2}) == found.annotations(NO_SHARES) == {}
 
 
-def test_annotations_of_binding_give_the_pods_shares() -> None:
+def test_shares_can_be_read_back_from_binding_annotations() -> None:
     found, pod = counting(), asking(percentage="40", licence="2")
     demands = found.demands(pod)
     assert not isinstance(demands, UnreadableObject)
@@ -308,14 +308,14 @@ def test_remaining_amount_is_never_negative() -> None:
     assert left({LICENCE: 4}, {LICENCE: 5, "gone": 1}) == {LICENCE: 0}
 
 
-def test_lists_annotations_to_keep() -> None:
+def test_lists_annotations_that_the_cache_must_keep() -> None:
     found = counting(SLICES, ANNOTATED, {"name": "example.com/x", "capacity": {"nodeAnnotation": "x"}})
     assert found.pod_annotations == {"berth.dev/nvidia.com.gpumem", "seats"}
     assert found.node_annotations == {SIZES, "x"}
     assert counting({"name": LICENCE}).pod_annotations == counting({"name": LICENCE}).node_annotations == set()
 
 
-def test_names_resources_that_scheduler_ignores() -> None:
+def test_lists_resources_that_the_scheduler_must_ignore() -> None:
     seen = {**SLICES, "ignoredByScheduler": False}
     assert counting(SLICES).ignored_by_scheduler == {MEMORY, PERCENTAGE}
     # No node has per cent in its allocatable: the scheduler has to ignore these in any case.

@@ -95,7 +95,7 @@ def test_reads_request_from_annotation(value: str, demands: object) -> None:
     assert counting(ANNOTATED).demands(asking(annotations={"seats": value})) == (cause if demands is None else demands)
 
 
-def test_ignores_requests_when_annotation_is_configured() -> None:
+def test_ignores_container_requests_if_an_annotation_is_configured() -> None:
     assert counting(ANNOTATED).demands(asking(licence="3")) == ()
 
 
@@ -119,5 +119,5 @@ def test_ignores_requests_when_annotation_is_configured() -> None:
         ),
     ],
 )
-def test_one_unreadable_request_makes_waiting_pod_unreadable(pod: Pod, cause: str) -> None:
+def test_one_unreadable_request_makes_a_waiting_pod_unreadable(pod: Pod, cause: str) -> None:
     assert counting(ANNOTATED, SLICES).demands(pod) == UnreadableRequest(cause)

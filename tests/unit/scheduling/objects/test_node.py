@@ -15,7 +15,7 @@ def test_reads_name_and_labels() -> None:
 
 
 @pytest.mark.parametrize("obj", [{"metadata": {"name": "n1"}}, {"metadata": {"name": "n1", "labels": None}}])
-def test_node_without_labels_has_none(obj: object) -> None:
+def test_node_without_labels_has_an_empty_label_map(obj: object) -> None:
     assert read_node(obj) == NodeInfo("n1", {})
 
 
@@ -30,7 +30,7 @@ def test_node_without_labels_has_none(obj: object) -> None:
         pytest.param({True: "b"}, id="a key that is no string, as YAML makes one of `on`"),
     ],
 )
-def test_labels_of_wrong_type_are_a_defect(labels: object) -> None:
+def test_labels_of_wrong_type_make_the_node_defective(labels: object) -> None:
     assert read_node({"metadata": {"name": "n1", "labels": labels}}) == NodeInfo("n1", {}, NOT_STRINGS)
 
 

@@ -28,7 +28,7 @@ def test_reads_fields_that_decisions_need() -> None:
         ),
     ],
 )
-def test_every_field_of_pod_may_be_absent_or_null(obj: object) -> None:
+def test_every_field_of_a_pod_may_be_absent_or_null(obj: object) -> None:
     read = read_pod(obj)
     assert isinstance(read, Pod)
     assert (read.name, read.namespace, read.uid, read.priority, read.controller_kind) == ("", "", "", None, "")
@@ -50,7 +50,7 @@ def test_every_field_of_pod_may_be_absent_or_null(obj: object) -> None:
         pytest.param({"spec": {"priority": True}}, "Pod.spec.priority is not an integer", id="priority a boolean"),
     ],
 )
-def test_names_field_of_wrong_type(obj: object, cause: str) -> None:
+def test_error_names_field_of_wrong_type(obj: object, cause: str) -> None:
     assert read_pod(obj) == UnreadableObject(cause)
 
 
@@ -66,7 +66,7 @@ def test_names_field_of_wrong_type(obj: object, cause: str) -> None:
         pytest.param({"kind": "DaemonSet", "controller": True}, "", id="no list"),
     ],
 )
-def test_controller_is_owner_with_controller_true(references: object, kind: str) -> None:
+def test_controller_is_the_owner_with_controller_true(references: object, kind: str) -> None:
     found = read_pod({"metadata": {"ownerReferences": references}})
     assert isinstance(found, Pod)
     assert found.controller_kind == kind

@@ -53,5 +53,5 @@ def hostile(name: str) -> Pod:
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_work_for_a_hostile_pod_does_not_grow_with_nodes_times_list(name: str) -> None:
+def test_work_for_a_hostile_pod_is_not_proportional_to_nodes_times_list_length(name: str) -> None:
     assert calls_of(hostile(name)) < MOST_CALLS_PER_NODE * NODES + MOST_CALLS_PER_ITEM * COUNT

@@ -57,7 +57,7 @@ def score(pod: dict[str, Any], *images_of_nodes: Images) -> int:
         ),
     ],
 )
-def test_scores_by_images_on_node(pod: dict[str, Any], images: list[Images], wanted: int) -> None:
+def test_scores_by_images_on_the_node(pod: dict[str, Any], images: list[Images], wanted: int) -> None:
     assert score(pod, *images) == wanted
 
 

@@ -145,7 +145,7 @@ def test_filters_by_pod_affinity(affinity: Object | None, others: list[Object], 
         pytest.param(near(term(WEB, namespaces=["red"])), [], NOT_NEAR, id="in its namespaces"),
     ],
 )
-def test_first_pod_of_group_passes(affinity: Object, others: list[Object], wanted: Status) -> None:
+def test_first_pod_of_a_group_passes(affinity: Object, others: list[Object], wanted: Status) -> None:
     assert verdicts(plugin, pod(affinity), A, C, *others)["a"] == wanted
 
 
@@ -167,7 +167,7 @@ NOT_BLUE = {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": 
         ),
     ],
 )
-def test_selects_namespaces_of_own_terms(fields: Object, wanted: Status) -> None:
+def test_own_terms_select_pods_by_namespace(fields: Object, wanted: Status) -> None:
     elsewhere = placed("o", "a", namespace="other")
     assert verdict(plugin, pod(away(term(**fields))), A, namespace("other", team="red"), elsewhere) == wanted
 
@@ -182,12 +182,12 @@ def test_selects_namespaces_of_own_terms(fields: Object, wanted: Status) -> None
         pytest.param({"namespaceSelector": {}}, BARRED, id="{} means all"),
     ],
 )
-def test_selects_namespaces_of_other_pods_terms(fields: Object, wanted: Status) -> None:
+def test_terms_of_other_pods_select_by_namespace(fields: Object, wanted: Status) -> None:
     elsewhere = placed("o", "a", affinity=away(term(WEB, **fields)), namespace="other")
     assert verdict(plugin, pod(), A, namespace("default", team="red"), elsewhere) == wanted
 
 
-def test_unknown_namespace_has_no_labels() -> None:
+def test_unknown_namespace_is_treated_as_having_no_labels() -> None:
     elsewhere = placed("o", "a", affinity=away(term(WEB, namespaceSelector=NOT_BLUE)), namespace="other")
     assert verdict(plugin, pod(), A, elsewhere) == BARRED
 
@@ -214,7 +214,7 @@ def test_counts_pods_by_namespace_and_labels(other: Object, wanted: Status) -> N
     assert verdict(plugin, pod(away(term())), A, other) == wanted
 
 
-def test_uses_label_keys_that_api_server_merged() -> None:
+def test_ignores_label_keys_already_merged_by_the_api_server() -> None:
     """They are no rule of the scheduler any more: matchLabelKeys would leave this pod out."""
     elsewhere = pod_with("o", {"app": "db", "hash": "1"}, nodeName="a")
     own = pod(away(term(matchLabelKeys=["hash"], mismatchLabelKeys=["app"])), metadata={"labels": {"hash": "2"}})

@@ -113,7 +113,7 @@ NODE = counted_node_object("n", "4", "8000,16000")
         ),
     ],
 )
-def test_filters_by_resources_left(
+def test_filters_by_remaining_amounts(
     pod: Object, others: Sequence[Object], expected: tuple[Code, tuple[str, ...]]
 ) -> None:
     found = verdict(plugin(), pod, NODE, *others)
@@ -138,7 +138,7 @@ def test_reads_capacity_from_node(node: Object, expected: tuple[Code, tuple[str,
     assert (found.code, found.reasons) == expected
 
 
-def test_shares_one_status_for_same_shortage() -> None:
+def test_equal_shortages_share_one_status() -> None:
     nodes = [counted_node_object(f"n{number}", str(number)) for number in range(1, 4)]
     found = verdicts(plugin(), asking_object(licence="4"), *nodes)
     assert len({id(status) for status in found.values()}) == 1
@@ -152,7 +152,7 @@ def test_skips_pod_without_counted_request() -> None:
     assert plugin(Counting()).pre_filter(asking(licence="1")) is None
 
 
-def test_pods_with_same_request_share_verdicts() -> None:
+def test_pods_with_the_same_request_share_verdicts() -> None:
     found = plugin()
     assert found.shape(asking("a", licence="1")) == found.shape(asking("b", licence="1", cpu="4"))
     assert found.shape(asking("a", licence="1")) != found.shape(asking("b", licence="2"))
@@ -166,7 +166,7 @@ def test_pods_with_same_request_share_verdicts() -> None:
         pytest.param("spread", {"empty": 75, "half": 25, "large": 97}, id="spread: the more is left, the better"),
     ],
 )
-def test_scores_by_amount_of_resource(scoring: str, expected: Mapping[str, int]) -> None:
+def test_scores_by_amount_of_the_resource(scoring: str, expected: Mapping[str, int]) -> None:
     nodes = [counted_node_object(name, count) for name, count in (("empty", "4"), ("half", "4"), ("large", "40"))]
     others = [asking_object("a", "half", licence="2")]
     assert scores(plugin(scoring=scoring), asking_object(licence="1"), *nodes, *others) == expected
@@ -187,7 +187,7 @@ def test_scores_by_devices(pod: Object, expected: Mapping[str, int]) -> None:
 
 
 # ------------------------------------------------------------------------------------------- what the scheduler judges
-def test_fact_38_does_not_filter_ignored_resource_twice() -> None:
+def test_fact_38_scheduler_resource_filter_skips_an_ignored_resource() -> None:
     """A node whose label has the resource lacks it in allocatable: NodeResourcesFit would reject it for ever."""
     fit = NodeResourcesFit(NodeResourcesFitArgs())
     pod = asking_object(licence="1", cpu="1")
@@ -197,13 +197,13 @@ def test_fact_38_does_not_filter_ignored_resource_twice() -> None:
     assert verdict(fit, pod, NODE).reasons == (NO_LICENCE,)
 
 
-def test_filters_twice_when_scheduler_does_not_ignore_resource() -> None:
+def test_also_filters_by_node_resources_fit_if_the_scheduler_does_not_ignore_it() -> None:
     seen = counting({"name": LICENCE, "ignoredByScheduler": False})
     fit = NodeResourcesFit(NodeResourcesFitArgs()).with_counting(seen)
     assert verdict(fit, asking_object(licence="1"), counted_node_object()).reasons == (NO_LICENCE,)
 
 
-def test_reasons_name_configured_resources() -> None:
+def test_reasons_name_the_configured_resources() -> None:
     assert plugin(counting(SLICES)).reasons >= {NO_MEMORY}
     assert NO_LICENCE not in plugin(counting(SLICES)).reasons
 
@@ -215,14 +215,14 @@ def test_reasons_name_configured_resources() -> None:
         pytest.param(asking_object(percentage="101"), id="a request that cannot be read"),
     ],
 )
-def test_does_not_score_pod_with_unreadable_request(pod: Object) -> None:
+def test_does_not_score_a_pod_with_an_unreadable_request(pod: Object) -> None:
     """Every node gets 0: one of two nodes is fuller, and would get more for a pod with a request."""
     read = read_pod(pod)
     assert isinstance(read, Pod)
     assert plugin().pre_score(read) is None
 
 
-def test_scores_pod_with_request() -> None:
+def test_scores_a_pod_with_a_request() -> None:
     read = read_pod(asking_object(licence="1"))
     assert isinstance(read, Pod)
     assert plugin().pre_score(read) is not None

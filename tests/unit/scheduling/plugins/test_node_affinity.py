@@ -129,7 +129,7 @@ def test_filters_by_any_required_term(terms: list[Term], wanted: Status) -> None
         pytest.param(names("Exists"), id="a name that exists"),
     ],
 )
-def test_malformed_term_matches_no_node_and_others_count(term: Term) -> None:
+def test_malformed_term_does_not_match_but_other_terms_do(term: Term) -> None:
     assert verdict(plugin, requiring(term), node()) == NO_MATCH
     assert verdict(plugin, requiring(term, MATCHING), node()) == SUCCESS
 
@@ -150,11 +150,11 @@ def test_malformed_term_matches_no_node_and_others_count(term: Term) -> None:
         ),
     ],
 )
-def test_filters_only_nodes_named_by_affinity(terms: list[Term], wanted: dict[str, Status]) -> None:
+def test_evaluates_only_nodes_named_by_the_affinity(terms: list[Term], wanted: dict[str, Status]) -> None:
     assert verdicts(plugin, requiring(*terms), node("a"), node("b")) == wanted
 
 
-def test_filters_nominated_node_too() -> None:
+def test_also_evaluates_the_nominated_node() -> None:
     nominated = requiring(names("In", "a")) | {"status": {"nominatedNodeName": "b"}}
     assert verdicts(plugin, nominated, node("a"), node("b"), node("c")) == {
         "a": SUCCESS,
@@ -194,7 +194,7 @@ def test_rejects_malformed_added_affinity() -> None:
         pytest.param({"required": {}}, "addedAffinity has no field required", id="a short name"),
     ],
 )
-def test_refuses_added_affinity_that_kube_scheduler_would_not_read(added: dict[str, object], message: str) -> None:
+def test_rejects_added_affinity_that_kube_scheduler_cannot_read(added: dict[str, object], message: str) -> None:
     """Otherwise every node scores alike."""
     with pytest.raises(ValidationError, match=message):
         NodeAffinityArgs.model_validate({"addedAffinity": added})
@@ -224,13 +224,13 @@ def test_scores_by_preferred_terms(terms: list[tuple[int, Term]], wanted: dict[s
     assert scores(plugin, preferring(*terms), node("a"), node("b")) == wanted
 
 
-def test_added_preferences_count_for_every_pod() -> None:
+def test_added_preferences_apply_to_every_pod() -> None:
     args = NodeAffinityArgs.model_validate({"addedAffinity": {PREFERRED: [{"weight": 4, "preference": A}]}})
     assert scores(NodeAffinity(args), preferring((1, B)), node("a"), node("b")) == {"a": 100, "b": 25}
     assert scores(NodeAffinity(args), pod_with(), node("a"), node("b")) == {"a": 100, "b": 0}
 
 
-def test_malformed_preferred_term_fails_the_cycle() -> None:
+def test_malformed_preferred_term_fails_the_scheduling_cycle() -> None:
     pod, candidates = read_pod(preferring((1, expression("k", "Lt", "-5")))), [read_node(node(name)) for name in "ab"]
     assert isinstance(pod, Pod)
     nodes = [candidate for candidate in candidates if isinstance(candidate, NodeInfo)]

@@ -73,7 +73,7 @@ def test_counts_ports_of_init_containers(restart_policy: str | None, wanted: Sta
         pytest.param("Failed", SUCCESS, id="failed"),
     ],
 )
-def test_terminated_pods_use_no_ports(phase: str, wanted: Status) -> None:
+def test_terminated_pods_do_not_use_ports(phase: str, wanted: Status) -> None:
     other = with_ports("other", port(), nodeName="n", status={"phase": phase})
     assert verdict(plugin, with_ports("p", port()), node_with("n"), other) == wanted
 

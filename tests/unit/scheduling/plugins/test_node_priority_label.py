@@ -73,7 +73,7 @@ def test_scores_by_label_value(value: str, score: int) -> None:
     assert plugin.score(pod(), labelled("n", value)) == score
 
 
-def test_uses_label_of_arguments() -> None:
+def test_uses_label_from_the_arguments() -> None:
     configured = NodePriorityLabel(NodePriorityLabelArgs(label="example.com/rank"))
     ranked = node("n", {"example.com/rank": "4", "priority.lixueduan.com": "x"})
     assert configured.filter(pod(), ranked) is SUCCESS
@@ -81,7 +81,7 @@ def test_uses_label_of_arguments() -> None:
     assert configured.filter(pod(), labelled("n", "10")) == no_label("example.com/rank")
 
 
-def test_one_verdict_serves_all_pods() -> None:
+def test_all_pods_share_one_verdict() -> None:
     assert plugin.shape(pod("a", "x", priority=1)) == plugin.shape(pod("b", "y", controller_kind="Job"))
 
 

@@ -67,7 +67,7 @@ def test_filters_by_requests(requests: dict[str, str], wanted: Status) -> None:
     assert verdict(plugin, pod_with(requests=requests), node_with(allocatable={GPU: "2"}), placed) == wanted
 
 
-def test_overcommitted_node_accepts_pod_without_requests() -> None:
+def test_overcommitted_node_accepts_a_pod_without_requests() -> None:
     assert verdict(plugin, pod_with(requests={"cpu": "0"}), with_cpu("1"), other({"cpu": "2"})) == SUCCESS
 
 
@@ -84,13 +84,13 @@ def test_filters_by_number_of_pods(pods: dict[str, str], requests: dict[str, str
     assert verdict(plugin, pod_with(requests=requests), node_with(allocatable=pods), other({"cpu": "1m"})) == wanted
 
 
-def test_node_without_allocatable_has_nothing() -> None:
+def test_node_without_allocatable_rejects_every_pod() -> None:
     silent = {"kind": "Node", "metadata": {"name": "n"}}
     assert verdict(plugin, pod_with(), silent) == now("Too many pods")
     assert verdict(plugin, pod_with(requests={"cpu": "1"}), silent) == never("Too many pods", "Insufficient cpu")
 
 
-def test_terminated_pods_use_nothing() -> None:
+def test_terminated_pods_do_not_use_resources() -> None:
     done = other({"cpu": "4"}, status={"phase": "Succeeded"})
     assert verdict(plugin, pod_with(requests={"cpu": "4"}), node_with(), done) == SUCCESS
 
@@ -159,7 +159,7 @@ SIDECAR = "Always"
         ),
     ],
 )
-def test_reads_demands_of_pod(spec: dict[str, Any], milli_cpu: int) -> None:
+def test_computes_requests_of_a_pod(spec: dict[str, Any], milli_cpu: int) -> None:
     pod = pod_with(**spec)
     assert verdict(plugin, pod, with_cpu(f"{milli_cpu}m")) == SUCCESS
     assert verdict(plugin, pod, with_cpu(f"{milli_cpu - 1}m")) == never("Insufficient cpu")
@@ -194,7 +194,7 @@ DEFERRED = {"conditions": [{"type": "PodResizePending", "status": "True", "reaso
         pytest.param(reported({"cpu": "500m"}) | INFEASIBLE, 500, id="a resize that will not be"),
     ],
 )
-def test_resized_pod_uses_larger_of_spec_and_status(status: dict[str, Any], milli_cpu: int) -> None:
+def test_resized_pod_uses_the_larger_of_spec_and_status(status: dict[str, Any], milli_cpu: int) -> None:
     resized = other({"cpu": "1"}, status=status)
     room = with_cpu(f"{milli_cpu + 1000}m")
     assert verdict(plugin, pod_with(requests={"cpu": "1"}), room, resized) == SUCCESS

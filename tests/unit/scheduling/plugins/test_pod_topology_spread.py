@@ -161,7 +161,7 @@ def test_applies_node_taints_policy(fields: Object, spec: Object, wanted: Status
     assert verdicts(plugin(), pod(constraint(**fields), **spec), A, TAINTED, *on("a"))["a"] == wanted
 
 
-def test_filters_node_that_is_not_counted() -> None:
+def test_node_excluded_from_counting_passes() -> None:
     honouring = pod(constraint(), nodeSelector={"kubernetes.io/hostname": "a"})
     assert verdicts(plugin(), honouring, A, C, *on("a", "c", "c"))["c"] == SUCCESS
 
@@ -289,7 +289,7 @@ def test_scores_by_skew(asking: Object, others: list[Object], wanted: dict[str, 
     assert scores(plugin(), asking, A, B, C, NO_ZONE, *others) == wanted
 
 
-def test_system_defaults_accept_nodes_without_zone() -> None:
+def test_system_defaults_accept_nodes_without_a_zone() -> None:
     system = PodTopologySpread(PodTopologySpreadArgs())
     assert scores(system, pod(), A, B, C, NO_ZONE, SERVICE, *on("a")) == {"a": 22, "b": 33, "c": 55, "d": 100}
     assert scores(system, pod(), A, B, C, NO_ZONE, *on("a")) == {"a": 0, "b": 0, "c": 0, "d": 0}

@@ -19,7 +19,7 @@ WITHOUT_ARGUMENTS = {
 
 
 @pytest.mark.parametrize("name", REGISTRY)
-def test_has_plugin_and_arguments_by_name(name: str) -> None:
+def test_registry_returns_plugin_and_arguments_by_name(name: str) -> None:
     found = REGISTRY[name]
     plugin = found.plugin(found.args())
     assert plugin.name == name
@@ -27,14 +27,14 @@ def test_has_plugin_and_arguments_by_name(name: str) -> None:
     assert found.args.__name__ == ("NoArgs" if name in WITHOUT_ARGUMENTS else f"{name}Args")
 
 
-def test_gives_arguments_that_are_shared_only_to_plugins_without_any() -> None:
+def test_only_plugins_without_arguments_share_the_empty_arguments_type() -> None:
     assert {name for name, found in REGISTRY.items() if found.args is NoArgs} == WITHOUT_ARGUMENTS
 
 
-def test_has_plugins_of_shipped_profiles() -> None:
+def test_registry_contains_plugins_of_shipped_profiles() -> None:
     assert {each.name for each in SHIPPED[FULL].plugins} <= set(REGISTRY)
 
 
-def test_knows_no_other_name() -> None:
+def test_registry_does_not_contain_custom_plugins() -> None:
     assert "berth_plugins.mine:Mine" not in REGISTRY
     assert REGISTRY.get("berth_plugins.mine:Mine") is None

@@ -105,7 +105,7 @@ def test_exempt_pods_pass_every_node(agent: Pod, mode: str) -> None:
         pytest.param(pod(namespace="kube-public"), id="another namespace"),
     ],
 )
-def test_exempts_no_other_pod(ordinary: Pod) -> None:
+def test_does_not_exempt_other_pods(ordinary: Pod) -> None:
     assert policy().feasibility(ordinary, ALL, CLUSTER).feasible == WITHOUT
 
 
@@ -121,18 +121,18 @@ def test_rejects_node_where_pod_does_not_fit_without_victims() -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------- preferred
-def test_pod_without_gpu_request_overflows_onto_gpu_nodes_last() -> None:
+def test_pod_without_gpu_request_uses_gpu_nodes_last_if_preferred() -> None:
     decides = policy(mode="preferred")
     assert decides.feasibility(pod(), ALL, CLUSTER).feasible == ALL
     assert decides.scores(pod(), ALL, CLUSTER) == [10] * 9 + [0] * 6
     assert decides.best(pod(), ["gpu-1", "cpu-9", "gpu-2"], CLUSTER).feasible == ["cpu-9"]
 
 
-def test_overflows_when_request_has_only_segregated_nodes() -> None:
+def test_pod_may_use_segregated_nodes_if_the_request_has_no_others() -> None:
     assert policy(mode="preferred").best(pod(), ["gpu-2", "gpu-1"], CLUSTER).feasible == ["gpu-1"]
 
 
-def test_pod_with_gpu_request_never_overflows() -> None:
+def test_pod_with_gpu_request_never_uses_other_nodes() -> None:
     found = policy(mode="preferred").feasibility(pod({GPU: "1"}), ALL, CLUSTER)
     assert found.feasible == WITH
     assert policy(mode="preferred").scores(pod({GPU: "1"}), WITH, CLUSTER) == [10] * 6
@@ -189,14 +189,14 @@ def test_counts_request_of_init_container() -> None:
     assert verdict({}, pod(init_requests={GPU: "1"}), node("n")) == MISSING
 
 
-def test_gpu_in_use_still_counts() -> None:
+def test_gpu_in_use_still_makes_the_node_a_gpu_node() -> None:
     """What is left is the scheduler's business, which has a fresher view of it."""
     taken = pod({GPU: "1"}, name="first", node_name="n")
     assert verdict({}, pod({GPU: "1"}), node("n", {GPU: "1"}).with_pods([taken])) is SUCCESS
     assert verdict({}, pod(), node("n", {GPU: "1"}).with_pods([taken])) == RESERVED
 
 
-def test_pods_with_same_requested_set_share_verdicts() -> None:
+def test_pods_requesting_the_same_set_share_verdicts() -> None:
     plugin = ResourceSegregation(ResourceSegregationArgs())
     assert plugin.shape(pod({GPU: "1"}, name="a")) == plugin.shape(pod({GPU: "7", FPGA: "1"}, name="b", namespace="x"))
     assert plugin.shape(pod()) == plugin.shape(pod({FPGA: "1"}))
@@ -209,7 +209,7 @@ def test_pods_with_same_requested_set_share_verdicts() -> None:
     there=st.dictionaries(st.sampled_from([GPU, FPGA, "example.com/nic"]), st.sampled_from(["0", "1", "2"])),
     mode=st.sampled_from(["required", "preferred"]),
 )
-def test_passes_nodes_that_have_all_requested_resources(
+def test_passes_only_nodes_that_have_all_requested_resources(
     resources: set[str], asked: Mapping[str, str], there: Mapping[str, str], mode: str
 ) -> None:
     def counting(amounts: Mapping[str, str]) -> Iterable[str]:

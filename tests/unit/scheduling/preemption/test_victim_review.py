@@ -143,7 +143,7 @@ DB, WEB = {"app": "db"}, {"app": "web"}
         ),
     ],
 )
-def test_reviews_victims_of_node(
+def test_accepts_rejects_or_extends_the_proposed_victims(
     pod: Object, proposed: list[str], objects: list[Object], wanted: list[str] | None
 ) -> None:
     found = review_victims(pod, {"n": proposed}, NODE, *objects)
@@ -159,14 +159,14 @@ class Alone(FilterPlugin):
         return unresolvable(self.name, "others were there") if node.pods else SUCCESS
 
 
-def test_does_not_preempt_on_unresolvable_node() -> None:
+def test_does_not_preempt_on_an_unresolvable_node() -> None:
     policy = Policy(Profile("alone", (Alone(),), ()), Exemption())
     cluster = snapshot(NODE, placed("a"), node_with("m"))
     proposals = {name: Proposal(("uid-a",), 0) for name in ("n", "m")}
     assert list(policy.review_victims(read(urgent()), proposals, cluster).victims) == ["m"]
 
 
-def test_leaves_unknown_node_to_scheduler() -> None:
+def test_leaves_victims_on_an_unknown_node_unchanged() -> None:
     assert review_victims(urgent(), {"new": ["b", "a"]}, NODE) == {"new": (["b", "a"], 0)}
 
 
@@ -180,7 +180,7 @@ def test_treats_victim_on_another_node_as_unknown() -> None:
     ("label", "wanted"),
     [pytest.param({PRIORITY: "1"}, {"n": (["a", "new"], 2)}, id="good"), pytest.param({}, {}, id="barred")],
 )
-def test_keeps_victims_when_plugins_do_not_read_pods(label: dict[str, str], wanted: Answer) -> None:
+def test_keeps_victims_if_plugins_do_not_read_pods(label: dict[str, str], wanted: Answer) -> None:
     cluster = node_with("n", label), placed("a"), placed("b", cpu="9")
     assert review_victims(urgent(), {"n": ["a", "new"]}, *cluster, configuration=LABEL, counted=2) == wanted
 
@@ -198,12 +198,12 @@ def test_rejects_node_with_defect() -> None:
         pytest.param([placed("a", 100)], {}, id="of equal priority by the request, of lower by the cache"),
     ],
 )
-def test_knows_pods_of_request(bodies: list[Object], wanted: Answer) -> None:
+def test_victims_in_the_request_take_precedence_over_the_cache(bodies: list[Object], wanted: Answer) -> None:
     names = [body["metadata"]["name"] for body in bodies]
     assert review_victims(urgent("1"), {"n": names}, NODE, placed("a", 1), bodies=bodies) == wanted
 
 
-def test_filters_each_node_by_itself() -> None:
+def test_reviews_each_node_independently() -> None:
     nodes = node_with("a"), node_with("b"), node_with("c"), node_with("d", unschedulable=True)
     pods = (
         placed("va", cpu="4", node="a"),
@@ -225,7 +225,7 @@ def test_filters_each_node_by_itself() -> None:
         pytest.param(["a", "unknown"], [7, 7], id="no more important than the victim before it"),
     ],
 )
-def test_assumes_highest_possible_priority_for_unknown_victim(proposed: list[str], priorities: list[int]) -> None:
+def test_assumes_the_highest_priority_for_an_unknown_victim(proposed: list[str], priorities: list[int]) -> None:
     proposals = {"n": Proposal(tuple(f"uid-{name}" for name in proposed), 0)}
     found = LABEL.policy().review_victims(
         read(urgent("1")), proposals, snapshot(node_with("n", {PRIORITY: "1"}), placed("a", 7))

@@ -93,14 +93,14 @@ def leaving(priority: int | None = 0, *conditions: Object, terminating: bool = T
         ),
     ],
 )
-def test_preemption_eligibility(pod: Object, objects: list[Object], wanted: Ineligible | None) -> None:
+def test_only_an_eligible_pod_preempts(pod: Object, objects: list[Object], wanted: Ineligible | None) -> None:
     found = preempt(pod, *objects)
     assert found.ineligible is wanted
     assert bool(found.candidates) is (wanted is None)
     assert (found.nominated is None) is (wanted is not None)
 
 
-def test_reasons_equal_kube_schedulers() -> None:
+def test_ineligibility_reasons_equal_kube_schedulers_reasons() -> None:
     assert list(Ineligible) == [
         "not eligible due to preemptionPolicy=Never.",
         "not eligible due to a terminating pod on the nominated node.",

@@ -119,7 +119,7 @@ DB, WEB = {"app": "db"}, {"app": "web"}
         ),
     ],
 )
-def test_selects_victims(pod: Object, objects: list[Object], wanted: list[str] | None) -> None:
+def test_selects_the_expected_victims(pod: Object, objects: list[Object], wanted: list[str] | None) -> None:
     assert victims(pod, NODE, *objects) == wanted
 
 
@@ -134,12 +134,12 @@ def test_selects_victims(pod: Object, objects: list[Object], wanted: list[str] |
         ),
     ],
 )
-def test_reprieves_pods_with_violations_first(budgets: list[Object], wanted: list[str]) -> None:
+def test_reprieves_pods_with_budget_violations_first(budgets: list[Object], wanted: list[str]) -> None:
     pods = placed("high", 2, "2", labels=WEB), placed("low", 1, "2", labels=DB)
     assert victims(urgent("2"), NODE, *pods, *budgets) == wanted
 
 
-def test_sorts_victims_by_importance_despite_violations() -> None:
+def test_sorts_victims_by_importance_even_with_budget_violations() -> None:
     pods = placed("high", 2, "2", labels=WEB), placed("low", 1, "2", labels=DB)
     assert victims(urgent("4"), NODE, *pods, budget(0, app("db"))) == ["high", "low"]
 
@@ -155,13 +155,13 @@ def test_sorts_victims_by_importance_despite_violations() -> None:
         pytest.param({"priority": 200, "schedulingGates": [{"name": "quota"}]}, ["low"], id="nor one that is gated"),
     ],
 )
-def test_counts_pods_nominated_to_node(nominated: Object, wanted: list[str]) -> None:
+def test_counts_pods_nominated_to_the_node(nominated: Object, wanted: list[str]) -> None:
     waiting = [pod_with("waiting", requests={"cpu": "2"}, status={"nominatedNodeName": "n"}, **nominated)]
     pods = placed("high", 2, "2"), placed("low", 1, "2")
     assert victims(urgent("2"), NODE, *pods, *(waiting if nominated else ())) == wanted
 
 
-def test_pod_that_fits_beside_nominated_pods_stays() -> None:
+def test_keeps_a_pod_that_fits_beside_nominated_pods() -> None:
     waiting = pod_with("waiting", priority=200, status={"nominatedNodeName": "n"}, requests={"cpu": "1"})
     assert victims(urgent("2"), NODE, placed("high", 2, "1"), placed("low", 1, "2"), waiting) == ["low"]
 
@@ -193,7 +193,7 @@ def test_topology_spread_subtracts_victims() -> None:
     assert [victim.name for victim in found.candidates["n"].pods] == ["b", "a"]
 
 
-def test_topology_spread_subtracts_pods_it_never_counted() -> None:
+def test_topology_spread_subtracts_pods_that_it_never_counted() -> None:
     """One that is being deleted is not counted, and yet subtracted: so the other one may stay."""
     pod = urgent("1", metadata={"labels": DB}, topologySpreadConstraints=spread())
     others = [node_with("m", allocatable={"cpu": "0"})]
@@ -215,11 +215,11 @@ def test_topology_spread_subtracts_pods_it_never_counted() -> None:
         ),
     ],
 )
-def test_finds_no_victims_on_unresolvable_node(objects: list[Object]) -> None:
+def test_finds_no_victims_on_an_unresolvable_node(objects: list[Object]) -> None:
     assert victims(urgent(), *objects) is None
 
 
-def test_finds_victims_on_nominated_node_that_filters_skip() -> None:
+def test_finds_victims_on_a_nominated_node_that_filters_skip() -> None:
     """kube-scheduler filters the nominated node whatever its PreFilter results are."""
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["m"]}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}

@@ -59,18 +59,18 @@ def candidate(*pods: Pod, violations: int = 0) -> Victims:
         pytest.param(candidate(pod(5, None)), candidate(pod(5, THIRD)), id="5: who has not started, starts last"),
     ],
 )
-def test_best_candidate_has_lowest_eviction_cost(best: Victims, other: Victims) -> None:
+def test_best_candidate_has_the_lowest_eviction_cost(best: Victims, other: Victims) -> None:
     # Whatever their names and their order are.
     assert best_candidates({"a": best, "b": other}) == ["a"]
     assert best_candidates({"a": other, "b": best}) == ["b"]
 
 
-def test_first_criterion_decides_before_others() -> None:
+def test_first_criterion_takes_precedence() -> None:
     worse_in_all_else = candidate(pod(9, FIRST), pod(9, FIRST), violations=1)
     assert best_candidates({"a": candidate(pod(0, THIRD), violations=2), "b": worse_in_all_else}) == ["b"]
 
 
-def test_names_all_tied_nodes_and_nominates_first_by_name() -> None:
+def test_returns_all_tied_nodes_and_nominates_the_first_by_name() -> None:
     same = {name: candidate(pod(5), pod(1)) for name in ("c", "a", "b")}
     assert best_candidates({**same, "worse": candidate(pod(6))}) == ["a", "b", "c"]
 
@@ -79,7 +79,7 @@ def test_names_all_tied_nodes_and_nominates_first_by_name() -> None:
     assert (found.nominated, found.tied) == ("a", ["a", "b", "c"])
 
 
-def test_has_no_best_candidate_without_candidates() -> None:
+def test_has_no_best_candidate_if_there_are_no_candidates() -> None:
     assert best_candidates({}) == []
     assert preempt(urgent(), node_with("n"), placed("equal", 100)).nominated is None
 
@@ -101,5 +101,5 @@ def test_has_no_best_candidate_without_candidates() -> None:
         pytest.param(candidate(pod(5)), candidate(pod(5)), Criterion.TIED, id="equal"),
     ],
 )
-def test_names_the_first_criterion_that_differs(victims: Victims, lowest: Victims, criterion: Criterion) -> None:
+def test_returns_the_first_criterion_that_differs(victims: Victims, lowest: Victims, criterion: Criterion) -> None:
     assert deciding_criterion(eviction_cost(victims), eviction_cost(lowest)) is criterion

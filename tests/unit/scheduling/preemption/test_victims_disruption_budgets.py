@@ -81,17 +81,17 @@ def three(**labels: str) -> list[Object]:
         ),
     ],
 )
-def test_counts_violations(objects: list[Object], wanted: int) -> None:
+def test_counts_budget_violations(objects: list[Object], wanted: int) -> None:
     """All pods have to go."""
     assert violations(urgent("4"), NODE, *objects) == wanted
 
 
-def test_does_not_count_violation_of_reprieved_pod() -> None:
+def test_does_not_count_the_violation_of_a_reprieved_pod() -> None:
     pods = placed("a", 2, "2", labels=WEB), placed("b", 1, "2", labels=DB)
     assert violations(urgent("2"), NODE, *pods, budget(0, app("db"))) == 0
 
 
-def test_pods_of_highest_priority_use_allowed_disruptions() -> None:
+def test_pods_of_highest_priority_use_allowed_disruptions_first() -> None:
     """`low` violates, is reprieved first and stays; pods in its way may be evicted."""
     pods = placed("high", 2, "2", labels=DB), placed("low", 1, "2", labels=DB)
     cluster = NODE, *pods, budget(1, app("db"))
@@ -99,13 +99,13 @@ def test_pods_of_highest_priority_use_allowed_disruptions() -> None:
     assert violations(urgent("2"), *cluster) == 0
 
 
-def test_violates_no_budget_without_budgets() -> None:
+def test_does_not_count_violations_without_budgets() -> None:
     pods = snapshot(NODE, placed("a")).nodes["n"].pods
     assert DisruptionBudgets(()).split(pods) == ([], list(pods))
 
 
 @pytest.mark.parametrize(("allowed", "left"), [(3, 1), (1, 0), (0, 0)])
-def test_evictions_use_up_what_a_budget_allows(allowed: int, left: int) -> None:
+def test_evictions_reduce_the_disruptions_a_budget_allows(allowed: int, left: int) -> None:
     found = snapshot(NODE, *three(app="db"), budget(allowed, app("db")))
     leaving = replace(found.nodes["n"].pods[2], terminating=True)
     after = after_evictions(found.disruption_budgets, [*found.nodes["n"].pods[:2], leaving])

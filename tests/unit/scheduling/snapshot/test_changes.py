@@ -60,7 +60,9 @@ def cluster(pods: Iterable[Pod] = (), licences: int = 4) -> Snapshot:
         pytest.param([], [assumed(shares={LICENCE: 1})], ["n1", "n2"], id="little"),
     ],
 )
-def test_counts_assumed_pods(pods: list[Pod], open_reservations: list[AssumedPod], feasible: list[str]) -> None:
+def test_assumed_pods_reduce_the_remaining_amount(
+    pods: list[Pod], open_reservations: list[AssumedPod], feasible: list[str]
+) -> None:
     asks = asking("asks", licence="3")
     decision = policy().feasibility(asks, NAMES, cluster(pods).assuming(open_reservations))
     assert decision.feasible == feasible
@@ -73,7 +75,7 @@ def test_sums_two_assumed_pods() -> None:
     assert policy().feasibility(asking("asks", licence="1"), NAMES, both).feasible == ["n2"]
 
 
-def test_node_full_of_its_own_pods_keeps_its_reason() -> None:
+def test_node_filled_by_its_own_pods_keeps_its_reason() -> None:
     snapshot = cluster([asking("x", "n1", licence="4")]).assuming([assumed()])
     assert reasons(policy().feasibility(asking(licence="1"), NAMES, snapshot)) == {"n1": NO_LICENCE}
 
@@ -89,7 +91,7 @@ def test_counts_devices_as_reserved() -> None:
     assert policy().feasibility(pod, ["n1"], snapshot.assuming(both)).feasible == []
 
 
-def test_known_pod_counts_for_every_plugin_with_all_requests() -> None:
+def test_assumed_pod_known_to_the_cache_counts_with_all_its_requests() -> None:
     """As kube-scheduler's assumed pods do. Of one that the cache has never seen, only what is reserved is known."""
     document = {"profile": "mine", "managedResources": [LICENCES], "definitions": {"mine": {"extends": FULL}}}
     found = BerthConfiguration.model_validate(document).policy()
@@ -165,7 +167,7 @@ def test_preemption_counts_assumed_pods(pending: list[Pod], asks: str, victims: 
     assert (None if "n1" not in found else [victim.uid for victim in found["n1"].pods]) == victims
 
 
-def test_nominated_node_is_resolvable_only_with_room_beside_assumed_pods() -> None:
+def test_nominated_node_is_resolvable_only_if_it_has_room_beside_assumed_pods() -> None:
     leaving = replace(asking("v", "n1", licence="2", priority=1), terminating=True, disruption_target=True)
     snapshot = cluster([leaving])
     for asks, resolvable in (("2", {"n1"}), ("3", set())):
@@ -181,7 +183,7 @@ def test_assumed_pod_is_not_nominated() -> None:
     assert policy().feasibility(pod, NAMES, cluster([waiting]).assuming([assumed()])).feasible == ["n2"]
 
 
-def test_counts_nominated_pods_besides_assumed_pods() -> None:
+def test_counts_nominated_pods_in_addition_to_assumed_pods() -> None:
     waiting = asking("b", licence="1", nominated="n1", priority=5)
     snapshot = cluster([waiting]).assuming([assumed()])
     assert policy().feasibility(asking("asks", licence="2", priority=1), NAMES, snapshot).feasible == ["n2"]
@@ -189,7 +191,7 @@ def test_counts_nominated_pods_besides_assumed_pods() -> None:
 
 
 # ----------------------------------------------------------------------------------------------------- what it costs
-def test_assumed_pods_keep_cached_results_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_assumed_pods_do_not_invalidate_cached_results(monkeypatch: pytest.MonkeyPatch) -> None:
     found, snapshot = policy(), cluster()
     pod = asking("asks", licence="1")
     found.feasibility(pod, NAMES, snapshot)
@@ -225,7 +227,7 @@ def test_next_snapshot_has_no_assumed_pods() -> None:
     assert snapshot.with_changes(Changes(pods=(asking("a", "n1", licence="2"),))).assumed == {}
 
 
-def test_assuming_no_pods_returns_same_snapshot() -> None:
+def test_assuming_no_pods_returns_the_same_snapshot() -> None:
     snapshot = cluster([asking("a", "n1", on_device(0), licence="2")])
     assert snapshot.assuming([]) is snapshot.assuming([assumed()]) is snapshot
 

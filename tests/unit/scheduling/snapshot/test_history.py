@@ -20,12 +20,12 @@ def placed(name: str, parts: dict[str, dict[str, Any]]) -> Pod:
 OLD, NEW = labelled("n", "old"), labelled("n", "new")
 
 
-def test_delta_since_same_snapshot_is_empty() -> None:
+def test_delta_since_the_same_snapshot_is_empty() -> None:
     history = History()
     assert history.since(history.moment) == SnapshotDelta()
 
 
-def test_union_of_deltas_has_nodes_as_before_the_first() -> None:
+def test_union_of_deltas_contains_nodes_as_before_the_first_delta() -> None:
     start = History()
     first = start.followed_by(SnapshotDelta({"n": OLD, "m": None}, frozenset("m"), positions=(1, 2)), 2)
     second = first.followed_by(SnapshotDelta({"n": NEW}, frozenset("n"), positions=(1,), relabelled=True), 2)
@@ -36,14 +36,14 @@ def test_union_of_deltas_has_nodes_as_before_the_first() -> None:
     assert second.since(first.moment) == SnapshotDelta({"n": NEW}, frozenset("n"), positions=(1,), relabelled=True)
 
 
-def test_knows_no_delta_to_snapshot_of_another_branch() -> None:
+def test_history_has_no_delta_to_a_snapshot_of_another_branch() -> None:
     start = History()
     one, other = (start.followed_by(SnapshotDelta({"n": OLD}), 1) for _ in range(2))
     assert one.since(other.moment) is None
     assert start.since(one.moment) is None
 
 
-def test_delta_lists_nodes_of_moved_pods_by_labels_and_spec() -> None:
+def test_delta_groups_nodes_of_moved_pods_by_labels_and_spec() -> None:
     web, term = {"labels": {"app": "web"}}, {"topologyKey": "zone", "labelSelector": {}}
     shy = {"spec": {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}}
     came, left, other = placed("came", web), placed("left", web), placed("other", shy)
@@ -64,7 +64,7 @@ def test_delta_lists_nodes_of_moved_pods_by_labels_and_spec() -> None:
         pytest.param(100, MIN_NODES // 100, id="at most as many changed nodes as there are, if these are many"),
     ],
 )
-def test_history_reaches_back_limited_number_of_deltas(a_step: int, reach: int) -> None:
+def test_history_keeps_a_limited_number_of_deltas(a_step: int, reach: int) -> None:
     history = History()
     moments = [history.moment]
     for _ in range(reach + 5):

@@ -29,7 +29,7 @@ def found(snapshot: Snapshot) -> dict[str, list[str]]:
 BEFORE = {"train": ["train-0", "train-1@n1", "train-9@gone"], "tune": ["tune-0"]}
 
 
-def test_finds_pods_with_and_without_node() -> None:
+def test_indexes_contain_pods_with_and_without_node() -> None:
     assert found(SNAPSHOT) == BEFORE
 
 
@@ -59,22 +59,22 @@ def test_finds_pods_with_and_without_node() -> None:
         pytest.param(Changes(nodes_gone=("n1",)), BEFORE, id="a node is removed"),
     ],
 )
-def test_follows_changes_and_finds_the_same_as_anew(changes: Changes, wanted: dict[str, list[str]]) -> None:
+def test_updated_indexes_equal_new_indexes(changes: Changes, wanted: dict[str, list[str]]) -> None:
     fresh = SNAPSHOT.with_changes(changes)
     assert found(SNAPSHOT)  # from here on it is followed
     followed = SNAPSHOT.with_changes(changes)
     assert found(followed) == found(fresh) == wanted
 
 
-def test_shares_index_while_no_such_pod_changes() -> None:
+def test_snapshots_share_an_index_while_its_pods_do_not_change() -> None:
     before = SNAPSHOT.pods_by_gang
     assert SNAPSHOT.with_changes(Changes(nodes=(node("n3"),))).pods_by_gang is before
 
 
-def test_full_mode_knows_pods_on_nodes_that_are_not_in_the_request() -> None:
+def test_indexes_in_full_mode_include_pods_on_nodes_outside_the_request() -> None:
     assert found(SNAPSHOT.with_nodes([node("n2")])) == BEFORE
 
 
-def test_assumed_pods_stay_as_the_cache_has_them() -> None:
+def test_indexes_do_not_move_assumed_pods() -> None:
     assumed = SNAPSHOT.assuming([AssumedPod("ml", WAITING.name, WAITING.uid, "n2", {})])
     assert found(assumed) == BEFORE

@@ -7,7 +7,7 @@ import pytest
 from berth.scheduling.snapshot.node_list import LAYOUT_CALLS, UNKNOWN, NodePositions, NodeRefs
 
 
-def test_gives_each_node_a_position_and_unknown_names_none() -> None:
+def test_each_node_has_a_position_and_unknown_names_have_none() -> None:
     positions = NodePositions(["a", "b"])
     assert {positions["a"], positions["b"], positions["c"]} == {1, 2, UNKNOWN}
     assert positions.size == 3
@@ -22,7 +22,7 @@ def test_keeps_positions_and_reuses_vacant_ones() -> None:
     assert [before[name] for name in "abcd"] == [1, 2, 3, UNKNOWN]
 
 
-def test_takes_position_that_became_vacant_long_ago_later() -> None:
+def test_reuses_a_position_that_became_vacant_long_ago() -> None:
     positions = NodePositions(["a", "b"]).after(gone=["a"], come=[]).after(gone=[], come=["c"])
     assert (positions["c"], positions.size) == (1, 3)
 
@@ -37,7 +37,7 @@ def test_takes_position_that_became_vacant_long_ago_later() -> None:
         pytest.param(["c", "c", "new", "new"], id="repeated"),
     ],
 )
-def test_same_positions_after_new_layout(asked: list[str]) -> None:
+def test_new_layout_does_not_change_positions(asked: list[str]) -> None:
     positions = NodePositions(["a", "b", "c"])
     expected = tuple({"a": 1, "b": 2, "c": 3}.get(name, UNKNOWN) for name in asked)
     for _ in range(2 * LAYOUT_CALLS + 1):
@@ -48,14 +48,14 @@ def test_same_positions_after_new_layout(asked: list[str]) -> None:
     assert later.of(["a", "b", "c", "new"]) == (UNKNOWN, 2, 3, 1)
 
 
-def test_resolves_repeated_name_once_in_request_order() -> None:
+def test_resolves_a_repeated_name_once_in_request_order() -> None:
     located = NodeRefs.of(["c", "new", "a", "c", "new", "joined"], NodePositions(["a", "b", "c"]))
     assert list(located) == located.names == ["c", "new", "a", "joined"]
     assert tuple(located.positions) == (3, UNKNOWN, 1, UNKNOWN)
     assert (len(located), located[0], located[1:3], "a" in located) == (4, "c", ["new", "a"], True)
 
 
-def test_resolves_names_again_only_for_other_positions() -> None:
+def test_resolves_names_again_only_if_positions_differ() -> None:
     positions = NodePositions(["a", "b"])
     located = NodeRefs.of(["b"], positions)
     assert NodeRefs.of(located, positions) is located
@@ -72,7 +72,7 @@ def test_resolves_names_again_only_for_other_positions() -> None:
         pytest.param(["a", "new", "b", "other"], False, id="several that are not known"),
     ],
 )
-def test_says_whether_all_names_are_known(names: list[str], all_known: bool) -> None:
+def test_reports_whether_all_names_are_known(names: list[str], all_known: bool) -> None:
     located = NodeRefs.of(names, NodePositions(["a", "b"]))
     assert located.all_known is all_known
     assert located.selected(bytes(len(located))).all_known is all_known

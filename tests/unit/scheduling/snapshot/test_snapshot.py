@@ -15,7 +15,7 @@ def test_snapshot_is_immutable() -> None:
         snapshot.nodes["b"] = node("b")  # type: ignore[index]
 
 
-def test_last_of_nodes_with_one_name_counts() -> None:
+def test_last_node_with_a_name_is_used() -> None:
     assert Snapshot.of([labelled("a", "1"), labelled("a", "2")]).nodes == {"a": labelled("a", "2")}
 
 
@@ -27,10 +27,10 @@ def test_later_snapshot_shares_unchanged_nodes() -> None:
     assert set(later.nodes) == {"same", "changed", "new"}
 
 
-def test_new_or_removed_defect_is_a_change() -> None:
+def test_added_or_removed_defect_is_a_change() -> None:
     earlier = Snapshot.of([node("a", defect="d")])
     assert earlier.with_changes(Changes(nodes=[node("a")])).nodes["a"].defect is None
 
 
-def test_snapshots_of_equal_nodes_differ() -> None:
+def test_snapshots_with_equal_nodes_are_not_equal() -> None:
     assert Snapshot.of([node("a")]) != Snapshot.of([node("a")])

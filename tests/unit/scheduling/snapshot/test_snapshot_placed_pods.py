@@ -25,7 +25,7 @@ def names(snapshot: Snapshot) -> dict[str, set[str]]:
     return {name: {pod.name for pod in info.pods} for name, info in snapshot.nodes.items()}
 
 
-def test_keeps_snapshot_until_first_pod_is_assumed() -> None:
+def test_returns_the_same_snapshot_until_a_pod_is_assumed() -> None:
     assert PlacedPods().follow(BASE) is BASE
 
 
@@ -53,7 +53,7 @@ def test_keeps_snapshot_until_first_pod_is_assumed() -> None:
         ),
     ],
 )
-def test_follows_last_snapshot(
+def test_applies_the_changes_since_the_last_snapshot(
     changes: Changes | None, then: list[AssumedPod], wanted: dict[str, set[str]], moved: set[str]
 ) -> None:
     snapshots = PlacedPods()
@@ -67,14 +67,14 @@ def test_follows_last_snapshot(
     assert {name for name in delta.names if after.nodes.get(name) != before.nodes.get(name)} <= set(delta.names)
 
 
-def test_begins_anew_for_snapshot_of_other_origin() -> None:
+def test_starts_over_for_a_snapshot_of_another_origin() -> None:
     snapshots = PlacedPods()
     snapshots.follow(BASE.assuming([assumed("p", "node-a")]))
     other = Snapshot.of([node("node-a")]).assuming([assumed("q", "node-a")])
     assert names(snapshots.follow(other).with_assumed) == {"node-a": {"q"}}
 
 
-def test_leaves_out_pod_that_is_to_be_placed() -> None:
+def test_excludes_the_pod_that_is_being_placed() -> None:
     found = PlacedPods().follow(BASE.assuming([assumed("p", "node-a"), assumed("q", "node-a")]))
     assert names(found.placing_assumed(without="uid-p"))["node-a"] == {"q"}
     assert names(found.placing_assumed(without="uid-other"))["node-a"] == {"p", "q"}

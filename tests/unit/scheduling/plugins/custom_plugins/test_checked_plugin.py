@@ -275,7 +275,7 @@ def with_value(plugin: Any, attribute: str, value: object) -> Any:
         pytest.param(Spreads, r"scores: it returned a list with True \(bool\)", id="cluster score"),
     ],
 )
-def test_fails_pod_at_hand_with_plugin_node_and_cause(plugin: type[Plugin], message: str) -> None:
+def test_failing_plugin_fails_only_its_pod_and_names_node_and_cause(plugin: type[Plugin], message: str) -> None:
     decided = policy(plugin)
     decide(decided, "good")
     for _ in range(2):
@@ -296,7 +296,7 @@ def test_fails_pod_at_hand_with_plugin_node_and_cause(plugin: type[Plugin], mess
         pytest.param(lambda state: (state, UnreadableNames()), "LookupError: no names", id="names that raise"),
     ],
 )
-def test_fails_pod_when_state_for_later_snapshot_is_wrong(later: Callable[[object], Any], message: str) -> None:
+def test_fails_pod_if_the_updated_plugin_state_is_invalid(later: Callable[[object], Any], message: str) -> None:
     class Later(CountsFilter):
         def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> Any:
             return later(self)
@@ -311,7 +311,7 @@ def test_fails_pod_when_state_for_later_snapshot_is_wrong(later: Callable[[objec
         decide(decided, "good", first.with_changes(Changes(nodes=[node("b", {"new": "label"})])))
 
 
-def test_lets_the_users_interrupt_through() -> None:
+def test_passes_keyboard_interrupt_through() -> None:
     class Interrupted(Filters):
         def filter(self, state: Pod, node: NodeInfo) -> Status:
             raise KeyboardInterrupt
@@ -333,19 +333,19 @@ def test_names_plugin_that_fails_for_counted_resources(counted: object, message:
         plugin.with_counting(Counting())
 
 
-def test_takes_any_status_of_success_for_success() -> None:
+def test_accepts_any_status_with_success_code() -> None:
     plugin = with_value(Filters, "found", Status(Code.SUCCESS))
     assert decide(policy(plugin), BAD)[0] == NAMES
 
 
-def test_keeps_rejection_of_plugin() -> None:
+def test_returns_the_rejection_of_the_plugin() -> None:
     plugin = with_value(Filters, "found", unschedulable("Filters", "node(s) were full"))
     found = policy(plugin).feasibility(pod(BAD), NAMES, Snapshot.of([node(each) for each in NAMES]))
     assert found.feasible == ["a"]
     assert found.rejected["b"].reasons == ("node(s) were full",)
 
 
-def test_keeps_class_that_is_checked() -> None:
+def test_checked_plugin_is_a_subclass_of_the_original() -> None:
     found = checked_plugin(Filters, PATH)
     assert issubclass(found, Filters)
     assert found is checked_plugin(Filters, PATH)

@@ -142,7 +142,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del sys.modules[name]
 
 
-def test_loads_class_of_package_as_plugin() -> None:
+def test_loads_class_from_the_package_as_plugin() -> None:
     found = custom_plugin("berth_plugins.mine:Passes")
     assert found.args is NoArgs
     assert found.plugin(NoArgs()).name == "berth_plugins.mine:Passes"
@@ -169,7 +169,7 @@ def test_builds_custom_plugin_with_name_and_arguments() -> None:
         pytest.param("", id="nothing"),
     ],
 )
-def test_imports_nothing_for_other_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_does_not_import_for_names_outside_the_package(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def imports(module: str) -> None:
         raise AssertionError(f"{module} was imported")
 
@@ -208,7 +208,7 @@ def test_imports_nothing_for_other_names(name: str, monkeypatch: pytest.MonkeyPa
         ),
     ],
 )
-def test_rejects_configuration_when_class_is_no_plugin(name: str, message: str) -> None:
+def test_rejects_configuration_if_the_class_is_not_a_plugin(name: str, message: str) -> None:
     with pytest.raises(ValidationError) as caught:
         BerthConfiguration.model_validate({"pluginConfig": [{"name": f"berth_plugins.{name}"}]})
     [detail] = caught.value.errors()
@@ -223,20 +223,20 @@ def test_rejects_configuration_when_class_is_no_plugin(name: str, message: str) 
         pytest.param("def __getattr__(name): raise KeyboardInterrupt", id="name"),
     ],
 )
-def test_lets_the_users_interrupt_through(module: str, tmp_path: Path) -> None:
+def test_passes_keyboard_interrupt_through(module: str, tmp_path: Path) -> None:
     (tmp_path / "berth_plugins" / "slow.py").write_text(module)
     with pytest.raises(KeyboardInterrupt):
         custom_plugin("berth_plugins.slow:X")
 
 
-def test_validates_arguments_with_plugins_type() -> None:
+def test_validates_arguments_with_the_plugins_type() -> None:
     config = {"name": "berth_plugins.mine:Configured", "args": {"size": "large"}}
     with pytest.raises(ValidationError) as caught:
         BerthConfiguration.model_validate({"pluginConfig": [config]})
     assert caught.value.errors()[0]["loc"] == ("pluginConfig", 0, "args", "size")
 
 
-def test_validator_of_arguments_that_exits_is_an_error_of_the_field() -> None:
+def test_argument_validator_that_exits_is_reported_as_field_error() -> None:
     config = {"name": "berth_plugins.mine:FailsToValidate", "args": {"label": "a"}}
     with pytest.raises(ValidationError) as caught:
         BerthConfiguration.model_validate({"pluginConfig": [config]})
@@ -277,7 +277,7 @@ def test_validator_of_arguments_that_exits_is_an_error_of_the_field() -> None:
         ),
     ],
 )
-def test_names_plugin_that_cannot_be_built(name: str, failure: str) -> None:
+def test_error_names_plugin_that_cannot_be_built(name: str, failure: str) -> None:
     plugin = f"berth_plugins.mine:{name}"
     definition = {"plugins": {"enabled": [{"name": "NodeReady"}, {"name": plugin}]}}
     document = {"profiles": {"batch": "mine"}, "definitions": {"mine": definition}}
@@ -291,7 +291,7 @@ def test_names_plugin_that_cannot_be_built(name: str, failure: str) -> None:
     assert error.message.startswith(f"plugin {plugin} {failure}")
 
 
-def test_names_what_else_the_configuration_raises() -> None:
+def test_reports_any_other_exception_raised_while_building() -> None:
     definition = {"plugins": {"enabled": [{"name": "berth_plugins.mine:FailsWhenAskedAgain"}]}}
     document = {"profile": "mine", "definitions": {"mine": definition}}
     with pytest.raises(ConfigurationInvalid, match=r"^LookupError: no table \(mine.py, line \d+\)$"):
