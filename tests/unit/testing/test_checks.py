@@ -263,13 +263,13 @@ def checked(plugin: type[Plugin]) -> Callable[[], Plugin]:
 
 
 @pytest.mark.parametrize("plugin", [Filters, Scores, OneEach])
-def test_finds_nothing_in_sound_plugin(plugin: type[Plugin]) -> None:
+def test_finds_no_violation_in_a_sound_plugin(plugin: type[Plugin]) -> None:
     result = check(checked(plugin))
     assert (result.findings, result.nodes, result.pods) == ((), 4, 3)
 
 
 @pytest.mark.parametrize("name", REGISTRY)
-def test_finds_nothing_in_plugins_that_come_with_berth(name: str) -> None:
+def test_finds_no_violation_in_plugins_shipped_with_berth(name: str) -> None:
     factory = REGISTRY[name]
     assert isinstance(factory.plugin, type)
     plugin = checked_plugin(factory.plugin, name)
@@ -325,7 +325,7 @@ def test_finds_nothing_in_plugins_that_come_with_berth(name: str) -> None:
         ),
     ],
 )
-def test_finds_plugin_that_breaks_rule(plugin: type[Plugin], rule: Rule, message: str) -> None:
+def test_finds_plugin_that_breaks_a_rule(plugin: type[Plugin], rule: Rule, message: str) -> None:
     result = check(checked(plugin))
     assert rule in {each.rule for each in result.findings}
     messages = [each.message for each in result.findings if each.rule is rule]
@@ -354,7 +354,7 @@ WAITING = pod("apart", {"app": "db"}, affinity=ANTI_AFFINITY)
     ("plugin", "events"),
     [pytest.param(NeedsPod, [ADD, UPDATE], id="of a node"), pytest.param(OneEach, [DELETE], id="of all nodes")],
 )
-def test_finds_plugin_that_forgets_a_change(plugin: type[Plugin], events: list[ClusterEvent]) -> None:
+def test_finds_plugin_that_does_not_register_an_event(plugin: type[Plugin], events: list[ClusterEvent]) -> None:
     """Each of these is needed. Those of Berth's own plugins: tests/property/test_registered_events.py."""
     for event in events:
         snapshot = cluster(NODES, PLACED, namespaces={"default": {}})
@@ -375,7 +375,7 @@ def forgetful(plugin: type[Plugin], event: ClusterEvent) -> Callable[[], Plugin]
     return checked(Forgetful)
 
 
-def test_one_instance_cannot_show_that_another_judges_alike() -> None:
+def test_reports_that_one_instance_cannot_be_checked_for_repeatability() -> None:
     plugin = checked(Filters)()
     [found] = check(lambda: plugin).findings
     assert (found.rule, "same instance twice" in found.message) == (Rule.REPEATABLE, True)
@@ -390,7 +390,7 @@ def test_finds_plugin_that_is_too_slow() -> None:
     assert str(finding) == "time: 83333 µs for a node; more than 200 µs are too slow for 5,000"
 
 
-def test_takes_the_first_of_many_nodes_and_pods() -> None:
+def test_checks_at_most_the_first_200_nodes_and_30_pods() -> None:
     nodes = [node(f"node-{index}") for index in range(300)]
     pods = [pod(f"pod-{index}", {"app": str(index)}) for index in range(50)] + [pod("again", {"app": "1"})]
     result = check_plugin(checked(Filters), cluster(nodes), pods, stopped_clock)
