@@ -93,7 +93,7 @@ def in_state(state: GangState) -> GangItem:
         pytest.param(GangState.ENDED, KEPT_SECONDS, None, id="and then forgotten"),
     ],
 )
-def test_ends_rounds_that_nobody_finishes(state: GangState, seconds: float, after: GangState | None) -> None:
+def test_ends_abandoned_rounds(state: GangState, seconds: float, after: GangState | None) -> None:
     assert World(in_state(state)).after(seconds) is after
 
 
@@ -104,7 +104,7 @@ def test_keeps_a_round_while_a_member_waits() -> None:
 
 
 @pytest.mark.parametrize("state", [GangState.PREPARING, GangState.ROLLING_BACK])
-def test_releases_holds_of_a_round_that_ended(state: GangState) -> None:
+def test_releases_holds_of_an_ended_round(state: GangState) -> None:
     world = World(in_state(state))
     world.hold(in_state(state))
     assert world.after(EXPIRY_SECONDS) is GangState.ENDED
@@ -126,18 +126,18 @@ class TestExpiryOfReservations:
             pytest.param(GangState.OPEN, GangState.OPEN, id="an open round holds nothing"),
         ],
     )
-    def test_ends_the_round_that_could_still_commit_with_it(self, state: GangState, after: GangState) -> None:
+    def test_ends_the_round_that_could_still_commit_the_reservation(self, state: GangState, after: GangState) -> None:
         world = World(in_state(state))
         assert world.watch.expiry_check()(self.OLD)
         assert world.state() is after
 
-    def test_leaves_the_round_of_another_attempt(self) -> None:
+    def test_does_not_end_the_round_of_another_attempt(self) -> None:
         world = World(in_state(GangState.PREPARING))
         assert world.watch.expiry_check()(replace(self.OLD, attempt="earlier"))
         assert world.state() is GangState.PREPARING
 
     @pytest.mark.parametrize("state", GangState)
-    def test_reads_the_gangs_once_for_all_reservations_of_a_look(
+    def test_reads_the_gangs_once_per_step_for_all_reservations(
         self, monkeypatch: pytest.MonkeyPatch, state: GangState
     ) -> None:
         world = World(gang([intent(f"train-{number}", until=AT + 5) for number in range(100)], state=state, at=AT))
@@ -160,7 +160,7 @@ class TestExpiryOfReservations:
         assert (reads["gangs"], reads["gang"]) == (1, 0)
         assert reads["put"] <= 2
 
-    def test_releases_nothing_of_a_round_that_has_gone_on_since_the_look(self) -> None:
+    def test_does_not_release_reservations_of_a_round_that_changed_since_the_read(self) -> None:
         """It may be committed by now; the next look finds out."""
         item = in_state(GangState.PREPARING)
         world = World(item)
@@ -200,7 +200,7 @@ class TestDomain:
             ),
         ],
     )
-    def test_is_closed_when_the_open_gang_has_no_round(
+    def test_is_closed_if_the_open_gang_has_no_round(
         self, item: GangItem | None, domain: Domain, seconds: float, is_open: bool
     ) -> None:
         world = World(item, domain)
@@ -208,7 +208,7 @@ class TestDomain:
         assert (world.gangs.domain().open is not None) is is_open
         assert bool(world.closed) is not is_open
 
-    def test_stays_open_when_its_round_began_after_the_look(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_stays_open_if_its_round_began_after_the_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
         world = World(None)
         begun = gang([replace(MEMBERS[0], until=AT + 99)], at=AT)
         listed = world.gangs.gangs
@@ -263,38 +263,38 @@ class TestCommitted:
         assert found.after(POLL_SECONDS) is state
         assert found.events == events
 
-    def test_is_not_degraded_when_a_pod_that_replaced_a_member_is_on_a_node(self) -> None:
+    def test_is_not_degraded_if_a_replacement_is_on_a_node(self) -> None:
         world = self.world("n0", published=(0,))
         world.on_nodes.add("uid-of-a-replacement")
         assert world.after(EXPIRY_SECONDS) is None
         assert world.events == []
 
-    def test_is_degraded_when_a_member_is_being_deleted(self) -> None:
+    def test_is_degraded_if_a_member_is_being_deleted(self) -> None:
         """It is no member any more, for filter and bind, too."""
         world = self.world("n0", "n1", published=(0,))
         world.pods.change("train-1", deleting=True)
         assert world.after(EXPIRY_SECONDS) is None
         assert world.events == [replace(DEGRADED, pods=(MEMBERS[0].pod,))]
 
-    def test_is_not_degraded_when_a_member_has_ended(self) -> None:
+    def test_is_not_degraded_if_a_member_has_finished(self) -> None:
         world = self.world("n0", "n1", published=(0,))
         world.pods.change("train-1", phase="Succeeded")
         assert world.after(EXPIRY_SECONDS) is None
         assert world.events == []
 
-    def test_is_forgotten_when_all_members_are_being_deleted(self) -> None:
+    def test_is_forgotten_if_all_members_are_being_deleted(self) -> None:
         world = self.world("n0", "n1")
         for member in MEMBERS:
             world.pods.change(member.pod.name, deleting=True)
         assert world.after(EXPIRY_SECONDS) is None
         assert world.events == [GangEvent(GangEventType.FORGOTTEN, TRAIN)]
 
-    def test_asks_for_no_member_when_the_cache_shows_enough(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_does_not_read_members_if_the_cache_shows_enough(self, monkeypatch: pytest.MonkeyPatch) -> None:
         world = self.world("n0", "n1", published=(0, 1))
         monkeypatch.setattr(world.pods, "find", lambda pod: pytest.fail(f"asked for {pod}"))
         assert world.after(EXPIRY_SECONDS) is None
 
-    def test_asks_again_after_a_minute_while_the_cache_does_not_show_them(self) -> None:
+    def test_reads_members_again_after_a_minute_while_the_cache_does_not_show_them(self) -> None:
         world = self.world("n0", "n1")
         asked: list[PodKey] = []
         find = world.pods.find
@@ -303,7 +303,7 @@ class TestCommitted:
             world.after(EXPIRY_SECONDS)
         assert len(asked) == 2 * 2
 
-    def test_does_not_live_in_a_pod_of_the_same_name(self) -> None:
+    def test_is_forgotten_if_only_another_pod_of_the_same_name_exists(self) -> None:
         world = World(in_state(GangState.COMMITTED))
         world.pods.add("train-0", "uid-of-another", {}, node="n0")
         assert world.after(EXPIRY_SECONDS) is None
@@ -317,7 +317,7 @@ class TestCommitted:
         assert world.events == [GangEvent(GangEventType.COMMITTED, TRAIN, 2, 1.5)]
         assert world.closed == 1
 
-    def test_reports_a_gang_that_was_committed_between_two_looks(self) -> None:
+    def test_reports_a_gang_committed_between_two_steps(self) -> None:
         world = World(in_state(GangState.OPEN))
         world.watch.work()
         other = gang(MEMBERS, key=GangKey("ml", "other"), state=GangState.COMMITTED, at=AT)
@@ -328,13 +328,13 @@ class TestCommitted:
             GangEvent(GangEventType.COMMITTED, other.key, 2),
         ]
 
-    def test_does_not_report_again_what_an_earlier_leadership_has_seen(self) -> None:
+    def test_does_not_report_again_after_a_change_of_leader(self) -> None:
         world = World(in_state(GangState.COMMITTED))
         world.watch.work()
         assert world.events == []
 
 
-def test_names_the_members_that_waited_when_a_round_ends() -> None:
+def test_reports_the_waiting_members_when_a_round_ends() -> None:
     world = World(in_state(GangState.OPEN))
     world.after(EXPIRY_SECONDS)
     [event] = world.events

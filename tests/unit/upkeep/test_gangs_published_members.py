@@ -80,14 +80,14 @@ def test_counts_members_on_nodes(change: Change, is_on_node: bool) -> None:
         pytest.param(member(phase="Failed"), id="it ended"),
     ],
 )
-def test_follows_changes(change: Change) -> None:
+def test_updates_the_count_with_each_publication(change: Change) -> None:
     found = members_after(publication(member(), member("train-1")))
     assert len(found.on_nodes(TRAIN)) == 2
     found.published(publication(change))
     assert len(found.on_nodes(TRAIN)) == 1
 
 
-def test_knows_nobody_before_all_is_published() -> None:
+def test_counts_no_members_until_the_publication_is_complete() -> None:
     found = members_after(publication(member(), is_complete=False))
     assert found.on_nodes(TRAIN) == frozenset()
     found.published(publication(member()))

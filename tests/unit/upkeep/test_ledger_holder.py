@@ -71,7 +71,7 @@ def lease() -> LeaseInMemory:
     return LeaseInMemory()
 
 
-def test_counts_at_once_when_the_lease_never_had_a_holder(lease: LeaseInMemory) -> None:
+def test_counts_at_once_if_the_lease_never_had_a_holder(lease: LeaseInMemory) -> None:
     store = Store("store-1", lease)
     store.holder.step()
     assert store.counts()
@@ -87,7 +87,7 @@ def test_first_holder_with_new_table_counts_at_once_and_requests_its_rebuild(lea
     assert (marker.state, store.counts()) == (MarkerState.REBUILDING, True)
 
 
-def test_takeover_by_new_table_requests_one_rebuild_and_not_before_it_holds_the_lease(lease: LeaseInMemory) -> None:
+def test_takeover_by_a_new_table_requests_one_rebuild_after_it_holds_the_lease(lease: LeaseInMemory) -> None:
     first, second = Store("store-1", lease), Store("store-2", lease, is_new=True)
     first.run(1)
     second.run(ELECTION.lease_duration - 1)
@@ -102,7 +102,7 @@ def test_takeover_by_new_table_requests_one_rebuild_and_not_before_it_holds_the_
     assert second.counts()
 
 
-def test_second_store_names_the_holder_and_never_acquires_while_it_renews(lease: LeaseInMemory) -> None:
+def test_second_store_reports_the_holder_and_never_acquires_while_it_renews(lease: LeaseInMemory) -> None:
     first, second = Store("store-1", lease), Store("store-2", lease)
     for _ in range(60):
         first.run(5)
@@ -112,7 +112,7 @@ def test_second_store_names_the_holder_and_never_acquires_while_it_renews(lease:
 
 
 @pytest.mark.parametrize("wall", [-1e8, 0.0, 1e8])
-def test_takeover_waits_for_the_leases_duration_by_the_second_stores_clock(lease: LeaseInMemory, wall: float) -> None:
+def test_takeover_waits_for_the_lease_duration_by_the_second_stores_clock(lease: LeaseInMemory, wall: float) -> None:
     first, second = Store("store-1", lease), Store("store-2", lease, wall)
     first.run(1)
     second.run(ELECTION.lease_duration - 1)
@@ -134,7 +134,7 @@ def test_takeover_counts_only_after_a_rebuild(lease: LeaseInMemory) -> None:
     assert second.refusals[-1] == ""
 
 
-def test_next_leadership_of_the_same_store_continues_without_a_rebuild(lease: LeaseInMemory) -> None:
+def test_next_leader_of_the_same_store_continues_without_a_rebuild(lease: LeaseInMemory) -> None:
     store = Store("store-1", lease)
     store.run(1)
     store.clock.advance(600)
@@ -144,7 +144,7 @@ def test_next_leadership_of_the_same_store_continues_without_a_rebuild(lease: Le
     assert store.table.marker() == READY
 
 
-def test_next_leadership_repeats_a_takeover_that_was_not_finished(lease: LeaseInMemory) -> None:
+def test_next_leader_repeats_an_unfinished_takeover(lease: LeaseInMemory) -> None:
     Store("store-1", lease).run(1)
     second = Store("store-2", lease)
     second.run(120)
@@ -157,7 +157,7 @@ def test_next_leadership_repeats_a_takeover_that_was_not_finished(lease: LeaseIn
     assert second.counts()
 
 
-def test_first_holder_that_lost_the_lease_refuses(lease: LeaseInMemory) -> None:
+def test_first_holder_refuses_after_it_lost_the_lease(lease: LeaseInMemory) -> None:
     first, second = Store("store-1", lease), Store("store-2", lease)
     first.run(1)
     second.run(40)
@@ -178,12 +178,12 @@ def test_released_lease_is_acquired_at_once_and_rebuilt(lease: LeaseInMemory, *,
     assert not second.counts()
 
 
-def test_release_spares_the_lease_of_another(lease: LeaseInMemory) -> None:
+def test_release_does_not_change_the_lease_of_another_store(lease: LeaseInMemory) -> None:
     Store("store-1", lease).run(1)
     assert release_ledger(lease, "store-2", SystemClock()) is ReleaseOutcome.NOT_HELD
 
 
-def test_lease_that_was_missing_is_created_and_the_ledger_rebuilt() -> None:
+def test_missing_lease_is_created_and_the_ledger_rebuilt() -> None:
     store = Store("store-1", LeaseInMemory(exists=False))
     store.run(3)
     assert not store.counts()
@@ -202,7 +202,7 @@ def test_deleted_lease_is_created_again_by_its_holder(lease: LeaseInMemory) -> N
     assert store.counts()
 
 
-def test_table_that_lost_its_identity_gets_it_back(lease: LeaseInMemory) -> None:
+def test_lost_identity_of_a_table_is_restored(lease: LeaseInMemory) -> None:
     store = Store("store-1", lease)
     store.run(1)
     store.identity.lose()
@@ -219,7 +219,7 @@ def test_new_table_gets_an_identity_with_its_name(lease: LeaseInMemory) -> None:
     assert store.counts()
 
 
-def test_reason_is_published_when_the_lease_cannot_be_used(lease: LeaseInMemory) -> None:
+def test_publishes_why_the_lease_cannot_be_used(lease: LeaseInMemory) -> None:
     lease.unavailable = "leases is forbidden"
     store = Store("store-1", lease)
     store.run(20)
@@ -229,7 +229,7 @@ def test_reason_is_published_when_the_lease_cannot_be_used(lease: LeaseInMemory)
     assert store.refusals == ["leases is forbidden", ""]
 
 
-def test_refusal_is_published_again_for_a_head_that_was_lost(lease: LeaseInMemory) -> None:
+def test_publishes_the_refusal_again_in_case_the_head_was_lost(lease: LeaseInMemory) -> None:
     first, second = Store("store-1", lease), Store("store-2", lease)
     for _ in range(10):
         first.run(PUBLISH_SECONDS / 5)
@@ -237,7 +237,7 @@ def test_refusal_is_published_again_for_a_head_that_was_lost(lease: LeaseInMemor
     assert len(second.refusals) == 2
 
 
-def test_failed_publication_is_repeated(lease: LeaseInMemory) -> None:
+def test_repeats_a_failed_publication(lease: LeaseInMemory) -> None:
     store = Store("store-1", lease)
     failures = iter([TableUnavailable("no answer")])
 

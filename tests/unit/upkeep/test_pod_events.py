@@ -11,14 +11,14 @@ from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventTyp
 SLOT = "example.com/slot"
 
 
-def test_names_claim_and_reservation_of_diverged_pod() -> None:
+def test_event_names_claim_and_reservation_of_a_diverged_pod() -> None:
     claim = f"the pod now claims {SLOT}#200 6"
     event = ReservationEvent(ReservationEventType.DIVERGED, "node-a", "ml/a", {f"{SLOT}#0": 6}, claim, "uid-a")
     note = f"{claim}. Berth counts what it reserved on node-a: 6 {SLOT}#0"
     assert reservation_event(event) == PodEvent("ml", "a", "uid-a", PodEventReason.RESERVATION_DIVERGED, note)
 
 
-def test_names_charge_of_oversized_pod() -> None:
+def test_event_names_the_charge_of_an_oversized_pod() -> None:
     detail = f"the pod requests more than a pod is charged: {SLOT} 8"
     event = ReservationEvent(ReservationEventType.BEYOND_LIMIT, "node-a", "ml/a", {SLOT: 8}, detail, "uid-a")
     note = f"{detail}. Berth charges on node-a: 8 {SLOT}"
@@ -29,7 +29,7 @@ def test_names_charge_of_oversized_pod() -> None:
     "event_type",
     sorted(set(ReservationEventType) - {ReservationEventType.DIVERGED, ReservationEventType.BEYOND_LIMIT}),
 )
-def test_writes_no_event_for_other_changes_of_the_ledger(event_type: ReservationEventType) -> None:
+def test_does_not_create_events_for_other_ledger_changes(event_type: ReservationEventType) -> None:
     assert reservation_event(ReservationEvent(event_type, "node-a", "ml/a", {SLOT: 8})) is None
 
 
@@ -41,7 +41,7 @@ def test_writes_no_event_for_other_changes_of_the_ledger(event_type: Reservation
         (OmissionReason.NOT_JSON, PodEventReason.POD_OMITTED),
     ],
 )
-def test_says_that_the_cache_lacks_a_pod(cause: OmissionReason, reason: PodEventReason) -> None:
+def test_event_reports_a_pod_missing_from_the_cache(cause: OmissionReason, reason: PodEventReason) -> None:
     event = omission_event(("pods", "ml/a"), {"metadata": {"uid": "uid-a"}}, cause)
     assert event is not None
     assert (event.namespace, event.name, event.uid, event.reason) == ("ml", "a", "uid-a", reason)
@@ -56,7 +56,9 @@ def test_says_that_the_cache_lacks_a_pod(cause: OmissionReason, reason: PodEvent
         pytest.param(("pods", "ml/a"), {}, id="no metadata"),
     ],
 )
-def test_writes_no_event_on_what_is_no_pod_of_the_api(key: tuple[str, str], pod: dict[str, object]) -> None:
+def test_does_not_create_an_event_for_an_object_that_is_not_an_api_pod(
+    key: tuple[str, str], pod: dict[str, object]
+) -> None:
     assert omission_event(key, pod, OmissionReason.REDUCED) is None
 
 
@@ -68,5 +70,5 @@ def test_writes_no_event_on_what_is_no_pod_of_the_api(key: tuple[str, str], pod:
         pytest.param("a\nb\x1b[31m\u202ec", "a?b?[31m?c", id="characters that change what a terminal shows"),
     ],
 )
-def test_bounds_and_escapes_note(text: str, note: str) -> None:
+def test_limits_length_of_the_note_and_escapes_it(text: str, note: str) -> None:
     assert bounded(text) == note

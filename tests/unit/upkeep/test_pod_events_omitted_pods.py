@@ -34,6 +34,6 @@ def test_reports_pod_once_until_it_changes() -> None:
     assert reasons(omitted, reduced) == [PodEventReason.POD_REDUCED]
 
 
-def test_reports_no_node_and_no_pod_that_is_gone() -> None:
+def test_does_not_report_nodes_or_deleted_pods() -> None:
     omissions = {("nodes", "n"): OmissionReason.TOO_LARGE, ("pods", "ml/gone"): OmissionReason.TOO_LARGE}
     assert reasons(OmittedPods(), omissions) == []

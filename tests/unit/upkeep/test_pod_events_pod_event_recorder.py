@@ -60,7 +60,7 @@ def recording() -> Iterator[Recording]:
     found.recorder.close()
 
 
-def test_counts_repeated_event_in_one_object(recording: Recording) -> None:
+def test_repeated_event_increments_the_count_of_one_object(recording: Recording) -> None:
     for _ in range(3):
         recording.clock.advance(SERIES_SECONDS)
         recording.record(DIVERGED)
@@ -68,14 +68,14 @@ def test_counts_repeated_event_in_one_object(recording: Recording) -> None:
     assert recording.writer.written[-1][1].last_at == recording.clock.now
 
 
-def test_begins_another_object_after_a_pause(recording: Recording) -> None:
+def test_starts_another_event_object_after_a_pause(recording: Recording) -> None:
     recording.record(DIVERGED)
     recording.clock.advance(SERIES_SECONDS + 1)
     recording.record(DIVERGED)
     assert recording.counts == [("a.id1", 1), ("a.id2", 1)]
 
 
-def test_begins_another_object_when_the_first_is_gone(recording: Recording) -> None:
+def test_creates_another_event_object_if_the_first_is_gone(recording: Recording) -> None:
     recording.record(DIVERGED)
     recording.writer.results = [WriteResult(WriteOutcome.GONE)]
     recording.record(DIVERGED)
@@ -83,20 +83,20 @@ def test_begins_another_object_when_the_first_is_gone(recording: Recording) -> N
     assert recording.counts == [("a.id1", 1), ("a.id2", 1), ("a.id2", 2)]
 
 
-def test_writes_nothing_of_namespace_that_is_gone(recording: Recording) -> None:
+def test_stops_silently_if_the_namespace_is_gone(recording: Recording) -> None:
     recording.writer.results = [WriteResult(WriteOutcome.GONE)]
     recording.record(DIVERGED)
     assert (recording.counts, recording.warnings, recording.writer.calls) == ([], [], 1)
 
 
-def test_shortens_long_name_of_pod(recording: Recording) -> None:
+def test_shortens_a_long_pod_name(recording: Recording) -> None:
     recording.record(of_pod("a" * 246 + "-.-" + "a" * 4))
     [(name, _)] = recording.counts
     assert name == "a" * 246 + ".id1"
     assert len(name) <= MAX_NAME
 
 
-def test_limits_writes_for_one_pod_and_leaves_the_others_alone(recording: Recording) -> None:
+def test_limits_writes_for_one_pod_without_affecting_others(recording: Recording) -> None:
     for number in range(10 * POD_BURST):
         reasons = list(PodEventReason)
         recording.record(PodEvent("ml", "a", "uid-a", reasons[number % len(reasons)], "note"))
@@ -116,7 +116,7 @@ def test_limits_writes_for_all_pods_together(recording: Recording) -> None:
 
 
 @pytest.mark.parametrize("outcome", [WriteOutcome.REFUSED, WriteOutcome.UNAVAILABLE])
-def test_pauses_and_warns_once_when_api_server_refuses(recording: Recording, outcome: WriteOutcome) -> None:
+def test_pauses_and_warns_once_if_the_api_server_refuses(recording: Recording, outcome: WriteOutcome) -> None:
     recording.writer.results = [WriteResult(outcome, "not allowed")] * 2
     for _ in range(5):
         recording.record(DIVERGED)
@@ -144,7 +144,7 @@ class SlowPodEvents(RecordingPodEvents):
         return super().write(event, series)
 
 
-def test_returns_while_api_server_does_not_answer_and_merges_what_comes_meanwhile() -> None:
+def test_returns_at_once_while_the_api_server_is_slow_and_merges_later_events() -> None:
     slow, recording = SlowPodEvents(), Recording()
     recorder = Recorder(slow, recording.clock, recording.clock, lambda: "id", recording.warnings.append)
     recorder.record(DIVERGED)
@@ -159,7 +159,7 @@ def test_returns_while_api_server_does_not_answer_and_merges_what_comes_meanwhil
     assert [series.count for event, series in slow.written if event is DIVERGED] == [1, 6]
 
 
-def test_drops_what_is_pending_when_run_ends_during_an_outage() -> None:
+def test_drops_pending_events_if_the_run_ends_during_an_outage() -> None:
     slow, recording = SlowPodEvents(), Recording()
     slow.then = lambda: recording.clock.advance(CLOSE_SECONDS)
     recorder = Recorder(slow, recording.clock, recording.clock, lambda: "id", recording.warnings.append)

@@ -60,14 +60,14 @@ def pods(count: int, gang: str = "train", size: int = 4, first: int = 0, **field
         yield Change("pods", f"ml/{gang}-{number}", KEPT[PODS](dict(obj)))
 
 
-def test_says_after_a_while_why_members_wait() -> None:
+def test_reports_after_a_while_why_members_wait() -> None:
     world = World()
     world.publish(*pods(2))
     assert world.told() == set()
     assert world.told(PATIENCE_SECONDS) == TOLD
 
 
-def test_says_it_again_only_after_a_series_of_events_is_over() -> None:
+def test_repeats_the_report_only_after_the_event_series_is_over() -> None:
     world = World()
     world.publish(*pods(2))
     world.told()
@@ -76,7 +76,7 @@ def test_says_it_again_only_after_a_series_of_events_is_over() -> None:
     assert world.told(1) == TOLD
 
 
-def test_says_what_is_short_when_the_reason_changes() -> None:
+def test_reports_a_changed_reason() -> None:
     world = World()
     world.publish(*pods(2))
     world.told()
@@ -90,14 +90,14 @@ def test_says_what_is_short_when_the_reason_changes() -> None:
     assert len(found) == 4
 
 
-def test_says_nothing_of_gangs_that_have_places_or_are_placed() -> None:
+def test_does_not_report_gangs_that_are_planned_or_placed() -> None:
     world = World()
     world.publish(*pods(2, size=2), *pods(1, "runs", 1, spec={"nodeName": "n0"}))
     world.told()
     assert world.told(PATIENCE_SECONDS) == set()
 
 
-def test_forgets_what_was_there_while_nobody_waited() -> None:
+def test_forgets_earlier_members_while_no_pod_waits() -> None:
     world = World()
     world.publish(*pods(2))
     world.told()
@@ -109,7 +109,7 @@ def test_forgets_what_was_there_while_nobody_waited() -> None:
     }
 
 
-def test_copies_no_objects_for_members_that_are_placed_soon() -> None:
+def test_does_not_copy_objects_for_members_that_are_placed_soon() -> None:
     world = World()
 
     class NeverCopied(dict[Key, Object]):
@@ -123,7 +123,7 @@ def test_copies_no_objects_for_members_that_are_placed_soon() -> None:
         world.clock.advance(COPY_SECONDS)
 
 
-def test_tells_some_members_of_a_large_gang() -> None:
+def test_reports_only_some_members_of_a_large_gang() -> None:
     world = World()
     world.publish(*pods(MAX_MEMBERS + 1, size=MAX_MEMBERS + 9))
     world.told()

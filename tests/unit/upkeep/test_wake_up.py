@@ -101,7 +101,7 @@ RUNNING = pod_change("running", pod(node="n1"))
         pytest.param([Change("namespaces", "default", {})], False, id="a namespace changed"),
     ],
 )
-def test_wakes_pod_after_events_that_its_plugins_registered(change: list[Change], are_woken: bool) -> None:
+def test_wakes_pod_only_after_events_that_its_plugins_registered(change: list[Change], are_woken: bool) -> None:
     scene = Scene(node_change(), WAITING, RUNNING)
     scene.publish(*change)
     assert scene.queue.woken == ([("default/waiting",)] if are_woken else [])
@@ -119,14 +119,14 @@ def test_wakes_pod_after_events_that_its_plugins_registered(change: list[Change]
         pytest.param(Change("podgroups.scheduling.k8s.io", "ml/train", None), id="a PodGroup is removed"),
     ],
 )
-def test_wakes_member_after_what_may_make_its_gang_complete(change: Change) -> None:
+def test_wakes_gang_member_after_changes_that_may_complete_its_gang(change: Change) -> None:
     there = [pod_change("web", pod()), pod_change("train-2", pod(gang=True)), pod_change("train-3", pod(node="n1"))]
     scene = Scene(node_change(), WAITING, MEMBER, *there)
     scene.publish(change)
     assert ("default/train-0",) in scene.queue.woken or ("default/train-0", "default/waiting") in scene.queue.woken
 
 
-def test_does_not_wake_queue_without_rejected_pods() -> None:
+def test_does_not_wake_the_queue_without_rejected_pods() -> None:
     scene = Scene(node_change(), pod_change("pending", pod()), RUNNING)
     scene.publish(node_change(), pod_change("running", None))
     assert scene.queue.woken == []
@@ -140,21 +140,21 @@ def test_does_not_wake_queue_without_rejected_pods() -> None:
         pytest.param(pod(), id="no longer rejected by Berth"),
     ],
 )
-def test_does_not_wake_pod_that_is_no_longer_pending(ending: dict[str, object] | None) -> None:
+def test_does_not_wake_a_pod_that_is_no_longer_pending(ending: dict[str, object] | None) -> None:
     scene = Scene(node_change(), WAITING)
     scene.publish(pod_change("waiting", ending))
     scene.publish(node_change(), after=1.0)
     assert scene.queue.woken == []
 
 
-def test_wakes_pods_in_order_of_names() -> None:
+def test_wakes_pods_in_name_order() -> None:
     names = [f"waiting-{number}" for number in (7, 3, 9, 1, 5, 8, 2, 6, 4)]
     scene = Scene(node_change(), *(pod_change(name, pod(rejected=True)) for name in names))
     scene.publish(node_change())
     assert scene.queue.woken == [tuple(f"default/{name}" for name in sorted(names))]
 
 
-def test_wakes_once_a_second_and_keeps_later_changes() -> None:
+def test_wakes_at_most_once_a_second_and_keeps_later_changes() -> None:
     scene = Scene(node_change(), WAITING)
     scene.publish(node_change())
     scene.publish(node_change(), after=0.3)
@@ -167,7 +167,7 @@ def test_wakes_once_a_second_and_keeps_later_changes() -> None:
     assert len(scene.queue.woken) == 2
 
 
-def test_looks_again_after_a_second_where_nothing_is_due() -> None:
+def test_next_step_is_due_after_a_second_if_nothing_is_pending() -> None:
     assert Scene(node_change(), WAITING).wake_up.step() == MIN_INTERVAL_SECONDS
 
 
@@ -175,27 +175,27 @@ class TestLateRejection:
     """The pod may have been judged on the state before the change: the watcher learns of its rejection later."""
 
     @pytest.mark.parametrize("seconds", [0.5, 5.0, 60.0])
-    def test_pod_that_was_there_before_the_change_is_woken_once(self, seconds: float) -> None:
+    def test_pod_that_existed_before_the_change_is_woken_once(self, seconds: float) -> None:
         scene = Scene(node_change(), pod_change("waiting", pod()))
         scene.publish(node_change())
         scene.publish(WAITING, after=seconds)
         scene.publish(after=1.0)
         assert scene.queue.woken == [("default/waiting",)]
 
-    def test_pod_that_changes_in_the_meantime_is_woken(self) -> None:
+    def test_pod_that_changed_in_the_meantime_is_woken(self) -> None:
         scene = Scene(node_change(), pod_change("waiting", pod()))
         scene.publish(node_change())
         scene.publish(pod_change("waiting", pod(labels={"a": "b"})), after=20.0)
         scene.publish(pod_change("waiting", pod(labels={"a": "b"}, rejected=True)), after=20.0)
         assert scene.queue.woken == [("default/waiting",)]
 
-    def test_pod_that_comes_with_its_rejection_is_woken_after_a_change_published_just_before(self) -> None:
+    def test_new_pod_is_woken_if_a_change_was_published_just_before(self) -> None:
         scene = Scene(node_change())
         scene.publish(node_change())
         scene.publish(WAITING, after=0.5)
         assert scene.queue.woken == [("default/waiting",)]
 
-    def test_pod_whose_watch_is_behind_is_woken(self) -> None:
+    def test_pod_is_woken_if_the_watch_of_pods_lags_behind(self) -> None:
         """The change of the node came before the pod, which existed."""
         scene = Scene(node_change())
         scene.publish(pods_until=0.0)
@@ -203,7 +203,7 @@ class TestLateRejection:
         scene.publish(WAITING, after=30.0)
         assert scene.queue.woken == [("default/waiting",)]
 
-    def test_pod_that_was_rejected_by_others_before_is_woken(self) -> None:
+    def test_pod_previously_rejected_by_others_is_woken(self) -> None:
         scene = Scene(node_change(), WAITING)
         scene.publish(pod_change("waiting", pod()))
         scene.publish(node_change(), after=60.0)
@@ -217,7 +217,7 @@ class TestLateRejection:
             pytest.param(Change("namespaces", "default", {}), 0.5, id="the change is nothing to the pod"),
         ],
     )
-    def test_pod_that_was_judged_on_what_is_published_is_not_woken(self, change: Change, seconds: float) -> None:
+    def test_pod_rejected_on_the_published_state_is_not_woken(self, change: Change, seconds: float) -> None:
         scene = Scene(node_change())
         scene.publish(change)
         scene.publish(after=seconds)
@@ -233,7 +233,7 @@ class TestLateRejection:
         pytest.param(9.0, 2, id="later"),
     ],
 )
-def test_wakes_again_when_every_verb_has_read_the_change(seconds: float, woken: int) -> None:
+def test_wakes_again_once_every_verb_has_read_the_change(seconds: float, woken: int) -> None:
     scene = Scene(node_change(), WAITING, readable_after=2.0)
     scene.publish(node_change())
     scene.publish(after=seconds)
@@ -245,7 +245,7 @@ def test_wakes_again_when_every_verb_has_read_the_change(seconds: float, woken: 
     assert len(scene.queue.woken) == woken
 
 
-def test_wake_up_that_fails_is_repeated() -> None:
+def test_failed_wake_up_is_repeated() -> None:
     scene = Scene(node_change(), WAITING)
     scene.queue.outage = "connection refused"
     scene.publish(node_change())
@@ -257,7 +257,7 @@ def test_wake_up_that_fails_is_repeated() -> None:
     assert len(scene.queue.woken) == 1
 
 
-def test_new_leader_wakes_once_for_last_publication_of_predecessor() -> None:
+def test_new_leader_wakes_once_for_the_predecessors_last_publication() -> None:
     scene = Scene()
     scene.wake_up = WakeUp(scene.queue, waiting, scene.clock, scene.warnings.append)
     scene.objects["pods", "default/waiting"] = pod(rejected=True)
@@ -266,7 +266,7 @@ def test_new_leader_wakes_once_for_last_publication_of_predecessor() -> None:
     assert scene.queue.woken == [("default/waiting",)]
 
 
-def test_new_leader_wakes_for_changes_that_it_knows_and_publishes_later() -> None:
+def test_new_leader_wakes_for_known_changes_that_it_publishes_later() -> None:
     """`objects` has them in the first publication already."""
     scene = Scene()
     scene.wake_up = WakeUp(scene.queue, waiting, scene.clock, scene.warnings.append)
@@ -277,7 +277,7 @@ def test_new_leader_wakes_for_changes_that_it_knows_and_publishes_later() -> Non
     assert scene.queue.woken == [("default/waiting",)] * 2
 
 
-def test_wakes_after_a_list_of_pods_because_it_shows_no_pod_that_came_and_went() -> None:
+def test_wakes_after_pods_were_listed_again() -> None:
     scene = Scene(WAITING)
     scene.publish(listed_at=1.0)
     scene.publish(after=2.0, listed_at=1.0)
@@ -301,17 +301,17 @@ def busy_minutes(scene: Scene, minutes: int, *changes: Change) -> int:
     return len(scene.queue.woken) - before
 
 
-def test_pod_that_never_fits_wakes_all_others_every_10_seconds_at_most() -> None:
+def test_unschedulable_pod_is_woken_at_most_every_10_seconds() -> None:
     scene = Scene(node_change(), WAITING)
     assert BURST + 58 <= busy_minutes(scene, 10) <= BURST + 10 * 60 / 10
 
 
-def test_gang_that_does_not_fit_wakes_all_others_every_3_seconds_at_most() -> None:
+def test_gang_that_does_not_fit_is_woken_at_most_every_3_seconds() -> None:
     scene = Scene(node_change(), WAITING, MEMBER)
     assert BURST + 198 <= busy_minutes(scene, 10) <= BURST + 10 * 60 / 3
 
 
-def test_gang_is_woken_within_3_seconds_where_other_pods_come_and_go() -> None:
+def test_gang_is_woken_within_3_seconds_while_other_pods_change() -> None:
     """With the back-off of 3 s that is 5 s at most."""
     scene = Scene(node_change(), MEMBER)
     busy_minutes(scene, 5)
@@ -322,7 +322,7 @@ def test_gang_is_woken_within_3_seconds_where_other_pods_come_and_go() -> None:
         assert len(scene.queue.woken) == before + 1
 
 
-def test_pod_that_is_replaced_under_its_name_keeps_its_limit() -> None:
+def test_recreated_pod_keeps_the_limit_of_its_name() -> None:
     scene = Scene(node_change(), WAITING)
     wake_ups = 0
     for _ in range(5):
@@ -332,7 +332,7 @@ def test_pod_that_is_replaced_under_its_name_keeps_its_limit() -> None:
     assert wake_ups <= BURST + 5 * 60 / REFILL_SECONDS
 
 
-def test_new_pod_is_woken_at_once_beside_one_that_never_fits() -> None:
+def test_new_pod_is_woken_at_once_beside_an_unschedulable_one() -> None:
     scene = Scene(node_change(), WAITING)
     busy_minutes(scene, 5)
     scene.publish(pod_change("new", pod(rejected=True)), after=1.0)
@@ -341,7 +341,7 @@ def test_new_pod_is_woken_at_once_beside_one_that_never_fits() -> None:
     assert scene.queue.woken[before:] == [("default/new", "default/waiting")]
 
 
-def test_pod_is_not_charged_for_wake_ups_of_others() -> None:
+def test_wake_ups_of_others_do_not_count_against_a_pod() -> None:
     scene = Scene(node_change(), WAITING, MEMBER)
     for number in range(2 * BURST):
         scene.publish(pod_change(f"train-{number + 1}", pod(gang=True)), after=MEMBER_REFILL_SECONDS)
@@ -351,7 +351,7 @@ def test_pod_is_not_charged_for_wake_ups_of_others() -> None:
     assert len(scene.queue.woken) == before + BURST
 
 
-def test_limited_wake_up_comes_later_and_is_not_lost() -> None:
+def test_rate_limited_wake_up_is_delayed_and_not_lost() -> None:
     scene = Scene(node_change(), WAITING)
     busy_minutes(scene, 5)
     before = len(scene.queue.woken)
@@ -373,7 +373,7 @@ FULL = EVENTS_ON_ONE_NODE | {ClusterEvent.NODE_DELETE, ClusterEvent.NAMESPACE, C
         pytest.param({"gangs": {"enabled": True}}, "", WaitingPod(GANG_EVENTS, is_member=True), id="of its gang"),
     ],
 )
-def test_events_of_a_pod_are_those_of_what_decides(
+def test_waiting_pod_has_the_events_of_its_policy(
     document: Mapping[str, object], scheduler: str, expected: WaitingPod
 ) -> None:
     policy = BerthConfiguration.model_validate(document).policy()
@@ -383,6 +383,6 @@ def test_events_of_a_pod_are_those_of_what_decides(
     assert waiting_pod(policy, {**obj, "rejectedByBerth": True}) == expected
 
 
-def test_pod_that_cannot_be_read_waits_for_everything() -> None:
+def test_unreadable_pod_waits_for_all_events() -> None:
     policy = BerthConfiguration().policy()
     assert waiting_pod(policy, {"metadata": 7, "rejectedByBerth": True}) == WaitingPod(ALL_EVENTS)

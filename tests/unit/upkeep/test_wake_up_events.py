@@ -53,7 +53,7 @@ WAITING, PLACED, ENDED = pod(), pod(node="n1"), pod(phase="Succeeded")
         pytest.param(pod(gang=True), pod(gang=True, rejected=True), set(), id="a member is rejected"),
     ],
 )
-def test_events_of_pod(before: Object | None, now: Object | None, events: set[ClusterEvent]) -> None:
+def test_pod_change_produces_events(before: Object | None, now: Object | None, events: set[ClusterEvent]) -> None:
     assert set(pod_events(before, now)) == events
 
 
@@ -69,5 +69,5 @@ def test_events_of_pod(before: Object | None, now: Object | None, events: set[Cl
         ("poddisruptionbudgets", {}, ClusterEvent.OTHERS),
     ],
 )
-def test_event_of_other_object(resource: str, now: Object | None, event: ClusterEvent) -> None:
+def test_change_of_another_object_produces_an_event(resource: str, now: Object | None, event: ClusterEvent) -> None:
     assert object_event(resource, now) is event

@@ -20,7 +20,7 @@ from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarn
 EXPIRY = 30.0
 
 
-def test_expires_old_reservation_touches_pod_and_wakes_queue(
+def test_expires_old_reservation_touches_the_pod_and_wakes_the_queue(
     harness: ReconcilerHarness,
 ) -> None:
     leader = harness.lead()
@@ -43,7 +43,7 @@ def test_expires_old_reservation_touches_pod_and_wakes_queue(
 
 
 @pytest.mark.parametrize("end", ["finish", "delete"])
-def test_expires_reservation_when_pod_ended_before_publication(harness: ReconcilerHarness, end: str) -> None:
+def test_expires_reservation_if_the_pod_ended_before_publication(harness: ReconcilerHarness, end: str) -> None:
     leader = harness.lead()
     harness.reserve(harness.cluster.create_pod("a"))
     getattr(harness.cluster, end)("a")
@@ -51,7 +51,7 @@ def test_expires_reservation_when_pod_ended_before_publication(harness: Reconcil
     assert not harness.states()
 
 
-def test_expires_without_touch_when_uid_differs(harness: ReconcilerHarness) -> None:
+def test_expires_without_touch_if_uid_differs(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     harness.reserve(harness.cluster.create_pod("a"))
     harness.cluster.delete("a")
@@ -64,7 +64,7 @@ def test_expires_without_touch_when_uid_differs(harness: ReconcilerHarness) -> N
     assert harness.cluster.pods["a"].version == version
 
 
-def test_keeps_reservation_while_api_server_does_not_answer(harness: ReconcilerHarness) -> None:
+def test_keeps_reservation_while_the_api_server_does_not_respond(harness: ReconcilerHarness) -> None:
     leader = harness.lead(pods=_Silent())
     harness.reserve(harness.cluster.create_pod("a"))
 
@@ -74,7 +74,7 @@ def test_keeps_reservation_while_api_server_does_not_answer(harness: ReconcilerH
     assert ReservationEventType.CLUSTER_UNAVAILABLE in harness.happened()
 
 
-def test_reads_pod_again_when_it_changes_before_touch(harness: ReconcilerHarness) -> None:
+def test_reads_pod_again_if_it_changes_before_the_touch(harness: ReconcilerHarness) -> None:
     class BoundMeanwhile(_Forwarding):
         def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
             if not harness.cluster.pods["a"].node:
@@ -89,7 +89,7 @@ def test_reads_pod_again_when_it_changes_before_touch(harness: ReconcilerHarness
     assert harness.states() == {"a": EntryState.RESERVED}
 
 
-def test_keeps_entry_that_later_attempt_took_over(harness: ReconcilerHarness) -> None:
+def test_keeps_entry_taken_over_by_a_later_attempt(harness: ReconcilerHarness) -> None:
     later: list[str] = []
 
     class TakenOver(_Forwarding):
@@ -113,7 +113,7 @@ def test_keeps_entry_that_later_attempt_took_over(harness: ReconcilerHarness) ->
     assert [each.attempt for each in harness.table.open_reservations()] == ["attempt-later"]
 
 
-def test_deletes_open_reservation_without_entry_and_touches_no_pod(harness: ReconcilerHarness) -> None:
+def test_deletes_open_reservation_without_entry_and_does_not_touch_a_pod(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     key = harness.cluster.create_pod("a")
     harness.table.put_open(OpenReservation(key, NODE, "attempt", {SLOT: 1}, harness.clock.now))
@@ -126,7 +126,7 @@ def test_deletes_open_reservation_without_entry_and_touches_no_pod(harness: Reco
 
 
 @pytest.mark.parametrize("owner", ["no attempt", "another attempt"])
-def test_releases_no_entry_when_another_attempt_owns_it(harness: ReconcilerHarness, owner: str) -> None:
+def test_does_not_release_an_entry_of_another_attempt(harness: ReconcilerHarness, owner: str) -> None:
     key = harness.cluster.create_pod("a")
     if owner == "another attempt":
         harness.reserve(key)

@@ -28,7 +28,7 @@ from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarn
         pytest.param("none", id="no number"),
     ],
 )
-def test_keeps_device_of_bound_pod_when_its_annotation_changes(value: str | None) -> None:
+def test_keeps_device_of_a_bound_pod_if_its_annotation_changes(value: str | None) -> None:
     harness = by_device()
     leader = harness.lead()
     key = bound(harness, leader, "a", 6, FIRST)
@@ -44,7 +44,7 @@ def test_keeps_device_of_bound_pod_when_its_annotation_changes(value: str | None
 
 
 @pytest.mark.parametrize("value", [None, "1", "100", "-"])
-def test_keeps_amount_of_bound_pod_when_its_annotation_changes(value: str | None) -> None:
+def test_keeps_amount_of_a_bound_pod_if_its_annotation_changes(value: str | None) -> None:
     harness = by_annotation()
     leader = harness.lead()
     key = bound(harness, leader, "a", 6)
@@ -59,7 +59,7 @@ def test_keeps_amount_of_bound_pod_when_its_annotation_changes(value: str | None
     assert harness.ledger().owed == {}
 
 
-def test_keeps_what_was_first_counted_of_pod_that_others_bound() -> None:
+def test_keeps_the_first_counted_amount_of_a_pod_bound_by_others() -> None:
     harness = by_annotation()
     leader = harness.lead()
     key = harness.cluster.create_pod("a", 6)
@@ -75,7 +75,7 @@ def test_keeps_what_was_first_counted_of_pod_that_others_bound() -> None:
 
 
 @pytest.mark.parametrize("value", [None, "1"])
-def test_confirms_what_was_reserved_when_annotation_changes_before_publication(value: str | None) -> None:
+def test_confirms_the_reserved_amount_if_annotation_changes_before_publication(value: str | None) -> None:
     harness = by_annotation()
     leader = harness.lead()
     harness.run(leader, 1)
@@ -95,7 +95,7 @@ def test_confirms_what_was_reserved_when_annotation_changes_before_publication(v
 
 @pytest.mark.parametrize("end", ["finish", "delete"])
 @pytest.mark.parametrize("new_leader", [False, True])
-def test_releases_pod_without_request_when_it_ends(end: str, new_leader: bool) -> None:
+def test_releases_a_pod_without_request_when_it_ends(end: str, new_leader: bool) -> None:
     harness = by_annotation()
     leader = harness.lead()
     bound(harness, leader, "a", 6)
@@ -114,7 +114,7 @@ def test_releases_pod_without_request_when_it_ends(end: str, new_leader: bool) -
     assert harness.ledger().avail == {SLOT: 8}
 
 
-def test_reports_divergence_once_for_each_change() -> None:
+def test_reports_divergence_once_per_change() -> None:
     harness = by_device()
     leader = harness.lead()
     key = bound(harness, leader, "a", 6, FIRST)
@@ -137,7 +137,7 @@ def test_reports_divergence_once_for_each_change() -> None:
 
 
 @pytest.mark.parametrize("index", ["200", "1"])
-def test_charges_fullest_device_when_first_seen_pod_names_one_without_room(index: str) -> None:
+def test_charges_the_fullest_device_if_a_new_pod_names_one_without_room(index: str) -> None:
     harness = by_device()
     leader = harness.lead()
     bound(harness, leader, "a", 3, FIRST)
@@ -155,7 +155,7 @@ def test_charges_fullest_device_when_first_seen_pod_names_one_without_room(index
 
 
 @pytest.mark.parametrize("device", ["0", "1", "200", None])
-def test_confirms_both_devices_whatever_annotation_says_when_two_attempts_reserved_two(device: str | None) -> None:
+def test_confirms_both_reserved_devices_for_any_annotation(device: str | None) -> None:
     """Only bind knows which Binding was created (see `Reservations.release_surplus`)."""
     harness = by_device()
     leader = harness.lead()
@@ -180,7 +180,7 @@ def test_confirms_both_devices_whatever_annotation_says_when_two_attempts_reserv
         pytest.param(0, 4, id="no device"),
     ],
 )
-def test_percentage_follows_size_of_its_own_device_only(size: int, held: int) -> None:
+def test_percentage_depends_only_on_the_size_of_its_own_device(size: int, held: int) -> None:
     harness = with_ledger(ReconcilerHarness(counting=BY_DEVICE), 8)
     harness.cluster.by_percent = True
     leader = harness.lead()

@@ -12,7 +12,7 @@ from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarn
 EXPIRY = 30.0
 
 
-def test_creates_ledger_with_published_pods_when_node_has_capacity() -> None:
+def test_creates_ledger_with_published_pods_if_the_node_has_capacity() -> None:
     harness = ReconcilerHarness()
     harness.node(8)
     harness.cluster.create_pod("a", 3)
@@ -26,7 +26,7 @@ def test_creates_ledger_with_published_pods_when_node_has_capacity() -> None:
     assert harness.happened() == [ReservationEventType.CREATED]
 
 
-def test_creates_no_ledger_when_node_has_nothing_counted() -> None:
+def test_does_not_create_a_ledger_if_the_node_has_no_counted_resource() -> None:
     harness = ReconcilerHarness()
     harness.node(0)
     harness.publish()
@@ -34,7 +34,7 @@ def test_creates_no_ledger_when_node_has_nothing_counted() -> None:
     assert harness.table.nodes() == []
 
 
-def test_confirms_reservation_when_pod_is_published_on_node(
+def test_confirms_reservation_when_the_pod_is_published_on_the_node(
     harness: ReconcilerHarness,
 ) -> None:
     leader = harness.lead()
@@ -51,7 +51,7 @@ def test_confirms_reservation_when_pod_is_published_on_node(
     assert harness.happened() == [ReservationEventType.CONFIRMED]
 
 
-def test_adopts_pod_of_other_scheduler_and_owes_what_exceeds_capacity(harness: ReconcilerHarness) -> None:
+def test_adopts_pod_of_another_scheduler_and_owes_the_amount_above_capacity(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     for name, units in (("a", 6), ("b", 5)):
         harness.cluster.create_pod(name, units)
@@ -66,7 +66,7 @@ def test_adopts_pod_of_other_scheduler_and_owes_what_exceeds_capacity(harness: R
 
 
 @pytest.mark.parametrize("end", ["finish", "delete"])
-def test_releases_bound_entry_when_end_of_pod_is_published(harness: ReconcilerHarness, end: str) -> None:
+def test_releases_bound_entry_when_the_end_of_the_pod_is_published(harness: ReconcilerHarness, end: str) -> None:
     leader = harness.lead()
     harness.cluster.create_pod("a", 3)
     harness.cluster.place("a", NODE)
@@ -93,7 +93,7 @@ def test_releases_bound_entry_when_end_of_pod_is_published(harness: ReconcilerHa
         pytest.param(0, {}, {SLOT: 5}, id="a pool that is gone is owed"),
     ],
 )
-def test_follows_capacity_of_node(
+def test_updates_capacity_when_the_node_changes(
     harness: ReconcilerHarness, units: int, avail: dict[str, int], owed: dict[str, int]
 ) -> None:
     leader = harness.lead()

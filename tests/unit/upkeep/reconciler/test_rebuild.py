@@ -20,7 +20,7 @@ from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, 
 BIND_SECONDS = HTTP_TIMEOUT + LATE_SECONDS
 
 
-def test_rebuilds_new_table_from_pods_after_binds_under_way_have_ended() -> None:
+def test_rebuilds_new_table_from_pods_after_binds_in_progress_have_ended() -> None:
     harness = ReconcilerHarness(ready=False)
     harness.node(8)
     harness.cluster.create_pod("a", 3)
@@ -62,7 +62,7 @@ def _request(harness: ReconcilerHarness) -> None:
     assert harness.table.put_marker(asked, harness.table.marker())
 
 
-def test_ledger_in_memory_is_not_rebuilt_before_holder_of_lease_requests_it(memory: ReconcilerHarness) -> None:
+def test_in_memory_ledger_is_not_rebuilt_until_the_lease_holder_requests_it(memory: ReconcilerHarness) -> None:
     version = memory.cluster.create_pod("waiting") and memory.cluster.pods["waiting"].version
     memory.publish()
     leader = memory.lead(is_lost_with_process=True)
@@ -74,7 +74,7 @@ def test_ledger_in_memory_is_not_rebuilt_before_holder_of_lease_requests_it(memo
     assert memory.cluster.pods["waiting"].version == version
 
 
-def test_node_of_new_ledger_in_memory_waits_for_no_bind_and_no_publication(memory: ReconcilerHarness) -> None:
+def test_new_in_memory_ledger_is_rebuilt_without_waiting_for_binds_or_publications(memory: ReconcilerHarness) -> None:
     leader = memory.lead(is_lost_with_process=True)
     memory.run(leader, 1)
     memory.cluster.create_pod("unpublished")
@@ -87,7 +87,7 @@ def test_node_of_new_ledger_in_memory_waits_for_no_bind_and_no_publication(memor
     assert memory.cluster.pods["unpublished"].version > version, "a Binding of another store would succeed"
 
 
-def test_pod_that_only_the_api_server_shows_on_a_node_is_published_there_first(memory: ReconcilerHarness) -> None:
+def test_in_memory_rebuild_waits_until_a_bound_pod_is_published(memory: ReconcilerHarness) -> None:
     leader = memory.lead(is_lost_with_process=True)
     memory.run(leader, 1)
     memory.cluster.create_pod("a", 3)
@@ -102,7 +102,7 @@ def test_pod_that_only_the_api_server_shows_on_a_node_is_published_there_first(m
     assert memory.ledger().avail == {SLOT: 5}
 
 
-def test_node_of_ledger_in_memory_waits_while_pods_cannot_be_listed(memory: ReconcilerHarness) -> None:
+def test_in_memory_rebuild_waits_while_pods_cannot_be_listed(memory: ReconcilerHarness) -> None:
     class NoAnswer(CountedCluster):
         def list_pods(self, is_wanted: Callable[[Pod], bool]) -> Unanswered:
             return Unanswered("no route to host")
@@ -116,7 +116,7 @@ def test_node_of_ledger_in_memory_waits_while_pods_cannot_be_listed(memory: Reco
     assert ReservationEventType.CLUSTER_UNAVAILABLE in memory.happened()
 
 
-def test_node_with_entries_of_this_process_waits_for_its_binds(memory: ReconcilerHarness) -> None:
+def test_in_memory_rebuild_waits_for_binds_of_this_process(memory: ReconcilerHarness) -> None:
     leader = memory.lead(is_lost_with_process=True)
     _request(memory)
     memory.run(leader, 3)
@@ -130,7 +130,7 @@ def test_node_with_entries_of_this_process_waits_for_its_binds(memory: Reconcile
     assert memory.ledger().avail == {SLOT: 8}
 
 
-def test_removes_avail_while_rebuilding(harness: ReconcilerHarness) -> None:
+def test_removes_available_amounts_during_a_rebuild(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     harness.run(leader, 1)
     seen = harness.table.marker()
@@ -143,7 +143,7 @@ def test_removes_avail_while_rebuilding(harness: ReconcilerHarness) -> None:
     assert found.avail is None
 
 
-def test_enters_pod_that_is_bound_during_rebuild(harness: ReconcilerHarness) -> None:
+def test_rebuild_includes_a_pod_bound_meanwhile(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     harness.run(leader, 1)
     harness.reserve(harness.cluster.create_pod("a", 3), 3)
@@ -161,7 +161,7 @@ def test_enters_pod_that_is_bound_during_rebuild(harness: ReconcilerHarness) -> 
     assert harness.table.open_reservations() == []
 
 
-def test_begins_again_when_previous_leader_did_not_finish(harness: ReconcilerHarness) -> None:
+def test_restarts_a_rebuild_that_the_previous_leader_did_not_finish(harness: ReconcilerHarness) -> None:
     first = harness.lead()
     harness.run(first, 1)
     harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
@@ -179,7 +179,7 @@ def test_begins_again_when_previous_leader_did_not_finish(harness: ReconcilerHar
     assert (marker.state, marker.epoch) == (MarkerState.READY, harness.ledger().epoch)
 
 
-def test_creates_no_ledger_for_new_node_when_marker_is_lost(harness: ReconcilerHarness) -> None:
+def test_does_not_create_a_ledger_for_a_new_node_if_the_marker_is_lost(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     harness.run(leader, 1)
     harness.table._nodes.clear()  # type: ignore[attr-defined]
@@ -193,7 +193,7 @@ def test_creates_no_ledger_for_new_node_when_marker_is_lost(harness: ReconcilerH
 
 
 @pytest.mark.parametrize("all_nodes", [True, False])
-def test_leaves_reservations_alone_while_their_node_is_rebuilt(harness: ReconcilerHarness, all_nodes: bool) -> None:
+def test_does_not_change_reservations_while_their_node_is_rebuilt(harness: ReconcilerHarness, all_nodes: bool) -> None:
     """The expiry of a pod that is gone waits: the rebuild invalidates the pod's Bindings itself."""
     leader = harness.lead()
     if all_nodes:
@@ -212,7 +212,7 @@ def test_leaves_reservations_alone_while_their_node_is_rebuilt(harness: Reconcil
     assert harness.happened() == ([ReservationEventType.REBUILDING] if all_nodes else [])
 
 
-def test_rebuilds_ledger_of_node_that_appears_during_rebuild(harness: ReconcilerHarness) -> None:
+def test_rebuilds_ledger_of_a_node_that_appears_during_the_rebuild(harness: ReconcilerHarness) -> None:
     """While the table is not ready, no ledger is created: a new node's name may be an old node's."""
     leader = harness.lead()
     harness.run(leader, 1)
@@ -230,7 +230,7 @@ def test_rebuilds_ledger_of_node_that_appears_during_rebuild(harness: Reconciler
     assert harness.ledger("node-b").avail == {SLOT: 4}
 
 
-def test_reconciles_rebuilt_node_while_another_is_not_rebuilt_yet(harness: ReconcilerHarness) -> None:
+def test_reconciles_a_rebuilt_node_while_another_is_still_being_rebuilt(harness: ReconcilerHarness) -> None:
     class NotAnswering(ReservedPods):
         """About one pod."""
 
@@ -263,7 +263,7 @@ def test_reconciles_rebuilt_node_while_another_is_not_rebuilt_yet(harness: Recon
     assert harness.states() == {"a": EntryState.BOUND}
 
 
-def test_rebuilt_ledger_reports_what_it_owes_and_when_all_are_ready(harness: ReconcilerHarness) -> None:
+def test_rebuild_reports_owed_amounts_and_completion(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     harness.run(leader, 1)
     for name, units in (("a", 6), ("b", 5)):
@@ -284,7 +284,7 @@ def test_rebuilt_ledger_reports_what_it_owes_and_when_all_are_ready(harness: Rec
     assert found.count(ReservationEventType.READY) == 1
 
 
-def test_rebuild_that_is_requested_again_meanwhile_is_not_ready_after_the_first() -> None:
+def test_rebuild_requested_again_meanwhile_is_not_ready_after_the_first() -> None:
     class AskedAgain(InMemoryLedgerTable):
         is_asked = False
 

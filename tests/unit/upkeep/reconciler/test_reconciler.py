@@ -17,7 +17,7 @@ from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarn
 EXPIRY = 30.0
 
 
-def test_confirms_nothing_before_publication(harness: ReconcilerHarness) -> None:
+def test_does_not_confirm_before_publication(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     harness.reserve(harness.cluster.create_pod("a"))
     harness.cluster.place("a", NODE)
@@ -28,7 +28,7 @@ def test_confirms_nothing_before_publication(harness: ReconcilerHarness) -> None
     assert len(harness.table.open_reservations()) == 1
 
 
-def test_expires_the_reservation_of_a_gang_only_when_its_round_is_over(harness: ReconcilerHarness) -> None:
+def test_expires_the_reservation_of_a_gang_only_after_its_round(harness: ReconcilerHarness) -> None:
     is_over = False
     leader = harness.lead(expiry_check=lambda: lambda reservation: is_over)
     harness.publish(leader)
@@ -42,7 +42,7 @@ def test_expires_the_reservation_of_a_gang_only_when_its_round_is_over(harness: 
     assert not harness.states()
 
 
-def test_asks_once_in_each_look_which_reservations_of_gangs_may_expire(harness: ReconcilerHarness) -> None:
+def test_reads_expirable_gang_reservations_once_per_step(harness: ReconcilerHarness) -> None:
     looks = 0
 
     def expiry_check() -> Callable[[OpenReservation], bool]:
@@ -62,7 +62,7 @@ def test_asks_once_in_each_look_which_reservations_of_gangs_may_expire(harness: 
     assert looks == 4
 
 
-def test_releases_reservation_at_once_when_pod_is_published_as_finished(harness: ReconcilerHarness) -> None:
+def test_releases_reservation_at_once_if_the_pod_is_published_as_finished(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     harness.reserve(harness.cluster.create_pod("a"))
     harness.cluster.place("a", NODE)
@@ -75,7 +75,7 @@ def test_releases_reservation_at_once_when_pod_is_published_as_finished(harness:
     assert harness.table.open_reservations() == []
 
 
-def test_releases_reservation_at_once_when_pod_is_published_on_other_node(harness: ReconcilerHarness) -> None:
+def test_releases_reservation_at_once_if_the_pod_is_published_on_another_node(harness: ReconcilerHarness) -> None:
     harness.node(8, "node-b")
     leader = harness.lead()
     harness.publish(leader)
@@ -90,7 +90,7 @@ def test_releases_reservation_at_once_when_pod_is_published_on_other_node(harnes
     assert harness.states("node-b") == {"a": EntryState.BOUND}
 
 
-def test_releases_reservation_soon_when_pod_was_bound_and_deleted_between_two_publications(
+def test_releases_reservation_soon_if_the_pod_was_never_published_on_its_node(
     harness: ReconcilerHarness,
 ) -> None:
     leader = harness.lead()
@@ -107,7 +107,7 @@ def test_releases_reservation_soon_when_pod_was_bound_and_deleted_between_two_pu
     assert harness.table.open_reservations() == []
 
 
-def test_expires_entry_without_open_reservation_after_sweep(harness: ReconcilerHarness) -> None:
+def test_expires_entry_without_open_reservation_after_a_sweep(harness: ReconcilerHarness) -> None:
     key = harness.cluster.create_pod("a")
     entry = harness.reserve(key)
     harness.table.delete_open(key.uid, NODE, entry.attempt)
@@ -117,7 +117,7 @@ def test_expires_entry_without_open_reservation_after_sweep(harness: ReconcilerH
     assert not harness.states()
 
 
-def test_expires_reservation_of_clock_that_is_ahead(harness: ReconcilerHarness) -> None:
+def test_expires_reservation_written_by_a_clock_that_is_ahead(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     key = harness.cluster.create_pod("a")
     entry = harness.reserve(key)
@@ -128,7 +128,7 @@ def test_expires_reservation_of_clock_that_is_ahead(harness: ReconcilerHarness) 
     assert not harness.states()
 
 
-def test_writes_nothing_when_epoch_is_stale(harness: ReconcilerHarness) -> None:
+def test_does_not_write_if_epoch_is_stale(harness: ReconcilerHarness) -> None:
     deposed = harness.lead()
     harness.run(deposed, 1)
     harness.cluster.create_pod("a")
@@ -146,7 +146,7 @@ def test_writes_nothing_when_epoch_is_stale(harness: ReconcilerHarness) -> None:
     assert harness.happened()[-1] is ReservationEventType.OUTRANKED
 
 
-def test_resigns_and_leaves_the_later_epoch_when_head_item_was_lost(harness: ReconcilerHarness) -> None:
+def test_steps_down_and_records_the_later_epoch_if_the_head_was_lost(harness: ReconcilerHarness) -> None:
     before = harness.lead(epoch=40)
     harness.run(before, 1)
     harness.reserve(harness.cluster.create_pod("a", 8), 8)
@@ -170,7 +170,7 @@ def test_resigns_and_leaves_the_later_epoch_when_head_item_was_lost(harness: Rec
     assert harness.ledger().avail == {SLOT: 8}
 
 
-def test_reports_that_the_later_epoch_could_not_be_left(harness: ReconcilerHarness) -> None:
+def test_reports_that_the_later_epoch_could_not_be_recorded(harness: ReconcilerHarness) -> None:
     class NoLaterEpoch(_Failing):
         def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
             if marker.epoch == 40:
@@ -188,7 +188,7 @@ def test_reports_that_the_later_epoch_could_not_be_left(harness: ReconcilerHarne
     assert harness.happened() == [ReservationEventType.OUTRANKED, ReservationEventType.TABLE_UNAVAILABLE]
 
 
-def test_leaves_the_epoch_of_an_item_above_the_marker_s(harness: ReconcilerHarness) -> None:
+def test_records_the_epoch_of_an_item_above_the_markers_epoch(harness: ReconcilerHarness) -> None:
     harness.run(harness.lead(epoch=40), 1)
     marker = harness.table.marker()
     assert marker is not None
@@ -205,7 +205,7 @@ def test_leaves_the_epoch_of_an_item_above_the_marker_s(harness: ReconcilerHarne
 
 
 @pytest.mark.parametrize("ready", [True, False], ids=["ready ledger", "lost ledger"])
-def test_only_one_of_two_leaderships_of_one_epoch_writes(ready: bool) -> None:
+def test_only_one_of_two_leaders_with_the_same_epoch_writes(ready: bool) -> None:
     harness = ReconcilerHarness(ready=ready)
     harness.node()
     harness.publish()
@@ -230,7 +230,7 @@ def test_registers_once_per_leadership(harness: ReconcilerHarness) -> None:
     assert harness.table.marker() == registered
 
 
-def test_refuses_capacity_when_epoch_is_stale(harness: ReconcilerHarness) -> None:
+def test_deposed_leader_cannot_change_capacity(harness: ReconcilerHarness) -> None:
     deposed = harness.lead()
     harness.run(deposed, 1)
     harness.node(2)
@@ -262,7 +262,7 @@ def test_claims_each_ledger_once_per_leadership(harness: ReconcilerHarness) -> N
     assert (table.writes, table.reads) == (2, 1)
 
 
-def test_retries_and_reports_when_table_is_unavailable(harness: ReconcilerHarness) -> None:
+def test_retries_and_reports_if_the_table_is_unavailable(harness: ReconcilerHarness) -> None:
     table = _Failing(harness.table)  # type: ignore[arg-type]
     leader = harness.lead(table=table)
     harness.cluster.create_pod("a")
@@ -277,7 +277,7 @@ def test_retries_and_reports_when_table_is_unavailable(harness: ReconcilerHarnes
     assert harness.states() == {"a": EntryState.BOUND}
 
 
-def test_postpones_expiry_and_says_why_when_pod_is_on_node_but_not_published(harness: ReconcilerHarness) -> None:
+def test_postpones_expiry_and_reports_why_if_the_pod_is_bound_but_not_published(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     harness.reserve(harness.cluster.create_pod("a"))
     harness.cluster.place("a", NODE)

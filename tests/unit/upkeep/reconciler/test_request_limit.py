@@ -12,7 +12,7 @@ from tests.unit.upkeep.reconciler.counted_pods import bound, by_annotation, shar
 from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarness
 
 
-def test_charges_pod_that_others_bound_at_most_what_the_node_has() -> None:
+def test_charges_a_pod_bound_by_others_at_most_the_nodes_capacity() -> None:
     harness = by_annotation()
     leader = harness.lead()
     berths = bound(harness, leader, "a", 6)
@@ -30,7 +30,7 @@ def test_charges_pod_that_others_bound_at_most_what_the_node_has() -> None:
 
 
 @pytest.mark.parametrize("new_leader", [False, True])
-def test_charges_more_of_oversized_pod_when_node_grows(new_leader: bool) -> None:
+def test_charges_more_of_an_oversized_pod_when_the_node_grows(new_leader: bool) -> None:
     harness = by_annotation(2)
     leader = harness.lead()
     bound(harness, leader, "a", 1)
@@ -50,7 +50,7 @@ def test_charges_more_of_oversized_pod_when_node_grows(new_leader: bool) -> None
     assert harness.ledger().avail == {SLOT: 2}
 
 
-def test_charges_oversized_pod_when_node_has_the_resource_again() -> None:
+def test_charges_an_oversized_pod_once_the_node_has_the_resource_again() -> None:
     harness = by_annotation()
     leader = harness.lead()
     harness.node(0)
@@ -65,7 +65,7 @@ def test_charges_oversized_pod_when_node_has_the_resource_again() -> None:
     assert shares_of(harness, key) == {SLOT: 6}
 
 
-def test_keeps_whole_amount_of_reserved_pod_when_node_shrinks() -> None:
+def test_keeps_whole_amount_of_a_reserved_pod_when_the_node_shrinks() -> None:
     harness = by_annotation()
     leader = harness.lead()
     key = bound(harness, leader, "a", 6)
@@ -80,7 +80,7 @@ def test_keeps_whole_amount_of_reserved_pod_when_node_shrinks() -> None:
     assert ReservationEventType.BEYOND_LIMIT not in harness.happened()
 
 
-def test_reports_oversized_pod_once_in_each_leadership() -> None:
+def test_reports_oversized_pod_once_per_leadership() -> None:
     harness = by_annotation()
     leader = harness.lead()
     key = forged(harness, leader, 10**15)

@@ -16,7 +16,7 @@ from tests.unit.upkeep.reconciler.counted_pods import EXPIRY, bound, by_annotati
 from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, ReconcilerHarness
 
 
-def test_keeps_bound_entry_of_running_pod_that_new_leader_does_not_find(harness: ReconcilerHarness) -> None:
+def test_keeps_bound_entry_of_a_running_pod_missing_from_the_publication(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     key = bound(harness, leader, "a", 6)
     harness.cluster.hide("a")
@@ -26,7 +26,7 @@ def test_keeps_bound_entry_of_running_pod_that_new_leader_does_not_find(harness:
     assert shares_of(harness, key) == {SLOT: 6}
 
 
-def test_reads_pod_without_publication_once_in_each_leadership(harness: ReconcilerHarness) -> None:
+def test_reads_unpublished_pod_once_per_leadership(harness: ReconcilerHarness) -> None:
     pods = _Counted(harness.cluster)
     bound(harness, harness.lead(), "a", 3)
     bound(harness, harness.lead(), "b", 3)
@@ -43,7 +43,7 @@ def test_reads_pod_without_publication_once_in_each_leadership(harness: Reconcil
 
 @pytest.mark.parametrize("end", ["finish", "delete", "again"])
 @pytest.mark.parametrize("before_sweep", [True, False])
-def test_releases_entry_without_publication_when_api_server_shows_end(
+def test_releases_unpublished_entry_if_the_api_server_shows_that_the_pod_ended(
     harness: ReconcilerHarness, end: str, before_sweep: bool
 ) -> None:
     leader = harness.lead()
@@ -65,7 +65,7 @@ def test_releases_entry_without_publication_when_api_server_shows_end(
     assert not harness.states()
 
 
-def test_keeps_entry_and_asks_again_while_api_server_does_not_answer(harness: ReconcilerHarness) -> None:
+def test_keeps_entry_and_retries_while_the_api_server_does_not_respond(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     bound(harness, leader, "a", 3)
     bound(harness, leader, "b", 3)
@@ -86,7 +86,7 @@ def test_keeps_entry_and_asks_again_while_api_server_does_not_answer(harness: Re
     assert not harness.states()
 
 
-def test_reads_no_pod_whose_end_is_published() -> None:
+def test_does_not_read_a_pod_whose_end_is_published() -> None:
     harness = by_annotation()
     pods = _Counted(harness.cluster)
     leader = harness.lead(pods=pods)
@@ -99,7 +99,7 @@ def test_reads_no_pod_whose_end_is_published() -> None:
     assert pods.found == []
 
 
-def test_rebuild_keeps_bound_entries_that_are_not_lost() -> None:
+def test_rebuild_keeps_bound_entries_that_still_exist() -> None:
     harness = by_annotation()
     leader = harness.lead()
     forged = bound(harness, leader, "a", 3)

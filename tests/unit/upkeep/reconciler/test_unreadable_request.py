@@ -35,7 +35,7 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize("value", UNREADABLE)
-def test_charges_readable_requests_of_pod_that_others_bound(value: str) -> None:
+def test_charges_readable_requests_of_a_pod_bound_by_others(value: str) -> None:
     harness = with_ledger(ReconcilerHarness(counting=SEATS_AND_DEVICES), 8)
     leader = harness.lead()
     key = placed(harness, leader, value)
@@ -44,7 +44,7 @@ def test_charges_readable_requests_of_pod_that_others_bound(value: str) -> None:
     assert harness.ledger().avail == {FIRST: 8, SECOND: 2, SEAT: 8}
 
 
-def test_reports_request_that_is_charged_nothing() -> None:
+def test_reports_request_that_is_not_charged() -> None:
     harness = with_ledger(ReconcilerHarness(counting=SEATS_AND_DEVICES), 8)
     leader = harness.lead()
     placed(harness, leader, "three")
@@ -56,7 +56,7 @@ def test_reports_request_that_is_charged_nothing() -> None:
     assert ReservationEventType.DIVERGED not in harness.happened()
 
 
-def test_reports_pod_that_is_charged_nothing_once_in_each_leadership() -> None:
+def test_reports_uncharged_pod_once_per_leadership() -> None:
     harness = by_annotation()
     leader = harness.lead()
     key = placed(harness, leader, "three")
@@ -72,7 +72,7 @@ def test_reports_pod_that_is_charged_nothing_once_in_each_leadership() -> None:
     assert {event.uid for event in found} == {key.uid}
 
 
-def test_charges_pod_when_its_only_request_becomes_readable() -> None:
+def test_charges_pod_once_its_only_request_becomes_readable() -> None:
     harness = by_annotation()
     leader = harness.lead()
     key = placed(harness, leader, "three")
@@ -85,7 +85,7 @@ def test_charges_pod_when_its_only_request_becomes_readable() -> None:
 
 
 @pytest.mark.parametrize("attempt", [pytest.param(True, id="of Berth"), pytest.param(False, id="of others")])
-def test_keeps_what_was_counted_when_annotation_becomes_unreadable(attempt: bool) -> None:
+def test_keeps_the_counted_amount_if_the_annotation_becomes_unreadable(attempt: bool) -> None:
     harness = with_ledger(ReconcilerHarness(counting=SEATS_AND_DEVICES), 8)
     leader = harness.lead()
     harness.run(leader, 1)
@@ -107,7 +107,7 @@ def test_keeps_what_was_counted_when_annotation_becomes_unreadable(attempt: bool
     ]
 
 
-def test_forgets_what_was_reported_when_pod_has_ended() -> None:
+def test_reports_again_if_a_pod_with_the_same_name_appears_later() -> None:
     harness = with_ledger(ReconcilerHarness(counting=BY_ANNOTATION), 8)
     leader = harness.lead()
     placed(harness, leader, "three")
