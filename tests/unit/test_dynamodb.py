@@ -60,7 +60,7 @@ GANG_WRITES: list[tuple[str, str, Callable[[DynamoDBGangTable], object], object]
 @pytest.mark.parametrize(
     ("operation", "write", "refused"), [pytest.param(each[0], each[2], each[3], id=each[1]) for each in GANG_WRITES]
 )
-def test_write_to_a_gang_is_refused_while_a_transaction_holds_the_item(
+def test_gang_write_fails_while_a_transaction_holds_the_item(
     operation: str, write: Callable[[DynamoDBGangTable], object], refused: object
 ) -> None:
     with stubbed() as (client, stub):
@@ -68,7 +68,7 @@ def test_write_to_a_gang_is_refused_while_a_transaction_holds_the_item(
         assert write(DynamoDBGangTable(client, "ledger")) is refused
 
 
-def test_write_to_a_ledger_decides_again_on_the_ledger_while_a_transaction_holds_the_item() -> None:
+def test_ledger_write_retries_on_the_latest_ledger_while_a_transaction_holds_the_item() -> None:
     with stubbed() as (client, stub):
         for _ in range(3):
             holds_item(stub, "update_item")
@@ -77,7 +77,7 @@ def test_write_to_a_ledger_decides_again_on_the_ledger_while_a_transaction_holds
         assert Ledger(DynamoDBLedgerTable(client, "ledger")).reserve("n1", ENTRY).outcome is LedgerOutcome.DONE
 
 
-def test_write_to_a_ledger_is_contended_when_transactions_hold_the_item_at_every_try() -> None:
+def test_ledger_write_returns_contended_if_transactions_hold_the_item_at_every_try() -> None:
     with stubbed() as (client, stub):
         for _ in range(TRIES):
             holds_item(stub, "update_item")
@@ -85,7 +85,7 @@ def test_write_to_a_ledger_is_contended_when_transactions_hold_the_item_at_every
         assert Ledger(DynamoDBLedgerTable(client, "ledger")).reserve("n1", ENTRY).outcome is LedgerOutcome.CONTENDED
 
 
-def test_bind_of_a_counted_pod_reserves_after_the_commit_of_a_gang_on_its_node() -> None:
+def test_bind_of_a_counted_pod_reserves_after_a_gang_commit_on_its_node() -> None:
     with stubbed() as (client, stub):
         stub.add_response("put_item", {})
         holds_item(stub, "update_item")
@@ -106,7 +106,7 @@ LEDGER_WRITES: list[tuple[str, str, Callable[[DynamoDBLedgerTable], object]]] = 
 
 
 @pytest.mark.parametrize(("operation", "write"), [pytest.param(each[0], each[2], id=each[1]) for each in LEDGER_WRITES])
-def test_watcher_repeats_its_write_later_while_a_transaction_holds_the_item(
+def test_watcher_retries_its_write_later_while_a_transaction_holds_the_item(
     operation: str, write: Callable[[DynamoDBLedgerTable], object]
 ) -> None:
     """As after any refusal of the table. An answer with a ledger would mean that another watcher was there."""
@@ -116,7 +116,7 @@ def test_watcher_repeats_its_write_later_while_a_transaction_holds_the_item(
             write(DynamoDBLedgerTable(client, "ledger"))
 
 
-def test_item_that_a_transaction_changed_meanwhile_is_decided_on_as_it_is() -> None:
+def test_reserve_uses_the_item_as_changed_by_a_transaction() -> None:
     taken = new_ledger("n1", {LICENCE: 1}, {"uid-b": ENTRY}, epoch=1)
     with stubbed() as (client, stub):
         holds_item(stub, "update_item")
@@ -124,7 +124,7 @@ def test_item_that_a_transaction_changed_meanwhile_is_decided_on_as_it_is() -> N
         assert Ledger(DynamoDBLedgerTable(client, "ledger")).reserve("n1", ENTRY).outcome is LedgerOutcome.INSUFFICIENT
 
 
-def test_claim_of_a_node_that_a_transaction_holds_is_not_written() -> None:
+def test_node_write_fails_while_a_transaction_holds_the_item() -> None:
     with stubbed() as (client, stub):
         holds_item(stub, "update_item")
         stub.add_response("get_item", {})

@@ -20,26 +20,26 @@ def collector() -> Iterator[None]:
         gc.unfreeze()
 
 
-def test_pauses_until_block_ends() -> None:
+def test_pauses_until_the_block_ends() -> None:
     with collection_paused():
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
-def test_resumes_after_exception() -> None:
+def test_resumes_after_an_exception() -> None:
     with pytest.raises(ValueError, match="wrong"), collection_paused():
         raise ValueError("wrong")
     assert gc.isenabled()
 
 
-def test_stays_paused_in_outer_pause() -> None:
+def test_stays_paused_in_an_outer_pause() -> None:
     with collection_paused():
         with collection_paused():
             pass
         assert not gc.isenabled()
 
 
-def test_start_leaves_its_objects_to_no_later_collection() -> None:
+def test_objects_created_at_start_are_excluded_from_later_collections() -> None:
     with start_without_collection():
         assert not gc.isenabled()
         made = [[number] for number in range(100)]
