@@ -171,17 +171,17 @@ def failing(code: str) -> ClientError:
         pytest.param({"AWSCURRENT": failing("ThrottlingException")}, "ThrottlingException", id="throttled"),
         pytest.param({"AWSCURRENT": failing("AccessDeniedException")}, "AccessDeniedException", id="not allowed"),
         pytest.param({"AWSCURRENT": failing("InternalServiceError")}, "InternalServiceError", id="down"),
-        pytest.param({"AWSCURRENT": failing("DecryptionFailure")}, "DecryptionFailure", id="without its key"),
+        pytest.param({"AWSCURRENT": failing("DecryptionFailure")}, "DecryptionFailure", id="missing key"),
         pytest.param({"AWSCURRENT": ConnectTimeoutError(endpoint_url="x")}, "ConnectTimeoutError", id="unreachable"),
-        pytest.param({"AWSCURRENT": "hunter2"}, "not JSON", id="not a record"),
+        pytest.param({"AWSCURRENT": "hunter2"}, "not JSON", id="invalid record"),
         pytest.param(
             {"AWSCURRENT": secret("hunter2"), "AWSPREVIOUS": failing("ThrottlingException")},
             "ThrottlingException",
-            id="throttled at the second call: half of it is no record",
+            id="throttled at the second call",
         ),
     ],
 )
-def test_names_cause_without_quoting_the_secret(answers: dict[str, object], message: str) -> None:
+def test_error_names_the_cause_without_quoting_the_secret(answers: dict[str, object], message: str) -> None:
     record = SecretsManagerPasswords(ScriptedSecrets(**answers), "s", lambda: 1_000_001.0)  # type: ignore[arg-type]
     with pytest.raises(CredentialStoreUnavailable, match=message) as raised:
         record.read()
@@ -260,11 +260,11 @@ def kept_list(request: pytest.FixtureRequest, tmp_path: Path) -> KeptList:
     return made
 
 
-def test_reads_allow_list_as_written(kept_list: KeptList) -> None:
+def test_parses_allow_list_as_written(kept_list: KeptList) -> None:
     assert kept_list.record.read() == AllowList({0x5EED5EED5EED5E1F: None})
 
 
-def test_reads_change_at_next_read(kept_list: KeptList) -> None:
+def test_next_read_returns_changed_allow_list(kept_list: KeptList) -> None:
     kept_list.record.read()
     kept_list.write("5eed5eed5eed5e2a # another\nwhat is this")
     assert kept_list.record.read() == AllowList({0x5EED5EED5EED5E2A: None}, malformed=1)

@@ -151,7 +151,7 @@ def test_uid_of_cluster_is_constant(setting: Setting) -> None:
     assert setting.uid() == setting.uid() != ""
 
 
-def test_every_resource_is_listed_once_data_has_an_age(
+def test_lists_every_resource_before_data_has_an_age(
     watch: ClusterWatch, setting: Setting, clock: HandDrivenClock
 ) -> None:
     state = ObservedState({})
@@ -183,7 +183,7 @@ def test_reports_projected_objects(watch: ClusterWatch, setting: Setting) -> Non
     }
 
 
-def test_reports_nothing_without_changes(watch: ClusterWatch, setting: Setting) -> None:
+def test_reports_nothing_if_nothing_changed(watch: ClusterWatch, setting: Setting) -> None:
     follow(watch, ObservedState({}), lambda: watch.observed_at is not None)
     assert watch.take(0.0) == []
 

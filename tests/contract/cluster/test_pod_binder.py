@@ -100,7 +100,7 @@ def test_second_binding_is_refused_and_changes_nothing(cluster: Cluster, node: s
     assert place(cluster, "ml", "waiting") == ("uid-waiting", "n10")
 
 
-def test_uid_is_a_precondition(cluster: Cluster) -> None:
+def test_rejects_binding_if_uid_differs(cluster: Cluster) -> None:
     refused = cluster.binder.create_binding(Binding("ml", "waiting", "uid-of-another", "n10"), SECONDS)
     assert isinstance(refused, Refused)
     assert refused.status == 409
@@ -109,13 +109,13 @@ def test_uid_is_a_precondition(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(("namespace", "name"), [("ml", "absent"), ("elsewhere", "waiting")])
-def test_missing_pod_is_404_with_its_name(cluster: Cluster, namespace: str, name: str) -> None:
+def test_missing_pod_is_404_with_the_pods_name(cluster: Cluster, namespace: str, name: str) -> None:
     wanted = Refused(404, f'pods "{name}" not found')
     assert cluster.binder.pod(namespace, name, SECONDS) == wanted
     assert cluster.binder.create_binding(Binding(namespace, name, "uid", "n10"), SECONDS) == wanted
 
 
-def test_both_calls_are_unanswered_when_cluster_does_not_answer(cluster: Cluster) -> None:
+def test_both_calls_return_unanswered_if_the_cluster_does_not_respond(cluster: Cluster) -> None:
     cluster.vanish()
     assert isinstance(cluster.binder.create_binding(WAITING, SECONDS), Unanswered)
     assert isinstance(cluster.binder.pod("ml", "waiting", SECONDS), Unanswered)

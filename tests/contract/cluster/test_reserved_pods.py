@@ -91,7 +91,7 @@ def _is_wanted(pod: Pod) -> bool:
     return pod.name != "unwanted"
 
 
-def test_lists_wanted_pods_that_have_not_ended(pods: ReservedPods) -> None:
+def test_lists_matching_pods_that_have_not_ended(pods: ReservedPods) -> None:
     found = pods.list_pods(_is_wanted)
     assert not isinstance(found, Unanswered)
     assert {(pod.namespace, pod.name) for pod in found} == {("ml", "waiting"), ("ml", "running"), ("ml", "leaving")}
@@ -107,7 +107,7 @@ def test_lists_wanted_pods_that_have_not_ended(pods: ReservedPods) -> None:
         ("leaving", "n1", False, True),
     ],
 )
-def test_finds_a_pod_with_its_node_and_whether_it_ends(
+def test_finds_a_pod_with_its_node_and_whether_it_has_finished(
     pods: ReservedPods, name: str, node: str, finished: bool, deleting: bool
 ) -> None:
     found = pods.find(PodKey("ml", name, f"uid-{name}"))
@@ -119,13 +119,13 @@ def test_finds_a_pod_with_its_node_and_whether_it_ends(
 @pytest.mark.parametrize(
     ("fault", "cause"),
     [
-        pytest.param(Fault("GET"), "broke", id="no answer"),
-        pytest.param(Fault("GET", 403, "pods is forbidden"), "the verb list on pods", id="no right"),
+        pytest.param(Fault("GET"), "broke", id="no response"),
+        pytest.param(Fault("GET", 403, "pods is forbidden"), "the verb list on pods", id="missing permission"),
         pytest.param(Fault("GET", 410, "expired", where="continue="), "expired", id="expired between two pages"),
-        pytest.param(Fault("GET", 200, raw=b"{}"), "list", id="no list"),
+        pytest.param(Fault("GET", 200, raw=b"{}"), "list", id="not a list"),
     ],
 )
-def test_list_that_is_not_complete_is_no_list(
+def test_returns_unanswered_if_the_list_is_incomplete(
     kubernetes: KubernetesOnLoopback, monkeypatch: pytest.MonkeyPatch, fault: Fault, cause: str
 ) -> None:
     monkeypatch.setattr(kubernetes_reserved_pods, "PAGE_SIZE", 2)
@@ -135,7 +135,7 @@ def test_list_that_is_not_complete_is_no_list(
     assert cause in found.cause
 
 
-def test_list_is_consistent(kubernetes: KubernetesOnLoopback) -> None:
+def test_list_does_not_allow_a_cached_response(kubernetes: KubernetesOnLoopback) -> None:
     """A list with a resourceVersion may be answered from a cache that is behind."""
     assert PodKey("ml", "waiting", "uid-waiting") in _api(kubernetes).list_pods(_is_wanted)  # type: ignore[operator]
     assert [request.query for request in kubernetes.requests] == [{"limit": "500"}]

@@ -73,7 +73,7 @@ def test_restarts_list_when_continue_token_expires(server: DrivenApiServer, begi
     assert listing.result(PATIENCE_SECONDS) == Listed((node("b"),), "99")
 
 
-def test_gives_up_list_that_always_expires(server: DrivenApiServer, begin: Begin) -> None:
+def test_gives_up_if_the_continue_token_always_expires(server: DrivenApiServer, begin: Begin) -> None:
     listing = begin(source(server).list_all)
     for _ in range(3):
         server.next(NODES_PATH).page(version="10", following="token")
@@ -88,20 +88,20 @@ def test_drops_managed_fields(server: DrivenApiServer, begin: Begin) -> None:
     assert listing.result(PATIENCE_SECONDS).objects == (node("a", labels={"b": "c"}),)
 
 
-def test_skips_unreadable_objects_and_lists_the_others(server: DrivenApiServer, begin: Begin) -> None:
+def test_skips_unreadable_objects_and_lists_the_rest(server: DrivenApiServer, begin: Begin) -> None:
     listing = begin(source(server).list_all)
     server.next(NODES_PATH).page(node("a"), None, ["b"], "c", node("d"), version="1")
     assert listing.result(PATIENCE_SECONDS).objects == (node("a"), node("d"))
 
 
-def test_null_items_are_an_empty_list(server: DrivenApiServer, begin: Begin) -> None:
+def test_reads_null_items_as_an_empty_list(server: DrivenApiServer, begin: Begin) -> None:
     listing = begin(source(server).list_all)
     server.next(NODES_PATH).answer(200, {"metadata": {"resourceVersion": "1"}, "items": None})
     assert listing.result(PATIENCE_SECONDS) == Listed((), "1")
 
 
 @pytest.mark.parametrize("content", [b"<html>log in</html>", b"", b"{}", b"[]", b'{"metadata":{},"items":[]}'])
-def test_rejects_answer_that_is_no_list(server: DrivenApiServer, begin: Begin, content: bytes) -> None:
+def test_rejects_response_that_is_not_a_list(server: DrivenApiServer, begin: Begin, content: bytes) -> None:
     listing = begin(source(server).list_all)
     server.next(NODES_PATH).answer_bytes(200, content)
     with pytest.raises(ClusterUnavailable, match="the answer to a list of nodes is none"):
@@ -123,9 +123,7 @@ def test_rejects_answer_that_is_no_list(server: DrivenApiServer, begin: Begin, c
             f"Unauthorized: {CREDENTIALS_REFUSED}",
             id="not authenticated",
         ),
-        pytest.param(
-            404, "NotFound", "the cluster does not serve poddisruptionbudgets.policy v1", id="an API that is off"
-        ),
+        pytest.param(404, "NotFound", "the cluster does not serve poddisruptionbudgets.policy v1", id="disabled API"),
         pytest.param(
             500,
             "InternalError",
@@ -134,7 +132,9 @@ def test_rejects_answer_that_is_no_list(server: DrivenApiServer, begin: Begin, c
         ),
     ],
 )
-def test_refusal_names_remedy(server: DrivenApiServer, begin: Begin, status: int, reason: str, message: str) -> None:
+def test_error_of_a_refused_list_names_the_remedy(
+    server: DrivenApiServer, begin: Begin, status: int, reason: str, message: str
+) -> None:
     listing = begin(source(server, POD_DISRUPTION_BUDGETS).list_all)
     server.next("/apis/policy/v1/poddisruptionbudgets").refuse(status, reason)
     with pytest.raises(ClusterUnavailable) as caught:
@@ -156,18 +156,18 @@ def _page(exchange: Exchange) -> None:
 @pytest.mark.parametrize(
     ("answer", "wanted"),
     [
-        pytest.param(_page, True, id="it has"),
+        pytest.param(_page, True, id="reached"),
         pytest.param(
             lambda exchange: exchange.refuse(504, "Timeout", "Too large resource version: 7", **TOO_LARGE),
             False,
-            id="it has not",
+            id="not reached",
         ),
         pytest.param(
             lambda exchange: exchange.refuse(400, "BadRequest", "invalid resource version"),
             False,
-            id="it makes nothing of it",
+            id="unparseable version",
         ),
-        pytest.param(lambda exchange: exchange.refuse(410, "Expired"), False, id="it has forgotten it"),
+        pytest.param(lambda exchange: exchange.refuse(410, "Expired"), False, id="expired version"),
     ],
 )
 def test_detects_whether_server_has_reached_a_version(
@@ -182,7 +182,7 @@ def test_detects_whether_server_has_reached_a_version(
         assert asking.result(PATIENCE_SECONDS) is wanted
 
 
-def test_overloaded_server_is_not_a_lost_version(server: DrivenApiServer) -> None:
+def test_overloaded_server_is_not_treated_as_a_lost_version(server: DrivenApiServer) -> None:
     with ThreadPoolExecutor(1) as pool:
         asking = pool.submit(source(server).has_reached, "7")
         server.next(NODES_PATH).refuse(429, "TooManyRequests")

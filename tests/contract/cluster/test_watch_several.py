@@ -73,7 +73,9 @@ def test_lists_and_watches_all_resources_concurrently(server: DrivenApiServer, a
         ]
 
 
-def test_data_age_is_that_of_oldest_resource(server: DrivenApiServer, watches: Watches, clock: HandDrivenClock) -> None:
+def test_data_age_is_the_age_of_the_oldest_resource(
+    server: DrivenApiServer, watches: Watches, clock: HandDrivenClock
+) -> None:
     consumer, start = Consumer(watches), clock.now
     assert observed_at(watches) is None
     server.next(NODES.path).page(version="5")
@@ -99,7 +101,7 @@ def test_data_age_is_that_of_oldest_resource(server: DrivenApiServer, watches: W
     assert watches.positions == {"nodes": Position("8", start + 50, start), "pods": Position("8", start + 20, start)}
 
 
-def test_does_not_count_events_before_they_are_taken(
+def test_does_not_count_events_until_they_are_consumed(
     server: DrivenApiServer, watches: Watches, clock: HandDrivenClock
 ) -> None:
     """It has not been published, so a successor must get it again."""
@@ -162,7 +164,7 @@ def _in_the_middle_of_a_line(server: DrivenApiServer, consumer: Consumer) -> Non
 @pytest.mark.parametrize(
     "phase", [_waiting_for_pages, _waiting_for_headers, _waiting_for_events, _in_the_middle_of_a_line]
 )
-def test_stop_ends_every_wait_and_later_events(server: DrivenApiServer, api: ApiServer, phase: Phase) -> None:
+def test_stop_ends_every_wait_and_drops_later_events(server: DrivenApiServer, api: ApiServer, phase: Phase) -> None:
     """At once: the server never answers, and the time limits are far longer than a test has patience."""
     with started(watch(api, [NODES, PODS], clock=HandDrivenClock(), jitter=at_once)) as watches:
         consumer = Consumer(watches)

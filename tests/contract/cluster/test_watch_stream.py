@@ -235,7 +235,7 @@ def test_reports_and_retries_refused_watch(server: DrivenApiServer, consumer: Co
     )
 
 
-def test_rejects_answer_that_does_not_stream(server: DrivenApiServer, consumer: Consumer) -> None:
+def test_rejects_response_that_is_not_a_stream(server: DrivenApiServer, consumer: Consumer) -> None:
     """Its end would not show whether it broke."""
     server.next(PATH).page(version="10")
     server.next(PATH).answer(200, {"type": "BOOKMARK", "object": bookmark("11")})
@@ -244,7 +244,7 @@ def test_rejects_answer_that_does_not_stream(server: DrivenApiServer, consumer: 
     )
 
 
-def test_gives_up_silent_connection(server: DrivenApiServer) -> None:
+def test_disconnects_if_the_connection_is_silent(server: DrivenApiServer) -> None:
     options = WatchOptions(watch_seconds=0, grace_seconds=0.2)
     with started(watch(server.api(), [NODES], clock=time.time, jitter=at_once, options=options)) as watches:
         half_open = None

@@ -83,7 +83,7 @@ def test_apply_writes_both_copies_and_the_head(tables: Tables) -> None:
         ),
     ],
 )
-def test_restore_brings_back_what_was_lost(tables: Tables, lost: tuple[tuple[str, Any], ...], repaired: str) -> None:
+def test_restore_recovers_the_lost_copies(tables: Tables, lost: tuple[tuple[str, Any], ...], repaired: str) -> None:
     tables.store.apply(FIRST)
     tables.store.apply(SECOND)
     tables.lose(*lost)
@@ -104,19 +104,19 @@ def test_applies_a_document_after_an_interrupted_apply(tables: Tables) -> None:
     assert (*tables.copies(), tables.announced()) == (FIRST, FIRST, hash_of(FIRST))
 
 
-def test_reads_the_ledgers_copy_while_the_cache_has_none(tables: Tables) -> None:
+def test_reads_the_ledgers_copy_if_the_cache_lost_its_own(tables: Tables) -> None:
     tables.store.apply(FIRST)
     tables.lose(CACHE_COPY)
     assert tables.store.read() == FIRST
 
 
-def test_restore_leaves_tables_without_a_document_as_they_are(tables: Tables) -> None:
+def test_restore_does_not_change_tables_without_a_document(tables: Tables) -> None:
     assert tables.store.restore() == ""
     assert (*tables.copies(), tables.announced()) == (None, None, "")
 
 
 @pytest.mark.parametrize("old", [CACHE_COPY, LEDGER_COPY], ids=["the cache's copy is old", "the ledger's copy is old"])
-def test_of_two_documents_the_one_applied_last_is_in_force(tables: Tables, old: tuple[str, Any]) -> None:
+def test_last_applied_of_two_different_copies_is_in_force(tables: Tables, old: tuple[str, Any]) -> None:
     """An `apply` that was interrupted, or a table that was restored from a backup."""
     tables.store.apply(FIRST)
     item = tables.keep_item(*old)
@@ -126,7 +126,7 @@ def test_of_two_documents_the_one_applied_last_is_in_force(tables: Tables, old: 
     assert (*tables.copies(), tables.announced()) == (SECOND, SECOND, hash_of(SECOND))
 
 
-def test_a_document_that_was_applied_without_the_ledger_is_the_later_one(tables: Tables) -> None:
+def test_document_applied_without_the_ledger_is_newer_than_the_ledgers_copy(tables: Tables) -> None:
     """It is in the cache table alone."""
     tables.store.apply(FIRST)
     DynamoDBConfigurationStore(tables.client, CACHE).apply(SECOND)
@@ -136,13 +136,13 @@ def test_a_document_that_was_applied_without_the_ledger_is_the_later_one(tables:
     assert tables.copies() == (FIRST, FIRST)
 
 
-def test_the_first_start_with_a_ledger_copies_the_document_into_it(tables: Tables) -> None:
+def test_first_start_with_a_ledger_copies_the_document_into_it(tables: Tables) -> None:
     DynamoDBConfigurationStore(tables.client, CACHE).apply(FIRST)
     tables.store.restore()
     assert tables.copies() == (FIRST, FIRST)
 
 
-def test_that_counting_was_stopped_is_in_both_copies(tables: Tables) -> None:
+def test_both_copies_record_that_counting_was_stopped(tables: Tables) -> None:
     assert not tables.store.counting_is_stopped()
     tables.store.apply(FIRST, stops_counting=True)
     assert tables.store.counting_is_stopped()
@@ -153,7 +153,7 @@ def test_that_counting_was_stopped_is_in_both_copies(tables: Tables) -> None:
     assert not tables.store.counting_is_stopped()
 
 
-def test_the_ledger_reads_its_own_items_beside_the_document(tables: Tables) -> None:
+def test_ledger_ignores_the_document_when_it_reads_its_own_items(tables: Tables) -> None:
     tables.store.apply(FIRST)
     ledger = DynamoDBLedgerTable(tables.client, LEDGER)
     ledger.create(new_ledger("n1", {"example.com/slot": 2}, {}, 1))
@@ -162,7 +162,7 @@ def test_the_ledger_reads_its_own_items_beside_the_document(tables: Tables) -> N
     assert ledger.marker() is None
 
 
-def test_a_missing_ledger_table_is_reported_with_its_remedy(tables: Tables) -> None:
+def test_missing_ledger_table_is_reported_with_its_remedy(tables: Tables) -> None:
     store = DynamoDBConfigurationStore(tables.client, CACHE, "absent")
     for method in (store.counting_is_stopped, lambda: store.apply(FIRST), store.restore):
         with pytest.raises(TableUnavailable, match="ledger table absent: the table does not exist"):

@@ -75,7 +75,7 @@ def _delete(client: DynamoDBClient) -> None:
     client.delete_item(TableName=TABLE, Key=HEAD_KEY)
 
 
-def test_has_no_applied_configuration_at_first(kept: Kept) -> None:
+def test_new_table_has_no_applied_configuration(kept: Kept) -> None:
     assert kept.store.read() is None
     assert kept.announced() == ""
 
@@ -86,13 +86,13 @@ def test_reads_and_announces_last_applied_configuration(kept: Kept) -> None:
         assert (kept.store.read(), kept.announced()) == (document, hash_of(document))
 
 
-def test_apply_before_first_watcher_does_not_prevent_leading(kept: Kept) -> None:
+def test_apply_before_the_first_watcher_does_not_block_leader_election(kept: Kept) -> None:
     kept.store.apply(FIRST)
     assert kept.elector().step().outcome is ElectionOutcome.BECAME_LEADER
     assert kept.announced() == hash_of(FIRST)
 
 
-def test_apply_neither_deposes_leader_nor_renews_lease(kept: Kept) -> None:
+def test_apply_does_not_change_the_lease(kept: Kept) -> None:
     elector = kept.elector()
     elector.step()
     before = kept.lock.get()
@@ -108,7 +108,7 @@ def test_announces_again_after_head_is_deleted(kept: Kept) -> None:
     assert kept.announced() == hash_of(FIRST)
 
 
-def test_restoring_nothing_announces_nothing(kept: Kept) -> None:
+def test_restoring_nothing_does_not_announce_anything(kept: Kept) -> None:
     kept.store.restore()
     assert kept.announced() == ""
 
@@ -130,7 +130,7 @@ def test_keeps_the_last_ten_documents_newest_first(kept: Kept) -> None:
     assert '"n2"' in found[-1].document
 
 
-def test_has_no_history_at_first(kept: Kept) -> None:
+def test_new_table_has_no_history(kept: Kept) -> None:
     assert kept.store.history() == ()
 
 
@@ -145,12 +145,12 @@ def test_reports_missing_table_with_remedy(dynamodb: DynamoDBClient) -> None:
     ("document", "plugin_version"),
     [
         pytest.param(FIRST, "1.1.0+b", id="the same document with other plugins"),
-        pytest.param(FIRST, "", id="the same document, with unknown plugins"),
+        pytest.param(FIRST, "", id="the same document with unknown plugins"),
         pytest.param(SECOND, "1.1.0+b", id="another document with other plugins"),
-        pytest.param(SECOND, "", id="another document, without plugins"),
+        pytest.param(SECOND, "", id="another document without plugins"),
     ],
 )
-def test_head_has_the_plugins_of_the_document(kept: Kept, document: str, plugin_version: str) -> None:
+def test_head_lists_the_plugins_of_the_document(kept: Kept, document: str, plugin_version: str) -> None:
     kept.store.apply(FIRST, plugin_version="1.0.0+a")
     assert (kept.announced(), kept.plugins()) == (hash_of(FIRST), "1.0.0+a")
     kept.store.apply(document, plugin_version=plugin_version)
@@ -158,7 +158,7 @@ def test_head_has_the_plugins_of_the_document(kept: Kept, document: str, plugin_
     assert [each.plugin_version for each in kept.store.history()] == [plugin_version, "1.0.0+a"]
 
 
-def test_restored_head_has_the_plugins_of_the_document(kept: Kept) -> None:
+def test_restored_head_lists_the_plugins_of_the_document(kept: Kept) -> None:
     kept.store.apply(FIRST, plugin_version="1.0.0+a")
     kept.delete_head()
     kept.store.restore()

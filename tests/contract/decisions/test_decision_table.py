@@ -15,7 +15,7 @@ def record(pod: str, at: float, **more: object) -> dict[str, object]:
     return {"version": 1, "time": at, "namespace": "ml", "name": pod, **more}
 
 
-def test_reads_the_newest_records_of_a_pod_the_oldest_first(client: DynamoDBClient, name: str) -> None:
+def test_reads_the_newest_records_of_a_pod_in_chronological_order(client: DynamoDBClient, name: str) -> None:
     table = DynamoDBDecisionTable(client, name)
     for number, pod in enumerate(("a", "b", "a", "a")):
         table.put(record(pod, NOW + number, reasons=[{"count": number}]))
@@ -26,13 +26,13 @@ def test_reads_the_newest_records_of_a_pod_the_oldest_first(client: DynamoDBClie
     assert table.of_pod("ml", "unknown", 2) == []
 
 
-def test_records_expire(client: DynamoDBClient, name: str) -> None:
+def test_records_have_an_expiry_time(client: DynamoDBClient, name: str) -> None:
     DynamoDBDecisionTable(client, name).put(record("a", NOW))
     [item] = client.scan(TableName=name)["Items"]
     assert item["expiresAt"] == {"N": str(int(NOW + KEPT_SECONDS))}
 
 
-def test_names_a_table_that_is_not_there(client: DynamoDBClient) -> None:
+def test_error_names_the_missing_table(client: DynamoDBClient) -> None:
     table = DynamoDBDecisionTable(client, "no-table")
     for call in (
         lambda: table.put(record("a", NOW)),
@@ -42,7 +42,7 @@ def test_names_a_table_that_is_not_there(client: DynamoDBClient) -> None:
             call()
 
 
-def test_names_a_record_that_is_malformed(client: DynamoDBClient, name: str) -> None:
+def test_error_names_the_malformed_record(client: DynamoDBClient, name: str) -> None:
     item = {"pk": {"S": "decision#ml/a"}, "sk": {"N": "1"}, "record": {"S": "{"}}
     client.put_item(TableName=name, Item=item)
     with pytest.raises(TableUnavailable, match="a record is malformed"):

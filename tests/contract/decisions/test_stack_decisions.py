@@ -81,7 +81,7 @@ def called(found: Iterable[Decision]) -> list[tuple[int, str, str]]:
     return [(each.number, each.record["verb"], each.record["name"]) for each in found]
 
 
-def test_decisions_of_waiting_pods_come_as_they_are_written(client: DynamoDBClient, name: str) -> None:
+def test_decisions_of_pending_pods_appear_when_they_are_written(client: DynamoDBClient, name: str) -> None:
     stack = Stack(client, name)
     stack.decide("p")
     stack.shows(waiting("p"), waiting("q"))
@@ -92,7 +92,7 @@ def test_decisions_of_waiting_pods_come_as_they_are_written(client: DynamoDBClie
     assert len(stack.all()) == 3
 
 
-def test_table_is_read_once_a_second_however_many_pages_look(client: DynamoDBClient, name: str) -> None:
+def test_reads_the_table_once_a_second_for_any_number_of_pages(client: DynamoDBClient, name: str) -> None:
     stack = Stack(client, name)
     stack.shows(waiting("p"))
     assert stack.all() == []
@@ -101,7 +101,7 @@ def test_table_is_read_once_a_second_however_many_pages_look(client: DynamoDBCli
     assert called(stack.all()) == [(1, "filter", "p")]
 
 
-def test_pod_that_got_a_node_shows_its_last_decisions(client: DynamoDBClient, name: str) -> None:
+def test_pod_that_is_now_on_a_node_still_shows_its_last_decisions(client: DynamoDBClient, name: str) -> None:
     """Also those that a function writes later, and those of a pod that never was seen without a node."""
     stack = Stack(client, name)
     stack.shows(waiting("p"))
@@ -120,7 +120,7 @@ def test_pod_that_got_a_node_shows_its_last_decisions(client: DynamoDBClient, na
     assert called(stack.all())[-1] == (5, "bind", "p")
 
 
-def test_decision_is_shown_with_the_nodes_that_its_record_names(client: DynamoDBClient, name: str) -> None:
+def test_decision_lists_the_nodes_named_in_its_record(client: DynamoDBClient, name: str) -> None:
     stack = Stack(client, name)
     many = [*NODES, *(node(f"z{number}") for number in range(9))]
     stack.decide("p", nodes=many)
@@ -133,7 +133,7 @@ def test_decision_is_shown_with_the_nodes_that_its_record_names(client: DynamoDB
     assert judged == {"c": [1], "b": [2], "z8": []}
 
 
-def test_records_of_a_pod_are_those_that_were_read(client: DynamoDBClient, name: str) -> None:
+def test_records_of_a_pod_include_only_records_already_read(client: DynamoDBClient, name: str) -> None:
     stack = Stack(client, name)
     stack.decide("p")
     stack.decide("q")
@@ -143,7 +143,7 @@ def test_records_of_a_pod_are_those_that_were_read(client: DynamoDBClient, name:
     assert [(each["verb"], each["name"]) for each in stack.decisions.of_pod("ml", "p")] == [("filter", "p")]
 
 
-def test_stack_that_keeps_none_in_its_table_says_what_to_apply(client: DynamoDBClient, name: str) -> None:
+def test_stack_without_decisions_in_its_table_names_the_setting_to_apply(client: DynamoDBClient, name: str) -> None:
     stack = Stack(client, name, ActiveConfiguration.of(BerthConfiguration()))
     stack.shows(waiting("p"))
     assert stack.decisions.all() == NotRead(
@@ -151,7 +151,7 @@ def test_stack_that_keeps_none_in_its_table_says_what_to_apply(client: DynamoDBC
     )
 
 
-def test_record_of_a_later_release_is_not_shown_and_named(client: DynamoDBClient, name: str) -> None:
+def test_record_of_a_later_release_is_not_shown_and_the_remedy_is_named(client: DynamoDBClient, name: str) -> None:
     stack = Stack(client, name)
     stack.decide("p")
     [record] = stack._table.of_pod("ml", "p", 1)
@@ -161,7 +161,7 @@ def test_record_of_a_later_release_is_not_shown_and_named(client: DynamoDBClient
     assert stack.decisions.all() == NotRead("the stack s has records of a later release: install it here, too")
 
 
-def test_table_that_cannot_be_read_is_a_reason_and_what_was_read_stays(client: DynamoDBClient, name: str) -> None:
+def test_unreadable_table_is_reported_and_earlier_records_stay(client: DynamoDBClient, name: str) -> None:
     stack = Stack(client, name)
     stack.decide("p")
     stack.shows(waiting("p"))

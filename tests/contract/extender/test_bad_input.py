@@ -71,7 +71,7 @@ def is_refused(handlers: Handlers, verb: str, body: str | bytes | None, reason: 
         pytest.param('{"Pod":', "the request body is not JSON", id="cut off"),
         pytest.param("{}{}", "the request body is not JSON", id="two objects"),
         pytest.param('{"Pod": NaN}', "the request body is not JSON", id="not a number"),
-        pytest.param("[" * 100_000, "the request body is not JSON", id="endless depth"),
+        pytest.param("[" * 100_000, "the request body is not JSON", id="unlimited nesting"),
         pytest.param(b"\xff\xfe\x00", "the request body is not JSON", id="not UTF-8"),
         pytest.param("null", "the request body is not a JSON object", id="null"),
         pytest.param("[]", "the request body is not a JSON object", id="a list"),
@@ -79,7 +79,7 @@ def is_refused(handlers: Handlers, verb: str, body: str | bytes | None, reason: 
         pytest.param("7", "the request body is not a JSON object", id="a number"),
     ],
 )
-def test_refuses_body_that_is_no_json_object(
+def test_rejects_body_that_is_not_a_json_object(
     handlers: Handlers, verb: str, body: str | bytes | None, reason: str, log_lines: LogLines
 ) -> None:
     is_refused(handlers, verb, body, reason, log_lines)
@@ -89,7 +89,7 @@ def test_refuses_body_that_is_no_json_object(
 @pytest.mark.parametrize(
     ("request_body", "reason"),
     [
-        pytest.param({}, f"{NO_SCHEDULING_REQUEST}Pod is not an object", id="no key at all"),
+        pytest.param({}, f"{NO_SCHEDULING_REQUEST}Pod is not an object", id="no keys"),
         pytest.param(
             {"Pod": None, "Nodes": None, "NodeNames": ["n10"]},
             f"{NO_SCHEDULING_REQUEST}Pod is not an object",
@@ -144,7 +144,7 @@ def test_refuses_body_that_is_no_json_object(
         ),
     ],
 )
-def test_refuses_malformed_scheduling_request(
+def test_rejects_malformed_scheduling_request(
     handlers: Handlers, verb: str, request_body: dict[str, object], reason: str, log_lines: LogLines
 ) -> None:
     is_refused(handlers, verb, body_of(request_body), reason, log_lines)
@@ -156,7 +156,7 @@ def test_refuses_malformed_scheduling_request(
         pytest.param({"PodName": None}, "the binding request has no valid PodName", id="PodName null"),
         pytest.param({"PodName": ""}, "the binding request has no valid PodName", id="PodName empty"),
         pytest.param({"PodName": "../secrets"}, "the binding request has no valid PodName", id="PodName a path"),
-        pytest.param({"PodName": "p\n"}, "the binding request has no valid PodName", id="PodName with a line's end"),
+        pytest.param({"PodName": "p\n"}, "the binding request has no valid PodName", id="PodName with a line break"),
         pytest.param({"PodName": "p" * 254}, "the binding request has no valid PodName", id="PodName too long"),
         pytest.param({"PodNamespace": 7}, "the binding request has no valid PodNamespace", id="PodNamespace a number"),
         pytest.param(
@@ -165,11 +165,11 @@ def test_refuses_malformed_scheduling_request(
         pytest.param({"PodUID": None}, "the binding request has no valid PodUID", id="PodUID null"),
         pytest.param({"PodUID": "a b"}, "the binding request has no valid PodUID", id="PodUID with a space"),
         pytest.param({"Node": ["n10"]}, "the binding request has no valid Node", id="Node a list"),
-        pytest.param({"Node": "N10"}, "the binding request has no valid Node", id="Node in capitals"),
+        pytest.param({"Node": "N10"}, "the binding request has no valid Node", id="Node in uppercase"),
         pytest.param({"Node": "n10?x=1"}, "the binding request has no valid Node", id="Node with a query"),
     ],
 )
-def test_refuses_malformed_binding_request(
+def test_rejects_malformed_binding_request(
     handlers: Handlers, change: dict[str, object], reason: str, log_lines: LogLines
 ) -> None:
     is_refused(handlers, "bind", body_of(binding() | change), reason, log_lines)
@@ -186,31 +186,31 @@ def test_refuses_malformed_binding_request(
         pytest.param(
             {"Pod": pod_object()},
             "the request has no candidates: NodeNameToVictims and NodeNameToMetaVictims are missing",
-            id="neither map",
+            id="both maps missing",
         ),
         pytest.param(
             {"Pod": pod_object(), "NodeNameToMetaVictims": ["n10"]},
             "NodeNameToVictims or NodeNameToMetaVictims is not an object",
-            id="a list for a map",
+            id="list instead of a map",
         ),
         pytest.param(
             {"Pod": pod_object(), "NodeNameToMetaVictims": {"n10": "v1"}},
             "the victims of a node are not an object",
-            id="a string for the victims",
+            id="string instead of victims",
         ),
         pytest.param(
             {"Pod": pod_object(), "NodeNameToVictims": {"n10": {"Pods": {"uid": "v1"}}}},
             "the Pods of a node's victims are not a list",
-            id="an object for the pods",
+            id="object instead of pods",
         ),
         pytest.param(
             {"Pod": pod_object(), "NodeNameToVictims": {"n10": {"Pods": [], "NumPDBViolations": "1"}}},
             "NumPDBViolations is not an integer",
-            id="a string for a number",
+            id="string instead of a number",
         ),
     ],
 )
-def test_refuses_malformed_preemption_request(
+def test_rejects_malformed_preemption_request(
     handlers: Handlers, request_body: dict[str, object], reason: str, log_lines: LogLines
 ) -> None:
     is_refused(handlers, "preempt", body_of(request_body), reason, log_lines)
@@ -218,7 +218,7 @@ def test_refuses_malformed_preemption_request(
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("encoded", ["not base64!", "abc", "é", "YWJj\nZGVm"])
-def test_refuses_body_with_invalid_base64(handlers: Handlers, verb: str, encoded: str, log_lines: LogLines) -> None:
+def test_rejects_body_with_invalid_base64(handlers: Handlers, verb: str, encoded: str, log_lines: LogLines) -> None:
     event = http_event(b"", f"POST /scheduler/{verb}") | {"body": encoded}
     answer = handlers[verb](event, None)
     assert answer["statusCode"] == (400 if verb in BY_STATUS else 200)
@@ -227,19 +227,19 @@ def test_refuses_body_with_invalid_base64(handlers: Handlers, verb: str, encoded
 
 
 @pytest.mark.parametrize("verb", LISTING)
-def test_unknown_node_name_is_no_failure(handlers: Handlers, verb: str, log_lines: LogLines) -> None:
+def test_unknown_node_name_is_not_an_error(handlers: Handlers, verb: str, log_lines: LogLines) -> None:
     assert call(handlers[verb], body_of(cache_mode(["never-heard-of"])), verb).status == 200
     assert [line["level"] for line in log_lines.all()] == ["INFO"]
 
 
 @pytest.mark.parametrize("verb", LISTING)
-def test_answers_duplicate_names_once(handlers: Handlers, verb: str) -> None:
+def test_duplicate_names_appear_once_in_the_response(handlers: Handlers, verb: str) -> None:
     twice = call(handlers[verb], body_of(cache_mode(["n10", "plain", "n10", "plain"])), verb)
     assert twice == call(handlers[verb], body_of(cache_mode(["n10", "plain"])), verb)
 
 
 @pytest.mark.parametrize("verb", LISTING)
-def test_answers_body_of_six_megabytes(handlers: Handlers, verb: str) -> None:
+def test_accepts_body_of_six_megabytes(handlers: Handlers, verb: str) -> None:
     body = body_of_size(SIX_MB)
     assert len(body.encode()) == SIX_MB
     answer = call(handlers[verb], body, verb)
@@ -253,10 +253,10 @@ def test_answers_body_of_six_megabytes(handlers: Handlers, verb: str) -> None:
     [
         pytest.param(lambda: body_of_size(SIX_MB + 1), id="a byte more than 6 MB, as text"),
         pytest.param(lambda: body_of_size(SIX_MB + 1).encode(), id="a byte more than 6 MB, as base64"),
-        pytest.param(lambda: body_of_size(SIX_MB // 2 + 1_000).replace("x", "ü"), id="few characters of many bytes"),
+        pytest.param(lambda: body_of_size(SIX_MB // 2 + 1_000).replace("x", "ü"), id="few characters with many bytes"),
     ],
 )
-def test_refuses_larger_body_with_remedy(
+def test_rejects_larger_body_and_names_the_remedy(
     handlers: Handlers, verb: str, body: Callable[[], str | bytes], log_lines: LogLines
 ) -> None:
     is_refused(handlers, verb, body(), LARGE, log_lines)
@@ -264,13 +264,13 @@ def test_refuses_larger_body_with_remedy(
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("event", [{}, {"body": 7}, {"body": {"Pod": {}}}, {"body": None, "isBase64Encoded": True}])
-def test_refuses_event_that_is_no_http_event(handlers: Handlers, verb: str, event: dict[str, object]) -> None:
+def test_rejects_event_that_is_not_an_http_event(handlers: Handlers, verb: str, event: dict[str, object]) -> None:
     answer = handlers[verb](event, None)
     assert answer["statusCode"] == (400 if verb in BY_STATUS else 200)
     assert "Error" in answer["body"]
 
 
-def test_writes_nothing_for_bad_input(handlers: Handlers, dynamodb: DynamoDBClient) -> None:
+def test_does_not_write_anything_for_bad_input(handlers: Handlers, dynamodb: DynamoDBClient) -> None:
     before = dynamodb.scan(TableName=CACHE_TABLE)["Items"]
     for handler in handlers.values():
         for body in ("", "{", "[]", "{}", body_of(cache_mode(["new"])), body_of(binding(node="N10"))):
@@ -279,7 +279,7 @@ def test_writes_nothing_for_bad_input(handlers: Handlers, dynamodb: DynamoDBClie
 
 
 @pytest.mark.parametrize("verb", LISTING)
-def test_logs_unexpected_exception_without_answering_its_message(
+def test_logs_unexpected_exception_without_returning_its_message(
     handlers: Handlers, verb: str, log_lines: LogLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def defective(*_: object) -> None:
@@ -306,7 +306,7 @@ def test_logs_unexpected_exception_without_answering_its_message(
         pytest.param(full_mode(None), None, {"metadata": {}, "items": []}, id="Nodes.items null"),
     ],
 )
-def test_empty_list_has_empty_answer(
+def test_empty_list_gets_an_empty_response(
     handlers: Handlers, verb: str, request_body: dict[str, object], names: object, nodes: object
 ) -> None:
     answer = call(handlers[verb], body_of(request_body), verb)
@@ -324,7 +324,7 @@ def test_empty_list_has_empty_answer(
 
 
 @pytest.mark.parametrize("verb", LISTING)
-def test_answer_to_unknown_names_is_bounded(handlers: Handlers, verb: str) -> None:
+def test_response_to_unknown_names_is_bounded(handlers: Handlers, verb: str) -> None:
     """The most names that are accepted, with the longest names that Kubernetes allows in a body of 5.5 MB."""
     answer = call(handlers[verb], body_of(cache_mode([f"{n:0106d}" for n in range(MAX_NODES)])), verb)
     assert answer.status == 200

@@ -33,13 +33,13 @@ SILENT = {"prioritize": [], "preempt": {"NodeNameToMetaVictims": {}}}
 BAD_INPUT = [
     pytest.param("", id="an empty body"),
     pytest.param("{", id="not JSON"),
-    pytest.param("[1]", id="no object"),
-    pytest.param('{"Pod": null}', id="nothing of what it needs"),
-    pytest.param("x" * 6_300_000, id="more than a function takes"),
+    pytest.param("[1]", id="not an object"),
+    pytest.param('{"Pod": null}', id="required fields missing"),
+    pytest.param("x" * 6_300_000, id="larger than a function accepts"),
 ]
 FAILURES = [
-    pytest.param({"BERTH_CACHE_TABLE": "absent"}, "failure-cache-unavailable", id="a cache that cannot be read"),
-    pytest.param({"BERTH_CONFIGURATION": "{"}, "failure-cache-unavailable", id="a configuration that is none"),
+    pytest.param({"BERTH_CACHE_TABLE": "absent"}, "failure-cache-unavailable", id="unreadable cache"),
+    pytest.param({"BERTH_CONFIGURATION": "{"}, "failure-cache-unavailable", id="invalid configuration"),
 ]
 
 
@@ -55,7 +55,7 @@ def says_so(verb: str, answer: Any) -> bool:
 
 @pytest.mark.parametrize("verb", REQUESTS)
 @pytest.mark.parametrize("body", BAD_INPUT)
-def test_answers_bad_input_with_200(load: Load, verb: str, body: str) -> None:
+def test_bad_input_returns_200(load: Load, verb: str, body: str) -> None:
     answer = call(load(verb, BASIC), body, verb)
     assert answer.status == 200
     assert says_so(verb, answer.json)
@@ -63,7 +63,7 @@ def test_answers_bad_input_with_200(load: Load, verb: str, body: str) -> None:
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone", "prioritize", "preempt"])
 @pytest.mark.parametrize(("variables", "outcome"), FAILURES)
-def test_answers_failure_with_200_log_line_and_metric(
+def test_failure_returns_200_and_emits_log_line_and_metric(
     load: Load,
     verb: str,
     variables: dict[str, str],
@@ -80,7 +80,7 @@ def test_answers_failure_with_200_log_line_and_metric(
 
 
 @pytest.mark.parametrize("verb", SILENT)
-def test_answers_unexpected_exception_with_200(
+def test_unexpected_exception_returns_200(
     load: Load, verb: str, monkeypatch: pytest.MonkeyPatch, log_lines: LogLines
 ) -> None:
     handler = load(verb, BASIC)
@@ -96,7 +96,7 @@ def test_answers_unexpected_exception_with_200(
 
 @pytest.mark.parametrize("verb", SILENT)
 @pytest.mark.parametrize("variables", [MTLS, {}])
-def test_reports_failure_by_status_when_no_password_is_exposed(
+def test_failure_returns_error_status_if_the_response_cannot_expose_a_password(
     load: Load, verb: str, variables: dict[str, str]
 ) -> None:
     caller = certificate_event(LISTED, time.time() - 60, time.time() + 60)
@@ -106,7 +106,7 @@ def test_reports_failure_by_status_when_no_password_is_exposed(
 
 
 @pytest.mark.parametrize("verb", SILENT)
-def test_answers_are_equal_in_both_authentication_modes(load: Load, verb: str) -> None:
+def test_responses_are_equal_in_both_authentication_modes(load: Load, verb: str) -> None:
     behind_basic = call(load(verb, BASIC), REQUESTS[verb], verb)
     assert behind_basic.text == call(load(verb, {}), REQUESTS[verb], verb).text
     assert behind_basic.json != SILENT[verb]

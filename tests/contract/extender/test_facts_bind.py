@@ -38,7 +38,7 @@ def bind(*steps: Step, seconds: float = 4.0) -> tuple[Reply, ScriptedBinder, Han
     return reply, binder, clock
 
 
-def test_fact_22_answers_empty_error_after_successful_binding() -> None:
+def test_fact_22_returns_empty_error_after_successful_binding() -> None:
     reply, binder, _ = bind(created())
     assert (reply.body, reply.status, reply.outcome) == (b'{"Error":""}', 200, BindOutcome.BOUND)
     assert [(b.namespace, b.pod_name, b.pod_uid, b.node) for b in binder.bindings] == [
@@ -86,32 +86,35 @@ def test_fact_22_answers_empty_error_after_successful_binding() -> None:
             [refused(409, "pod train-0 is being deleted, cannot be assigned to a host"), pod_on("")],
             BindOutcome.REFUSED,
             "pod train-0 is being deleted, cannot be assigned to a host",
-            id="conflict: the pod is there and unbound, so the refusal stands and is not repeated",
+            id="conflict: the pod is unbound, so the refusal is final",
         ),
         pytest.param(
             [refused(409, CONFLICT), pod_missing()],
             BindOutcome.POD_GONE,
             'pods "train-0" not found',
-            id="conflict: the pod is gone by now",
+            id="conflict: the pod was deleted meanwhile",
         ),
         pytest.param(
             [lost(), pod_on("n20")],
             BindOutcome.BOUND_ELSEWHERE,
             'pod "train-0" is already assigned to node "n20"',
-            id="no answer: the pod is on another node",
+            id="no response: the pod is on another node",
         ),
         pytest.param(
-            [lost(), pod_missing()], BindOutcome.POD_GONE, 'pods "train-0" not found', id="no answer: the pod is gone"
+            [lost(), pod_missing()],
+            BindOutcome.POD_GONE,
+            'pods "train-0" not found',
+            id="no response: the pod was deleted",
         ),
         pytest.param(
             [lost(), pod_on("", uid="uid-of-another")],
             BindOutcome.POD_GONE,
             'pod "train-0" was replaced by another of that name',
-            id="no answer: the pod was replaced",
+            id="no response: the pod was replaced",
         ),
     ],
 )
-def test_fact_22_failed_binding_is_error_with_reason(steps: list[Step], outcome: BindOutcome, error: str) -> None:
+def test_fact_22_failed_binding_returns_error_with_reason(steps: list[Step], outcome: BindOutcome, error: str) -> None:
     reply, _, _ = bind(*steps)
     assert reply.status == 200
     assert reply.outcome is outcome
@@ -121,10 +124,10 @@ def test_fact_22_failed_binding_is_error_with_reason(steps: list[Step], outcome:
 @pytest.mark.parametrize(
     "steps",
     [
-        pytest.param([lost(), pod_on("n10")], id="the answer was lost, the Binding was taken"),
+        pytest.param([lost(), pod_on("n10")], id="the response was lost, the Binding was accepted"),
         pytest.param([refused(409, CONFLICT), pod_on("n10")], id="an earlier bind had succeeded"),
         pytest.param([lost(), pod_on(""), refused(409, CONFLICT), pod_on("n10")], id="the first one arrived late"),
-        pytest.param([lost(), pod_on(""), lost(), pod_on("n10")], id="the second answer was lost, too"),
+        pytest.param([lost(), pod_on(""), lost(), pod_on("n10")], id="the second response was also lost"),
     ],
 )
 def test_fact_23_same_uid_on_same_node_is_success(steps: list[Step]) -> None:
@@ -132,13 +135,13 @@ def test_fact_23_same_uid_on_same_node_is_success(steps: list[Step]) -> None:
     assert (reply.body, reply.outcome) == (b'{"Error":""}', BindOutcome.ALREADY_BOUND)
 
 
-def test_fact_23_repeats_binding_once_after_reading_unbound_pod() -> None:
+def test_fact_23_repeats_binding_once_if_the_pod_is_still_unbound() -> None:
     reply, binder, _ = bind(lost(), pod_on(""), created())
     assert (reply.body, reply.outcome) == (b'{"Error":""}', BindOutcome.BOUND)
     assert len(binder.bindings) == 2
 
 
-def test_fact_23_does_not_repeat_binding_when_pod_is_unreadable() -> None:
+def test_fact_23_does_not_repeat_binding_if_the_pod_is_unreadable() -> None:
     reply, binder, _ = bind(lost("the connection broke"), pod_unread("the API server did not answer in time"))
     assert reply.outcome is BindOutcome.UNANSWERED
     assert reply.body.decode() == body_of(
@@ -147,14 +150,14 @@ def test_fact_23_does_not_repeat_binding_when_pod_is_unreadable() -> None:
     assert len(binder.bindings) == 1
 
 
-def test_fact_23_two_lost_responses_end_in_error() -> None:
+def test_fact_23_returns_error_after_two_lost_responses() -> None:
     reply, binder, _ = bind(lost(), pod_on(""), lost("the connection broke"), pod_on(""))
     assert reply.outcome is BindOutcome.UNANSWERED
     assert reply.body.decode() == body_of({"Error": "the API server did not confirm the binding: the connection broke"})
     assert len(binder.bindings) == 2
 
 
-def test_fact_23_unanswered_binding_leaves_time_to_read_pod() -> None:
+def test_fact_23_binding_without_response_leaves_time_to_read_the_pod() -> None:
     _, binder, clock = bind(lost(seconds=2.0), pod_on("n10"), seconds=4.0)
     assert binder.timeouts == [2.0, 2.0]
     assert clock() <= 4.0
@@ -163,8 +166,8 @@ def test_fact_23_unanswered_binding_leaves_time_to_read_pod() -> None:
 @pytest.mark.parametrize(
     "steps",
     [
-        pytest.param([lost(seconds=2.0), pod_unread(seconds=2.0)], id="nothing answers"),
-        pytest.param([lost(seconds=2.0), pod_on("", seconds=2.0)], id="the time is over after the pod was read"),
+        pytest.param([lost(seconds=2.0), pod_unread(seconds=2.0)], id="no response at all"),
+        pytest.param([lost(seconds=2.0), pod_on("", seconds=2.0)], id="deadline passed after the pod was read"),
         pytest.param([lost(seconds=2.0), pod_on(""), lost(seconds=1.0), pod_unread(seconds=1.0)], id="twice"),
     ],
 )
@@ -174,7 +177,7 @@ def test_fact_23_bind_ends_by_its_deadline(steps: list[Step]) -> None:
     assert clock() <= 4.0
 
 
-def test_fact_23_makes_no_call_without_time_left() -> None:
+def test_fact_23_does_not_call_the_api_server_without_time_left() -> None:
     """A socket may take longer than its time limit: it is set per read. What follows must not get a limit of zero."""
     clock = HandDrivenClock(0)
     binder = ScriptedBinder(lost(seconds=5.0), pod_on("n10"), clock=clock)
@@ -183,7 +186,7 @@ def test_fact_23_makes_no_call_without_time_left() -> None:
     assert all(timeout > 0 for timeout in binder.timeouts)
 
 
-def test_fact_23_makes_no_call_after_deadline() -> None:
+def test_fact_23_does_not_call_the_api_server_after_the_deadline() -> None:
     reply, binder, _ = bind(seconds=0)
     assert reply.outcome is BindOutcome.UNANSWERED
     assert binder.bindings == []
@@ -237,12 +240,10 @@ def test_fact_23_repeated_bind_succeeds_without_second_binding(
 @pytest.mark.parametrize(
     "fault",
     [
-        pytest.param(Fault("POST", carried_out=True), id="the connection broke after it was taken"),
-        pytest.param(Fault("POST", carried_out=False), id="the connection broke before it was taken"),
-        pytest.param(
-            Fault("POST", 500, "etcdserver: request timed out", carried_out=True), id="500 after it was taken"
-        ),
-        pytest.param(Fault("POST", 500, "etcdserver: leader changed"), id="500 before it was taken"),
+        pytest.param(Fault("POST", carried_out=True), id="connection broke after acceptance"),
+        pytest.param(Fault("POST", carried_out=False), id="connection broke before acceptance"),
+        pytest.param(Fault("POST", 500, "etcdserver: request timed out", carried_out=True), id="500 after acceptance"),
+        pytest.param(Fault("POST", 500, "etcdserver: leader changed"), id="500 before acceptance"),
         pytest.param(Fault("POST", 504, "Timeout: request did not complete"), id="504"),
     ],
 )
@@ -264,7 +265,7 @@ def test_fact_23_does_not_bind_recreated_pod(
     assert kubernetes.node_of("train-0") == ""
 
 
-def test_fact_23_silent_api_server_ends_bind_a_second_before_http_timeout(
+def test_fact_23_bind_ends_a_second_before_http_timeout_if_api_server_is_silent(
     kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]]
 ) -> None:
     released = Event()
@@ -286,7 +287,7 @@ def test_fact_23_silent_api_server_ends_bind_a_second_before_http_timeout(
         pytest.param(3600.0, True, id="the clocks differ"),
     ],
 )
-def test_fact_23_deadline_begins_when_the_gateway_gets_the_request(
+def test_fact_23_deadline_starts_when_the_gateway_receives_the_request(
     kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]], seconds_ago: float, bound: bool
 ) -> None:
     """However cold the start was: nothing is sent that nobody waits for."""
@@ -306,7 +307,7 @@ ML = {"namespaces": ["ml", "web"]}
 @pytest.mark.parametrize(
     ("limits", "scheduler", "steps", "outcome", "error"),
     [
-        pytest.param({}, "x", [created()], BindOutcome.BOUND, "", id="without limits the pod is not read"),
+        pytest.param({}, "x", [created()], BindOutcome.BOUND, "", id="the pod is not read without limits"),
         pytest.param(
             OURS, "berth-scheduler", [pod_on(""), created()], BindOutcome.BOUND, "", id="a scheduler that is listed"
         ),
@@ -326,7 +327,7 @@ ML = {"namespaces": ["ml", "web"]}
             [pod_on("n10")],
             BindOutcome.ALREADY_BOUND,
             "",
-            id="a repeated bind needs no second Binding",
+            id="a repeated bind does not create a second Binding",
         ),
         pytest.param(
             OURS,
@@ -352,7 +353,7 @@ ML = {"namespaces": ["ml", "web"]}
             "the API server did not confirm the binding: no answer",
             id="a pod that cannot be read is not bound",
         ),
-        pytest.param(ML, "x", [created()], BindOutcome.BOUND, "", id="for a namespace nothing is read"),
+        pytest.param(ML, "x", [created()], BindOutcome.BOUND, "", id="a namespace limit does not read the pod"),
         pytest.param(
             {"namespaces": ["web"]}, "x", [], BindOutcome.NOT_COVERED, REASON_NAMESPACE, id="another namespace"
         ),
@@ -362,7 +363,7 @@ ML = {"namespaces": ["ml", "web"]}
             [],
             BindOutcome.NOT_COVERED,
             REASON_NAMESPACE,
-            id="both have to cover the pod",
+            id="scheduler and namespace must both match",
         ),
     ],
 )
@@ -377,7 +378,7 @@ def test_binds_only_pods_that_the_configuration_covers(
     assert (reply.outcome, orjson.loads(reply.body)) == (outcome, {"Error": error})
 
 
-def test_reads_no_pod_after_the_deadline_when_schedulers_are_limited() -> None:
+def test_does_not_read_the_pod_after_the_deadline_if_schedulers_are_limited() -> None:
     clock = HandDrivenClock(0)
     binder = ScriptedBinder(clock=clock)
     rules = BindRules(limits=BindConfiguration.model_validate(OURS))

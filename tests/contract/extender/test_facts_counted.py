@@ -58,8 +58,8 @@ def rejected(found: Verbs, pod: Object, verb: str = "filter") -> dict[str, str]:
 @pytest.mark.parametrize(
     "pod",
     [
-        pytest.param(asking_object(licence="0"), id="the key is there with 0, which is why the verbs are called"),
-        pytest.param(asking_object(cpu="1"), id="another extender's resource, or none"),
+        pytest.param(asking_object(licence="0"), id="key with amount 0"),
+        pytest.param(asking_object(cpu="1"), id="resource of another extender or no resource"),
     ],
 )
 def test_fact_7_pod_without_counted_request_passes_every_node(pod: Object) -> None:
@@ -98,7 +98,7 @@ def leaving(name: str, node: str, *, preempted: bool) -> Object:
     return found
 
 
-def test_fact_15a_preempted_pod_keeps_its_amount_and_its_nominated_node_is_resolvable() -> None:
+def test_fact_15a_preempted_pod_still_counts_and_the_nominated_node_is_resolvable() -> None:
     urgent = asking_object("urgent", licence="2", priority=1000, nominated="a")
     found = verbs([leaving("victim", "a", preempted=True), urgent])
     answer = found.ask("filter", cache_mode(NODE_NAMES, urgent)).json
@@ -108,7 +108,7 @@ def test_fact_15a_preempted_pod_keeps_its_amount_and_its_nominated_node_is_resol
     assert found.ask("preempt", victims_by_uid({"b": ["uid-other"]}, pod=urgent)).json["NodeNameToMetaVictims"] == {}
 
 
-def test_fact_15a_pod_that_ends_by_itself_frees_its_amount() -> None:
+def test_fact_15a_pod_that_ends_without_preemption_frees_its_amount() -> None:
     urgent = tried(asking_object("urgent", licence="2", priority=1000))
     found = verbs([leaving("victim", "a", preempted=False)])
     assert rejected(found, urgent) == dict.fromkeys(NODE_NAMES, NO_LICENCE)
@@ -117,7 +117,7 @@ def test_fact_15a_pod_that_ends_by_itself_frees_its_amount() -> None:
     assert rejected(verbs(), urgent) == {"b": NO_LICENCE, "c": NO_LICENCE}
 
 
-def test_preempt_adds_victim_for_counted_resource() -> None:
+def test_preempt_adds_victim_to_free_a_counted_resource() -> None:
     """The scheduler proposes who has to go for its own plugins, and knows nothing of licences."""
     pods = [asking_object(name, "a", licence="1", priority=priority) for name, priority in (("small", 1), ("mid", 5))]
     urgent = asking_object("urgent", licence="2", priority=1000)
@@ -142,10 +142,10 @@ def test_fact_17_same_shortage_gives_same_bytes() -> None:
     [
         pytest.param(asking_object(licence="3", gpumem="9000"), id="two resources"),
         pytest.param(asking_object("other-name", licence="123456"), id="a large number"),
-        pytest.param(asking_object(percentage="150"), id="an amount that is none"),
+        pytest.param(asking_object(percentage="150"), id="invalid amount"),
     ],
 )
-def test_fact_17_reasons_have_no_numbers_and_no_names(pod: Object) -> None:
+def test_fact_17_reasons_do_not_contain_numbers_or_names(pod: Object) -> None:
     for reason in rejected(verbs(), pod).values():
         for part in reason.split(", "):
             assert part in {
@@ -156,7 +156,7 @@ def test_fact_17_reasons_have_no_numbers_and_no_names(pod: Object) -> None:
 
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])
-def test_fact_38_extender_alone_prevents_overcommitment(verb: str) -> None:
+def test_fact_38_extender_prevents_overcommitment_without_the_scheduler(verb: str) -> None:
     held = [asking_object("x", "a", licence="1"), asking_object("y", "b", licence="1")]
     assert rejected_by(verbs(held), verb, asking_object(licence="1")) == (["a"], {"b": NO_LICENCE, "c": NO_LICENCE})
 
@@ -180,7 +180,7 @@ def reserved(name: str, node: str = "a", **shares: int) -> OpenReservation:
     return OpenReservation(PodKey("ml", name, f"uid-{name}"), node, "attempt", {LICENCE: 1, **shares}, 0.0)
 
 
-def test_fact_40_counts_pods_that_are_being_bound() -> None:
+def test_fact_40_counts_pods_while_they_are_being_bound() -> None:
     ledger = InMemoryLedgerTable()
     found, pod = verbs(ledger=ledger), asking_object("asks", licence="2")
     assert rejected(found, pod) == {"b": NO_LICENCE, "c": NO_LICENCE}
@@ -190,7 +190,7 @@ def test_fact_40_counts_pods_that_are_being_bound() -> None:
     assert rejected(found, asking_object("x", licence="2")) == {"b": NO_LICENCE, "c": NO_LICENCE}
 
 
-def test_fact_40_verbs_do_not_change_reservations() -> None:
+def test_fact_40_filter_and_prioritize_do_not_change_reservations() -> None:
     ledger = InMemoryLedgerTable()
     found = verbs(ledger=ledger)
     ledger.put_open(reserved("x"))
@@ -200,7 +200,7 @@ def test_fact_40_verbs_do_not_change_reservations() -> None:
     assert list(ledger.open_reservations()) == [reserved("x")]
 
 
-def test_fact_40_scores_count_pods_that_are_being_bound() -> None:
+def test_fact_40_scores_count_pods_while_they_are_being_bound() -> None:
     ledger = InMemoryLedgerTable()
     found = verbs(ledger=ledger)
     ledger.put_open(reserved("x"))

@@ -37,11 +37,11 @@ def verbs() -> Verbs:
         pytest.param(["n10", "n20", "plain", "worded"], id="all nodes of the cluster"),
         pytest.param(["plain", "n10"], id="a part of the cluster, in another order"),
         pytest.param(["n10", "never-heard-of"], id="with a name that the cache does not know"),
-        pytest.param(["plain", "worded"], id="none that is feasible"),
+        pytest.param(["plain", "worded"], id="no feasible node"),
         pytest.param(["n10", "n10"], id="the same name twice"),
     ],
 )
-def test_fact_12_cache_mode_answers_subset_of_names_and_null_nodes(verbs: Verbs, verb: str, names: list[str]) -> None:
+def test_fact_12_cache_mode_returns_subset_of_names_and_null_nodes(verbs: Verbs, verb: str, names: list[str]) -> None:
     answer = verbs.ask(verb, cache_mode(names)).json
     assert answer["Nodes"] is None
     assert isinstance(answer["NodeNames"], list)
@@ -50,7 +50,7 @@ def test_fact_12_cache_mode_answers_subset_of_names_and_null_nodes(verbs: Verbs,
 
 
 @pytest.mark.parametrize("verb", FILTERS)
-def test_fact_12_answers_empty_array_without_feasible_name(verbs: Verbs, verb: str) -> None:
+def test_fact_12_returns_empty_array_if_no_name_is_feasible(verbs: Verbs, verb: str) -> None:
     assert '"NodeNames":[]' in verbs.ask(verb, cache_mode(["plain"])).text
 
 
@@ -58,7 +58,7 @@ def test_fact_12_keeps_order_of_request(verbs: Verbs) -> None:
     assert verbs.ask("filter", cache_mode(["n20", "plain", "n10"])).json["NodeNames"] == ["n20", "n10"]
 
 
-def test_fact_12_rejects_unknown_name_with_its_own_reason(verbs: Verbs) -> None:
+def test_fact_12_rejects_unknown_name_with_a_reason_of_its_own(verbs: Verbs) -> None:
     answer = verbs.ask("filter", cache_mode(["n10", "new"])).json
     assert answer["NodeNames"] == ["n10"]
     assert answer["FailedAndUnresolvableNodes"] == {"new": NOT_IN_CACHE}
@@ -75,13 +75,13 @@ def test_fact_13_full_mode_returns_objects_unchanged(verbs: Verbs, verb: str) ->
 
 
 @pytest.mark.parametrize("verb", FILTERS)
-def test_fact_13_full_mode_answers_empty_list_without_feasible_node(verbs: Verbs, verb: str) -> None:
+def test_fact_13_full_mode_returns_empty_list_if_no_node_is_feasible(verbs: Verbs, verb: str) -> None:
     answer = verbs.ask(verb, full_mode([node_object("plain")])).json
     assert answer["Nodes"] == {"metadata": {}, "items": []}
     assert answer["NodeNames"] is None
 
 
-def test_fact_13_full_mode_decides_on_request_without_cache() -> None:
+def test_fact_13_full_mode_evaluates_the_request_without_cache() -> None:
     for verbs in (Verbs(nodes=None), Verbs(interrupted={"head": outage})):
         answer = verbs.ask("filter", full_mode([labelled_object("n10", "10")])).json
         assert [item["metadata"]["name"] for item in answer["Nodes"]["items"]] == ["n10"]
@@ -89,7 +89,7 @@ def test_fact_13_full_mode_decides_on_request_without_cache() -> None:
         assert verbs.table.calls == ["head"]
 
 
-def test_fact_13_full_mode_uses_labels_of_request(verbs: Verbs) -> None:
+def test_fact_13_full_mode_uses_labels_from_the_request(verbs: Verbs) -> None:
     answer = verbs.ask("filter", full_mode([node_object("n10"), labelled_object("plain", "5")])).json
     assert [item["metadata"]["name"] for item in answer["Nodes"]["items"]] == ["plain"]
     assert answer["FailedAndUnresolvableNodes"] == {"n10": NO_LABEL}
@@ -103,12 +103,12 @@ def test_fact_13_full_mode_uses_labels_of_request(verbs: Verbs) -> None:
         pytest.param(full_mode([node_object("plain")]), id="full mode"),
     ],
 )
-def test_fact_14_no_feasible_node_is_no_error(verbs: Verbs, verb: str, request_body: Mapping[str, object]) -> None:
+def test_fact_14_no_feasible_node_is_not_an_error(verbs: Verbs, verb: str, request_body: Mapping[str, object]) -> None:
     assert verbs.ask(verb, request_body).error == ""
 
 
 @pytest.mark.parametrize("verb", FILTERS)
-def test_fact_14_unreadable_cache_is_error_with_cause(verb: str) -> None:
+def test_fact_14_unreadable_cache_returns_error_with_cause(verb: str) -> None:
     verbs = Verbs(interrupted={"head": outage})
     answer = verbs.ask(verb, cache_mode(["n10"]))
     assert answer.status == 200
@@ -117,7 +117,7 @@ def test_fact_14_unreadable_cache_is_error_with_cause(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", FILTERS)
-def test_fact_14_empty_cache_is_error_with_remedy(verb: str) -> None:
+def test_fact_14_empty_cache_returns_error_with_remedy(verb: str) -> None:
     assert Verbs(nodes=None).ask(verb, cache_mode(["n10"])).error == (
         "the node cache is empty: no watcher has published yet; is its schedule enabled?"
     )
@@ -130,7 +130,7 @@ def test_fact_15_every_rejected_node_is_unresolvable(verbs: Verbs, verb: str) ->
     assert answer["FailedAndUnresolvableNodes"] == {"plain": NO_LABEL, "worded": NOT_AN_INTEGER, "new": NOT_IN_CACHE}
 
 
-def test_fact_15_malformed_node_is_unresolvable_and_others_are_decided(verbs: Verbs) -> None:
+def test_fact_15_malformed_node_is_unresolvable_and_other_nodes_are_evaluated(verbs: Verbs) -> None:
     answer = verbs.ask("filter", full_mode([node_object("odd", {"a": 1}), labelled_object("n10", "10")])).json
     assert answer["FailedNodes"] == {}
     assert answer["FailedAndUnresolvableNodes"] == {"odd": LABELS_NOT_STRINGS}
@@ -149,8 +149,8 @@ def test_fact_15a_nominated_node_without_label_stays_unresolvable(verbs: Verbs) 
     "names",
     [
         pytest.param(["n10", "plain", "worded", "new", "n20"], id="nodes of every kind"),
-        pytest.param(["plain"], id="one that fails"),
-        pytest.param(["n10"], id="one that passes"),
+        pytest.param(["plain"], id="one rejected node"),
+        pytest.param(["n10"], id="one feasible node"),
         pytest.param(["plain", "plain", "n10", "n10"], id="each name twice"),
         pytest.param([""], id="an empty name"),
     ],
@@ -163,14 +163,14 @@ def test_fact_16_every_name_passes_or_has_a_reason(verbs: Verbs, names: list[str
     assert all(failed.values())
 
 
-def test_fact_16_filter_onlyone_gives_reasons_to_rejected_nodes_only(verbs: Verbs) -> None:
+def test_fact_16_filter_onlyone_gives_reasons_for_rejected_nodes_only(verbs: Verbs) -> None:
     answer = verbs.ask("filter_onlyone", cache_mode(["n10", "n20", "plain"])).json
     assert answer["NodeNames"] == ["n20"]
     assert answer["FailedNodes"] == {}
     assert answer["FailedAndUnresolvableNodes"] == {"plain": NO_LABEL}
 
 
-def test_fact_16_answer_has_exactly_the_contract_keys(verbs: Verbs) -> None:
+def test_fact_16_response_has_exactly_the_contract_keys(verbs: Verbs) -> None:
     assert list(verbs.ask("filter", cache_mode(["n10", "plain"])).json) == RESULT_KEYS
     assert list(verbs.ask("filter_onlyone", cache_mode(["n10", "plain"])).json) == RESULT_KEYS
     assert list(verbs.send("filter", "no JSON").json) == RESULT_KEYS
@@ -185,7 +185,7 @@ def test_fact_16_answer_has_exactly_the_contract_keys(verbs: Verbs) -> None:
         objects.LABELS_NOT_STRINGS,
     ],
 )
-def test_fact_17_reasons_have_no_numbers(reason: str) -> None:
+def test_fact_17_reasons_do_not_contain_numbers(reason: str) -> None:
     assert re.search(r"[0-9]", reason) is None
 
 
@@ -198,7 +198,7 @@ def test_fact_17_reasons_have_no_numbers(reason: str) -> None:
         pytest.param([node("first", defect="d"), node("second", defect="d")], ["first", "second"], id="defective"),
     ],
 )
-def test_fact_17_reasons_have_no_node_or_pod_names(nodes: list[objects.NodeInfo], names: list[str]) -> None:
+def test_fact_17_reasons_do_not_contain_node_or_pod_names(nodes: list[objects.NodeInfo], names: list[str]) -> None:
     verbs = Verbs(nodes)
     answers = [verbs.ask("filter", cache_mode(names, pod_object(name))).json for name in ("one-pod", "another-pod")]
     reasons = {reason for answer in answers for reason in answer["FailedAndUnresolvableNodes"].values()}
@@ -219,7 +219,7 @@ def test_fact_17_warm_and_cold_environments_give_same_bytes(verbs: Verbs, verb: 
     assert verbs.ask(verb, request).text == cold.ask(verb, request).text
 
 
-def test_fact_46_filter_answers_single_feasible_node(verbs: Verbs) -> None:
+def test_fact_46_filter_returns_a_single_feasible_node(verbs: Verbs) -> None:
     """The scheduler asks prioritize about no single node, so nothing may depend on its being called."""
     assert verbs.ask("filter", cache_mode(["n10"])).json["NodeNames"] == ["n10"]
 
@@ -228,9 +228,9 @@ def test_fact_46_filter_answers_single_feasible_node(verbs: Verbs) -> None:
     ("names", "chosen"),
     [
         pytest.param(["n10", "n20"], ["n20"], id="the highest label"),
-        pytest.param(["n20", "n10"], ["n20"], id="the highest label, whatever the order"),
+        pytest.param(["n20", "n10"], ["n20"], id="the highest label in another order"),
         pytest.param(["n10", "plain"], ["n10"], id="among the names of the request only"),
-        pytest.param(["plain", "worded"], [], id="none when none is feasible"),
+        pytest.param(["plain", "worded"], [], id="no node if none is feasible"),
     ],
 )
 def test_fact_47_filter_onlyone_chooses_among_names_of_request(
@@ -239,14 +239,14 @@ def test_fact_47_filter_onlyone_chooses_among_names_of_request(
     assert verbs.ask("filter_onlyone", cache_mode(names)).json["NodeNames"] == chosen
 
 
-def test_fact_47_equal_scores_are_decided_by_name() -> None:
+def test_fact_47_equal_scores_are_resolved_by_name() -> None:
     verbs = Verbs([labelled("b", "7"), labelled("a", "7"), labelled("c", "7")])
     for names in (["a", "b", "c"], ["c", "b", "a"], ["b", "c", "a"]):
         assert verbs.ask("filter_onlyone", cache_mode(names)).json["NodeNames"] == ["a"]
 
 
 @pytest.mark.parametrize("name", ["n10", "plain", "worded", "new"])
-def test_fact_47_filter_onlyone_answers_single_name_like_filter(verbs: Verbs, name: str) -> None:
+def test_fact_47_filter_onlyone_handles_a_single_name_like_filter(verbs: Verbs, name: str) -> None:
     request = cache_mode([name])
     assert verbs.ask("filter_onlyone", request).text == verbs.ask("filter", request).text
 

@@ -24,7 +24,7 @@ def victims(answer: Answer) -> dict[str, Any]:
     return found
 
 
-def test_fact_25_cache_mode_answers_uids() -> None:
+def test_fact_25_cache_mode_returns_uids() -> None:
     assert preempt(victims_by_uid({"n1": ["v1", "v2"], "n2": ["v3"]}, violations=1)).text == (
         '{"NodeNameToMetaVictims":{'
         '"n1":{"Pods":[{"UID":"v1"},{"UID":"v2"}],"NumPDBViolations":1},'
@@ -32,7 +32,7 @@ def test_fact_25_cache_mode_answers_uids() -> None:
     )
 
 
-def test_fact_25_full_mode_answers_uids() -> None:
+def test_fact_25_full_mode_returns_uids() -> None:
     request = victims_in_full({"n1": [pod_object("v1", uid="v1", priority=5)]}, violations=2)
     assert preempt(request).text == '{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"v1"}],"NumPDBViolations":2}}}'
 
@@ -52,7 +52,7 @@ def test_fact_25_both_forms_of_request_give_same_bytes() -> None:
         ),
     ],
 )
-def test_fact_26_answers_only_nodes_and_victims_of_request(request_body: Request) -> None:
+def test_fact_26_returns_only_nodes_and_victims_of_request(request_body: Request) -> None:
     found = victims(preempt(request_body))
     assert {node: {pod["UID"] for pod in value["Pods"]} for node, value in found.items()} == {
         "n1": {"v1"},
@@ -67,16 +67,16 @@ def test_fact_26_answers_only_nodes_and_victims_of_request(request_body: Request
         pytest.param(None, id="null for a node"),
         pytest.param({"Pods": None, "NumPDBViolations": 0}, id="null for the pods of a node"),
         pytest.param({"Pods": [None], "NumPDBViolations": None}, id="null for a pod"),
-        pytest.param({}, id="nothing for a node"),
+        pytest.param({}, id="absent value for a node"),
     ],
 )
-def test_fact_26_null_in_request_is_never_null_in_answer(key: str, value: object) -> None:
+def test_fact_26_null_in_request_is_never_null_in_response(key: str, value: object) -> None:
     answer = preempt({"Pod": pod_object(), key: {"n1": value}})
     assert "null" not in answer.text
     assert victims(answer) == {}
 
 
-def test_fact_26_answers_repeated_victim_once() -> None:
+def test_fact_26_returns_repeated_victim_once() -> None:
     assert victims(preempt(victims_by_uid({"n1": ["v1", "v1"]})))["n1"]["Pods"] == [{"UID": "v1"}]
 
 
@@ -91,7 +91,7 @@ def test_fact_27_accepts_empty_list_and_omits_its_node(request_body: Request) ->
     assert list(victims(preempt(request_body))) == ["n2"]
 
 
-def test_fact_27_answers_empty_map_for_empty_lists_only() -> None:
+def test_fact_27_returns_empty_map_if_every_list_is_empty() -> None:
     assert preempt(victims_by_uid({"n1": []})).text == '{"NodeNameToMetaVictims":{}}'
 
 
@@ -100,10 +100,10 @@ def test_fact_27_answers_empty_map_for_empty_lists_only() -> None:
     [
         pytest.param(victims_by_uid({}), id="cache mode"),
         pytest.param(victims_in_full({}), id="full mode"),
-        pytest.param(victims_by_uid({}) | {"NodeNameToMetaVictims": None}, id="null, as Go has a map without entries"),
+        pytest.param(victims_by_uid({}) | {"NodeNameToMetaVictims": None}, id="null as Go encodes a nil map"),
     ],
 )
-def test_fact_28_answers_empty_map_with_empty_map(request_body: Request) -> None:
+def test_fact_28_returns_empty_map_for_empty_map(request_body: Request) -> None:
     assert preempt(request_body).text == '{"NodeNameToMetaVictims":{}}'
 
 
@@ -111,20 +111,20 @@ def test_fact_28_answers_empty_map_with_empty_map(request_body: Request) -> None
     "request_body",
     [
         pytest.param({"Pod": None, "NodeNameToMetaVictims": {}}, id="no pod"),
-        pytest.param({"Pod": pod_object()}, id="neither key"),
-        pytest.param({"Pod": pod_object(), "NodeNameToMetaVictims": "n1"}, id="a string for the map"),
-        pytest.param({"Pod": pod_object(), "NodeNameToVictims": []}, id="an empty list for the map"),
-        pytest.param({"Pod": pod_object(), "NodeNameToMetaVictims": {"n1": ["v1"]}}, id="a list for a node"),
+        pytest.param({"Pod": pod_object()}, id="both keys missing"),
+        pytest.param({"Pod": pod_object(), "NodeNameToMetaVictims": "n1"}, id="string instead of the map"),
+        pytest.param({"Pod": pod_object(), "NodeNameToVictims": []}, id="empty list instead of the map"),
+        pytest.param({"Pod": pod_object(), "NodeNameToMetaVictims": {"n1": ["v1"]}}, id="list instead of a node"),
         pytest.param(
-            {"Pod": pod_object(), "NodeNameToMetaVictims": {"n1": {"Pods": "v1"}}}, id="a string for the pods"
+            {"Pod": pod_object(), "NodeNameToMetaVictims": {"n1": {"Pods": "v1"}}}, id="string instead of pods"
         ),
         pytest.param(
             {"Pod": pod_object(), "NodeNameToMetaVictims": {"n1": {"Pods": [], "NumPDBViolations": 1.5}}},
-            id="a fraction of a violation",
+            id="fractional number of violations",
         ),
     ],
 )
-def test_fact_28_malformed_request_fails_by_status(request_body: Request) -> None:
+def test_fact_28_malformed_request_returns_error_status(request_body: Request) -> None:
     assert preempt(request_body).status == 400
 
 
@@ -140,7 +140,7 @@ def test_fact_28_malformed_request_fails_by_status(request_body: Request) -> Non
         ),
     ],
 )
-def test_fact_28_unreadable_victim_fails_the_call(request_body: Request) -> None:
+def test_fact_28_call_fails_if_a_victim_is_unreadable(request_body: Request) -> None:
     """One victim less would not make room for the pod: the scheduler would evict the others for nothing."""
     assert preempt(request_body).status == 400
 
@@ -148,13 +148,13 @@ def test_fact_28_unreadable_victim_fails_the_call(request_body: Request) -> None
 @pytest.mark.parametrize(
     "unreadable",
     [
-        pytest.param(["v1"], id="no object"),
-        pytest.param({"Pods": "v1"}, id="its pods are no list"),
+        pytest.param(["v1"], id="not an object"),
+        pytest.param({"Pods": "v1"}, id="pods are not a list"),
         pytest.param({"Pods": [{"UID": "v1"}, {"UID": 2}]}, id="one of its victims has no UID"),
-        pytest.param({"Pods": [{"UID": "v1"}], "NumPDBViolations": -1}, id="less than no violations"),
+        pytest.param({"Pods": [{"UID": "v1"}], "NumPDBViolations": -1}, id="negative number of violations"),
     ],
 )
-def test_fact_28_omits_unreadable_node_when_others_are_left(unreadable: object) -> None:
+def test_fact_28_omits_unreadable_node_if_others_are_left(unreadable: object) -> None:
     request_body = victims_by_uid({"n2": ["v2"]})
     request_body["NodeNameToMetaVictims"] = {"n1": unreadable, **request_body["NodeNameToMetaVictims"]}  # type: ignore[dict-item]
     assert list(victims(preempt(request_body))) == ["n2"]
@@ -192,5 +192,5 @@ def test_rejects_victims_on_node_that_policy_rejects() -> None:
     assert list(victims(answer)) == ["labelled", "unknown"]
 
 
-def test_fact_28_evicts_no_pod_without_cache() -> None:
+def test_fact_28_does_not_evict_any_pod_without_cache() -> None:
     assert Verbs().ask("preempt", victims_by_uid({"n1": ["v1"]})).status == 500

@@ -78,7 +78,7 @@ MODES = [
 
 
 @pytest.mark.parametrize("request_of", MODES)
-def test_fact_25_both_modes_give_same_answer(request_of: Any) -> None:
+def test_fact_25_both_modes_return_the_same_response(request_of: Any) -> None:
     request = request_of({"n": ["uid-a"], "m": ["uid-c"]}, urgent())
     cluster = node_with("n"), placed("a"), placed("b"), node_with("m"), placed("c", node="m")
     assert preempt(request, *cluster).body == (
@@ -89,19 +89,19 @@ def test_fact_25_both_modes_give_same_answer(request_of: Any) -> None:
 
 
 @pytest.mark.parametrize("request_of", MODES)
-def test_fact_26_adds_victims_of_named_nodes_and_no_nodes(request_of: Any) -> None:
+def test_fact_26_adds_victims_on_requested_nodes_and_does_not_add_nodes(request_of: Any) -> None:
     cluster = node_with("n"), placed("a"), placed("b"), node_with("m"), placed("c", node="m", cpu="4")
     assert victims(preempt(request_of({"n": ["uid-a"]}, urgent()), *cluster)) == {"n": ["uid-a", "uid-b"]}
 
 
 @pytest.mark.parametrize("request_of", MODES)
-def test_fact_27_never_answers_node_with_empty_victims(request_of: Any) -> None:
+def test_fact_27_never_returns_a_node_with_empty_victims(request_of: Any) -> None:
     request = request_of({"full": [], "fits": []}, urgent())
     cluster = node_with("full"), placed("a", node="full"), node_with("fits")
     assert victims(preempt(request, *cluster)) == {"full": ["uid-a"]}
 
 
-def test_fact_28_answers_empty_map_when_no_node_is_left() -> None:
+def test_fact_28_returns_empty_map_if_no_node_is_left() -> None:
     reply = preempt(victims_by_uid({"n": ["uid-a"]}, pod=urgent("5")), node_with("n"), placed("a"))
     assert (victims(reply), reply.outcome) == ({}, PreemptOutcome.NO_CANDIDATES)
 
@@ -109,7 +109,7 @@ def test_fact_28_answers_empty_map_when_no_node_is_left() -> None:
 @pytest.mark.parametrize(
     "violations", ["-1", "2147483648", "9223372036854775808", "1" + "0" * 30, "true", '"1"', "0.5"]
 )
-def test_fact_28_invalid_number_of_violations_fails_the_call(violations: str) -> None:
+def test_fact_28_call_fails_if_number_of_violations_is_invalid(violations: str) -> None:
     body = body_of(victims_by_uid({"n": ["uid-a"]})).replace('"NumPDBViolations":0', f'"NumPDBViolations":{violations}')
     assert answer_preempt(body, FixedNodeCache.of(FULL, node_with("n"))).status == 400
 
@@ -120,7 +120,7 @@ def test_fact_29_sorts_added_victims_by_priority(request_of: Any) -> None:
     assert victims(preempt(request_of({"n": ["uid-a"]}, urgent()), *cluster)) == {"n": ["uid-b", "uid-c", "uid-a"]}
 
 
-def test_fact_29_sorts_uids_by_priorities_of_cache() -> None:
+def test_fact_29_sorts_uids_by_priorities_from_the_cache() -> None:
     cluster = node_with("n"), placed("a", 3), placed("b", 9)
     assert victims(preempt(victims_by_uid({"n": ["uid-a", "uid-b"]}, pod=urgent()), *cluster)) == {
         "n": ["uid-b", "uid-a"]
@@ -171,18 +171,18 @@ def test_fact_29_does_not_evict_pod_of_equal_priority_without_cache() -> None:
     assert (victims(reply), reply.outcome) == ({"m": ["uid-c", "uid-b"]}, PreemptOutcome.PASSED)
 
 
-def test_fact_30_adds_no_unneeded_victim() -> None:
+def test_fact_30_does_not_add_unneeded_victims() -> None:
     cluster = node_with("n"), placed("a"), placed("b", 1, "2"), placed("c", 9)
     assert victims(preempt(victims_by_uid({"n": ["uid-a"]}, pod=urgent("3")), *cluster)) == {"n": ["uid-b", "uid-a"]}
 
 
-def test_fact_31_counts_violations_again_with_added_victims() -> None:
+def test_fact_31_recounts_violations_after_adding_victims() -> None:
     cluster = node_with("n"), placed("a"), placed("b"), BUDGET
     reply = preempt(victims_by_uid({"n": ["uid-a"]}, pod=urgent()), *cluster)
     assert orjson.loads(reply.body)["NodeNameToMetaVictims"]["n"]["NumPDBViolations"] == 1
 
 
-def test_fact_32_choose_one_leaves_best_node() -> None:
+def test_fact_32_choose_one_returns_only_the_best_node() -> None:
     one = BerthConfiguration.model_validate({"profile": "full", "preemption": {"choose": "one"}})
     cluster = node_with("n"), placed("a", 5), node_with("m"), placed("b", 4, node="m")
     request = victims_by_uid({"n": ["uid-a"], "m": ["uid-b"]}, pod=urgent())
@@ -190,12 +190,12 @@ def test_fact_32_choose_one_leaves_best_node() -> None:
     assert victims(preempt(request, *cluster)) == {"n": ["uid-a"], "m": ["uid-b"]}
 
 
-def test_fact_33_evicts_no_pod_for_policy_never() -> None:
+def test_fact_33_does_not_evict_for_preemption_policy_never() -> None:
     never = urgent(preemptionPolicy="Never")
     assert victims(preempt(victims_by_uid({"n": ["uid-a"]}, pod=never), node_with("n"), placed("a"))) == {}
 
 
-def test_fact_34_keeps_room_for_nominated_pod() -> None:
+def test_fact_34_keeps_room_for_the_nominated_pod() -> None:
     waiting = pod_with("waiting", priority=100, requests={"cpu": "2"}, status={"nominatedNodeName": "n"})
     cluster = node_with("n"), placed("a", cpu="2"), placed("b", cpu="2")
     request = victims_by_uid({"n": ["uid-a"]}, pod=urgent("2"))
@@ -208,8 +208,10 @@ WAITING = node_with("n"), leaving("a", "4"), node_with("m"), placed("b", cpu="4"
 
 
 @pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
-@pytest.mark.parametrize("names", [pytest.param(["n"], id="asked alone"), pytest.param(["n", "m"], id="among others")])
-def test_fact_15a_node_with_terminating_victims_is_resolvable(answer: Any, names: Sequence[str]) -> None:
+@pytest.mark.parametrize(
+    "names", [pytest.param(["n"], id="requested alone"), pytest.param(["n", "m"], id="among others")]
+)
+def test_fact_15a_nominated_node_with_terminating_victims_is_resolvable(answer: Any, names: Sequence[str]) -> None:
     reply = answer(body_of(cache_mode(names, urgent(**NOMINATED))), FixedNodeCache.of(FULL, *WAITING))
     found = orjson.loads(reply.body)
     others = {name: "Insufficient cpu" for name in names if name != "n"}
@@ -217,7 +219,7 @@ def test_fact_15a_node_with_terminating_victims_is_resolvable(answer: Any, names
     assert (found["NodeNames"], found["Error"]) == ([], "")
 
 
-def test_fact_15a_evicts_no_further_pod_while_cache_shows_terminating_victims() -> None:
+def test_fact_15a_does_not_evict_more_pods_while_cache_shows_terminating_victims() -> None:
     """Gone before the cache has it: the scheduler finds its nominated node rejected, and turns to the next."""
     pod = urgent(**NOMINATED)
     request = victims_by_uid({"m": ["uid-b"]}, pod=pod)
@@ -233,7 +235,7 @@ def test_fact_15a_evicts_no_further_pod_while_cache_shows_terminating_victims() 
     }
 
 
-def test_fact_15a_evicts_no_pod_when_cache_lacks_the_nomination() -> None:
+def test_fact_15a_does_not_evict_if_the_cache_lacks_the_nomination() -> None:
     request = victims_by_uid({"m": ["uid-b"]}, pod=urgent(**NOMINATED))
     cluster = node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu="4", node="m")
     assert victims(preempt(request, *cluster)) == victims(preempt(request, *cluster, urgent())) == {}
@@ -243,8 +245,12 @@ def test_fact_15a_evicts_no_pod_when_cache_lacks_the_nomination() -> None:
     "cached",
     [pytest.param([], id="the cache lacks the nomination"), pytest.param([urgent(**NOMINATED)], id="the cache has it")],
 )
-@pytest.mark.parametrize("names", [pytest.param(["n"], id="asked alone"), pytest.param(["n", "m"], id="among others")])
-def test_nomination_is_kept_while_the_cache_shows_the_victims(names: Sequence[str], cached: Sequence[Object]) -> None:
+@pytest.mark.parametrize(
+    "names", [pytest.param(["n"], id="requested alone"), pytest.param(["n", "m"], id="among others")]
+)
+def test_nomination_is_kept_while_the_cache_still_shows_the_victims(
+    names: Sequence[str], cached: Sequence[Object]
+) -> None:
     """The scheduler lists the node, so for it the victims are gone. As unresolvable the nomination would be lost."""
     cluster = node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu="4", node="m")
     reply = answer_filter(body_of(cache_mode(names, urgent(**NOMINATED))), FixedNodeCache.of(FULL, *cluster, *cached))
@@ -258,23 +264,27 @@ EVICTED = node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu=
 @pytest.mark.parametrize(
     ("request_body", "wanted"),
     [
-        pytest.param(victims_by_uid({"m": ["uid-b"]}, pod=urgent(**NOMINATED)), {}, id="waits, and evicts on no node"),
+        pytest.param(
+            victims_by_uid({"m": ["uid-b"]}, pod=urgent(**NOMINATED)), {}, id="waits and does not evict on any node"
+        ),
         pytest.param(
             victims_by_uid({"n": ["uid-c"]}, pod=urgent(**NOMINATED)),
             {"n": ["uid-c"]},
-            id="names no victim again where the scheduler needs others",
+            id="does not return a victim again if the scheduler needs others",
         ),
         pytest.param(victims_by_uid({"m": ["uid-b"]}, pod=urgent()), {"m": ["uid-b"]}, id="was not nominated"),
     ],
 )
-def test_victims_that_were_answered_are_gone(request_body: Request, wanted: Mapping[str, list[str]]) -> None:
+def test_victims_already_returned_by_preempt_do_not_count(
+    request_body: Request, wanted: Mapping[str, list[str]]
+) -> None:
     cache, answered = FixedNodeCache.of(FULL, *EVICTED), AnsweredVictims()
     first = answer_preempt(body_of(victims_by_uid({"n": ["uid-a"]}, pod=urgent())), cache, answered=answered)
     assert victims(first) == {"n": ["uid-a"]}
     assert victims(answer_preempt(body_of(request_body), cache, answered=answered)) == wanted
 
 
-def test_pod_evicts_elsewhere_when_its_victims_have_left_and_another_took_their_place() -> None:
+def test_pod_may_evict_elsewhere_if_another_pod_took_the_place_of_its_victims() -> None:
     cluster = node_with("n"), placed("x", 100, cpu="4"), node_with("m"), placed("b", cpu="4", node="m")
     answered = AnsweredVictims()
     answer_preempt(
@@ -288,12 +298,12 @@ def test_pod_evicts_elsewhere_when_its_victims_have_left_and_another_took_their_
 @pytest.mark.parametrize(
     ("pod", "objects"),
     [
-        pytest.param(urgent(), WAITING, id="the room is for another pod"),
-        pytest.param(urgent("5", **NOMINATED), WAITING, id="the pod would not fit then either"),
+        pytest.param(urgent(), WAITING, id="the room is reserved for another pod"),
+        pytest.param(urgent("5", **NOMINATED), WAITING, id="the pod would still not fit"),
         pytest.param(
             urgent(**NOMINATED),
             [node_with("n"), placed("a", 100, cpu="4"), node_with("m"), placed("b", cpu="4", node="m")],
-            id="the pod there cannot be its victim",
+            id="the pod on the node cannot be a victim",
         ),
     ],
 )
@@ -303,7 +313,7 @@ def test_fact_15_other_nodes_stay_unresolvable(pod: Object, objects: Sequence[Ob
     assert (found["FailedNodes"], list(found["FailedAndUnresolvableNodes"])) == ({}, ["n", "m"])
 
 
-def test_fact_15_follows_plugins_with_as_plugins_say() -> None:
+def test_fact_15_as_plugins_say_uses_the_plugins_codes() -> None:
     configuration = BerthConfiguration.model_validate({"profile": "full", "unresolvable": "as-plugins-say"})
     cluster = node_with("full"), placed("a", node="full"), node_with("small", allocatable={"cpu": "1"})
     reply = answer_filter(

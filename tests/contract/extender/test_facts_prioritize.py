@@ -28,7 +28,7 @@ def verbs() -> Verbs:
     )
 
 
-def test_fact_18_answers_array_of_host_and_score(verbs: Verbs) -> None:
+def test_fact_18_returns_array_of_host_and_score(verbs: Verbs) -> None:
     assert verbs.ask("prioritize", cache_mode(["n10", "below"])).text == (
         '[{"Host":"n10","Score":10},{"Host":"below","Score":-5}]'
     )
@@ -44,7 +44,7 @@ def test_fact_18_answers_array_of_host_and_score(verbs: Verbs) -> None:
         pytest.param("padded", 7, id="leading zeros"),
     ],
 )
-def test_fact_18_label_priority_answers_label_value(verbs: Verbs, name: str, score: int) -> None:
+def test_fact_18_label_priority_scores_by_label_value(verbs: Verbs, name: str, score: int) -> None:
     assert verbs.ask("prioritize", cache_mode([name])).json == [{"Host": name, "Score": score}]
 
 
@@ -57,7 +57,7 @@ def test_fact_18_label_priority_answers_label_value(verbs: Verbs, name: str, sco
         ),
     ],
 )
-def test_fact_18_answers_each_host_once(verbs: Verbs, request_body: dict[str, object]) -> None:
+def test_fact_18_returns_each_host_once(verbs: Verbs, request_body: dict[str, object]) -> None:
     hosts = [entry["Host"] for entry in verbs.ask("prioritize", request_body).json]
     assert hosts == ["n10", "plain"]
 
@@ -71,7 +71,7 @@ def test_fact_19_scores_are_integer_literals(value: str) -> None:
     assert literals[0] == str(int(value))
 
 
-def test_fact_20_logs_and_counts_failed_prioritize(
+def test_fact_20_failed_prioritize_is_logged_and_counted(
     verbs: Verbs, log_lines: LogLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED", raising=False)
@@ -85,18 +85,18 @@ def test_fact_20_logs_and_counts_failed_prioritize(
     ("names", "scores"),
     [
         pytest.param(["n10", "plain"], {"n10": 10, "plain": 0}, id="a node without the label"),
-        pytest.param(["n10", "worded"], {"n10": 10, "worded": 0}, id="a node whose label is no integer"),
+        pytest.param(["n10", "worded"], {"n10": 10, "worded": 0}, id="a node with a non-integer label"),
         pytest.param(["new", "n10"], {"n10": 10, "new": 0}, id="a node unknown to the cache"),
-        pytest.param(["plain", "new"], {"plain": 0, "new": 0}, id="nothing but such nodes"),
+        pytest.param(["plain", "new"], {"plain": 0, "new": 0}, id="only such nodes"),
     ],
 )
-def test_fact_21_answers_every_host_of_request(verbs: Verbs, names: list[str], scores: dict[str, int]) -> None:
+def test_fact_21_returns_every_host_of_request(verbs: Verbs, names: list[str], scores: dict[str, int]) -> None:
     answer = verbs.ask("prioritize", cache_mode(names)).json
     assert {entry["Host"]: entry["Score"] for entry in answer} == scores
     assert [entry["Host"] for entry in answer] == names
 
 
-def test_fact_21_answers_every_node_of_full_request(verbs: Verbs) -> None:
+def test_fact_21_returns_every_node_of_full_request(verbs: Verbs) -> None:
     request = full_mode([node_object("plain"), labelled_object("n7", "7"), node_object("odd", {"a": None})])
     assert verbs.ask("prioritize", request).json == [
         {"Host": "plain", "Score": 0},
@@ -118,9 +118,9 @@ def test_fact_21_scores_every_host_equally_for_exempt_pod(verbs: Verbs) -> None:
         pytest.param('{"Pod": null, "NodeNames": ["n10"]}', 400, id="no pod"),
     ],
 )
-def test_fact_28_prioritize_fails_by_status(verbs: Verbs, body: str, status: int) -> None:
+def test_fact_28_prioritize_failure_returns_error_status(verbs: Verbs, body: str, status: int) -> None:
     assert verbs.send("prioritize", body).status == status
 
 
-def test_fact_28_unreadable_cache_fails_prioritize_with_status_500() -> None:
+def test_fact_28_prioritize_returns_500_if_the_cache_is_unreadable() -> None:
     assert Verbs(nodes=None).ask("prioritize", cache_mode(["n10"])).status == 500

@@ -42,7 +42,7 @@ def queue(api: ApiServer) -> KubernetesObjectQueue:
     return KubernetesObjectQueue(api, HandDrivenClock())
 
 
-def test_fact_42_short_failure_is_error_so_that_pod_is_retried_with_backoff() -> None:
+def test_fact_42_unavailable_cache_returns_error_so_that_the_pod_is_retried() -> None:
     """An empty cache must not look like nodes that do not fit: that pod would wait for minutes (fact 41)."""
     verbs = Verbs(nodes=None)
     answer = verbs.ask("filter", cache_mode(["n10"])).json
@@ -50,7 +50,7 @@ def test_fact_42_short_failure_is_error_so_that_pod_is_retried_with_backoff() ->
     assert answer["Error"] != ""
 
 
-def test_fact_43_wakes_queue_after_change_is_readable() -> None:
+def test_fact_43_wakes_queue_after_the_change_is_readable() -> None:
     verbs = Verbs([node("n1")])
     request = cache_mode(["n1"])
     assert verbs.ask("filter", request).json["NodeNames"] == []
@@ -68,7 +68,7 @@ def test_fact_43_wakes_queue_after_change_is_readable() -> None:
     assert seen == [["n1"]]
 
 
-def test_fact_43_wakes_queue_by_patch_of_one_inert_object(
+def test_fact_43_wakes_queue_by_patching_one_inert_object(
     kubernetes: KubernetesOnLoopback, queue: KubernetesObjectQueue
 ) -> None:
     queue.wake(["ml/waiting"])
@@ -84,7 +84,7 @@ def test_fact_43_wakes_queue_by_patch_of_one_inert_object(
     }
 
 
-def test_fact_43_refused_wake_up_names_missing_right(
+def test_fact_43_refused_wake_up_names_the_missing_permission(
     kubernetes: KubernetesOnLoopback, queue: KubernetesObjectQueue
 ) -> None:
     kubernetes.faults.append(Fault("PATCH", 403, 'csistoragecapacities "berth-wake" is forbidden'))
@@ -96,7 +96,9 @@ def test_fact_43_refused_wake_up_names_missing_right(
     )
 
 
-def test_fact_43_reports_unanswered_wake_up(kubernetes: KubernetesOnLoopback, queue: KubernetesObjectQueue) -> None:
+def test_fact_43_reports_wake_up_without_response(
+    kubernetes: KubernetesOnLoopback, queue: KubernetesObjectQueue
+) -> None:
     kubernetes.faults.append(Fault("PATCH"))
     with pytest.raises(ClusterUnavailable, match="broke"):
         queue.wake(["ml/waiting"])

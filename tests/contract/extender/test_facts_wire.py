@@ -69,7 +69,7 @@ def changed_keys(request: Mapping[str, object], change: Callable[[str], str]) ->
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_fact_01_every_verb_answers_post_at_prefix_and_name(caller: Caller, verb: str) -> None:
+def test_fact_01_every_verb_accepts_post_at_prefix_and_name(caller: Caller, verb: str) -> None:
     response = caller.post(f"/scheduler/{verb}", body_of(REQUESTS[verb]))
     assert response.status == 200
     assert response.headers["content-type"] == "application/json"
@@ -79,12 +79,12 @@ def test_fact_01_every_verb_answers_post_at_prefix_and_name(caller: Caller, verb
 @pytest.mark.parametrize(
     "headers",
     [
-        pytest.param({}, id="no header at all, so that the body comes as base64"),
-        pytest.param({"Content-Type": "application/json", "Accept-Encoding": "gzip"}, id="those of Go's client"),
+        pytest.param({}, id="no header and a base64 body"),
+        pytest.param({"Content-Type": "application/json", "Accept-Encoding": "gzip"}, id="headers of Go's client"),
         pytest.param({"Content-Type": "application/json; charset=utf-8"}, id="with a character set"),
     ],
 )
-def test_fact_01_needs_no_header_and_does_not_compress(
+def test_fact_01_does_not_require_a_header_and_does_not_compress(
     open_gateway_port: int, verb: str, headers: dict[str, str]
 ) -> None:
     caller = Caller(open_gateway_port)
@@ -121,7 +121,7 @@ def test_fact_02_ignores_unknown_keys(handlers: Handlers, verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_fact_02_null_equals_absent(handlers: Handlers, verb: str) -> None:
+def test_fact_02_null_is_treated_as_absent(handlers: Handlers, verb: str) -> None:
     absent = {key: value for key, value in REQUESTS[verb].items() if value is not None}
     assert ask(handlers, verb, body_of(absent)) == ask(handlers, verb, body_of(REQUESTS[verb]))
 
@@ -135,7 +135,7 @@ def answers(handlers: Handlers) -> dict[str, str]:
 @pytest.mark.parametrize("verb", POD_VERBS)
 @pytest.mark.parametrize("part", ["metadata", "spec", "status"])
 @pytest.mark.parametrize("key", [None, "labels", "ownerReferences", "priority", "containers", "schedulerName"])
-def test_fact_02_reads_null_anywhere_in_pod(
+def test_fact_02_accepts_null_anywhere_in_pod(
     handlers: Handlers, answers: dict[str, str], verb: str, part: str, key: str | None
 ) -> None:
     pod = pod_object(priority=1)
@@ -146,12 +146,12 @@ def test_fact_02_reads_null_anywhere_in_pod(
 @pytest.mark.parametrize(
     "node",
     [
-        pytest.param({"metadata": {"name": "n"}}, id="nothing but a name"),
+        pytest.param({"metadata": {"name": "n"}}, id="only a name"),
         pytest.param({"metadata": {"name": "n", "labels": None}, "spec": None, "status": None}, id="null labels"),
         pytest.param({"metadata": {"name": "n", "labels": {}, "annotations": None}}, id="no label"),
     ],
 )
-def test_fact_02_reads_null_anywhere_in_node(handlers: Handlers, node: dict[str, object]) -> None:
+def test_fact_02_accepts_null_anywhere_in_node(handlers: Handlers, node: dict[str, object]) -> None:
     answer = ask(handlers, "filter", body_of(full_mode([node]))).json
     assert answer["FailedAndUnresolvableNodes"] == {
         "n": "node(s) didn't have the priority label priority.lixueduan.com"
@@ -172,14 +172,14 @@ def test_fact_02_decodes_base64(handlers: Handlers, verb: str) -> None:
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone", "bind"])
 @pytest.mark.parametrize("body", ["", "{", "[]", "null", '"x"', "{}", '{"Pod": null}', None])
-def test_fact_03_filter_and_bind_fail_with_200_and_error(handlers: Handlers, verb: str, body: str | None) -> None:
+def test_fact_03_failed_filter_and_bind_return_200_with_error(handlers: Handlers, verb: str, body: str | None) -> None:
     answer = ask(handlers, verb, body)
     assert answer.status == 200
     assert answer.error != ""
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_fact_03_success_is_200_with_json_body(handlers: Handlers, verb: str) -> None:
+def test_fact_03_success_returns_200_with_json_body(handlers: Handlers, verb: str) -> None:
     answer = ask(handlers, verb, body_of(REQUESTS[verb]))
     assert answer.status == 200
     assert answer.headers["Content-Type"] == "application/json"
@@ -191,13 +191,13 @@ def test_fact_03_success_is_200_with_json_body(handlers: Handlers, verb: str) ->
     "path",
     ["/scheduler/filter/", "/scheduler//filter", "/scheduler", "/", "/scheduler/priority", "/filter", "/healthz/"],
 )
-def test_fact_04_redirects_no_path(caller: Caller, method: str, path: str) -> None:
+def test_fact_04_does_not_redirect_any_path(caller: Caller, method: str, path: str) -> None:
     response = caller.request(method, path, "{}")
     assert response.status == 404
     assert "location" not in response.headers
 
 
-def test_fact_05_gives_up_silent_store_before_schedulers_timeout(
+def test_fact_05_read_times_out_before_the_schedulers_timeout(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its default httpTimeout is 5 s. One read of the table must fail at least a second before."""
@@ -210,19 +210,19 @@ def test_fact_05_gives_up_silent_store_before_schedulers_timeout(
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("body", [pytest.param(None, id="a request"), pytest.param("{", id="bad input")])
-def test_fact_06_every_verb_answer_has_content_length(caller: Caller, verb: str, body: str | None) -> None:
+def test_fact_06_every_response_of_a_verb_has_content_length(caller: Caller, verb: str, body: str | None) -> None:
     response = caller.post(f"/scheduler/{verb}", body or body_of(REQUESTS[verb]))
     assert response.headers["content-length"] == str(len(response.content))
     assert "transfer-encoding" not in response.headers
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/healthz"), ("POST", "/scheduler/nothing"), ("GET", "/")])
-def test_fact_06_every_other_answer_has_content_length(caller: Caller, method: str, path: str) -> None:
+def test_fact_06_every_other_response_has_content_length(caller: Caller, method: str, path: str) -> None:
     response = caller.request(method, path)
     assert response.headers["content-length"] == str(len(response.content))
 
 
-def test_fact_06_large_answer_has_content_length_and_keeps_connection(caller: Caller) -> None:
+def test_fact_06_large_response_has_content_length_and_keeps_the_connection(caller: Caller) -> None:
     request = cache_mode([f"node-{index}" for index in range(6_000)])
     for _ in range(3):
         response = caller.post("/scheduler/filter", body_of(request))
@@ -245,12 +245,12 @@ def test_fact_06_twenty_calls_share_one_connection(caller: Caller) -> None:
         pytest.param(pod_object(init_requests={"example.com/licence": "1"}), id="in an init container only"),
     ],
 )
-def test_fact_07_answers_pod_with_managed_resource(handlers: Handlers, verb: str, pod: dict[str, object]) -> None:
+def test_fact_07_accepts_pod_with_managed_resource(handlers: Handlers, verb: str, pod: dict[str, object]) -> None:
     wanted = ask(handlers, verb, body_of(REQUESTS[verb]))
     assert ask(handlers, verb, body_of(REQUESTS[verb] | {"Pod": pod})) == wanted
 
 
-def test_fact_10_repeated_filter_gives_same_answer_and_writes_nothing() -> None:
+def test_fact_10_repeated_filter_returns_the_same_response_and_does_not_write() -> None:
     verbs = Verbs([labelled("n10", "10")])
     verbs.table.calls.clear()
     nominated = cache_mode(["n10"], pod_object(nominated_node="n10"))
@@ -259,12 +259,12 @@ def test_fact_10_repeated_filter_gives_same_answer_and_writes_nothing() -> None:
     assert set(verbs.table.calls) == {"head", "log"}
 
 
-def test_fact_20_and_35_routes_equal_verbs_of_scheduler_configuration() -> None:
+def test_fact_20_and_35_routes_match_the_verbs_of_the_scheduler_configuration() -> None:
     """A misspelt one is a 404 on each call. For prioritize, kube-scheduler ignores the 404."""
     assert set(read_template_api().routes) == {*(f"POST /scheduler/{verb}" for verb in VERBS), "GET /healthz"}
 
 
-def test_transport_limits_answers_five_thousand_names(handlers: Handlers) -> None:
+def test_transport_limits_allow_five_thousand_names(handlers: Handlers) -> None:
     names = [f"ip-10-0-{index}.eu-central-1.compute.internal" for index in range(4_999)] + ["n10"]
     body = body_of(cache_mode(names))
     assert len(body) < 300_000

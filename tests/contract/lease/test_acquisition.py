@@ -64,7 +64,7 @@ class TestUpstreamAcquire:
             ),
         ],
     )
-    def test_try_acquire(
+    def test_acquires_or_renews_like_client_go(
         self, store: LeaseStore, item: Any, waited: float, outcomes: Any, calls: list[str], now_held: Any
     ) -> None:
         if item is not None:
@@ -80,7 +80,7 @@ class TestUpstreamAcquire:
         assert baz.elector.leader == now_held[0]
         assert baz.events[-1 if now_held[0] == "bing" else -2] == ("leader", now_held[0])
 
-    def test_record_is_that_of_new_holder(self, store: LeaseStore) -> None:
+    def test_new_record_belongs_to_the_new_holder(self, store: LeaseStore) -> None:
         store.put(stored_lease("", lease_transitions=4, resource_version=9, acquire_time=AT - 99, handover_at=AT - 9))
         baz = Contender(store, "baz", handover=Handover(at=AT + 800))
         baz.step()
@@ -109,10 +109,10 @@ class TestEpochFloor:
             pytest.param(stored_lease("", lease_transitions=6), 7, 7, id="a record just below the floor"),
             pytest.param(stored_lease("", lease_transitions=7), 7, 8, id="a record at the floor"),
             pytest.param(stored_lease("", lease_transitions=90), 7, 91, id="a record above the floor"),
-            pytest.param(stored_lease("baz", lease_transitions=4), 7, 4, id="a claim of its own keeps its epoch"),
+            pytest.param(stored_lease("baz", lease_transitions=4), 7, 4, id="its own claim keeps its epoch"),
         ],
     )
-    def test_takes_an_epoch_that_is_not_below_the_floor(
+    def test_claims_an_epoch_that_is_at_least_the_floor(
         self, store: LeaseStore, item: Any, floor: int, epoch: int
     ) -> None:
         if item is not None:
@@ -124,7 +124,7 @@ class TestEpochFloor:
         assert fence is not None
         assert fence.lease_transitions == epoch
 
-    def test_reads_the_floor_for_a_claim_only(self, store: LeaseStore) -> None:
+    def test_reads_the_floor_only_when_it_claims(self, store: LeaseStore) -> None:
         reads: list[int] = []
 
         def floor() -> int:
@@ -189,12 +189,12 @@ class TestExpiry:
                 {"renewTime": Decimal(AT - YEAR), "resourceVersion": Decimal(2)}, id="a renewal from the past"
             ),
             pytest.param({"resourceVersion": Decimal(2)}, id="a publication within the same microsecond"),
-            pytest.param({"uid": "uid-2"}, id="the item made anew"),
+            pytest.param({"uid": "uid-2"}, id="recreated item"),
             pytest.param({"holderIdentity": "gamma"}, id="another holder"),
             pytest.param({"nonce": "a retry's"}, id="only the nonce"),
         ],
     )
-    def test_changed_record_restarts_wait(self, store: LeaseStore, change: dict[str, object]) -> None:
+    def test_changed_record_restarts_the_wait(self, store: LeaseStore, change: dict[str, object]) -> None:
         store.put(stored_lease("alpha"))
         beta = Contender(store, "beta")
         beta.step()
@@ -206,7 +206,7 @@ class TestExpiry:
         beta.clock.advance(2)
         assert beta.step() is BECAME_LEADER
 
-    def test_node_cache_attributes_are_no_renewal(self, store: LeaseStore) -> None:
+    def test_changed_node_cache_attributes_do_not_count_as_renewal(self, store: LeaseStore) -> None:
         store.put(stored_lease("alpha"))
         beta = Contender(store, "beta")
         beta.step()
@@ -230,7 +230,7 @@ class TestExpiry:
         beta.clock.advance(waited)
         assert beta.step() is outcome
 
-    def test_frozen_time_does_not_count_as_wait(self, store: LeaseStore) -> None:
+    def test_frozen_time_does_not_count_towards_the_wait(self, store: LeaseStore) -> None:
         """Its wall clock jumped: but it has seen nothing meanwhile, and a clock may also have been set."""
         store.put(stored_lease("alpha"))
         beta = Contender(store, "beta")
@@ -240,7 +240,7 @@ class TestExpiry:
         beta.clock.advance(15)
         assert beta.step() is BECAME_LEADER
 
-    def test_wall_clock_set_back_costs_one_more_wait(self, store: LeaseStore) -> None:
+    def test_candidate_waits_again_if_wall_clock_was_set_back(self, store: LeaseStore) -> None:
         store.put(stored_lease("alpha"))
         beta = Contender(store, "beta")
         beta.step()

@@ -47,7 +47,7 @@ class TestRaces:
         assert store["resourceVersion"] == 2
         assert {candidate.elector.leader for candidate in candidates} == {"candidate-4"}
 
-    def test_loser_waits_full_duration_from_its_loss(self, store: LeaseStore) -> None:
+    def test_loser_waits_full_duration_from_the_lost_race(self, store: LeaseStore) -> None:
         alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
         alpha.lock.before_next("create", beta.step)
         alpha.step()
@@ -56,7 +56,7 @@ class TestRaces:
         alpha.clock.advance(2)
         assert alpha.step() is BECAME_LEADER
 
-    def test_claim_does_not_count_from_its_response(self, store: LeaseStore) -> None:
+    def test_lease_counts_from_sending_the_claim_not_from_the_response(self, store: LeaseStore) -> None:
         """Others may have read it as soon as it was sent."""
         alpha = Contender(store, "alpha")
         alpha.lock.after_next("create", lambda: alpha.clock.advance(9))
@@ -64,7 +64,7 @@ class TestRaces:
         alpha.clock.advance(6)
         assert alpha.fence() is None
 
-    def test_holder_that_renews_at_last_moment_keeps_lease(self, store: LeaseStore) -> None:
+    def test_holder_that_renews_at_the_last_moment_keeps_the_lease(self, store: LeaseStore) -> None:
         alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
         alpha.lead()
         beta.step()
@@ -76,7 +76,7 @@ class TestRaces:
 
 
 class TestItem:
-    def test_creates_item_that_was_deleted_during_wait(self, store: LeaseStore) -> None:
+    def test_creates_item_that_was_deleted_during_the_wait(self, store: LeaseStore) -> None:
         store.put(stored_lease("alpha", lease_transitions=3))
         beta = Contender(store, "beta")
         beta.step()
@@ -123,7 +123,7 @@ class TestLostAnswers:
             pytest.param({"version": 1}, 1, id="first record of an item"),
         ],
     )
-    def test_resolves_claim_with_unknown_result(self, store: LeaseStore, item: Any, epoch: int, fault: Fault) -> None:
+    def test_resolves_claim_with_unknown_outcome(self, store: LeaseStore, item: Any, epoch: int, fault: Fault) -> None:
         if item is not None:
             store.put(item)
         beta = Contender(store, "beta")
@@ -149,7 +149,7 @@ class TestLostAnswers:
         assert beta.step() is BECAME_LEADER
         assert holder(store) == ("beta", 1)
 
-    def test_refuses_late_takeover_after_anothers(self, store: LeaseStore) -> None:
+    def test_refuses_late_takeover_after_another_takeover(self, store: LeaseStore) -> None:
         store.put(stored_lease(""))
         beta, gamma = Contender(store, "beta"), Contender(store, "gamma")
         beta.faults.plan(None, Fault.DELAYED)

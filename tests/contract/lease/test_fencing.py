@@ -25,7 +25,7 @@ def takes_over(store: LeaseStore, identity: str) -> Contender:
 
 
 class TestPublishing:
-    def test_publication_is_a_renewal(self, store: LeaseStore) -> None:
+    def test_publication_renews_the_lease(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         alpha.lead()
         for version in range(1, 10):
@@ -50,7 +50,7 @@ class TestPublishing:
         assert alpha.publish(version=Decimal(2)) is True
         assert store["version"] == 2
 
-    def test_publication_extends_candidates_wait(self, store: LeaseStore) -> None:
+    def test_publication_restarts_the_candidates_wait(self, store: LeaseStore) -> None:
         alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
         alpha.lead()
         beta.step()
@@ -60,7 +60,7 @@ class TestPublishing:
             alpha.publish(version=Decimal(1))
             assert beta.step() is ElectionOutcome.HELD
 
-    def test_publication_counts_from_time_of_sending(self, store: LeaseStore) -> None:
+    def test_lease_counts_from_sending_the_publication(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         fence, sent = alpha.lead(), alpha.clock.now()
         alpha.clock.advance(9)
@@ -69,7 +69,7 @@ class TestPublishing:
         alpha.clock.advance(6)
         assert alpha.fence() is None
 
-    def test_fence_names_holder_epoch_item_and_version(self, store: LeaseStore) -> None:
+    def test_fence_has_holder_epoch_item_and_version(self, store: LeaseStore) -> None:
         fence = Contender(store, "alpha").lead()
         assert fence == Fence("alpha", 0, str(store["uid"]), 1)
 
@@ -81,7 +81,7 @@ class TestPublishing:
         assert store.publish(fence, {"version": Decimal(1)}, renew_time=AT) is False
         assert alpha.elector.renewed(fence, alpha.clock.now()) == current != fence
 
-    def test_has_no_fence_after_refusal_until_record_is_read(self, store: LeaseStore) -> None:
+    def test_has_no_fence_after_a_refusal_until_the_record_is_read(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         alpha.lead()
         store.put({**store.attributes(), "resourceVersion": Decimal(5)})
@@ -91,7 +91,7 @@ class TestPublishing:
         assert alpha.calls() == ["get", "create", "get", "update"]
         assert alpha.publish(version=Decimal(1)) is True
 
-    def test_refusal_by_successor_ends_term_with_one_read(self, store: LeaseStore) -> None:
+    def test_refusal_by_a_successor_ends_the_term_with_one_read(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         alpha.lead()
         takes_over(store, "beta")
@@ -107,7 +107,7 @@ class TestPublishing:
         assert alpha.fence() is not None
         assert alpha.step() is ElectionOutcome.IDLE
 
-    def test_has_no_fence_when_not_leading(self, store: LeaseStore) -> None:
+    def test_has_no_fence_while_not_leading(self, store: LeaseStore) -> None:
         alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
         fence = alpha.lead()
         assert beta.fence() is None

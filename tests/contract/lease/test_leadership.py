@@ -21,19 +21,19 @@ DEPOSED = ElectionOutcome.DEPOSED
 class TestUpstreamRenewal:
     """client-go's rows of the fast path and of coordinated renewal."""
 
-    def test_fast_path_after_acquisition(self, store: LeaseStore) -> None:
+    def test_fast_path_renews_after_acquisition(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         assert [alpha.step_until_due().outcome for _ in range(3)] == [ElectionOutcome.BECAME_LEADER, RENEWED, RENEWED]
         assert alpha.calls() == ["get", "create", "update", "update"]
 
-    def test_slow_path_after_failed_fast_path(self, store: LeaseStore) -> None:
+    def test_slow_path_renews_after_failed_fast_path(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         alpha.faults.plan(None, None, None, Fault.THROTTLED)
         outcomes = [alpha.step_until_due().outcome for _ in range(4)]
         assert outcomes == [ElectionOutcome.BECAME_LEADER, RENEWED, RENEWED, RENEWED]
         assert alpha.calls() == ["get", "create", "update", "update", "get", "update", "update"]
 
-    def test_slow_path_after_missed_version(self, store: LeaseStore) -> None:
+    def test_slow_path_renews_after_missed_version(self, store: LeaseStore) -> None:
         """Something wrote the item and counted its version, but the record is still this leader's."""
         alpha = leading(store)
         store.put({**store.attributes(), "resourceVersion": Decimal(7)})
@@ -95,7 +95,7 @@ class TestRenewal:
         assert holder(store) == ("alpha", 0)
         assert store["resourceVersion"] == 3
 
-    def test_renewal_does_not_count_from_its_response(self, store: LeaseStore) -> None:
+    def test_lease_counts_from_sending_the_renewal_not_from_the_response(self, store: LeaseStore) -> None:
         """A successor may have read it as soon as it was sent."""
         alpha = leading(store)
         alpha.clock.advance(2)
@@ -133,9 +133,11 @@ class TestRenewal:
     @pytest.mark.parametrize(
         ("change", "detail"),
         [
-            pytest.param({"holderIdentity": "beta", "leaseTransitions": Decimal(1)}, "beta holds item", id="another's"),
+            pytest.param(
+                {"holderIdentity": "beta", "leaseTransitions": Decimal(1)}, "beta holds item", id="of another holder"
+            ),
             pytest.param({"holderIdentity": ""}, "no candidate holds item", id="blank"),
-            pytest.param({"uid": "uid-2"}, "alpha holds item uid-2", id="of an item made anew"),
+            pytest.param({"uid": "uid-2"}, "alpha holds item uid-2", id="of a recreated item"),
             pytest.param({"leaseTransitions": Decimal(2)}, "in epoch 2", id="of another epoch"),
         ],
     )
@@ -177,21 +179,21 @@ class TestRenewDeadline:
         assert alpha.events[-1] == ("stopped", DEADLINE)
         assert holder(store) == ("alpha", 0)
 
-    def test_meets_deadline_that_is_no_multiple_of_retry_period(self, store: LeaseStore) -> None:
+    def test_stops_at_deadline_that_is_not_a_multiple_of_retry_period(self, store: LeaseStore) -> None:
         alpha = leading(store, config=LeaderElectionConfig(15, 9.5, 4))
         alpha.faults.always = Fault.UNREACHABLE
         while not alpha.step_until_due().ended:
             pass
         assert alpha.clock.wall() - AT == 9.5
 
-    def test_one_success_extends_deadline(self, store: LeaseStore) -> None:
+    def test_one_successful_renewal_extends_the_deadline(self, store: LeaseStore) -> None:
         alpha = leading(store)
         for _ in range(6):
             alpha.faults.plan(*[Fault.THROTTLED] * 6)  # three steps of an update and a get
             outcomes = [alpha.step_until_due().outcome for _ in range(4)]
             assert outcomes == [RENEWAL_FAILED, RENEWAL_FAILED, RENEWAL_FAILED, RENEWED]
 
-    def test_duration_of_call_counts(self, store: LeaseStore) -> None:
+    def test_duration_of_a_call_counts_towards_the_deadline(self, store: LeaseStore) -> None:
         alpha = leading(store)
         alpha.faults.always = Fault.UNREACHABLE
         alpha.clock.advance(8)
@@ -225,7 +227,7 @@ class TestRenewDeadline:
         assert 15 <= alpha.clock.wall() - AT <= 17
         assert alpha.events[-1] == ("stopped", DEADLINE)
 
-    def test_can_release_after_deadline(self, store: LeaseStore) -> None:
+    def test_leader_can_release_after_the_deadline(self, store: LeaseStore) -> None:
         alpha = leading(store)
         alpha.faults.always = Fault.UNREACHABLE
         while not alpha.step_until_due().ended:

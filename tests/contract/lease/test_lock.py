@@ -63,7 +63,7 @@ class TestLeaseLock:
         assert store.lock().create(replace(SPEC, holder_identity="beta")) == Conflict(lease)
         assert store.lock().get() == lease
 
-    def test_item_without_record_has_no_holder_and_is_not_created_again(self, store: LeaseStore) -> None:
+    def test_item_without_record_has_no_holder_and_cannot_be_created_again(self, store: LeaseStore) -> None:
         store.put(OTHERS)
         assert store.lock().get() == NO_RECORD
         assert store.lock().create(SPEC) == Conflict(NO_RECORD)
@@ -84,7 +84,7 @@ class TestLeaseLock:
         assert store.lock().update(seen, replace(SPEC, holder_identity="gamma")) == Conflict(winner)
         assert store.lock().get() == winner
 
-    def test_recreated_item_with_same_version_differs(self, store: LeaseStore) -> None:
+    def test_recreated_item_with_same_version_is_different(self, store: LeaseStore) -> None:
         seen = created(store)
         store.delete()
         anew = created(store, replace(SPEC, holder_identity="beta"))
@@ -98,7 +98,7 @@ class TestLeaseLock:
         assert store.lock().update(seen, SPEC) == Conflict(None)
         assert store.attributes() == {}
 
-    def test_item_without_record_gets_one(self, store: LeaseStore) -> None:
+    def test_update_writes_a_record_to_an_item_without_one(self, store: LeaseStore) -> None:
         store.put(OTHERS)
         lease = updated(store, NO_RECORD, replace(SPEC, lease_transitions=1))
         assert lease.resource_version == 1
@@ -110,7 +110,7 @@ class TestLeaseLock:
         winner = updated(store, NO_RECORD, SPEC)
         assert store.lock().update(NO_RECORD, replace(SPEC, holder_identity="beta")) == Conflict(winner)
 
-    def test_missing_record_differs_from_missing_item(self, store: LeaseStore) -> None:
+    def test_missing_record_is_distinguished_from_missing_item(self, store: LeaseStore) -> None:
         assert store.lock().update(NO_RECORD, SPEC) == Conflict(None)
         assert store.attributes() == {}
 
@@ -121,7 +121,7 @@ class TestLeaseLock:
         updated(store, lease, replace(SPEC, holder_identity="", lease_duration_seconds=1))
         assert {name: value for name, value in store.attributes().items() if name not in ATTRIBUTES} == OTHERS
 
-    def test_handover_is_announced_and_withdrawn(self, store: LeaseStore) -> None:
+    def test_handover_can_be_announced_and_withdrawn(self, store: LeaseStore) -> None:
         lease = created(store, replace(SPEC, handover_at=AT + 600.25))
         assert lease.spec.handover_at == AT + 600.25
         lease = updated(store, lease, SPEC)
@@ -132,12 +132,12 @@ class TestLeaseLock:
         "spec",
         [
             pytest.param(replace(SPEC, holder_identity="", lease_duration_seconds=1), id="released"),
-            pytest.param(replace(SPEC, holder_identity="ü/#? \n" * 40), id="a holder of any characters"),
+            pytest.param(replace(SPEC, holder_identity="ü/#? \n" * 40), id="a holder with special characters"),
             pytest.param(replace(SPEC, lease_transitions=2**40), id="a large epoch"),
             pytest.param(replace(SPEC, renew_time=AT + 0.123456789, acquire_time=0.1), id="fractions of a second"),
         ],
     )
-    def test_write_returns_what_next_reader_sees(self, store: LeaseStore, spec: LeaseSpec) -> None:
+    def test_write_returns_the_record_that_the_next_reader_sees(self, store: LeaseStore, spec: LeaseSpec) -> None:
         lease = created(store, spec)
         assert store.lock().get() == lease
 
@@ -153,7 +153,7 @@ class TestLeaseLock:
             pytest.param("leaseTransitions", Decimal(-1), id="a negative epoch"),
             pytest.param("leaseTransitions", None, id="no epoch"),
             pytest.param("renewTime", "2026-01-01T00:00:00Z", id="a time that is a string"),
-            pytest.param("acquireTime", True, id="a time that is a truth value"),
+            pytest.param("acquireTime", True, id="a time that is a boolean"),
             pytest.param("resourceVersion", None, id="no version"),
             pytest.param("resourceVersion", Decimal(0), id="a version of zero"),
             pytest.param("uid", "", id="an empty uid"),
@@ -162,7 +162,7 @@ class TestLeaseLock:
             pytest.param("handoverAt", "soon", id="a hand-over that is a string"),
         ],
     )
-    def test_names_malformed_attribute_and_never_overwrites_it(
+    def test_names_malformed_attribute_and_never_overwrites_the_item(
         self, store: LeaseStore, attribute: str, value: object
     ) -> None:
         attributes = {**stored_lease("alpha"), attribute: value}
@@ -184,14 +184,14 @@ class TestLeaseLock:
             pytest.param(lambda lock, seen: lock.update(seen, SPEC), id="update"),
         ],
     )
-    def test_call_without_answer_is_unavailable(
+    def test_call_without_response_is_unavailable(
         self, store: LeaseStore, call: Callable[[LeaseLock, Lease], object], fault: Fault
     ) -> None:
         seen, lock = created(store), store.lock()
         lock.faults.plan(fault)
         assert isinstance(call(lock, seen), Unavailable)
 
-    def test_write_with_lost_response_is_in_the_item(self, store: LeaseStore) -> None:
+    def test_write_with_lost_response_is_stored(self, store: LeaseStore) -> None:
         lock = store.lock()
         lock.faults.plan(Fault.LOST)
         assert isinstance(lock.create(SPEC), Unavailable)
@@ -202,7 +202,7 @@ class TestLeaseLock:
         assert store["resourceVersion"] == 2
         assert store["renewTime"] == Decimal(AT + 2)
 
-    def test_late_write_after_anothers_changes_nothing(self, store: LeaseStore) -> None:
+    def test_late_write_after_another_write_changes_nothing(self, store: LeaseStore) -> None:
         seen, lock = created(store), store.lock()
         lock.faults.plan(Fault.DELAYED)
         lock.update(seen, replace(SPEC, holder_identity="late"))
@@ -231,20 +231,20 @@ class TestPublication:
         "stale",
         [
             pytest.param({"resource_version": 1}, id="an older version"),
-            pytest.param({"resource_version": 3}, id="a version that is yet to come"),
+            pytest.param({"resource_version": 3}, id="a future version"),
             pytest.param({"uid": "another"}, id="another item"),
             pytest.param({"holder_identity": "beta"}, id="another holder"),
             pytest.param({"lease_transitions": 1}, id="another epoch"),
         ],
     )
-    def test_writes_nothing_under_invalid_fence(self, store: LeaseStore, stale: Any) -> None:
+    def test_does_not_write_under_an_invalid_fence(self, store: LeaseStore, stale: Any) -> None:
         fence = fence_of(updated(store, created(store), SPEC))
         before = store.attributes()
         assert store.publish(replace(fence, **stale), {"version": Decimal(1)}, renew_time=AT + 1) is False
         assert store.attributes() == before
         assert store.publish(fence, {"version": Decimal(1)}, renew_time=AT + 1) is True
 
-    def test_publishes_nothing_after_item_is_deleted(self, store: LeaseStore) -> None:
+    def test_does_not_publish_after_the_item_is_deleted(self, store: LeaseStore) -> None:
         fence = fence_of(created(store))
         store.delete()
         assert store.publish(fence, {"version": Decimal(1)}, renew_time=AT + 1) is False

@@ -53,7 +53,7 @@ class TestUpstreamRelease:
         assert alpha.calls() == ["get", "update"]
         assert store["resourceVersion"] == 8
 
-    def test_does_not_release_missing_item(self, store: LeaseStore) -> None:
+    def test_does_not_write_if_the_item_is_missing(self, store: LeaseStore) -> None:
         alpha = leading(store)
         store.delete()
         assert alpha.release() is ReleaseOutcome.NOT_HELD
@@ -62,11 +62,11 @@ class TestUpstreamRelease:
     @pytest.mark.parametrize(
         "faults",
         [
-            pytest.param([Fault.THROTTLED, None, Fault.THROTTLED], id="of update"),
-            pytest.param([Fault.THROTTLED, Fault.THROTTLED], id="of get"),
+            pytest.param([Fault.THROTTLED, None, Fault.THROTTLED], id="update fails"),
+            pytest.param([Fault.THROTTLED, Fault.THROTTLED], id="get fails"),
         ],
     )
-    def test_releases_on_cancel_while_renewal_fails(self, store: LeaseStore, faults: list[Fault | None]) -> None:
+    def test_cancel_releases_while_renewal_fails(self, store: LeaseStore, faults: list[Fault | None]) -> None:
         """The fast path fails, and then the update or the get of the slow path; meanwhile it is stopped."""
         baz = Contender(store, "baz")
         waits: list[float] = []
@@ -100,7 +100,7 @@ class TestRelease:
         alpha.release()
         assert alpha.events[-3:] == [("stopped", ElectionOutcome.RELEASED), ("freed", None), ("leader", "")]
 
-    def test_late_release_does_not_clear_successor(self, store: LeaseStore) -> None:
+    def test_late_release_does_not_remove_the_successor(self, store: LeaseStore) -> None:
         """client-go reads the version anew but goes by the holder that it remembers."""
         alpha, beta = leading(store), Contender(store, "beta")
         beta.step()
@@ -111,7 +111,7 @@ class TestRelease:
         assert store.attributes() == before
         assert beta.step_until_due().outcome is ElectionOutcome.RENEWED
 
-    def test_release_does_not_clear_successor_that_writes_after_its_read(self, store: LeaseStore) -> None:
+    def test_release_does_not_remove_a_successor_that_writes_after_the_read(self, store: LeaseStore) -> None:
         alpha, beta = leading(store), Contender(store, "beta")
         beta.step()
         beta.clock.advance(15)
@@ -121,7 +121,7 @@ class TestRelease:
         assert alpha.release() is ReleaseOutcome.NOT_HELD
 
     @pytest.mark.parametrize("fault", [Fault.LOST, Fault.DELAYED], ids=["committed at once", "committed later"])
-    def test_next_release_resolves_release_with_lost_response(self, store: LeaseStore, fault: Fault) -> None:
+    def test_repeated_release_succeeds_after_a_lost_response(self, store: LeaseStore, fault: Fault) -> None:
         alpha = leading(store)
         alpha.faults.plan(None, fault)
         assert alpha.release() is ReleaseOutcome.UNKNOWN
@@ -150,7 +150,7 @@ class TestRelease:
         assert alpha.calls()[-2:] == ["get", "update"]
         assert [event for event, _ in alpha.events].count("stopped") == 1
 
-    def test_candidate_without_claim_makes_no_call(self, store: LeaseStore) -> None:
+    def test_candidate_without_claim_does_not_call_the_table(self, store: LeaseStore) -> None:
         store.put(stored_lease("alpha"))
         beta = Contender(store, "beta")
         beta.step()
@@ -159,14 +159,14 @@ class TestRelease:
         assert beta.elector.step().outcome is ElectionOutcome.RELEASED
         assert beta.events == [("leader", "alpha")]
 
-    def test_candidate_that_lost_race_makes_no_call(self, store: LeaseStore) -> None:
+    def test_candidate_that_lost_the_race_does_not_call_the_table(self, store: LeaseStore) -> None:
         alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
         alpha.lock.before_next("create", beta.step)
         alpha.step()
         assert alpha.release() is ReleaseOutcome.NOT_HELD
         assert alpha.calls() == ["get", "create"]
 
-    def test_candidate_releases_record_of_claim_with_lost_response(self, store: LeaseStore) -> None:
+    def test_candidate_releases_claim_with_lost_response(self, store: LeaseStore) -> None:
         beta = Contender(store, "beta")
         beta.faults.plan(None, Fault.LOST)
         beta.step()
@@ -189,7 +189,7 @@ class TestHandOver:
             pytest.param(AT + 600, float("inf"), HELD, id="a standby always waits"),
         ],
     )
-    def test_candidate_is_not_needed_beside_healthy_lease(
+    def test_candidate_ends_if_the_lease_is_healthy(
         self, store: LeaseStore, handover_at: float | None, horizon: float, outcome: ElectionOutcome
     ) -> None:
         leading(store, handover=Handover(at=handover_at))
@@ -208,7 +208,7 @@ class TestHandOver:
         assert 15 <= beta.clock.wall() - AT <= 15 + 4.4
 
     @pytest.mark.parametrize("off", [60.0, -60.0], ids=["behind", "ahead"])
-    def test_recognizes_skewed_leader_by_its_next_renewal(self, store: LeaseStore, off: float) -> None:
+    def test_recognizes_leader_with_skewed_clock_by_its_next_renewal(self, store: LeaseStore, off: float) -> None:
         alpha = Contender(store, "alpha", handover=Handover(at=AT + off + 800))
         alpha.clock.set_wall(off)
         alpha.lead()

@@ -27,7 +27,7 @@ def log(request: pytest.FixtureRequest) -> Iterator[AnnouncementLog]:
     client.delete_table(TableName=name)
 
 
-def test_reads_what_was_appended_by_position(log: AnnouncementLog) -> None:
+def test_reads_appended_announcements_by_position(log: AnnouncementLog) -> None:
     written = [announcement(position, f"p{position}", until=100.125) for position in (1, 2, 10)]
     assert [log.append(each) for each in written] == [True, True, True]
     assert list(log.read(1)) == written
@@ -35,7 +35,7 @@ def test_reads_what_was_appended_by_position(log: AnnouncementLog) -> None:
     assert list(log.read(11)) == []
 
 
-def test_takes_the_largest_announcement(log: AnnouncementLog) -> None:
+def test_accepts_announcement_of_the_maximum_size(log: AnnouncementLog) -> None:
     small = announcement(1, "p" * 253)
     largest = replace(
         small, content=small.content.ljust(MAX_CONTENT_BYTES), attempt="a" * 64, resource_version="9" * 20
@@ -44,14 +44,14 @@ def test_takes_the_largest_announcement(log: AnnouncementLog) -> None:
     assert list(log.read(1)) == [largest]
 
 
-def test_refuses_taken_position(log: AnnouncementLog) -> None:
+def test_rejects_occupied_position(log: AnnouncementLog) -> None:
     first = announcement(1, "p1")
     assert log.append(first)
     assert not log.append(announcement(1, "p2", attempt="other"))
     assert list(log.read(1)) == [first]
 
 
-def test_appends_again_after_lost_answer(log: AnnouncementLog) -> None:
+def test_append_succeeds_again_after_a_lost_response(log: AnnouncementLog) -> None:
     assert [log.append(announcement(1)), log.append(announcement(1))] == [True, True]
 
 
@@ -59,18 +59,18 @@ def test_appends_again_after_lost_answer(log: AnnouncementLog) -> None:
     ("attempt", "withdrawn"),
     [pytest.param("attempt-1", True, id="its own"), pytest.param("other", False, id="not that of another attempt")],
 )
-def test_withdraws(log: AnnouncementLog, attempt: str, withdrawn: bool) -> None:
+def test_withdraws_announcement_of_the_same_attempt_only(log: AnnouncementLog, attempt: str, withdrawn: bool) -> None:
     log.append(announcement(1))
     log.withdraw(1, attempt)
     assert list(log.read(1)) == [replace(announcement(1), withdrawn=withdrawn)]
 
 
-def test_withdraws_nothing_where_there_is_nothing(log: AnnouncementLog) -> None:
+def test_withdraw_succeeds_if_there_is_no_announcement(log: AnnouncementLog) -> None:
     log.withdraw(1, "attempt-1")
     assert list(log.read(1)) == []
 
 
-def test_trims_old_announcements_before_position(log: AnnouncementLog) -> None:
+def test_trims_old_announcements_before_the_position(log: AnnouncementLog) -> None:
     written = [announcement(position, until=float(position)) for position in range(1, 61)]
     for each in written:
         log.append(each)
@@ -85,7 +85,7 @@ def test_reads_every_page(log: AnnouncementLog) -> None:
     assert [each.position for each in log.read(1)] == [1, 2, 3, 4, 5]
 
 
-def test_reads_begun_binds_by_the_same_query(log: AnnouncementLog) -> None:
+def test_same_query_reads_begun_binds(log: AnnouncementLog) -> None:
     begun = [BegunBind("uid-p", "node-a", 100.125), BegunBind("uid-q", "node-b", 101.0)]
     assert len({place_of(each) for each in begun}) == 2
     written = [announcement(position) for position in (1, 2)]
@@ -99,13 +99,13 @@ def test_reads_begun_binds_by_the_same_query(log: AnnouncementLog) -> None:
     assert list(log.read(1)) == written
 
 
-def test_later_bind_takes_the_place_of_an_earlier_one(log: AnnouncementLog) -> None:
+def test_later_bind_replaces_an_earlier_bind(log: AnnouncementLog) -> None:
     for since in (100.0, 101.0):
         log.begin(BegunBind("uid-p", "node-a", since))
     assert [*log.read_with_begun(1)[1]] == [BegunBind("uid-p", "node-a", 101.0)]
 
 
-def test_raises_where_table_is_missing(request: pytest.FixtureRequest) -> None:
+def test_raises_table_unavailable_if_the_table_is_missing(request: pytest.FixtureRequest) -> None:
     log = DynamoDBAnnouncementLog(dynamodb_client("moto", request), "no-such-table")
     for call in (
         lambda: log.read(1),
@@ -119,7 +119,7 @@ def test_raises_where_table_is_missing(request: pytest.FixtureRequest) -> None:
             call()
 
 
-def test_names_announcement_that_is_no_pod(log: AnnouncementLog) -> None:
+def test_error_names_announcement_without_a_readable_pod(log: AnnouncementLog) -> None:
     if isinstance(log, InMemoryAnnouncementLog):
         pytest.skip("it keeps the announcement itself")
     log.append(replace(announcement(1), content=b"[]"))

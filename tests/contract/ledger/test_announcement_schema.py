@@ -39,7 +39,7 @@ def test_reads_recorded_announcements(release: str, is_later: bool, any_dynamodb
     assert tuple(found) == (ANNOUNCED, WITHDRAWN)
 
 
-def test_announces_after_announcements_of_next_release(any_dynamodb: DynamoDBClient) -> None:
+def test_appends_after_announcements_of_the_next_release(any_dynamodb: DynamoDBClient) -> None:
     items = [with_additions(item) for item in recorded(RELEASES[-1], "ledger") if item["pk"]["S"] == PARTITION]
     with table_of(any_dynamodb, items, "S") as name:
         log = DynamoDBAnnouncementLog(any_dynamodb, name)

@@ -18,7 +18,7 @@ BOUND = EntryState.BOUND
 
 
 class TestReserve:
-    def test_takes_from_every_pool_and_returns_written_ledger(self, ledger: Ledger) -> None:
+    def test_takes_amounts_from_every_pool_and_returns_the_written_ledger(self, ledger: Ledger) -> None:
         mine = entry(shares={GPU: 3000, LICENCE: 1})
         result = ledger.reserve(NODE, mine)
         assert result.outcome is DONE
@@ -26,19 +26,19 @@ class TestReserve:
         assert now(ledger).entries == {"uid-train-0": mine}
         assert now(ledger).avail == {GPU: 5000, LICENCE: 2}
 
-    def test_takes_last_amount_of_pool(self, ledger: Ledger) -> None:
+    def test_takes_the_last_amount_of_a_pool(self, ledger: Ledger) -> None:
         assert ledger.reserve(NODE, entry(shares={LICENCE: 3})).done
         assert now(ledger).avail == {GPU: 8000}
 
     @pytest.mark.parametrize(
         "shares",
         [
-            pytest.param({LICENCE: 4}, id="more than there is"),
-            pytest.param({LICENCE: 1, GPU: 8001}, id="enough of one pool only"),
-            pytest.param({"example.com/other": 1}, id="a pool that the node does not have"),
+            pytest.param({LICENCE: 4}, id="more than available"),
+            pytest.param({LICENCE: 1, GPU: 8001}, id="enough in only one pool"),
+            pytest.param({"example.com/other": 1}, id="unknown pool"),
         ],
     )
-    def test_takes_nothing_when_a_pool_is_insufficient(self, ledger: Ledger, shares: Mapping[str, int]) -> None:
+    def test_takes_nothing_if_one_pool_is_insufficient(self, ledger: Ledger, shares: Mapping[str, int]) -> None:
         result = ledger.reserve(NODE, entry(shares=shares))
         assert (result.outcome, result.ledger) == (INSUFFICIENT, EMPTY)
         assert now(ledger) == EMPTY
@@ -48,17 +48,17 @@ class TestReserve:
         assert ledger.reserve(NODE, entry()).outcome is DONE
         assert now(ledger).avail == {GPU: 8000, LICENCE: 2}
 
-    def test_answers_entry_differs_when_another_attempt_has_entry(self, ledger: Ledger) -> None:
+    def test_returns_entry_differs_if_another_attempt_owns_the_entry(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry(attempt="a1"))
         result = ledger.reserve(NODE, entry(attempt="a2"))
         assert result.outcome is ENTRY_DIFFERS
         assert result.entry("uid-train-0") == entry(attempt="a1")
         assert now(ledger).avail == {GPU: 8000, LICENCE: 2}
 
-    def test_answers_no_ledger_when_node_has_no_item(self, table: LedgerTable) -> None:
+    def test_returns_no_ledger_if_the_node_has_no_item(self, table: LedgerTable) -> None:
         assert Ledger(table).reserve(NODE, entry()) == LedgerResult(NO_LEDGER, None)
 
-    def test_answers_no_ledger_while_rebuilding(self, ledger: Ledger) -> None:
+    def test_returns_no_ledger_during_a_rebuild(self, ledger: Ledger) -> None:
         ledger.table.begin_rebuild(NODE, 4)
         assert ledger.reserve(NODE, entry()).outcome is NO_LEDGER
         assert ledger.table.node(NODE) == replace(EMPTY, avail=None)
@@ -77,7 +77,7 @@ class TestTakeOver:
         assert ledger.release(NODE, entry(attempt="a1")).outcome is ENTRY_DIFFERS
         assert now(ledger).entries == {"uid-train-0": entry(attempt="a2")}
 
-    def test_adds_missing_amounts_and_keeps_others(self, ledger: Ledger) -> None:
+    def test_adds_missing_amounts_and_keeps_the_others(self, ledger: Ledger) -> None:
         """A Binding of the old attempt may still bring the pod there with its shares."""
         old, new = entry(attempt="a1", shares={GPU: 3000}), entry(attempt="a2", shares={GPU: 2000, LICENCE: 2})
         ledger.reserve(NODE, old)
@@ -85,7 +85,7 @@ class TestTakeOver:
         assert now(ledger).entries["uid-train-0"].shares == {GPU: 3000, LICENCE: 2}
         assert now(ledger).avail == {GPU: 5000, LICENCE: 1}
 
-    def test_leaves_entry_to_earlier_attempt_when_insufficient(self, ledger: Ledger) -> None:
+    def test_keeps_the_entry_of_the_earlier_attempt_if_a_pool_is_insufficient(self, ledger: Ledger) -> None:
         old = entry(attempt="a1", shares={LICENCE: 2})
         ledger.reserve(NODE, old)
         assert ledger.take_over(NODE, old, entry(attempt="a2", shares={LICENCE: 4})).outcome is INSUFFICIENT
@@ -99,12 +99,12 @@ class TestTakeOver:
     @pytest.mark.parametrize(
         "found",
         [
-            pytest.param(None, id="it is gone"),
-            pytest.param(entry(attempt="a3"), id="a third has it"),
-            pytest.param(entry(attempt="a1", state=BOUND), id="it is bound"),
+            pytest.param(None, id="the entry was released"),
+            pytest.param(entry(attempt="a3"), id="a third attempt owns the entry"),
+            pytest.param(entry(attempt="a1", state=BOUND), id="the entry is bound"),
         ],
     )
-    def test_takes_over_no_other_entry(self, table: LedgerTable, found: Entry | None) -> None:
+    def test_does_not_take_over_any_other_entry(self, table: LedgerTable, found: Entry | None) -> None:
         entries = {} if found is None else {"uid-train-0": found}
         before = new_ledger(NODE, {LICENCE: 3}, entries, epoch=1)
         table.create(before)
@@ -132,7 +132,7 @@ class TestShrink:
             assert ledger.shrink(looked, self.BOTH, self.NEEDED).outcome is DONE
         assert now(ledger).avail == {GPU: 5000, LICENCE: 3}
 
-    def test_refuses_writes_of_others_that_have_seen_surplus(self, ledger: Ledger) -> None:
+    def test_rejects_writes_based_on_the_entry_with_surplus(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, self.BOTH)
         ledger.shrink(now(ledger), self.BOTH, self.NEEDED)
         wider = entry(attempt="a4", shares={GPU: 3000, LICENCE: 3})
@@ -143,12 +143,12 @@ class TestShrink:
     @pytest.mark.parametrize(
         "found",
         [
-            pytest.param(None, id="it is gone"),
-            pytest.param(entry(attempt="a4", shares={GPU: 3000, LICENCE: 2}), id="another attempt has it"),
-            pytest.param(entry(attempt="a2", shares={GPU: 3000, LICENCE: 2}, state=BOUND), id="it is bound"),
+            pytest.param(None, id="the entry was released"),
+            pytest.param(entry(attempt="a4", shares={GPU: 3000, LICENCE: 2}), id="another attempt owns the entry"),
+            pytest.param(entry(attempt="a2", shares={GPU: 3000, LICENCE: 2}, state=BOUND), id="the entry is bound"),
         ],
     )
-    def test_changes_no_other_entry(self, table: LedgerTable, found: Entry | None) -> None:
+    def test_does_not_change_any_other_entry(self, table: LedgerTable, found: Entry | None) -> None:
         entries = {} if found is None else {"uid-train-0": found}
         before = new_ledger(NODE, {GPU: 8000, LICENCE: 3}, entries, epoch=1)
         table.create(before)
@@ -156,7 +156,7 @@ class TestShrink:
         assert (result.outcome, result.ledger) == (ENTRY_DIFFERS, before)
         assert table.node(NODE) == before
 
-    def test_reduces_owed_first(self, table: LedgerTable) -> None:
+    def test_reduces_owed_amount_first(self, table: LedgerTable) -> None:
         staying = entry("b", shares={LICENCE: 2})
         table.create(new_ledger(NODE, {GPU: 8000, LICENCE: 3}, {"uid-train-0": self.BOTH, "uid-b": staying}, epoch=1))
         ledger = Ledger(table)
@@ -166,7 +166,7 @@ class TestShrink:
 
 
 class TestRelease:
-    def test_returns_amounts_to_pools(self, ledger: Ledger) -> None:
+    def test_returns_amounts_to_their_pools(self, ledger: Ledger) -> None:
         mine = entry(shares={GPU: 3000, LICENCE: 3})
         ledger.reserve(NODE, mine)
         assert ledger.release(NODE, mine).outcome is DONE
@@ -178,7 +178,10 @@ class TestRelease:
 
     @pytest.mark.parametrize(
         "found",
-        [pytest.param(entry(attempt="a2"), id="another attempt's"), pytest.param(entry(state=BOUND), id="bound")],
+        [
+            pytest.param(entry(attempt="a2"), id="entry of another attempt"),
+            pytest.param(entry(state=BOUND), id="bound"),
+        ],
     )
     def test_rejects_release_when_entry_differs(self, table: LedgerTable, found: Entry) -> None:
         before = new_ledger(NODE, {LICENCE: 3}, {"uid-train-0": found}, epoch=1)
@@ -189,12 +192,12 @@ class TestRelease:
     @pytest.mark.parametrize(
         ("capacity", "avail", "owed"),
         [
-            pytest.param(1, {}, {LICENCE: 1}, id="less than is owed"),
-            pytest.param(2, {}, {}, id="as much as is owed"),
-            pytest.param(3, {LICENCE: 1}, {}, id="more than is owed"),
+            pytest.param(1, {}, {LICENCE: 1}, id="less than the owed amount"),
+            pytest.param(2, {}, {}, id="exactly the owed amount"),
+            pytest.param(3, {LICENCE: 1}, {}, id="more than the owed amount"),
         ],
     )
-    def test_reduces_owed_first(
+    def test_reduces_owed_amount_first(
         self, table: LedgerTable, capacity: int, avail: Mapping[str, int], owed: Mapping[str, int]
     ) -> None:
         leaving, staying = entry("a", shares={LICENCE: 2}), entry("b", shares={LICENCE: 2})

@@ -64,7 +64,7 @@ def test_reads_recorded_gangs(release: str, is_later: bool, any_dynamodb: Dynamo
     assert found == ((OPEN, COMMITTED), DOMAIN)
 
 
-def test_joins_a_gang_that_the_next_release_has_opened(any_dynamodb: DynamoDBClient) -> None:
+def test_joins_a_gang_opened_by_the_next_release(any_dynamodb: DynamoDBClient) -> None:
     items = [with_additions(item) for item in recorded(RELEASES[-1], "ledger") if item["pk"]["S"] == PARTITION]
     with table_of(any_dynamodb, items, "S") as name:
         joined = DynamoDBGangTable(any_dynamodb, name).join(OPEN.key, OPEN.round, intent("eval-1", until=AT))
@@ -72,7 +72,7 @@ def test_joins_a_gang_that_the_next_release_has_opened(any_dynamodb: DynamoDBCli
     assert set(joined.intents) == {"uid-eval-0", "uid-eval-1"}
 
 
-def test_assumes_defaults_for_attributes_that_are_absent(any_dynamodb: DynamoDBClient) -> None:
+def test_assumes_defaults_for_missing_attributes(any_dynamodb: DynamoDBClient) -> None:
     """A gang without a topology key has no such attribute; no gang waits, and the open one was opened long ago."""
     items = [item for item in recorded(RELEASES[-1], "ledger") if item["pk"]["S"] == PARTITION]
     for item in items:

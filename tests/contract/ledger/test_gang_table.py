@@ -59,7 +59,7 @@ def stored(table: GangTable) -> GangItem:
 
 
 class TestPut:
-    def test_reads_what_was_written(self, table: GangTable) -> None:
+    def test_reads_the_gang_as_written(self, table: GangTable) -> None:
         demands = (Demand("example.com/gpumem", 30, percent=True), Demand("example.com/licence", 2))
         item = gang(
             [
@@ -74,18 +74,18 @@ class TestPut:
         assert table.put(item, None)
         assert table.gang(TRAIN) == item
 
-    def test_returns_none_where_there_is_no_gang(self, table: GangTable) -> None:
+    def test_returns_none_if_the_gang_does_not_exist(self, table: GangTable) -> None:
         assert table.gang(TRAIN) is None
 
     @pytest.mark.parametrize(
         ("seen", "written"),
         [
-            pytest.param(gang(), True, id="the version that is there"),
+            pytest.param(gang(), True, id="the stored version"),
             pytest.param(gang(version=2), False, id="another version"),
-            pytest.param(None, False, id="no item was seen"),
+            pytest.param(None, False, id="no item was read"),
         ],
     )
-    def test_replaces_only_the_version_that_was_seen(
+    def test_replaces_only_the_version_that_was_read(
         self, table: GangTable, seen: GangItem | None, written: bool
     ) -> None:
         table.put(gang(), None)
@@ -93,26 +93,26 @@ class TestPut:
         assert table.put(after, seen) is written
         assert stored(table) == (after if written else gang())
 
-    def test_puts_nothing_where_the_item_that_was_seen_is_gone(self, table: GangTable) -> None:
+    def test_does_not_put_if_the_item_was_deleted_after_the_read(self, table: GangTable) -> None:
         assert not table.put(gang(version=2), gang())
         assert table.gang(TRAIN) is None
 
     @pytest.mark.parametrize(
         ("seen", "deleted"), [pytest.param(gang(), True, id="same"), pytest.param(gang(version=2), False, id="other")]
     )
-    def test_deletes_only_the_version_that_was_seen(self, table: GangTable, seen: GangItem, deleted: bool) -> None:
+    def test_deletes_only_the_version_that_was_read(self, table: GangTable, seen: GangItem, deleted: bool) -> None:
         table.put(gang(), None)
         assert table.delete(seen) is deleted
         assert (table.gang(TRAIN) is None) is deleted
 
-    def test_lists_all_gangs_by_key_without_the_domain(self, table: GangTable) -> None:
+    def test_lists_all_gangs_by_key_without_the_domain_item(self, table: GangTable) -> None:
         items = [gang(key=GangKey(namespace, name)) for namespace, name in (("a", "z"), ("a-b", "a"), ("b", "a"))]
         for item in reversed(items):
             table.put(item, None)
         table.put_domain(Domain(claim(), 1), Domain())
         assert list(table.gangs()) == items
 
-    def test_lists_every_page(self, table: GangTable) -> None:
+    def test_lists_gangs_of_every_page(self, table: GangTable) -> None:
         items = [replace(gang(key=GangKey("ml", f"g{number}")), reason="x" * 300_000) for number in range(5)]
         for item in items:
             table.put(item, None)
@@ -136,18 +136,18 @@ class TestIntents:
     @pytest.mark.parametrize(
         "item",
         [
-            pytest.param(None, id="there is no gang"),
+            pytest.param(None, id="the gang does not exist"),
             pytest.param(gang(round_=2), id="another round"),
             *(pytest.param(gang(state=state), id=state) for state in GangState if state is not GangState.OPEN),
         ],
     )
-    def test_adds_no_intent_unless_open_in_this_round(self, table: GangTable, item: GangItem | None) -> None:
+    def test_does_not_add_an_intent_unless_the_round_is_open(self, table: GangTable, item: GangItem | None) -> None:
         if item is not None:
             table.put(item, None)
         assert table.join(TRAIN, 1, intent()) is None
         assert table.gang(TRAIN) == item
 
-    def test_adds_no_intent_beyond_as_many_as_an_item_holds(
+    def test_does_not_add_more_intents_than_an_item_can_hold(
         self, table: GangTable, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(table, "most_members", lambda intent: 2)
@@ -158,31 +158,31 @@ class TestIntents:
         assert table.join(TRAIN, 1, intent("train-2")) is not None
         assert stored(table).intents.keys() == {"uid-train-1", "uid-train-2"}
 
-    def test_withdraws(self, table: GangTable) -> None:
+    def test_withdraws_intent_of_the_member(self, table: GangTable) -> None:
         table.put(gang([intent("train-0"), intent("train-1")]), None)
         assert table.withdraw(TRAIN, 1, "uid-train-0", "attempt-train-0") == gang([intent("train-1")], version=2)
 
     @pytest.mark.parametrize(
         "item",
         [
-            pytest.param(gang(), id="there is no intent"),
+            pytest.param(gang(), id="the intent does not exist"),
             pytest.param(gang([intent(attempt="other")]), id="the intent of another attempt"),
             pytest.param(gang([intent()], round_=2), id="another round"),
-            pytest.param(gang([intent()], state=GangState.COMMITTED), id="it is committed"),
-            pytest.param(gang([intent()], state=GangState.PREPARING), id="it is being prepared"),
+            pytest.param(gang([intent()], state=GangState.COMMITTED), id="the gang is committed"),
+            pytest.param(gang([intent()], state=GangState.PREPARING), id="the gang is being prepared"),
         ],
     )
-    def test_withdraws_nothing_else(self, table: GangTable, item: GangItem) -> None:
+    def test_does_not_withdraw_any_other_intent(self, table: GangTable, item: GangItem) -> None:
         table.put(item, None)
         assert table.withdraw(TRAIN, 1, "uid-train-0", "attempt-train-0") is None
         assert stored(table) == item
 
 
 class TestDomain:
-    def test_is_free_at_first(self, table: GangTable) -> None:
+    def test_new_domain_is_free(self, table: GangTable) -> None:
         assert table.domain() == Domain()
 
-    def test_reads_what_was_written(self, table: GangTable) -> None:
+    def test_reads_the_domain_as_written(self, table: GangTable) -> None:
         queue = {GangKey("ml", "third"): QueuedGang(4, 13.5)}
         domain = Domain(claim(priority=-5, opened_at=11.25, minimum=4), 3, GangKey("ml", "other"), 12.5, queue)
         assert table.put_domain(domain, Domain())
@@ -193,13 +193,13 @@ class TestDomain:
     @pytest.mark.parametrize(
         "seen",
         [
-            pytest.param(Domain(), id="a free one"),
+            pytest.param(Domain(), id="a free domain"),
             pytest.param(Domain(claim(), 2), id="another fence"),
             pytest.param(Domain(claim("other"), 1), id="another gang"),
-            pytest.param(Domain(None, 1), id="one that was closed"),
+            pytest.param(Domain(None, 1), id="a closed domain"),
         ],
     )
-    def test_replaces_only_the_domain_that_was_seen(self, table: GangTable, seen: Domain) -> None:
+    def test_replaces_only_the_domain_that_was_read(self, table: GangTable, seen: Domain) -> None:
         domain = Domain(claim(), 1)
         table.put_domain(domain, Domain())
         assert not table.put_domain(Domain(claim("late"), 9), seen)
@@ -247,7 +247,7 @@ class TestTransact:
             "n2": ({GPU: 1}, ["uid-train-2"]),
         }
 
-    def test_writes_nodes_only_and_requires_the_gang(self, prepared: Tables) -> None:
+    def test_writes_nodes_only_if_the_gang_is_unchanged(self, prepared: Tables) -> None:
         assert prepared.gangs.transact(Transaction(OPEN, None, None, WRITES)) is None
         assert stored(prepared.gangs) == OPEN
         assert prepared.gangs.domain() == DOMAIN
@@ -268,7 +268,7 @@ class TestTransact:
             pytest.param(
                 Transaction(replace(OPEN, version=7), None, None, WRITES),
                 NotTransacted(gang_changed=True),
-                id="the gang that is only looked at has changed",
+                id="the gang that is only checked has changed",
             ),
             pytest.param(
                 Transaction(OPEN, COMMITTED, Domain(claim("other"), 1), WRITES),
@@ -283,12 +283,12 @@ class TestTransact:
             pytest.param(
                 Transaction(OPEN, COMMITTED, DOMAIN, {**WRITES, "n2": write(entry("train-2", 3))}),
                 NotTransacted(nodes=("n2",)),
-                id="a node has too little left",
+                id="a node has too little capacity left",
             ),
             pytest.param(
                 Transaction(OPEN, COMMITTED, DOMAIN, {"n1": write(entry("train-0"), entry("train-1", 2))}),
                 NotTransacted(nodes=("n1",)),
-                id="the members of one node need more than it has",
+                id="members on one node exceed its capacity",
             ),
             pytest.param(
                 Transaction(OPEN, None, None, {**WRITES, "n3": write(entry("train-3"))}),
@@ -297,7 +297,7 @@ class TestTransact:
             ),
         ],
     )
-    def test_writes_nothing_if_one_condition_is_not_met(
+    def test_writes_nothing_if_one_condition_fails(
         self, prepared: Tables, transaction: Transaction, refused: NotTransacted
     ) -> None:
         assert prepared.gangs.transact(transaction) == refused
@@ -305,7 +305,7 @@ class TestTransact:
         assert prepared.gangs.domain() == DOMAIN
         assert prepared.gangs.ledgers(["n1", "n2"]) == {node: ledger_of(node) for node in ("n1", "n2")}
 
-    def test_writes_as_many_nodes_as_a_transaction_takes(self, tables: Tables) -> None:
+    def test_writes_the_maximum_number_of_nodes_of_a_transaction(self, tables: Tables) -> None:
         names = [f"node-{number:03}" for number in range(MAX_NODES)]
         for node in names:
             tables.ledger.create(ledger_of(node))
@@ -317,7 +317,7 @@ class TestTransact:
             names, 1
         )
 
-    def test_takes_back_holds_and_keeps_other_entries(self, prepared: Tables) -> None:
+    def test_releases_holds_and_keeps_other_entries(self, prepared: Tables) -> None:
         prepared.gangs.transact(Transaction(OPEN, None, None, WRITES))
         held = entry("train-0")
         release = NodeWrite(
@@ -327,7 +327,7 @@ class TestTransact:
         assert prepared.gangs.ledgers(["n1"])["n1"].entries == {"uid-train-1": entry("train-1")}
 
 
-def test_raises_where_table_is_missing(request: pytest.FixtureRequest) -> None:
+def test_raises_table_unavailable_if_the_table_is_missing(request: pytest.FixtureRequest) -> None:
     table = DynamoDBGangTable(dynamodb_client("moto", request), "no-such-table")
     for call in (
         table.gangs,

@@ -58,7 +58,7 @@ def found_in(lease: LedgerLease) -> Lease:
     return found
 
 
-def test_lease_of_the_manifest_has_no_holder_and_no_transition(lease: LedgerLease) -> None:
+def test_lease_from_the_manifest_has_no_holder_and_no_transition(lease: LedgerLease) -> None:
     found = found_in(lease)
     assert (found.spec.holder_identity, found.spec.lease_transitions) == ("", 0)
     assert lease.holding(1) == Holding("", is_counting=False)
@@ -73,13 +73,13 @@ def test_update_stores_spec_and_changes_resource_version(lease: LedgerLease) -> 
     assert written.lease.resource_version > before.resource_version
 
 
-def test_of_two_updates_of_one_version_one_is_written(lease: LedgerLease) -> None:
+def test_only_one_of_two_updates_of_one_version_is_written(lease: LedgerLease) -> None:
     before = found_in(lease)
     assert isinstance(lease.update(before, SPEC), Written)
     assert lease.update(before, SPEC) == Conflict(None)
 
 
-def test_holder_counts_from_the_mark_until_the_next_transition(lease: LedgerLease) -> None:
+def test_holder_is_counting_from_the_mark_until_the_next_transition(lease: LedgerLease) -> None:
     lease.update(found_in(lease), SPEC)
     assert lease.holding(1) == Holding("store-1", is_counting=False)
     assert isinstance(lease.mark_counting(found_in(lease)), Written)
@@ -88,7 +88,7 @@ def test_holder_counts_from_the_mark_until_the_next_transition(lease: LedgerLeas
     assert lease.holding(1) == Holding("store-2", is_counting=False)
 
 
-def test_mark_is_refused_for_a_lease_that_has_changed(lease: LedgerLease) -> None:
+def test_does_not_mark_a_lease_that_has_changed(lease: LedgerLease) -> None:
     before = found_in(lease)
     lease.update(before, SPEC)
     assert lease.mark_counting(before) == Conflict(None)

@@ -167,7 +167,7 @@ OPERATIONS: Mapping[str, Callable[[Ledger], object]] = {
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-def test_writes_nothing_and_says_why_when_oldest_reader_is_later(
+def test_does_not_write_and_names_the_remedy_if_oldest_reader_is_later(
     unreadable: list[Item], any_dynamodb: DynamoDBClient, operation: Callable[[Ledger], object]
 ) -> None:
     with table_of(any_dynamodb, unreadable, "S") as name:
@@ -177,7 +177,9 @@ def test_writes_nothing_and_says_why_when_oldest_reader_is_later(
         assert items_of(any_dynamodb, name) == before
 
 
-def test_uses_no_document_when_oldest_reader_is_later(unreadable: list[Item], any_dynamodb: DynamoDBClient) -> None:
+def test_does_not_use_a_document_if_oldest_reader_is_later(
+    unreadable: list[Item], any_dynamodb: DynamoDBClient
+) -> None:
     with (
         table_of(any_dynamodb, unreadable, "S") as name,
         pytest.raises(TableUnavailable, match="a later release applied the configuration"),
@@ -185,7 +187,7 @@ def test_uses_no_document_when_oldest_reader_is_later(unreadable: list[Item], an
         applied_documents(any_dynamodb, name).read()
 
 
-def test_rebuilds_items_when_oldest_reader_is_later(unreadable: list[Item], ledger_of: Filled) -> None:
+def test_rebuilds_items_if_oldest_reader_is_later(unreadable: list[Item], ledger_of: Filled) -> None:
     """A roll-back, with `berth reservations rebuild`: the pods that run are entered, and reserving begins again."""
     table = ledger_of([item for item in unreadable if item["pk"]["S"] != "node#node-b"])
     harness = ReconcilerHarness(ready=False, table=table)
@@ -213,7 +215,7 @@ def test_rebuilds_items_when_oldest_reader_is_later(unreadable: list[Item], ledg
 
 
 # -------------------------------------------------------------------------------------------------- the release before
-def test_assumes_defaults_for_attributes_that_earlier_release_lacks(any_dynamodb: DynamoDBClient) -> None:
+def test_assumes_defaults_for_attributes_missing_in_earlier_release(any_dynamodb: DynamoDBClient) -> None:
     """Everything that comes after the first release has to have a default; `oldestReader` shows how."""
     items = recorded(LATEST, "ledger")
     for item in items:

@@ -11,7 +11,7 @@ from tests.contract.ledger.ledgers import AT, EMPTY, GPU, LICENCE, NODE, assert_
 
 
 class TestItems:
-    def test_reads_ledger_as_created(self, table: LedgerTable) -> None:
+    def test_reads_the_ledger_as_created(self, table: LedgerTable) -> None:
         full = new_ledger(
             NODE,
             {GPU: 8000, LICENCE: 1},
@@ -90,7 +90,7 @@ class TestMarker:
         assert table.marker() is None
         assert table.marker_eventually() is None
 
-    def test_reads_marker_eventually_as_it_was_put(self, table: LedgerTable) -> None:
+    def test_eventually_consistent_read_returns_marker_as_written(self, table: LedgerTable) -> None:
         table.put_marker(self.READY, None)
         assert table.marker_eventually() == self.READY
 

@@ -43,7 +43,7 @@ def stored(request: pytest.FixtureRequest) -> Iterator[StoreIdentity]:
     client.delete_table(TableName=name)
 
 
-def test_new_table_has_none_and_takes_the_first(new: StoreIdentity) -> None:
+def test_new_table_has_no_identity_and_keeps_the_first_one_written(new: StoreIdentity) -> None:
     assert new.get() is None
     assert new.put_if_absent("first")
     assert not new.put_if_absent("second")
@@ -55,5 +55,5 @@ def test_identity_is_never_replaced(stored: StoreIdentity) -> None:
     assert stored.get() == STORED
 
 
-def test_two_stores_of_berth_serve_have_different_ones() -> None:
+def test_two_stores_of_berth_serve_have_different_identities() -> None:
     assert EmbeddedStore().identity != EmbeddedStore().identity

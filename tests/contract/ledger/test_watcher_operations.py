@@ -27,19 +27,19 @@ class TestPutBound:
         assert now(ledger).entries == {"uid-train-0": entry(attempt="a1", state=BOUND)}
         assert now(ledger).epoch == 5
 
-    def test_confirms_when_ledger_changed_since_read(self, ledger: Ledger) -> None:
+    def test_confirms_reservation_if_the_ledger_changed_since_the_read(self, ledger: Ledger) -> None:
         looked = now(ledger)
         ledger.reserve(NODE, entry(attempt="a1"))
         ledger.take_over(NODE, entry(attempt="a1"), entry(attempt="a2"))
         assert ledger.put_bound(looked, entry(attempt="w1", state=BOUND), epoch=5).outcome is DONE
         assert now(ledger).entries == {"uid-train-0": entry(attempt="a2", state=BOUND)}
 
-    def test_corrects_amounts_that_differ(self, ledger: Ledger) -> None:
+    def test_put_bound_corrects_amounts_that_differ(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry(shares={GPU: 3000, LICENCE: 1}))
         ledger.put_bound(now(ledger), entry(shares={GPU: 2000, LICENCE: 2}, state=BOUND), epoch=4)
         assert now(ledger).avail == {GPU: 6000, LICENCE: 1}
 
-    def test_adopts_pod_of_other_scheduler_and_owes_what_exceeds_capacity(self, ledger: Ledger) -> None:
+    def test_adopts_pod_of_another_scheduler_and_owes_the_amount_above_capacity(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry("a", shares={LICENCE: 2}))
         adopted = entry("b", attempt="w1", shares={LICENCE: 4}, state=BOUND)
         assert ledger.put_bound(now(ledger), adopted, epoch=4).outcome is DONE
@@ -61,10 +61,10 @@ class TestResize:
         ("capacity", "avail", "owed"),
         [
             pytest.param({GPU: 8000, LICENCE: 5}, {GPU: 8000, LICENCE: 3}, {}, id="grown"),
-            pytest.param({GPU: 8000, LICENCE: 2}, {GPU: 8000}, {}, id="shrunk to what is held"),
-            pytest.param({GPU: 8000, LICENCE: 1}, {GPU: 8000}, {LICENCE: 1}, id="shrunk below what is held"),
-            pytest.param({GPU: 8000}, {GPU: 8000}, {LICENCE: 2}, id="a pool has gone that is in use"),
-            pytest.param({LICENCE: 3}, {LICENCE: 1}, {}, id="a pool has gone that is not"),
+            pytest.param({GPU: 8000, LICENCE: 2}, {GPU: 8000}, {}, id="shrunk to the held amount"),
+            pytest.param({GPU: 8000, LICENCE: 1}, {GPU: 8000}, {LICENCE: 1}, id="shrunk below the held amount"),
+            pytest.param({GPU: 8000}, {GPU: 8000}, {LICENCE: 2}, id="a used pool was removed"),
+            pytest.param({LICENCE: 3}, {LICENCE: 1}, {}, id="an unused pool was removed"),
             pytest.param(
                 {GPU: 8000, LICENCE: 3, "x.example/y": 7},
                 {GPU: 8000, LICENCE: 1, "x.example/y": 7},
@@ -82,7 +82,7 @@ class TestResize:
             assert ledger.resize(looked, capacity, epoch=4).outcome is DONE
         assert (now(ledger).capacity, now(ledger).avail, now(ledger).owed) == (capacity, avail, owed)
 
-    def test_reduces_owed_first_when_capacity_grows(self, ledger: Ledger) -> None:
+    def test_reduces_owed_amount_first_when_capacity_grows(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry(shares={LICENCE: 3}))
         ledger.resize(now(ledger), {GPU: 8000, LICENCE: 1}, epoch=4)
         ledger.resize(now(ledger), {GPU: 8000, LICENCE: 4}, epoch=4)
@@ -108,7 +108,7 @@ class TestFencing:
         assert ledger.table.delete_if_empty(NODE, 3) == NotWritten(EMPTY)
         assert now(ledger) == EMPTY
 
-    def test_lets_bind_write_at_any_epoch(self, ledger: Ledger) -> None:
+    def test_bind_writes_at_any_epoch(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry())
         ledger.release(NODE, entry())
         assert now(ledger).epoch == 4

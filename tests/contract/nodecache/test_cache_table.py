@@ -91,7 +91,7 @@ def test_head_with_only_a_lease_has_no_pointer(store: Store) -> None:
     "pointer",
     [
         pytest.param(POINTER, id="with a snapshot"),
-        pytest.param(replace(POINTER, snapshot=None, compacted_version=0), id="without one"),
+        pytest.param(replace(POINTER, snapshot=None, compacted_version=0), id="without a snapshot"),
         pytest.param(replace(POINTER, observation=Observation("", {})), id="before anything was observed"),
     ],
 )
@@ -102,7 +102,7 @@ def test_reads_pointer_as_published(store: Store, pointer: Pointer) -> None:
     assert head.pointer == pointer
 
 
-def test_publication_returns_next_fence(store: Store) -> None:
+def test_publication_returns_the_next_fence(store: Store) -> None:
     fence = store.acquire("a")
     store.table.publish(POINTER, fence, AT, "n1")
     following = replace(POINTER, version=4, newest={**NEWEST, SnapshotPart.PODS: PublishedVersion(4, 6)})
@@ -122,7 +122,7 @@ def test_publication_returns_next_fence(store: Store) -> None:
         pytest.param(lambda fence: replace(fence, uid="other"), id="another item"),
     ],
 )
-def test_publishes_nothing_under_another_fence(store: Store, stale: object) -> None:
+def test_does_not_publish_under_another_fence(store: Store, stale: object) -> None:
     fence = store.acquire("a")
     with pytest.raises(StaleFence):
         store.table.publish(POINTER, stale(fence), AT, "n1")  # type: ignore[operator]
@@ -131,7 +131,7 @@ def test_publishes_nothing_under_another_fence(store: Store, stale: object) -> N
     assert head.pointer is None
 
 
-def test_finds_publication_with_lost_response_by_nonce(store: Store) -> None:
+def test_finds_publication_with_lost_response_by_its_nonce(store: Store) -> None:
     fence = store.acquire("a")
     store.table.publish(POINTER, fence, AT, "n1")
     store.table.publish(POINTER, fence, AT, "n1")
@@ -156,8 +156,8 @@ def log_item(version: int, epoch: int, data: bytes, part: SnapshotPart = Snapsho
     [
         pytest.param((1, "n1"), (2, "n2"), LogWrite.WRITTEN, id="a later epoch replaces an orphan"),
         pytest.param((2, "n1"), (1, "n2"), LogWrite.STALE_EPOCH, id="an earlier epoch replaces nothing"),
-        pytest.param((1, "n1"), (1, "n2"), LogWrite.STALE_EPOCH, id="nor does the same epoch"),
-        pytest.param((1, "n1"), (1, "n1"), LogWrite.WRITTEN, id="its own trace is a success"),
+        pytest.param((1, "n1"), (1, "n2"), LogWrite.STALE_EPOCH, id="the same epoch replaces nothing"),
+        pytest.param((1, "n1"), (1, "n1"), LogWrite.WRITTEN, id="its own earlier write is a success"),
     ],
 )
 def test_log_item_write_depends_on_epoch_and_nonce(
@@ -170,7 +170,7 @@ def test_log_item_write_depends_on_epoch_and_nonce(
     assert store.table.log("uid", 4, {SnapshotPart.PODS: 5}) == [log_item(5, epoch, nonce.encode())]
 
 
-def test_log_item_is_in_nobody_s_way_but_its_part_s(store: Store) -> None:
+def test_log_item_conflicts_only_with_items_of_its_own_part(store: Store) -> None:
     """A deposed leader's orphan stays at a version that another part's item has."""
     orphan, published = log_item(5, 2, b"pods"), log_item(5, 1, b"nodes", SnapshotPart.NODES)
     assert store.table.put_log("uid", orphan, "n1", LATER) is LogWrite.WRITTEN
@@ -179,7 +179,7 @@ def test_log_item_is_in_nobody_s_way_but_its_part_s(store: Store) -> None:
     assert store.table.log("uid", 4, {SnapshotPart.PODS: 5}) == [orphan]
 
 
-def test_log_belongs_to_one_head_item(store: Store) -> None:
+def test_log_items_belong_to_one_head_item(store: Store) -> None:
     """A head that was made anew begins with epoch 0: to it the old one's items are neither there nor in the way."""
     old, new = log_item(5, 7, b"old"), log_item(5, 0, b"new")
     through = {SnapshotPart.PODS: 5}
@@ -190,14 +190,14 @@ def test_log_belongs_to_one_head_item(store: Store) -> None:
     assert store.table.log("uid-1", 4, through) == [old]
 
 
-def test_reads_log_in_order_between_versions(store: Store) -> None:
+def test_reads_log_items_between_two_versions_in_order(store: Store) -> None:
     for version in (12, 2, 10, 9, 11):
         store.table.put_log("uid", log_item(version, 1, b"x" * 300_000), f"n{version}", LATER)
     assert [item.version for item in store.table.log("uid", 2, {SnapshotPart.PODS: 11})] == [9, 10, 11]
     assert store.table.log("uid", 12, {SnapshotPart.PODS: 20}) == []
 
 
-def test_reads_log_of_several_parts_each_to_its_own_version(store: Store) -> None:
+def test_reads_log_of_each_part_up_to_its_own_version(store: Store) -> None:
     parts = (SnapshotPart.NODES, SnapshotPart.PODS, SnapshotPart.NODES, SnapshotPart.OTHERS, SnapshotPart.PODS)
     items = [log_item(version, 1, b"data", part) for version, part in enumerate(parts, 5)]
     for item in items:
@@ -207,13 +207,13 @@ def test_reads_log_of_several_parts_each_to_its_own_version(store: Store) -> Non
     assert store.table.log("uid", 4, {}) == []
 
 
-def test_log_item_keeps_what_it_was_written_with(store: Store) -> None:
+def test_reads_log_item_as_written(store: Store) -> None:
     item = LogItem(SnapshotPart.OTHERS, 5_000_000_000, 70_000, PublishedVersion(3, 69_999), b"data")
     store.table.put_log("uid", item, "n1", LATER)
     assert store.table.log("uid", item.version - 1, {SnapshotPart.OTHERS: item.version}) == [item]
 
 
-def test_returns_chunks_of_requested_parts(store: Store) -> None:
+def test_returns_chunks_of_requested_parts_only(store: Store) -> None:
     store.table.put_chunks("s1", [b"a", b"b", b"c"], LATER, time.sleep)
     snapshot = SnapshotPointer("s1", 1, NEWEST, {SnapshotPart.NODES: 1, SnapshotPart.PODS: 2}, 3, AT)
     assert store.table.chunks(snapshot, NODES_ONLY) == [b"a"]
@@ -221,7 +221,7 @@ def test_returns_chunks_of_requested_parts(store: Store) -> None:
     assert store.table.chunks(snapshot, frozenset({SnapshotPart.OTHERS})) == []
 
 
-def test_returns_chunks_in_order_and_none_for_missing_one(store: Store) -> None:
+def test_returns_chunks_in_order_and_none_for_a_missing_chunk(store: Store) -> None:
     store.table.put_chunks("s1", [b"a", b"b", b"c"], LATER, time.sleep)
     chunks = {SnapshotPart.NODES: 1, SnapshotPart.PODS: 3}
     assert store.table.chunks(SnapshotPointer("s1", 1, NEWEST, chunks, 3, AT)) == [b"a", b"b", b"c", None]

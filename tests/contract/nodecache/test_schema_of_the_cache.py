@@ -264,7 +264,7 @@ def test_ignores_additions_of_next_release(cache_of: Filled, any_dynamodb: Dynam
     assert found.nodes["gpu-1"].free == expected.nodes["gpu-1"].free
 
 
-def test_watcher_continues_after_next_release_and_writes_its_own_schema(cache_of: Filled) -> None:
+def test_watcher_continues_a_cache_of_the_next_release_with_its_own_schema(cache_of: Filled) -> None:
     """The next release's additions to the head are invalid from then on: its readers see it by the schema version."""
     cache = cache_of(later(recorded(LATEST, "cache"), oldest_reader=SCHEMA_VERSION))
     before, objects, reader = cache.head().pointer, cache.objects(), cold(cache)
@@ -320,11 +320,11 @@ def assert_publishes_anew(cache: Cache) -> None:
     assert set(cache.snapshot().nodes) == {"gpu-1", "cpu-1"}
 
 
-def test_names_incompatible_schema_without_reading_it(unreadable: Cache) -> None:
+def test_reports_incompatible_schema_without_reading_the_data(unreadable: Cache) -> None:
     assert_names_schema(unreadable, FUTURE_SCHEMA)
 
 
-def test_watcher_publishes_anew_after_incompatible_release(unreadable: Cache) -> None:
+def test_watcher_publishes_a_new_snapshot_after_an_incompatible_release(unreadable: Cache) -> None:
     """A roll-back."""
     assert_publishes_anew(unreadable)
 
@@ -361,7 +361,7 @@ def test_assumes_defaults_for_attributes_of_earlier_release(cache_of: Filled) ->
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_verb_that_reads_nodes_gets_nodes_alone_from_every_release(release: str, cache_of: Filled) -> None:
+def test_verb_that_needs_only_nodes_loads_only_nodes_from_every_release(release: str, cache_of: Filled) -> None:
     cache = cache_of(recorded(release, "cache"))
     snapshot = cold(cache).at(cache.head(), parts=NODES_ONLY).snapshot
     assert set(snapshot.nodes) == {"gpu-1", "cpu-1"}

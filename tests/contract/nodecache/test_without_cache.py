@@ -25,7 +25,7 @@ def stale(configuration: BerthConfiguration | None = None) -> Verbs:
 
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])
-def test_fail_answers_error_without_nodes(verb: str) -> None:
+def test_fail_returns_error_without_nodes(verb: str) -> None:
     answer = stale().ask(verb, cache_mode(["n10"]))
     assert answer.status == 200
     assert answer.error.startswith("the node cache is of ")
@@ -40,7 +40,7 @@ def test_pass_accepts_every_name(verb: str) -> None:
     assert answer["Error"] == ""
 
 
-def test_fail_makes_prioritize_fail_by_status() -> None:
+def test_fail_makes_prioritize_return_error_status() -> None:
     assert stale().ask("prioritize", cache_mode(["n10"])).status == 500
 
 
