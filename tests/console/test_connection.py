@@ -9,7 +9,7 @@ from tests.console.test_overview import IS_CURRENT, IS_SEEN, NODES, PODS, ROWS, 
 KIND = "document.getElementById('status').dataset.kind"
 
 
-def test_page_of_an_earlier_console_says_what_to_do_and_recovers_with_another_tab(tab: Tab) -> None:
+def test_page_of_an_earlier_console_shows_a_remedy_and_recovers_when_another_tab_connects(tab: Tab) -> None:
     with served(LiveSource(NODES)) as console:
         opened(tab, console, "#/overview?rows=nodes&filter=n1")
         tab.wait_for(f"({ROWS})[0] === 'n1'")
@@ -23,7 +23,7 @@ def test_page_of_an_earlier_console_says_what_to_do_and_recovers_with_another_ta
             assert tab.evaluate(ROWS) == ["n1", "n10", "n11"]
 
 
-def test_page_without_a_session_says_only_how_to_get_one(tab: Tab) -> None:
+def test_page_without_a_session_shows_only_how_to_get_one(tab: Tab) -> None:
     with served(LiveSource(NODES, PODS)) as console:
         tab.open(f"{console.origin}/#/overview")
         tab.wait_for(f"{KIND} === 'closed'")
@@ -32,7 +32,7 @@ def test_page_without_a_session_says_only_how_to_get_one(tab: Tab) -> None:
         assert tab.evaluate(seen) == ["start"]
 
 
-def test_says_that_data_is_old_and_why(tab: Tab) -> None:
+def test_shows_that_data_is_old_and_why(tab: Tab) -> None:
     source = LiveSource(NODES)
     with served(source) as console:
         opened(tab, console)

@@ -27,7 +27,7 @@ NO_ELEMENTS = "document.querySelectorAll('main img, #status img, body script, ma
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'`${alert(3)}&lt;"
 
 
-def test_hostile_texts_are_shown_and_do_nothing(tab: Tab) -> None:
+def test_hostile_texts_are_shown_as_plain_text(tab: Tab) -> None:
     bad_node = replace(
         node("n", labels={HOSTILE: HOSTILE, "pool": HOSTILE}),
         name=HOSTILE,
@@ -66,7 +66,7 @@ class HostileSource(LiveSource):
         return HOSTILE
 
 
-def test_hostile_source_is_named_and_does_nothing(tab: Tab) -> None:
+def test_hostile_source_is_shown_as_plain_text(tab: Tab) -> None:
     source = HostileSource([node("n1")])
     with served(source) as console:
         tab.open(console.addresses[-1])
@@ -150,7 +150,7 @@ def hostile_console() -> ConsoleContents:
         pytest.param("decisions?decision=1%401.0", ("#decisions-grid", "#decision"), id="decisions"),
     ],
 )
-def test_hostile_texts_of_a_view_are_shown_and_do_nothing(
+def test_hostile_texts_of_a_view_are_shown_as_plain_text(
     tab: Tab, fragment: str, places: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Rules, "rejected", hostile_rejected)

@@ -30,7 +30,7 @@ def tab_to(tab: Tab, selector: str, *, back: bool = False) -> None:
     raise AssertionError(f"{MOST_STEPS} times Tab do not reach {selector}")
 
 
-def test_overview_is_used_by_keyboard_alone(tab: Tab) -> None:
+def test_overview_is_usable_with_the_keyboard_alone(tab: Tab) -> None:
     with served(LiveSource(ZONES, PODS_OF_ZONES)) as console:
         tab.open(console.addresses[-1])
         tab.wait_for(HAS_PODS)
@@ -59,7 +59,7 @@ def test_overview_is_used_by_keyboard_alone(tab: Tab) -> None:
         tab.wait_for("location.hash.includes('group=zone-2')")
 
 
-def test_every_other_view_is_reached_and_used_by_keyboard_alone(tab: Tab) -> None:
+def test_every_other_view_is_usable_with_the_keyboard_alone(tab: Tab) -> None:
     recent = RecentDecisions(time)
     Verbs(NODES, recorder=recent).ask("filter", cache_mode(["n1", "n2"]))
     source = LiveSource(NODES, [*PODS, *TRAIN], ActiveConfiguration.of(gang_configuration()))

@@ -23,7 +23,7 @@ def opened(tab: Tab, console: Served, fragment: str = "") -> None:
         tab.open(f"{console.origin}/{fragment}")
 
 
-def test_shows_groups_and_leads_to_nodes_and_pods_by_keyboard(tab: Tab) -> None:
+def test_overview_shows_groups_and_opens_nodes_and_pods_by_keyboard(tab: Tab) -> None:
     with served(LiveSource(NODES, PODS)) as console:
         opened(tab, console)
         tab.wait_for(HAS_PODS)

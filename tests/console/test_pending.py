@@ -22,7 +22,7 @@ ROWS = "[...document.querySelectorAll('#pending-grid .grid-body [role=row]')].ma
 WITHIN_TWO_SECONDS = 4
 
 
-def test_pods_are_shown_by_reason_and_one_is_explained(tab: Tab) -> None:
+def test_pods_are_grouped_by_reason_and_one_can_be_explained(tab: Tab) -> None:
     with served(LiveSource(NODES, PODS, FULL)) as console:
         tab.open(console.addresses[-1])
         tab.wait_for(IS_CURRENT)
@@ -41,7 +41,7 @@ def test_pods_are_shown_by_reason_and_one_is_explained(tab: Tab) -> None:
         assert "lower the pod's request of cpu from 9 to 4" in shown
 
 
-def test_explanation_follows_the_cluster(tab: Tab) -> None:
+def test_explanation_changes_with_the_cluster(tab: Tab) -> None:
     source = LiveSource(NODES, PODS, FULL)
     with served(source) as console:
         tab.open(console.addresses[-1])
@@ -56,7 +56,7 @@ def test_explanation_follows_the_cluster(tab: Tab) -> None:
         tab.wait_for(f"{explained}.includes('is not pending: it has a node or is gone')", WITHIN_TWO_SECONDS)
 
 
-def test_gang_is_listed_with_what_it_waits_for_and_explained_by_keyboard(tab: Tab) -> None:
+def test_gang_is_listed_with_its_missing_members_and_explained_by_keyboard(tab: Tab) -> None:
     source = LiveSource(NODES[:1], TRAIN[:1], GANGS)
     with served(source) as console:
         tab.open(console.addresses[-1])
