@@ -20,7 +20,9 @@ STACK = "berth-acceptance"
 
 
 @pytest.mark.stack
-def test_passes_every_step_and_deletes_the_stack(control_plane: ControlPlane, cluster: Cluster, tmp_path: Path) -> None:
+def test_acceptance_passes_every_step_and_deletes_the_stack(
+    control_plane: ControlPlane, cluster: Cluster, tmp_path: Path
+) -> None:
     for value in range(3):
         cluster.create_node(f"acceptance-{value}", labels=priority(value))
     users = identities(control_plane)

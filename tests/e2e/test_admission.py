@@ -267,7 +267,7 @@ def target(control_plane: ControlPlane) -> Iterator[Target]:
 
 
 @pytest.mark.parametrize(("who", "action", "refusal"), [*UPDATES, *NEW_PODS, *ON_NODES, *BINDINGS])
-def test_policies_refuse_what_they_must_and_nothing_else(
+def test_policies_reject_forbidden_requests_and_allow_all_others(
     control_plane: ControlPlane, target: Target, who: Impersonated, action: Action, refusal: str | None
 ) -> None:
     api = KubernetesApi(control_plane.credentials(), who)
@@ -285,7 +285,7 @@ def _annotations(control_plane: ControlPlane, pod: str) -> object:
     return KubernetesApi(control_plane.credentials()).get(f"{_pods()}/{pod}")["metadata"]["annotations"]
 
 
-def test_policies_have_the_names_of_the_example_configuration() -> None:
+def test_policies_use_the_names_of_the_example_configuration() -> None:
     resources = [
         ManagedResource.model_validate(each)
         for each in yaml.safe_load(CONFIGURATION.read_text())["managedResources"]
@@ -295,7 +295,7 @@ def test_policies_have_the_names_of_the_example_configuration() -> None:
     assert yaml.safe_load(counted) == [name for resource in resources for name in resource.names]
 
 
-def test_berth_counts_binds_and_confirms_its_pods_with_all_policies_in_force(
+def test_berth_counts_binds_and_confirms_its_pods_under_all_policies(
     control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:
     file = tmp_path / "ledger.json"

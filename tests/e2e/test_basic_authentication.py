@@ -31,7 +31,7 @@ def status(url_prefix: str, verb: str = "filter") -> int:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_missing_credentials_are_401_and_wrong_ones_403(stack: DeployedStack, verb: str) -> None:
+def test_missing_credentials_return_401_and_wrong_credentials_return_403(stack: DeployedStack, verb: str) -> None:
     username, password = stack.password()
     assert status(stack.url_prefix_without_credentials, verb) == 401
     assert status(stack.url_prefix_with(username, "wrong"), verb) == 403
@@ -39,7 +39,7 @@ def test_missing_credentials_are_401_and_wrong_ones_403(stack: DeployedStack, ve
     assert status(stack.url_prefix_with(username, password), verb) == 200
 
 
-def test_accepts_rotated_password_within_a_minute_and_previous_one(stack: DeployedStack) -> None:
+def test_accepts_rotated_password_within_a_minute_and_still_the_previous_one(stack: DeployedStack) -> None:
     before = stack.password()
     after = stack.rotate_password()
     deadline = time.monotonic() + ROTATION_SECONDS
@@ -49,7 +49,7 @@ def test_accepts_rotated_password_within_a_minute_and_previous_one(stack: Deploy
     assert status(stack.url_prefix_with(*before)) == 200
 
 
-def test_logs_contain_no_password(stack: DeployedStack) -> None:
+def test_logs_do_not_contain_a_password(stack: DeployedStack) -> None:
     _, password = stack.password()
     logged = stack.logged()
     for verb in ("authorizer", "filter", "prioritize"):

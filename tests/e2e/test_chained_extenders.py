@@ -16,7 +16,7 @@ both_modes = pytest.mark.parametrize("mode", list(Mode))
 
 
 @both_modes
-def test_second_extender_gets_nodes_that_berth_passed(
+def test_second_extender_gets_only_the_nodes_that_passed_berth(
     mode: Mode, cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     best = cluster.create_node("best", priority(30))
@@ -33,7 +33,7 @@ def test_second_extender_gets_nodes_that_berth_passed(
         assert second.offered == [{best, good, fair}]
 
 
-def test_event_contains_reasons_of_both_extenders(
+def test_event_contains_the_reasons_of_both_extenders(
     cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     rejected = cluster.create_node("rejected", priority(10))

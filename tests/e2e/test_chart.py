@@ -38,7 +38,9 @@ def _scheduler(url: str, *options: str) -> dict[str, Any]:
     return values
 
 
-def test_chart_places_pods(cluster: Cluster, control_plane: ControlPlane, tmp_path: Path) -> None:
+def test_pods_are_placed_with_the_objects_of_the_chart(
+    cluster: Cluster, control_plane: ControlPlane, tmp_path: Path
+) -> None:
     api = KubernetesApi(control_plane.credentials())
     with serve(control_plane, tmp_path) as berth:
         # The users of Berth exist already: other tests need them after this one.
@@ -81,7 +83,7 @@ def everything(api: KubernetesApi) -> Iterator[list[JsonObject]]:
     delete_manifests(api, [each for each in documents if each not in users])
 
 
-def test_api_server_accepts_every_object(api: KubernetesApi, everything: list[JsonObject]) -> None:
+def test_api_server_accepts_every_object_of_the_chart(api: KubernetesApi, everything: list[JsonObject]) -> None:
     kept = read_back(api, everything)
     assert [each["metadata"]["name"] for each in kept] == [each["metadata"]["name"] for each in everything]
     warnings = {
@@ -93,7 +95,7 @@ def test_api_server_accepts_every_object(api: KubernetesApi, everything: list[Js
     assert warnings == {}
 
 
-def test_helm_installs_upgrades_and_deletes(control_plane: ControlPlane, api: KubernetesApi) -> None:
+def test_helm_installs_upgrades_and_uninstalls_the_chart(control_plane: ControlPlane, api: KubernetesApi) -> None:
     """With the program itself, as a user does. No controller runs here, so no pod starts."""
     place = (f"--kubeconfig={control_plane.kubeconfig()}", f"--namespace={NAMESPACE}")
     url = "https://berth.example.com/scheduler"

@@ -69,7 +69,7 @@ def gangs(cluster: Cluster, control_plane: ControlPlane) -> Gangs:
 
 
 @pytest.mark.usefixtures("scheduler")
-def test_counted_resources_of_gang_are_reserved_for_all_members_or_none(berth: Berth, gangs: Gangs) -> None:
+def test_counted_resources_are_reserved_for_all_members_of_a_gang_or_none(berth: Berth, gangs: Gangs) -> None:
     licences = {gangs.create_node(extended={LICENCE: "2"}): 2, gangs.create_node(extended={LICENCE: "1"}): 1}
     _wait_for_ledger(berth, licences)
     gang = gangs.create("train", SIZE, cpu="100m", extended={LICENCE: "1"})

@@ -98,7 +98,7 @@ def _until(examine: Callable[[], Diagnosis], wanted: Callable[[Diagnosis], bool]
     return diagnosis
 
 
-def test_documented_setup_has_no_findings(installation: Installation) -> None:
+def test_doctor_has_no_findings_for_the_documented_setup(installation: Installation) -> None:
     diagnosis = berth_doctor(*installation.options, "--strict")
     assert diagnosis.exit_status == 0, diagnosis.findings
     for check in ("watcher-rights", "bind-rights", "wake-up", "managedResources", "httpTimeout", "cache"):
@@ -125,7 +125,7 @@ def test_documented_setup_has_no_findings(installation: Installation) -> None:
         ),
     ],
 )
-def test_reports_missing_right(
+def test_doctor_reports_each_missing_permission_or_object(
     remove: Callable[[Installation], AbstractContextManager[None]],
     check: CheckName,
     message: str,

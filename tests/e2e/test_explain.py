@@ -93,7 +93,7 @@ CreatePending = Callable[[Cluster, KubernetesApi], tuple[Sequence[str], Pod]]
         ),
     ],
 )
-def test_names_the_rule_and_a_change_that_places_the_pod(
+def test_explain_names_the_rule_and_a_change_that_places_the_pod(
     pending: CreatePending,
     reason: str,
     change: str,
@@ -113,7 +113,7 @@ def test_names_the_rule_and_a_change_that_places_the_pod(
     assert change in output
 
 
-def test_names_a_server_that_is_down(
+def test_explain_names_a_server_that_is_down(
     control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler
 ) -> None:
     url_prefix = f"http://{HOST}:{free_port()}/scheduler"

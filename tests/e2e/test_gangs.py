@@ -117,7 +117,7 @@ def test_feasible_gang_is_bound_completely(
 
 
 @pytest.mark.parametrize("retries", [pytest.param(Retries.BOUNDED, marks=pytest.mark.core), Retries.UNBOUNDED])
-def test_infeasible_gang_is_never_bound_in_part_and_runs_after_missing_node_is_added(
+def test_infeasible_gang_is_never_partly_bound_and_runs_once_a_node_is_added(
     retries: Retries, scheduled: ExtenderCache, gangs: Gangs, figures: Figures
 ) -> None:
     nodes = gangs.create_nodes(3)
@@ -154,7 +154,7 @@ def test_infeasible_gang_is_never_bound_in_part_and_runs_after_missing_node_is_a
 
 
 @pytest.mark.parametrize("naming", NAMED, indirect=True)
-def test_infeasible_gang_makes_no_hot_loop(
+def test_infeasible_gang_is_not_retried_in_a_hot_loop(
     naming: Mapping[str, str], berth: BerthServe, calls: RecordingProxy, gangs: Gangs
 ) -> None:
     ExtenderCache(berth).wait_for_feasible(gangs.create_nodes(3))

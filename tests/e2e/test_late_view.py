@@ -93,7 +93,7 @@ def classes(cluster: Cluster) -> Classes:
     ],
 )
 @pytest.mark.usefixtures("scheduler")
-def test_preemptor_costs_the_victims_of_one_node_once(
+def test_preemptor_evicts_the_victims_of_one_node_only_once(
     profile: str, team: dict[str, str], number: int, cluster: Cluster, classes: Classes, berth: Extender
 ) -> None:
     """The room is wanted at once by twenty pods of lower priority. The scheduler alone evicts one pod."""

@@ -134,7 +134,7 @@ def _exercised_rights(control_plane: ControlPlane, user: str) -> tuple[set[Right
     return rights, rejected
 
 
-def test_uses_exactly_the_documented_rights(
+def test_uses_exactly_the_documented_permissions(
     control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:
     with counted_resources(control_plane), serve(control_plane, tmp_path, document=ALL_FEATURES) as berth:
@@ -176,7 +176,7 @@ def _allowed(api: KubernetesApi, right: Right) -> bool:
     ("user", "rights"),
     [pytest.param(WATCHER, WATCHER_RIGHTS, id="watcher"), pytest.param(BINDER, BINDER_RIGHTS, id="binder")],
 )
-def test_service_account_and_eks_group_have_the_documented_rights(
+def test_service_account_and_eks_group_have_the_documented_permissions(
     control_plane: ControlPlane, users: Identities, identity: str, user: str, rights: set[Right]
 ) -> None:
     accounts = {WATCHER: users.watcher, BINDER: users.binder}
@@ -260,16 +260,20 @@ def _assert_rejected(api: KubernetesApi, right: Right, request: Request) -> None
 
 
 @pytest.mark.parametrize(("right", "request_"), [*POD_REQUESTS, *OTHER_REQUESTS, *WATCHER_REQUESTS])
-def test_api_server_rejects_requests_beyond_bind_rights(users: Identities, right: Right, request_: Request) -> None:
+def test_api_server_rejects_requests_beyond_the_permissions_of_bind(
+    users: Identities, right: Right, request_: Request
+) -> None:
     _assert_rejected(KubernetesApi(users.binder), right, request_)
 
 
 @pytest.mark.parametrize(("right", "request_"), [*POD_REQUESTS, *OTHER_REQUESTS, *BINDER_REQUESTS])
-def test_api_server_rejects_requests_beyond_watcher_rights(users: Identities, right: Right, request_: Request) -> None:
+def test_api_server_rejects_requests_beyond_the_permissions_of_the_watcher(
+    users: Identities, right: Right, request_: Request
+) -> None:
     _assert_rejected(KubernetesApi(users.watcher), right, request_)
 
 
-def test_counted_resource_rights_exclude_pod_creation_and_deletion(
+def test_counted_resource_permissions_exclude_pod_creation_and_deletion(
     control_plane: ControlPlane, users: Identities
 ) -> None:
     api = KubernetesApi(users.watcher)

@@ -28,7 +28,7 @@ def api(control_plane: ControlPlane) -> ApiServer:
     return ApiServer(configuration, time.time)
 
 
-def test_touch_invalidates_earlier_bindings(api: ApiServer, cluster: Cluster) -> None:
+def test_touch_invalidates_earlier_bindings_of_the_pod(api: ApiServer, cluster: Cluster) -> None:
     node = cluster.create_node("node")
     created = cluster.create_pod("touched", scheduler="absent")
     key = PodKey(created.namespace, created.name, created.uid)
@@ -54,7 +54,7 @@ def test_touch_invalidates_earlier_bindings(api: ApiServer, cluster: Cluster) ->
     assert bound.node == node
 
 
-def test_touch_creates_no_pod(api: ApiServer) -> None:
+def test_touch_does_not_create_a_pod(api: ApiServer) -> None:
     pods, key = KubernetesReservedPods(api, time.time), PodKey("default", "absent", "uid")
     assert pods.find(key) == PodNotFound()
     assert pods.touch(key, "1") == PodNotFound()

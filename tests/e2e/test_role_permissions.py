@@ -156,7 +156,7 @@ def test_role_reads_only_its_own_secret(stack: DeployedStack, function: str) -> 
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_role_may_not_invoke_functions(stack: DeployedStack, function: str) -> None:
+def test_role_may_not_invoke_any_function(stack: DeployedStack, function: str) -> None:
     """The watcher may invoke its warm-up targets only; none of these functions is one."""
     with as_function(stack, function) as client:
         for called in ("BindFunction", "WatcherFunction", "HealthzFunction"):

@@ -139,7 +139,7 @@ class Placement:
 
 
 @pytest.mark.parametrize("berth", KINDS, indirect=True)
-def test_burst_breaks_no_rule(berth: Extender, control_plane: ControlPlane) -> None:
+def test_burst_does_not_break_any_rule_if_berth_binds(berth: Extender, control_plane: ControlPlane) -> None:
     found = _place_burst(control_plane, berth, filter_prioritize_bind(berth.url_prefix))
     assert found.rejected() == [], found.order()
     assert found.teams_together() == [], found.order()
@@ -148,7 +148,7 @@ def test_burst_breaks_no_rule(berth: Extender, control_plane: ControlPlane) -> N
 
 
 @pytest.mark.parametrize("berth", ["serve"], indirect=True)
-def test_burst_breaks_rules_where_the_scheduler_binds(berth: Extender, control_plane: ControlPlane) -> None:
+def test_burst_breaks_rules_if_the_scheduler_binds(berth: Extender, control_plane: ControlPlane) -> None:
     """What the protocol is for; and the judgment above can fail."""
     found = _place_burst(control_plane, berth, replace(filter_prioritize_bind(berth.url_prefix), bind_verb=None))
     assert found.rejected() != []
@@ -156,7 +156,7 @@ def test_burst_breaks_rules_where_the_scheduler_binds(berth: Extender, control_p
 
 
 @pytest.mark.parametrize("berth", KINDS, indirect=True)
-def test_scores_count_the_pod_whose_bind_has_just_begun(berth: Extender, control_plane: ControlPlane) -> None:
+def test_scores_count_a_pod_once_its_bind_has_begun(berth: Extender, control_plane: ControlPlane) -> None:
     """A score is not evaluated again in bind: the next pod's score must know the pod that the scheduler binds."""
     api = KubernetesApi(control_plane.credentials())
     zones = {f"soft-{number}": f"zone-{number % 3}" for number in range(6)}

@@ -57,7 +57,7 @@ DOCUMENTS = {
 
 
 @pytest.mark.parametrize("rest", [pytest.param(text, id=name) for name, text in DOCUMENTS.items()])
-def test_doctor_reads_a_configuration_as_kube_scheduler_does(rest: str, tmp_path: Path) -> None:
+def test_doctor_reads_a_scheduler_configuration_like_kube_scheduler(rest: str, tmp_path: Path) -> None:
     kubeconfig, path, written = (tmp_path / name for name in ("kubeconfig", "scheduler.yaml", "written.yaml"))
     kubeconfig.write_text(KUBECONFIG)
     path.write_text(document(kubeconfig, rest))

@@ -102,7 +102,7 @@ def pod(documents: list[JsonObject], control_plane: ControlPlane, tmp_path: Path
     return Pod(documents, control_plane.service_account(NAMESPACE, NAME), tmp_path)
 
 
-def test_sidecar_pod_places_and_wakes_pods(pod: Pod, cluster: Cluster, control_plane: ControlPlane) -> None:
+def test_sidecar_places_and_wakes_pods(pod: Pod, cluster: Cluster, control_plane: ControlPlane) -> None:
     account = control_plane.service_account(NAMESPACE, NAME)
     best, good = cluster.create_node("best", priority(30), cpu="2"), cluster.create_node("good", priority(10))
     with pod.berth(), control_plane.scheduler(pod.configuration(), account):

@@ -87,7 +87,7 @@ def _policy(statements: list[dict[str, Any]]) -> str:
 @pytest.mark.core
 @pytest.mark.core_on_stack
 @pytest.mark.parametrize("extender", [pytest.param("stack", marks=pytest.mark.stack)], indirect=True)
-def test_decisions_in_the_table_are_explained(
+def test_explain_shows_decisions_from_the_table(
     stack: DeployedStack,
     user: Mapping[str, str],
     control_plane: ControlPlane,

@@ -18,7 +18,7 @@ both_modes = pytest.mark.parametrize("mode", list(Mode))
 
 
 @both_modes
-def test_places_pod_without_unavailable_ignorable_extender(
+def test_pod_is_placed_while_an_ignorable_extender_is_unavailable(
     mode: Mode, cluster: Cluster, run_scheduler: RunScheduler
 ) -> None:
     node = cluster.create_node("unlabelled")
@@ -31,7 +31,7 @@ def test_places_pod_without_unavailable_ignorable_extender(
 
 
 @both_modes
-def test_pod_waits_for_unavailable_extender(
+def test_pod_waits_while_a_required_extender_is_unavailable(
     mode: Mode, cluster: Cluster, control_plane: ControlPlane, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:
     node = cluster.create_node("node", priority(10))

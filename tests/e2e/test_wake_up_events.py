@@ -227,7 +227,7 @@ def target(
 
 @pytest.mark.parametrize("has_own_plugins", [True, False], ids=["with own plugins", "Berth alone"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_pod_is_placed_after_change(
+def test_pod_is_placed_after_a_change(
     kind: str, has_own_plugins: bool, scene: Scene, target: Target, figures: Figures
 ) -> None:
     if has_own_plugins and kind in BERTHS_ALONE:
@@ -242,7 +242,7 @@ def test_pod_is_placed_after_change(
 
 
 @pytest.mark.core
-def test_pod_is_placed_after_one_that_was_bound_and_deleted_at_once(
+def test_pod_is_placed_after_another_pod_was_bound_and_deleted_at_once(
     scene: Scene, target: Target, figures: Figures
 ) -> None:
     """Between two publications: the cache has never shown the other pod on the node."""
@@ -309,7 +309,9 @@ GANG_KINDS: dict[str, Setup] = {
 
 
 @pytest.mark.parametrize("kind", GANG_KINDS)
-def test_gang_is_placed_after_change(kind: str, scene: Scene, target: Target, tmp_path: Path, figures: Figures) -> None:
+def test_gang_is_placed_after_a_change(
+    kind: str, scene: Scene, target: Target, tmp_path: Path, figures: Figures
+) -> None:
     scene.scheduler = "default-scheduler"
     change = GANG_KINDS[kind](scene)
     with target.gang_scheduler(tmp_path):
@@ -319,7 +321,7 @@ def test_gang_is_placed_after_change(kind: str, scene: Scene, target: Target, tm
     figures.at_most(f"{target.where}: gang, {kind}", seconds, target.gang_seconds)
 
 
-def test_no_event_of_the_watcher_wakes_pod_whose_preemption_was_refused(scene: Scene, target: Target) -> None:
+def test_watcher_events_do_not_wake_a_pod_whose_preemption_was_refused(scene: Scene, target: Target) -> None:
     """In its last attempt no extender refused it, only NodeResourcesFit: that waits for the end of a pod. The last step
     shows what would wake it: the end of a nomination, which is `patch` on pods/status."""
     high, higher = (scene.cluster.create_priority_class(name, value) for name, value in (("high", 10), ("higher", 20)))

@@ -135,7 +135,7 @@ def watching(
         process.stop()
 
 
-def test_processes_with_the_policy_of_the_stack_publish_and_hand_over(
+def test_watch_processes_with_the_policy_of_the_stack_publish_and_hand_over(
     stack: DeployedStack,
     credentials: dict[str, str],
     control_plane: ControlPlane,
