@@ -68,7 +68,7 @@ def scheduler_config(*options: str) -> str:
         pytest.param(["--config=GANGS"], id="gangs"),
     ],
 )
-def test_chart_renders_the_scheduler_that_scheduler_config_prints(options: list[str], tmp_path: Path) -> None:
+def test_chart_renders_the_scheduler_printed_by_scheduler_config(options: list[str], tmp_path: Path) -> None:
     gangs = tmp_path / "gangs.yaml"
     gangs.write_text(yaml.safe_dump(GANGS))
     paths = {"COUNTED": str(EXAMPLES / "counted-resources" / "configuration.yaml"), "GANGS": str(gangs)}
@@ -108,11 +108,11 @@ def test_chart_renders_the_scheduler_that_scheduler_config_prints(options: list[
         ),
     ],
 )
-def test_objects_are_those_of_the_examples(values: Values, files: list[str]) -> None:
+def test_chart_objects_equal_the_examples(values: Values, files: list[str]) -> None:
     assert comparable(rendered(values)) == comparable(documents_of(*(EXAMPLES / file for file in files)))
 
 
-def test_files_of_the_chart_are_the_examples() -> None:
+def test_chart_files_equal_the_examples() -> None:
     """A chart contains no file from outside: `make dist` copies them."""
     files = CHART / "files"
     examples = [EXAMPLES / "rbac.yaml", EXAMPLES / "rbac-counted-resources.yaml", *EXAMPLES.glob("admission/*.yaml")]
@@ -132,7 +132,7 @@ def policies(values: Values) -> dict[str, str]:
     }
 
 
-def test_policies_have_the_lists_of_the_values() -> None:
+def test_policies_contain_the_lists_from_the_values() -> None:
     found = policies(
         {
             "admission": {
@@ -153,7 +153,7 @@ def test_policies_have_the_lists_of_the_values() -> None:
     assert "example.com/licence" not in text
 
 
-def test_policies_know_the_user_of_the_sidecar() -> None:
+def test_policies_allow_the_sidecars_user() -> None:
     found = policies(
         {
             "sidecar": {"enabled": True, "image": IMAGE, "name": "placer"},
@@ -167,7 +167,7 @@ def test_policies_know_the_user_of_the_sidecar() -> None:
         assert "system:serviceaccount:kube-system:berth-" not in found[name]
 
 
-def test_sidecar_takes_the_place_of_the_scheduler_and_gets_its_rights() -> None:
+def test_sidecar_replaces_the_scheduler_and_gets_its_permissions() -> None:
     found = by_key(rendered({**SIDECAR, "rbac": {"enabled": False, "countedResources": True}}))
     assert {key.name for key in found if key.kind == "Deployment"} == {"berth-sidecar"}
     granted = {document["roleRef"]["name"] for document in found.values() if "roleRef" in document}
@@ -186,7 +186,7 @@ def test_replicas_of_the_sidecar_share_tables() -> None:
     assert (spec["replicas"], "strategy" in spec, berth["args"][-4:]) == (2, False, options)
 
 
-def test_configuration_of_the_sidecar_is_valid(tmp_path: Path) -> None:
+def test_sidecar_configuration_is_valid(tmp_path: Path) -> None:
     configuration = {
         "apiVersion": "berth.dev/v1alpha1",
         "kind": "BerthConfiguration",
@@ -226,7 +226,7 @@ IMAGE_VOLUME = (
     ("plugins", "volume", "path"),
     [pytest.param(*CONFIG_MAP, id="a ConfigMap"), pytest.param(*IMAGE_VOLUME, id="an image")],
 )
-def test_plugins_of_ones_own_are_mounted_where_the_command_looks_for_them(
+def test_custom_plugins_are_mounted_where_the_command_looks_for_them(
     values: Values,
     part: str,
     deployment: str,
@@ -258,7 +258,7 @@ def test_plugins_of_ones_own_are_mounted_where_the_command_looks_for_them(
         pytest.param(
             {"scheduler": {"configuration": CONFIGURATION.replace("127.0.0.1", "u:p@host")}},
             "configuration",
-            id="a password in the address",
+            id="password in the address",
         ),
         pytest.param(
             {**STACK, "admission": {"enabled": True, "namespaces": ["a' in b || '"]}}, "namespaces", id="CEL in a list"
@@ -283,11 +283,11 @@ def test_plugins_of_ones_own_are_mounted_where_the_command_looks_for_them(
         ),
     ],
 )
-def test_refuses_values_that_cannot_work(values: Values, message: str) -> None:
+def test_rejects_values_that_cannot_work(values: Values, message: str) -> None:
     with pytest.raises(ChartRefused, match=message):
         rendered(values)
 
 
-def test_version_is_that_of_the_package() -> None:
+def test_chart_version_equals_the_package_version() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert (chart["version"], chart["appVersion"]) == (__version__, __version__)

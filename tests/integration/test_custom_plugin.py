@@ -29,7 +29,7 @@ ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "1"}
 
 
 @pytest.mark.parametrize("name", ["custom-plugin", "zones-and-racks"])
-def test_page_shows_what_commands_print_in_the_example(name: str, tmp_path: Path) -> None:
+def test_page_shows_the_actual_output_of_commands_in_the_example(name: str, tmp_path: Path) -> None:
     # A copy: `berth plugin package` writes a file.
     example = copytree(PROJECT / "examples" / name, tmp_path / name)
     steps = [shlex.split(each.line) for each in commands(PROJECT / f"docs/how-to/{name}.md")]
@@ -47,7 +47,7 @@ def test_page_shows_what_commands_print_in_the_example(name: str, tmp_path: Path
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["custom-plugin", "zones-and-racks"])
-def test_tests_of_example_pass(name: str) -> None:
+def test_tests_of_the_example_pass(name: str) -> None:
     """As the page says, inside a clone of Berth, whose own settings of pytest must not count."""
     done = subprocess.run(
         [Path(sys.executable).with_name("pytest"), "-q", "-p", "no:cacheprovider"],
@@ -90,7 +90,7 @@ NODES = ["node-blue", "node-green", "node-shared"]
 
 
 @pytest.mark.long
-def test_served_extender_uses_custom_plugin() -> None:
+def test_served_extender_uses_the_custom_plugin() -> None:
     pod = pod_of("example.com/team", "blue")
     with served(EXAMPLE) as caller:
         answer = caller.post("/scheduler/filter", body_of(cache_mode(NODES, pod))).json
@@ -147,7 +147,7 @@ def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ],
 )
 @pytest.mark.usefixtures("failing")
-def test_deployed_verb_fails_only_the_pod_of_a_failing_plugin(
+def test_failing_plugin_fails_only_its_own_pod_in_a_deployed_verb(
     verb: str, team: str, answer: str, load_function: Callable[..., Callable[..., Any]]
 ) -> None:
     handler = load_function(verb, {"BERTH_CONFIGURATION": FAILING_DOCUMENT})
@@ -159,7 +159,7 @@ def test_deployed_verb_fails_only_the_pod_of_a_failing_plugin(
 
 
 @pytest.mark.usefixtures("failing")
-def test_deployed_preempt_evicts_nothing_for_the_pod_of_a_failing_plugin(
+def test_deployed_preempt_does_not_evict_for_a_pod_with_a_failing_plugin(
     load_function: Callable[..., Callable[..., Any]],
 ) -> None:
     handler = load_function("preempt", {"BERTH_CONFIGURATION": FAILING_DOCUMENT})

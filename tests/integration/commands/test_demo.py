@@ -58,7 +58,7 @@ DEVICE_SHARES = """\
 
 
 @pytest.mark.long
-def test_demo_prints_expected_outcome_of_each_scenario() -> None:
+def test_demo_prints_the_expected_outcome_of_each_scenario() -> None:
     done = subprocess.run(DEMO, capture_output=True, text=True, timeout=120, check=True)
     assert done.stderr == ""
     assert PLACEMENT in done.stdout

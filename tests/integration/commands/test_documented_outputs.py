@@ -27,7 +27,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize("command", EXAMPLES)
-def test_page_shows_what_the_command_prints(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_shows_the_actual_output_of_each_command(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     inside = _IN_A_FOLDER.fullmatch(command.line)
     folder, line = inside.groups() if inside else ("", command.line)
     monkeypatch.chdir(PROJECT / folder)

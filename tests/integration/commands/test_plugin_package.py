@@ -46,7 +46,7 @@ def package(plugins: Path, architecture: str) -> ZipFile:
 
 
 @pytest.mark.parametrize("architecture", MACHINES)
-def test_layer_has_the_dependency_for_the_architecture_of_the_stack(plugins: Path, architecture: str) -> None:
+def test_layer_has_the_dependency_for_the_stacks_architecture(plugins: Path, architecture: str) -> None:
     """The package index has the other one, too, and neither may be that of this machine."""
     assert machines(package(plugins, architecture)) == {MACHINES[architecture]}
 

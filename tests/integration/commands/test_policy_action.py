@@ -202,7 +202,7 @@ def is_run(step: Mapping[str, Any], values: Mapping[str, str]) -> bool:
 
 
 # -------------------------------------------------------------------------------------------------------------- results
-def test_comments_the_difference_and_fails_beyond_the_limits(run_action: RunAction, github: GitHub) -> None:
+def test_comments_on_the_pull_request_and_fails_if_a_limit_is_exceeded(run_action: RunAction, github: GitHub) -> None:
     done = run_action()
     assert done.status == 1
     [body] = github.comments.values()
@@ -217,7 +217,7 @@ def test_comments_the_difference_and_fails_beyond_the_limits(run_action: RunActi
     assert done.summary.strip() == "\n".join(lines[1:])
 
 
-def test_an_invalid_policy_is_an_error_of_the_run_and_in_the_comment(
+def test_invalid_policy_fails_the_job_and_is_reported_in_the_comment(
     run_action: RunAction, github: GitHub, repository: Path
 ) -> None:
     (repository / "berth.yaml").write_text("profil: x\n")
@@ -227,7 +227,7 @@ def test_an_invalid_policy_is_an_error_of_the_run_and_in_the_comment(
     assert "    Error: berth.yaml:1: profil: unknown field" in github.comments["1"]
 
 
-def test_a_module_of_the_pull_request_is_not_imported(run_action: RunAction, repository: Path) -> None:
+def test_does_not_import_a_module_of_the_pull_request(run_action: RunAction, repository: Path) -> None:
     for name in ("berth_cli", "yaml", "orjson"):
         (repository / f"{name}.py").write_text("raise SystemExit('imported from the pull request')")
     done = run_action(tests="cases")
@@ -236,7 +236,7 @@ def test_a_module_of_the_pull_request_is_not_imported(run_action: RunAction, rep
 
 
 # ------------------------------------------------------------------------------------------------------------ its files
-def test_installs_what_the_repository_locks() -> None:
+def test_installs_the_versions_locked_by_the_repository() -> None:
     """The package itself is built by what is locked, and not by what pip would fetch for an isolated build."""
     [install] = [step for step in STEPS if step.get("name") == "Install Berth"]
     locked, package = re.findall(r" install (.*)", install["run"].replace("\\\n", ""))
@@ -249,6 +249,6 @@ def test_installs_what_the_repository_locks() -> None:
     assert all(re.search(rf"^{name}==", files[1].read_text(), re.MULTILINE) for name in names)
 
 
-def test_no_script_contains_an_expression() -> None:
+def test_scripts_do_not_contain_expressions() -> None:
     """An input inside a script would be part of the script: whoever chooses it would run commands."""
     assert [step["name"] for step in STEPS if "${{" in step.get("run", "")] == []

@@ -38,7 +38,7 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
 
 
 # ----------------------------------------------------------------------------------------------------------- what moves
-def test_names_pods_that_lose_their_node_and_the_rules() -> None:
+def test_names_the_rules_and_the_pods_that_lose_their_node() -> None:
     found = json.loads(run(*FILES, *DUMP, "-o", "json").stdout)
     assert (found["judged"], found["newlyPending"], found["moved"]) == (11, 2, 1)
     assert [(each["name"], each["effect"]) for each in found["pods"]] == [
@@ -59,7 +59,7 @@ def test_names_pods_that_lose_their_node_and_the_rules() -> None:
     assert found["reasonCodesVersion"] == 1
 
 
-def test_the_same_policy_changes_nothing() -> None:
+def test_identical_policy_does_not_change_any_pod() -> None:
     done = run(FILES[0], FILES[0], *DUMP)
     assert done.exit_code == 0
     assert done.stdout.splitlines()[0].endswith(
@@ -83,7 +83,7 @@ def judged(*arguments: str) -> int:
         pytest.param(pod("batch", "a", schedulerName="batch"), id="of another scheduler"),
     ],
 )
-def test_leaves_pods_where_they_are_that_the_scheduler_does_not_place(files: Write, stays: Object) -> None:
+def test_does_not_move_pods_that_the_scheduler_does_not_place(files: Write, stays: Object) -> None:
     assert judged("--dump", files("dump.json", node("a"), deployed("web-1", "a"), stays)) == 1
 
 
@@ -98,7 +98,7 @@ def test_leaves_pods_where_they_are_that_the_scheduler_does_not_place(files: Wri
         pytest.param([pod("agent", "a", "DaemonSet/agent")], "no pod that a scheduler places", id="of DaemonSets"),
     ],
 )
-def test_a_comparison_without_pods_has_status_2_and_names_the_schedulers(
+def test_comparison_without_pods_exits_with_2_and_names_the_schedulers(
     files: Write, objects: list[Object], message: str
 ) -> None:
     done = run(*FILES, "--dump", files("dump.json", node("a"), *objects))
@@ -112,19 +112,23 @@ def test_a_comparison_without_pods_has_status_2_and_names_the_schedulers(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param((FILES[0], "missing.yaml", *DUMP), "missing.yaml: No such file or directory", id="no such policy"),
+        pytest.param(
+            (FILES[0], "missing.yaml", *DUMP), "missing.yaml: No such file or directory", id="missing policy file"
+        ),
         pytest.param((FILES[0], FILES[1], "--dump", FILES[0]), "has no nodes", id="not a dump"),
-        pytest.param((*FILES, *DUMP, "--max-moved", "some"), "neither a number of pods nor per cent", id="no limit"),
+        pytest.param(
+            (*FILES, *DUMP, "--max-moved", "some"), "neither a number of pods nor per cent", id="invalid limit"
+        ),
         pytest.param(("-", "-", *DUMP), "only one file can come from standard input", id="standard input twice"),
     ],
 )
-def test_bad_input_has_status_2(arguments: tuple[str, ...], message: str) -> None:
+def test_bad_input_exits_with_2(arguments: tuple[str, ...], message: str) -> None:
     done = run(*arguments)
     assert (done.exit_code, done.stdout) == (2, "")
     assert message in done.stderr
 
 
-def test_an_invalid_policy_is_named_by_line_and_has_status_2() -> None:
+def test_invalid_policy_exits_with_2_and_names_the_line() -> None:
     done = run("-", FILES[1], *DUMP, stdin="profile: full\nprofil: x\n")
     assert (done.exit_code, done.stdout) == (2, "")
     assert "standard input:2: profil: unknown field" in done.stderr

@@ -27,12 +27,12 @@ def broken(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_cases_of_the_example_pass() -> None:
+def test_cases_of_the_example_pass() -> None:
     done = run(str(EXAMPLE))
     assert (done.exit_code, done.stdout.splitlines()[-1]) == (0, "3 cases: 3 passed, 0 failed")
 
 
-def test_a_policy_that_breaks_a_promise_fails(broken: Path) -> None:
+def test_policy_that_violates_an_expectation_fails(broken: Path) -> None:
     done = run(str(broken))
     assert done.exit_code == 1
     assert done.stdout.splitlines()[1:4] == [
@@ -50,7 +50,7 @@ def test_a_policy_that_breaks_a_promise_fails(broken: Path) -> None:
             "apiVersion: berth.dev/v1alpha1\nkind: PolicyTest\ncluster: none.yaml\n"
             "cases: [{name: c, expect: {p: {pending: true}}}]",
             "none.yaml: No such file or directory",
-            id="no such cluster",
+            id="missing cluster",
         ),
         pytest.param(
             "apiVersion: berth.dev/v1alpha1\nkind: PolicyTest\ncluster: []\n"
@@ -62,11 +62,11 @@ def test_a_policy_that_breaks_a_promise_fails(broken: Path) -> None:
             "apiVersion: berth.dev/v1alpha1\nkind: PolicyTest\ncluster: []\n"
             "cases: [{name: c, pods: [{kind: Service}], expect: {p: {pending: true}}}]",
             "t.yaml:4: pods has no pods; give Pods or",
-            id="pods without a pod",
+            id="an empty list of pods",
         ),
     ],
 )
-def test_bad_input_has_status_2(tmp_path: Path, text: str, message: str) -> None:
+def test_bad_input_exits_with_2(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "t.yaml"
     file.write_text(text)
     done = run(str(file))

@@ -48,7 +48,7 @@ def dump(tmp_path: Path) -> Write:
 
 
 # --------------------------------------------------------------------------------------------------------- what it says
-def test_table_prints_one_line_per_pod_and_summary(dump: Write) -> None:
+def test_table_has_one_line_per_pod_and_a_summary(dump: Write) -> None:
     done = run("--cluster", dump(node("a"), pod("small"), pod("large", "3", priority=5)))
     assert done.exit_code == 1
     assert done.stderr == ""
@@ -61,7 +61,7 @@ def test_table_prints_one_line_per_pod_and_summary(dump: Write) -> None:
     ]
 
 
-def test_exits_with_0_if_no_pod_is_pending(dump: Write) -> None:
+def test_exits_with_0_if_all_pods_are_placed(dump: Write) -> None:
     assert run("--cluster", dump(node("a"), pod("small"))).exit_code == 0
     done = run("--cluster", dump(node("a"), pod("there", nodeName="a")))
     assert (done.exit_code, done.stdout) == (0, f"{NO_PODS}\n")
@@ -86,11 +86,11 @@ def test_exits_with_0_if_no_pod_is_pending(dump: Write) -> None:
         ),
     ],
 )
-def test_says_why_no_pod_is_placed(dump: Write, waiting: dict[str, object], lines: list[str]) -> None:
+def test_prints_why_no_pod_is_placed(dump: Write, waiting: dict[str, object], lines: list[str]) -> None:
     assert run("--cluster", dump(node("a"), pod("small", "1", **waiting))).stdout.splitlines() == lines
 
 
-def test_json_has_pods_and_nodes_of_pending_pods(dump: Write) -> None:
+def test_json_lists_pods_and_the_nodes_that_rejected_pending_pods(dump: Write) -> None:
     done = run("--cluster", dump(node("a"), pod("small"), pod("large", "3")), "-o", "json")
     assert done.exit_code == 1
     rejected = {
@@ -115,7 +115,7 @@ def test_json_has_pods_and_nodes_of_pending_pods(dump: Write) -> None:
     }
 
 
-def test_explain_prints_total_or_reason_of_each_node(dump: Write) -> None:
+def test_explain_prints_the_total_or_the_reason_of_each_node(dump: Write) -> None:
     done = run("--cluster", dump(node("a", "1"), node("b"), node("c", "4"), pod("p", "2"), pod("q", "9")), "--explain")
     lines = done.stdout.splitlines()
     assert lines[0] == "default/p: c"
@@ -145,7 +145,7 @@ def preempting(dump: Write) -> str:
     )
 
 
-def test_json_has_evictions(dump: Write) -> None:
+def test_json_lists_evictions(dump: Write) -> None:
     done = json.loads(run("--cluster", preempting(dump), "-o", "json").stdout)
     assert done["summary"]["evicted"] == 2
     first, second = (each["preemption"] for each in done["pods"])
@@ -179,20 +179,24 @@ def test_skips_and_reports_unreadable_objects(dump: Write) -> None:
     [
         pytest.param([], "give --cluster FILE", id="no cluster"),
         pytest.param(["--cluster", "absent.yaml"], "absent.yaml: No such file or directory", id="no file"),
-        pytest.param(["--cluster", "-", "--pod", "-"], "only one file can come from standard input", id="two pipes"),
-        pytest.param(["--cluster", "-", "--weight", "0"], "0 is not in the range", id="a weight that counts nothing"),
-        pytest.param(["--cluster", "-", "-o", "xml"], "'xml' is not one of", id="a form that there is not"),
-        pytest.param(["--cluster", "-"], "standard input is neither JSON nor YAML as kubectl prints it", id="no dump"),
+        pytest.param(
+            ["--cluster", "-", "--pod", "-"], "only one file can come from standard input", id="two inputs from a pipe"
+        ),
+        pytest.param(["--cluster", "-", "--weight", "0"], "0 is not in the range", id="weight 0"),
+        pytest.param(["--cluster", "-", "-o", "xml"], "'xml' is not one of", id="unknown output format"),
+        pytest.param(
+            ["--cluster", "-"], "standard input is neither JSON nor YAML as kubectl prints it", id="not a dump"
+        ),
     ],
 )
-def test_bad_input_is_one_line_with_status_2(arguments: list[str], message: str) -> None:
+def test_bad_input_prints_one_line_and_exits_with_2(arguments: list[str], message: str) -> None:
     done = run(*arguments, stdin="items: [")
     lines = [line for line in done.stderr.splitlines() if line and not line.startswith(("Usage:", "Try "))]
     assert (done.exit_code, done.stdout, len(lines)) == (2, "", 1)
     assert message in lines[0]
 
 
-def test_dump_without_nodes_error_names_kubectl_command(dump: Write) -> None:
+def test_dump_without_nodes_prints_the_kubectl_command_to_run(dump: Write) -> None:
     done = run("--cluster", dump(pod("p")))
     assert done.exit_code == 2
     assert "has no nodes; make a dump with: kubectl get nodes,pods -A -o json > FILE" in done.stderr
@@ -208,7 +212,7 @@ def ctrl_c() -> Iterator[None]:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_prints_stopped_only(dump: Write) -> None:
+def test_ctrl_c_prints_only_stopped(dump: Write) -> None:
     many = {"kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 20_000, "template": {"spec": {}}}}
     process = subprocess.Popen(
         [*BERTH, "--cluster", dump(node("a")), "--pod", dump(many, name="pods.json"), "-o", "json"],

@@ -36,7 +36,7 @@ def two_nodes() -> list[Object]:
     ]
 
 
-def test_shows_each_pod_and_the_figures_before_and_after(dump: Write) -> None:
+def test_shows_each_changed_pod_and_the_totals_before_and_after(dump: Write) -> None:
     done = run("--cluster", dump(*two_nodes()), "--drain", "b")
     assert done.stdout.splitlines() == [
         "NAMESPACE  POD       PRIORITY  BEFORE  AFTER   MESSAGE",
@@ -56,7 +56,7 @@ def test_shows_each_pod_and_the_figures_before_and_after(dump: Write) -> None:
     assert done.exit_code == 1
 
 
-def test_json_has_effects_places_and_rules(dump: Write) -> None:
+def test_json_lists_effects_places_and_rules(dump: Write) -> None:
     done = run("--cluster", dump(*two_nodes()), "--drain", "b", "-o", "json")
     found = json.loads(done.stdout)
     assert [(each["name"], each["effect"]) for each in found["pods"]] == [
@@ -78,7 +78,7 @@ def test_json_has_effects_places_and_rules(dump: Write) -> None:
     assert yaml.safe_load(run("--cluster", dump(*two_nodes()), "--drain", "b", "-o", "yaml").stdout) == found
 
 
-def test_names_budgets_that_a_drain_waits_for(dump: Write) -> None:
+def test_names_disruption_budgets_that_a_drain_waits_for(dump: Write) -> None:
     budget = {
         "kind": "PodDisruptionBudget",
         "metadata": {"name": "web", "namespace": "default"},
@@ -95,12 +95,12 @@ def test_names_budgets_that_a_drain_waits_for(dump: Write) -> None:
     ("options", "message"),
     [
         pytest.param(("--drain", "c"), "the dump has no node c", id="unknown node"),
-        pytest.param(("--add-nodes", "3"), "--add-nodes N and --like NODE belong together", id="a count alone"),
-        pytest.param(("--like", "a"), "--add-nodes N and --like NODE belong together", id="a node alone"),
+        pytest.param(("--add-nodes", "3"), "--add-nodes N and --like NODE belong together", id="only a count"),
+        pytest.param(("--like", "a"), "--add-nodes N and --like NODE belong together", id="only a node"),
         pytest.param(("--drain", "a", "--explain"), "--explain shows one run", id="explain with a change"),
     ],
 )
-def test_bad_input_is_one_line_and_status_2(dump: Write, options: tuple[str, ...], message: str) -> None:
+def test_bad_input_prints_one_line_and_exits_with_2(dump: Write, options: tuple[str, ...], message: str) -> None:
     done = run("--cluster", dump(*two_nodes()), *options)
     assert (done.exit_code, done.stdout) == (2, "")
     assert message in done.stderr
@@ -113,7 +113,7 @@ def test_bad_input_is_one_line_and_status_2(dump: Write, options: tuple[str, ...
         pytest.param([node("c")], {"train-0": "moved", "train-1": "moved"}, id="all members move"),
     ],
 )
-def test_a_drained_gang_is_placed_again_as_a_whole(
+def test_drained_gang_is_placed_again_as_a_whole(
     dump: Write, tmp_path: Path, spare: list[Object], effects: Mapping[str, str]
 ) -> None:
     """A member that stays on its node is proof that the gang is bound: so both are drained."""

@@ -32,6 +32,6 @@ __all__ = [
 CONTRACT = Path(__file__).parents[2] / "contract" / "lease"
 
 
-def test_every_class_of_the_contract_runs_here() -> None:
+def test_every_contract_class_also_runs_on_the_emulators() -> None:
     texts = [file.read_text() for file in CONTRACT.glob("test_*.py")]
     assert set(re.findall(r"^class (Test\w+)", "\n".join(texts), re.MULTILINE)) == set(__all__)

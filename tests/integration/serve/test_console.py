@@ -75,7 +75,7 @@ def console(dump: Path) -> Iterator[Console]:
         yield found
 
 
-def test_page_and_data_of_a_dump(console: Console, dump: Path) -> None:
+def test_serves_the_page_and_the_data_of_a_dump(console: Console, dump: Path) -> None:
     assert b"<title>Berth console</title>" in console.ask("/").content
     assert console.ask("/api/cluster").status == 401
     session = console.session()
@@ -87,7 +87,7 @@ def test_page_and_data_of_a_dump(console: Console, dump: Path) -> None:
     assert ADDRESS.match(next(line for line in console.process.stdout if "console:" in line))
 
 
-def test_every_module_of_the_page_is_served(console: Console) -> None:
+def test_serves_every_module_of_the_page(console: Console) -> None:
     """From the page's first file on, whatever is imported."""
     seen, waiting = set(), ["/main.js"]
     while waiting:
@@ -103,7 +103,7 @@ def test_every_module_of_the_page_is_served(console: Console) -> None:
     assert len(seen) > 10
 
 
-def test_changed_dump_is_shown_and_ctrl_c_ends_the_command(tmp_path: Path) -> None:
+def test_shows_changed_dump_and_stops_on_ctrl_c(tmp_path: Path) -> None:
     dump = tmp_path / "cluster.yaml"
     text = (EVENTS / "cluster.yaml").read_text()
     dump.write_text(text)

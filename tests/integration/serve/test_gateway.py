@@ -40,7 +40,7 @@ def padded(size: int) -> bytes:
 
 
 @pytest.mark.parametrize("size", [MAX_PAYLOAD_BYTES + 1, 12_000_000])
-def test_payload_above_gateway_limit_is_413_without_function_call(
+def test_payload_above_gateway_limit_returns_413_without_function_call(
     caller: Caller, size: int, log_lines: LogLines
 ) -> None:
     response = caller.post("/scheduler/filter", padded(size))
@@ -64,13 +64,13 @@ def test_connection_survives_rejected_body(caller: Caller) -> None:
         pytest.param("PUT", "/scheduler/filter", id="PUT for a verb"),
         pytest.param("POST", "/healthz", id="POST for the health check"),
         pytest.param("POST", "/scheduler/priority", id="a misspelt verb"),
-        pytest.param("POST", "/scheduler/Filter", id="another case"),
-        pytest.param("POST", "/scheduler/filter/", id="a slash too many"),
+        pytest.param("POST", "/scheduler/Filter", id="different case"),
+        pytest.param("POST", "/scheduler/filter/", id="an extra slash"),
         pytest.param("POST", "/", id="the root"),
-        pytest.param("POST", "/scheduler/../scheduler/filter", id="a detour"),
+        pytest.param("POST", "/scheduler/../scheduler/filter", id="a path with dot segments"),
     ],
 )
-def test_unknown_route_is_404_and_logs_known_routes(
+def test_unknown_route_returns_404_and_logs_known_routes(
     caller: Caller, method: str, path: str, log_lines: LogLines
 ) -> None:
     response = caller.request(method, path, body_of(cache_mode(["n10"])))
@@ -85,7 +85,7 @@ def test_unknown_route_is_404_and_logs_known_routes(
     assert "POST /scheduler/filter" in line["message"]
 
 
-def test_reads_chunked_request(gateway_port: int) -> None:
+def test_accepts_chunked_request(gateway_port: int) -> None:
     body = body_of(cache_mode(["n10", "plain"])).encode()
     chunks = b"".join(b"%x\r\n%s\r\n" % (1, body[i : i + 1]) for i in range(len(body)))
     head = (
@@ -147,7 +147,7 @@ def test_concurrent_callers_get_their_own_responses(gateway_port: int) -> None:
 
 
 @pytest.mark.parametrize("members", [40, 300])
-def test_binds_that_wait_for_a_gang_leave_the_other_verbs_their_threads(members: int) -> None:
+def test_binds_waiting_for_a_gang_do_not_block_other_verbs(members: int) -> None:
     """So many members at once, and 16 threads for all other verbs; 256 connections without gangs."""
     everybody = Barrier(members)
     answer = {"statusCode": 200, "headers": {}, "body": "{}", "isBase64Encoded": False}
@@ -226,11 +226,11 @@ def test_event_has_payload_format_2(echo: Callable[..., Mapping[str, Any]]) -> N
     ("content_type", "body", "encoded"),
     [
         pytest.param("application/json", b'{"a": "\xc3\xbc"}', False, id="JSON is text"),
-        pytest.param("application/json; charset=utf-8", b"{}", False, id="with a character set, too"),
+        pytest.param("application/json; charset=utf-8", b"{}", False, id="text with a character set"),
         pytest.param("text/plain", b"{}", False, id="text is text"),
         pytest.param("application/octet-stream", b"{}", True, id="anything else is base64"),
-        pytest.param("", b"{}", True, id="and so is what says nothing"),
-        pytest.param("application/json", b"\xff\xfe", True, id="and what is no text in spite of its type"),
+        pytest.param("", b"{}", True, id="a missing type is base64"),
+        pytest.param("application/json", b"\xff\xfe", True, id="binary content with a text type is base64"),
     ],
 )
 def test_encodes_body_as_api_gateway_does(
@@ -241,7 +241,7 @@ def test_encodes_body_as_api_gateway_does(
     assert event["body"] == (base64.b64encode(body).decode() if encoded else body.decode())
 
 
-def test_failing_function_is_500_without_details() -> None:
+def test_failing_function_returns_500_without_details() -> None:
     def failing(event: object, context: object) -> Mapping[str, object]:
         raise ValueError("a secret in a message")
 
@@ -274,7 +274,7 @@ def test_decodes_base64_response_and_keeps_headers() -> None:
     assert response.headers["content-length"] == "2"
 
 
-def test_reservations_of_a_server_are_listed(gateway_port: int) -> None:
+def test_reservations_of_a_server_can_be_listed(gateway_port: int) -> None:
     words = ["reservations", "list", f"--url=http://127.0.0.1:{gateway_port}/scheduler"]
     done = CliRunner().invoke(main, [*words, "-o", "json"])
     assert done.exit_code == 0, done.output

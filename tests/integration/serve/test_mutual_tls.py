@@ -151,7 +151,7 @@ def test_rejects_certificate_of_authority_itself(served: Served) -> None:
         served.post(Client(served.directory.authority_file, served.directory.authority_key_file))
 
 
-def test_revoked_certificate_is_403(served: Served, log_lines: LogLines) -> None:
+def test_revoked_certificate_returns_403(served: Served, log_lines: LogLines) -> None:
     issued, client = served.issue("scheduler")
     assert served.post(client).status == 200
     served.directory.revoke("scheduler", datetime.now(UTC))
@@ -186,7 +186,7 @@ def test_expiry_applies_to_open_connections(served: Served) -> None:
     connection.close()
 
 
-def test_rejects_all_without_allow_list(served: Served, log_lines: LogLines) -> None:
+def test_rejects_every_certificate_without_an_allow_list(served: Served, log_lines: LogLines) -> None:
     _, client = served.issue("scheduler")
     served.directory.allow_list_file.unlink()
     assert served.post(client).status == 403

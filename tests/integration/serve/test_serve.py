@@ -57,7 +57,7 @@ def test_prints_profile_cluster_and_addresses(served: Served, dump: Path) -> Non
     )
 
 
-def test_says_which_store_it_has_and_what_that_means_for_a_second_server(served: Served) -> None:
+def test_prints_its_store_and_the_effect_on_a_second_server(served: Served) -> None:
     assert served.third_line.startswith("store: in memory, ends with this process. A second server has a store of its")
 
 
@@ -77,7 +77,7 @@ def test_edited_dump_takes_effect_within_two_seconds(caller: Caller, dump: Path)
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGHUP])
-def test_ends_by_a_signal_as_by_ctrl_c(by: signal.Signals, dump: Path, tmp_path: Path) -> None:
+def test_signal_stops_the_server_like_ctrl_c(by: signal.Signals, dump: Path, tmp_path: Path) -> None:
     recording = tmp_path / "recording.jsonl"
     before = signal.signal(by, signal.SIG_DFL)  # under nohup, SIGHUP is ignored, also by children
     try:
@@ -87,7 +87,7 @@ def test_ends_by_a_signal_as_by_ctrl_c(by: signal.Signals, dump: Path, tmp_path:
     assert served.ctrl_c(by) == (0, "stopped\n", "")
 
 
-def test_uses_configuration_and_stops_despite_idle_connections(dump: Path, tmp_path: Path) -> None:
+def test_uses_its_configuration_and_stops_despite_idle_connections(dump: Path, tmp_path: Path) -> None:
     config = tmp_path / "berth.yaml"
     config.write_text(
         "kind: BerthConfiguration\npluginConfig:\n- name: NodePriorityLabel\n  args: {label: example.com/rank}\n"
@@ -104,7 +104,7 @@ def test_uses_configuration_and_stops_despite_idle_connections(dump: Path, tmp_p
         caller.close()
 
 
-def test_every_verb_decides_by_an_edited_configuration_at_once(tmp_path: Path) -> None:
+def test_every_verb_uses_an_edited_configuration_at_once(tmp_path: Path) -> None:
     """bind has read the document before, and would not read the tables of a stack again for 10 s."""
     apart = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "kubernetes.io/hostname"}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
@@ -164,7 +164,7 @@ def kubernetes() -> Iterator[KubernetesOnLoopback]:
         yield kubernetes
 
 
-def test_live_cluster_is_listed_bound_and_woken(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
+def test_live_cluster_is_watched_bound_and_woken(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
     served = start("--kubeconfig", str(kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)), "--port", "0")
     caller = Caller(served.port)
     request = body_of(cache_mode(["n10", "plain"]))
@@ -184,7 +184,7 @@ def test_live_cluster_is_listed_bound_and_woken(kubernetes: KubernetesOnLoopback
     assert served.ctrl_c() == (0, "stopped\n", "")
 
 
-def test_bind_uses_binder_kubeconfig(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
+def test_bind_uses_the_binder_kubeconfig(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
     binder = tmp_path / "binder"
     authority = {"certificate-authority-data": kubernetes.authority}
     binder.write_text(yaml.safe_dump(kubeconfig(kubernetes.host, {"token": "of-bind"}, **authority)))

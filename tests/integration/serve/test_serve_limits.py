@@ -52,7 +52,7 @@ def all_of(connection: socket.socket) -> bytes:
     return received
 
 
-def test_unfinished_bodies_are_bounded(served: Served, caller: Caller) -> None:
+def test_memory_for_unfinished_bodies_is_bounded(served: Served, caller: Caller) -> None:
     """40 bodies of 10 MB without their last byte. A call meanwhile succeeds."""
     before = resident_megabytes(served.process.pid)
     with ExitStack() as stack:
@@ -75,7 +75,7 @@ def test_unfinished_bodies_are_bounded(served: Served, caller: Caller) -> None:
     assert caller.post("/scheduler/filter", CALL).status == 200
 
 
-def test_unread_answers_are_bounded(served: Served, caller: Caller) -> None:
+def test_memory_for_unread_responses_is_bounded(served: Served, caller: Caller) -> None:
     """30 clients that send 4 MB of names and read nothing."""
     before = resident_megabytes(served.process.pid)
     body = body_of(cache_mode([f"node-{number:0200d}" for number in range(19_000)])).encode()
@@ -89,7 +89,7 @@ def test_unread_answers_are_bounded(served: Served, caller: Caller) -> None:
         assert resident_megabytes(served.process.pid) - before < 300
 
 
-def test_millions_of_names_get_a_short_answer(served: Served) -> None:
+def test_millions_of_names_get_a_short_response(served: Served) -> None:
     body = body_of(cache_mode([f"{number:x}" for number in range(640_000)]))
     assert len(body) > 5_000_000
     responses: list[Response] = []
@@ -105,7 +105,7 @@ def test_millions_of_names_get_a_short_answer(served: Served) -> None:
     assert len(responses[-1].content) < 1000
 
 
-def test_silent_connections_do_not_lock_out_callers(served: Served) -> None:
+def test_silent_connections_do_not_block_other_callers(served: Served) -> None:
     with ExitStack() as stack:
         for _ in range(LIMITS.connections + 50):
             stack.enter_context(connect(served))
@@ -114,7 +114,7 @@ def test_silent_connections_do_not_lock_out_callers(served: Served) -> None:
         caller.close()
 
 
-def test_connection_beyond_limit_of_busy_ones_is_refused(served: Served) -> None:
+def test_refuses_a_connection_beyond_the_limit_of_busy_ones(served: Served) -> None:
     with ExitStack() as stack:
         for _ in range(LIMITS.connections):
             stack.enter_context(connect(served)).sendall(HEAD)
@@ -164,19 +164,19 @@ def slow_requests(served: Served) -> dict[str, tuple[float, bytes]]:
 
 
 @pytest.mark.parametrize("name", SLOW)
-def test_slow_request_ends(slow_requests: dict[str, tuple[float, bytes]], name: str) -> None:
+def test_ends_a_slow_request(slow_requests: dict[str, tuple[float, bytes]], name: str) -> None:
     seconds, received = slow_requests[name]
     assert received[9:12] == SLOW[name][2]
     assert LIMITS.head_seconds - 1 <= seconds <= LIMITS.body_seconds + 5
 
 
-def test_endless_header_is_refused(served: Served) -> None:
+def test_rejects_an_endless_header(served: Served) -> None:
     with connect(served) as connection:
         connection.sendall(b"POST /scheduler/filter HTTP/1.1\r\nX: " + b"x" * (LIMITS.head_bytes + 1))
         assert all_of(connection).startswith(b"HTTP/1.1 431 ")
 
 
-def test_endless_body_is_cut_off(served: Served) -> None:
+def test_stops_reading_an_endless_body(served: Served) -> None:
     sent = 0
     with connect(served) as connection:
         connection.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
@@ -187,7 +187,7 @@ def test_endless_body_is_cut_off(served: Served) -> None:
     assert sent < LIMITS.request_bytes + 20_000_000
 
 
-def test_pipelined_requests_are_bounded(served: Served, caller: Caller) -> None:
+def test_number_of_pipelined_requests_is_bounded(served: Served, caller: Caller) -> None:
     with connect(served) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2000)
         assert all_of(connection).count(b"HTTP/1.1 200 ") <= LIMITS.pipelined_requests
@@ -201,13 +201,13 @@ def test_pipelined_requests_are_bounded(served: Served, caller: Caller) -> None:
         pytest.param("LOCALHOST", 200, id="localhost"),
         pytest.param("[::1]:8080", 200, id="IPv6"),
         pytest.param("10.0.0.7:8080", 200, id="another address of the machine"),
-        pytest.param("attacker.example:8080", 421, id="a page whose name resolves to 127.0.0.1"),
+        pytest.param("attacker.example:8080", 421, id="a host name that resolves to 127.0.0.1"),
         pytest.param("localhost.attacker.example", 421, id="a name that begins like localhost"),
         pytest.param("127.0.0.1.attacker.example", 421, id="a name that begins like an address"),
     ],
 )
 @pytest.mark.parametrize("method_path", [("POST", "/scheduler/filter"), ("GET", "/healthz")])
-def test_checks_host(caller: Caller, host: str, status: int, method_path: tuple[str, str]) -> None:
+def test_rejects_unknown_host_header(caller: Caller, host: str, status: int, method_path: tuple[str, str]) -> None:
     headers = {"Host": host, "Content-Type": "application/json"}
     assert caller.request(*method_path, CALL, headers).status == status
 
@@ -217,20 +217,20 @@ def test_checks_host(caller: Caller, host: str, status: int, method_path: tuple[
     [
         pytest.param("application/json", 200, id="JSON"),
         pytest.param("application/json; charset=utf-8", 200, id="JSON with a character set"),
-        pytest.param("text/plain", 415, id="text, as a page may send"),
-        pytest.param("text/plain; application/json", 415, id="JSON as a parameter only"),
+        pytest.param("text/plain", 415, id="text as a web page may send it"),
+        pytest.param("text/plain; application/json", 415, id="JSON only as a parameter"),
         pytest.param("application/x-www-form-urlencoded", 415, id="a form, and curl -d"),
         pytest.param("multipart/form-data; boundary=x", 415, id="a form with files"),
-        pytest.param("", 415, id="nothing"),
+        pytest.param("", 415, id="no content type"),
     ],
 )
-def test_checks_content_type(caller: Caller, content_type: str, status: int) -> None:
+def test_rejects_wrong_content_type(caller: Caller, content_type: str, status: int) -> None:
     response = caller.post("/scheduler/filter", CALL, {"Content-Type": content_type} if content_type else {})
     assert response.status == status
     assert ("Content-Type: application/json" in response.content.decode()) is (status == 415)
 
 
-def test_browser_gets_no_permission_for_another_origin(caller: Caller) -> None:
+def test_denies_browsers_requests_from_another_origin(caller: Caller) -> None:
     headers = {"Origin": "http://attacker.example", "Access-Control-Request-Method": "POST"}
     response = caller.request("OPTIONS", "/scheduler/bind", headers=headers)
     assert response.status == 404

@@ -50,14 +50,14 @@ def test_rejects_binder_kubeconfig_without_live_cluster(dump: Path) -> None:
         pytest.param(["--cluster=DUMP", "--endpoint-url=http://127.0.0.1:8000"], "need --store dynamodb", id="memory"),
     ],
 )
-def test_rejects_store_options_without_effect(dump: Path, arguments: list[str], complaint: str) -> None:
+def test_rejects_store_options_that_have_no_effect(dump: Path, arguments: list[str], complaint: str) -> None:
     assert complaint in refused(*(each.replace("DUMP", str(dump)) for each in arguments))
 
 
 @pytest.mark.parametrize(
     ("arguments", "seconds"), [pytest.param((), 5.0, id="default"), (("--http-timeout=25s",), 25.0)]
 )
-def test_functions_know_http_timeout_of_the_scheduler(
+def test_functions_use_the_schedulers_http_timeout(
     dump: Path, arguments: tuple[str, ...], seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known: list[str] = []

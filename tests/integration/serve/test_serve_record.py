@@ -45,7 +45,7 @@ def play(folder: Path, *arguments: str) -> str:
     return errors
 
 
-def test_every_decision_of_a_server_is_the_same_again(tmp_path: Path) -> None:
+def test_replay_repeats_every_decision_of_a_server(tmp_path: Path) -> None:
     path, configuration = tmp_path / "r", tmp_path / "berth.yaml"
     configuration.write_text("profile: label-priority\n")
     play(tmp_path, "--config", str(configuration), "--record", str(path))
@@ -60,7 +60,7 @@ def test_every_decision_of_a_server_is_the_same_again(tmp_path: Path) -> None:
     assert "0 newly pending, 0 moved, 0 newly placed" in done.stdout
 
 
-def test_decisions_go_to_the_file_where_the_configuration_says_so(tmp_path: Path) -> None:
+def test_decisions_are_written_to_the_configured_file(tmp_path: Path) -> None:
     configuration, file = tmp_path / "berth.yaml", tmp_path / "decisions"
     configuration.write_text("decisions: file\n")
     play(tmp_path, "--config", str(configuration), "--decisions-file", str(file))
@@ -83,7 +83,7 @@ def test_decisions_go_to_the_file_where_the_configuration_says_so(tmp_path: Path
         ),
     ],
 )
-def test_says_that_decisions_are_not_recorded(
+def test_warns_that_decisions_are_not_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decisions: str, options: list[str], warning: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -92,7 +92,7 @@ def test_says_that_decisions_are_not_recorded(
 
 
 @pytest.mark.parametrize("option", ["--record", "--decisions-file"])
-def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path, option: str) -> None:
+def test_unwritable_file_prints_one_line(tmp_path: Path, option: str) -> None:
     path = tmp_path / "no" / "file"
     done = CliRunner().invoke(main, ["serve", "--cluster", str(CLUSTER), "--port", "0", option, str(path)])
     assert done.exit_code == 1

@@ -136,7 +136,9 @@ def test_user_without_the_policy_cannot_deploy(emulator: Emulator, template: Pat
     assert "AccessDenied" in done.stdout + done.stderr
 
 
-def test_deployer_can_deploy(template: Path, deployer: Deployer, parameters: dict[str, str]) -> None:
+def test_user_with_the_deployer_policy_can_deploy(
+    template: Path, deployer: Deployer, parameters: dict[str, str]
+) -> None:
     done = deployer.deploy(template, parameters)
     assert not done.returncode, done.stdout + done.stderr
 
@@ -151,7 +153,7 @@ def test_functions_and_tables_have_the_stack_tags(emulator: Emulator) -> None:
         assert {"Key": "team", "Value": "platform"} in tables.list_tags_of_resource(ResourceArn=arn)["Tags"]
 
 
-def test_physical_names_match_the_policy(emulator: Emulator) -> None:
+def test_physical_names_match_the_deployer_policy(emulator: Emulator) -> None:
     prefix = f"{sam.STACK_NAME}-"
     stack = emulator.client("cloudformation").describe_stack_resources(StackName=sam.STACK_NAME)["StackResources"]
     own = {"AWS::DynamoDB::Table", "AWS::IAM::Role", "AWS::Scheduler::Schedule", "AWS::CloudWatch::Alarm"}
@@ -169,7 +171,7 @@ def test_deletion_by_the_deployer_leaves_only_the_ledger(emulator: Emulator, dep
     assert _remaining(emulator) == {"table": [ledger]}
 
 
-def test_unprotected_ledger_can_be_deleted(emulator: Emulator, ledger: str) -> None:
+def test_ledger_can_be_deleted_once_unprotected(emulator: Emulator, ledger: str) -> None:
     tables = emulator.client("dynamodb")
     with pytest.raises(ClientError, match="protect"):
         tables.delete_table(TableName=ledger)

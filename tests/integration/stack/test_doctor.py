@@ -38,7 +38,7 @@ def scheduler(url: str, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
     return tmp_path / "scheduler.yaml", yaml.safe_load(printed)
 
 
-def test_printed_configuration_has_only_the_finding_of_a_dump(scheduler: tuple[Path, dict[str, Any]]) -> None:
+def test_doctor_reports_only_the_dump_for_the_printed_configuration(scheduler: tuple[Path, dict[str, Any]]) -> None:
     path, document = scheduler
     path.write_text(yaml.safe_dump(document))
     done = run("--scheduler-config", path, "-o", "json", "--strict")
@@ -56,7 +56,7 @@ def test_ctrl_c_exits_with_130(url: str, monkeypatch: pytest.MonkeyPatch) -> Non
     assert done.stderr == "stopped\n"
 
 
-def test_a_document_whose_plugins_only_the_stack_has_is_no_invalid_document(tmp_path: Path) -> None:
+def test_document_with_plugins_installed_only_in_the_stack_is_not_reported_as_invalid(tmp_path: Path) -> None:
     document = tmp_path / "berth.yaml"
     document.write_text("pluginConfig: [{name: 'berth_plugins.absent:Absent'}]")
     [found] = [

@@ -49,7 +49,7 @@ def mtls() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("fixture", [pytest.param(fixture, id=fixture.name) for fixture in FIXTURES])
-def test_function_returns_expected_response(
+def test_function_returns_the_expected_response(
     fixture: EventFixture,
     load_function: Callable[..., Callable[..., Any]],
     tmp_path: Path,
@@ -65,6 +65,6 @@ def test_function_returns_expected_response(
     assert matches(fixture.expected, answer), answer
 
 
-def test_body_files_are_the_bodies_of_the_events() -> None:
+def test_body_files_match_the_bodies_of_the_events() -> None:
     found = {path: orjson.loads(path.read_bytes()) for path in EVENTS.glob(f"*/*{BODY}")}
     assert found == bodies(FIXTURES), "run: python -m tests.builders.event_fixtures"

@@ -50,7 +50,7 @@ def test_binary_packages_match_arm64_by_default(scheduling_layer: Path) -> None:
     _assert_platform("cpython-313-aarch64-linux-gnu", scheduling_layer)
 
 
-def test_binary_packages_match_the_platform_of_the_variables(tmp_path: Path) -> None:
+def test_binary_packages_match_the_platform_given_by_variables(tmp_path: Path) -> None:
     packages = _build("scheduling", "SchedulingLayer", tmp_path, X86)
     _assert_platform("cpython-311-x86_64-linux-gnu", packages)
 
@@ -61,14 +61,14 @@ def test_scheduling_layer_contains_berth_but_not_boto3(scheduling_layer: Path) -
     assert not names & {"boto3", "botocore", "bin"}
 
 
-def test_layers_fit_the_size_limit_with_byte_code(scheduling_layer: Path, tmp_path: Path) -> None:
+def test_layers_with_bytecode_fit_the_size_limit(scheduling_layer: Path, tmp_path: Path) -> None:
     packages = _build("kubernetes", "KubernetesLayer", tmp_path, DEFAULTS)
     together = {path.relative_to(layer): path for layer in (scheduling_layer, packages) for path in layer.rglob("*")}
     assert {Path("berth"), Path("kubernetes")} <= together.keys()
     assert sum(path.stat().st_size for path in together.values() if path.is_file()) < LIMIT
 
 
-def test_scheduling_layer_has_byte_code_of_matching_interpreter_and_stays_small(tmp_path: Path) -> None:
+def test_scheduling_layer_has_bytecode_for_the_right_interpreter_and_stays_small(tmp_path: Path) -> None:
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     variables = {"BERTH_PYTHON_VERSION": version, "BERTH_BYTECODE_PYTHON": sys.executable}
     packages = _build("scheduling", "SchedulingLayer", tmp_path, variables)

@@ -62,7 +62,7 @@ def emitted() -> set[tuple[str, tuple[str, ...]]]:
 
 
 @pytest.mark.parametrize("name", of_type(read_template(), ALARM))
-def test_alarm_uses_an_emitted_metric(template: dict[str, Any], name: str) -> None:
+def test_every_alarm_uses_an_emitted_metric(template: dict[str, Any], name: str) -> None:
     alarm = deployed(template, DetailedMetrics="true")[name]
     if alarm["Namespace"] == "Berth":
         assert (alarm["MetricName"], tuple(each["Name"] for each in alarm["Dimensions"])) in emitted()
@@ -107,7 +107,7 @@ def test_periodic_watcher_has_no_lease_alarm(template: dict[str, Any]) -> None:
     assert names["continuous"] - names["periodic"] == {"LeaseTransitionsAlarm"}
 
 
-def test_ten_alarms_by_default(template: dict[str, Any]) -> None:
+def test_template_has_ten_alarms_by_default(template: dict[str, Any]) -> None:
     """CloudWatch's free tier has ten, and ten metrics: tests/unit/runtime/telemetry counts those."""
     by_default, in_detail = deployed(template), deployed(template, DetailedMetrics="true")
     assert len(by_default) == 10
@@ -140,7 +140,7 @@ def test_default_alarms_use_metrics_without_detail(template: dict[str, Any]) -> 
             assert {each["Value"] for each in alarm["Dimensions"] if each["Name"] != "stack"} <= values
 
 
-def test_alarms_and_metrics_match_the_documents(template: dict[str, Any]) -> None:
+def test_alarms_and_metrics_match_the_documentation(template: dict[str, Any]) -> None:
     _, _, text = (PROJECT / "docs/reference/metrics-and-alarms.md").read_text().partition("## Alarms")
     table, _, metrics = text.partition("## Metrics")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| `")]
@@ -158,7 +158,7 @@ def widgets(template: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def test_dashboard_shows_every_emitted_metric_of_this_stack(template: dict[str, Any]) -> None:
+def test_dashboard_shows_every_metric_this_stack_emits(template: dict[str, Any]) -> None:
     shown: set[str] = set()
     for widget in widgets(template):
         for metric in widget["properties"].get("metrics", []):

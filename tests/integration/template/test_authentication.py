@@ -87,7 +87,7 @@ def test_authorizer_uses_live_alias_and_simple_responses(basic: Deployment) -> N
     assert "AuthorizerCredentialsArn" not in authorizer
 
 
-def test_only_this_authorizer_may_invoke_the_function(template: dict[str, Any]) -> None:
+def test_only_this_authorizer_can_invoke_the_function(template: dict[str, Any]) -> None:
     [source] = [
         properties["SourceArn"]["Fn::Sub"]
         for properties in of_type(template, "AWS::Lambda::Permission").values()
@@ -108,7 +108,7 @@ def test_mtls_disables_the_default_endpoint(template: dict[str, Any], mode: str,
     assert api["DisableExecuteApiEndpoint"] is disabled
 
 
-def test_mtls_domain_requires_certificates_of_one_trust_store_version(mtls: Deployment) -> None:
+def test_mtls_domain_requires_certificates_from_one_truststore_version(mtls: Deployment) -> None:
     [domain] = mtls.resources("AWS::ApiGatewayV2::DomainName").values()
     assert domain == {
         "DomainName": "berth.example.com",
@@ -125,12 +125,12 @@ def test_mtls_domain_requires_certificates_of_one_trust_store_version(mtls: Depl
     assert mapping == {"ApiId": {"Ref": "Api"}, "DomainName": {"Ref": "Domain"}, "Stage": {"Ref": "ApiStage"}}
 
 
-def test_basic_has_no_domain(basic: Deployment) -> None:
+def test_basic_does_not_create_a_domain(basic: Deployment) -> None:
     assert basic.resources("AWS::ApiGatewayV2::DomainName") == {}
     assert basic.resources("AWS::ApiGatewayV2::ApiMapping") == {}
 
 
-def test_generated_password_is_url_safe_and_unchanged(basic: Deployment) -> None:
+def test_generated_password_is_url_safe_and_stays_unchanged(basic: Deployment) -> None:
     """Any change of these values would make CloudFormation generate a new password."""
     [secret] = basic.resources("AWS::SecretsManager::Secret").values()
     assert secret["GenerateSecretString"] == {
@@ -152,7 +152,7 @@ def test_mtls_starts_with_an_empty_allow_list(mtls: Deployment) -> None:
     assert mtls.resources("AWS::SecretsManager::Secret") == {}
 
 
-def test_authorizer_reads_only_the_password(basic: Deployment) -> None:
+def test_authorizer_may_read_only_the_password(basic: Deployment) -> None:
     function = basic.resources("AWS::Serverless::Function")["AuthorizerFunction"]
     assert function["Environment"]["Variables"] == {
         "BERTH_AUTHENTICATION": "basic",
@@ -171,7 +171,7 @@ WITH_ROUTE = [*(f"{verb}Function" for verb in ("Filter", "FilterOnlyOne", "Prior
     ("mode", "parameter", "granted"),
     [("basic", "", []), ("mtls", {"Ref": "AllowListParameter"}, [{"Fn::Sub": ALLOW_LIST}])],
 )
-def test_function_with_route_reads_the_allow_list_with_mtls_only(
+def test_functions_with_a_route_read_the_allow_list_only_with_mtls(
     template: dict[str, Any], function: str, mode: str, parameter: object, granted: list[object]
 ) -> None:
     found = Deployment(template, Authentication=mode, **DOMAIN).resources("AWS::Serverless::Function")[function]
@@ -181,7 +181,7 @@ def test_function_with_route_reads_the_allow_list_with_mtls_only(
     assert [each["Resource"] for each in statements if each["Action"] == "ssm:GetParameter"] == granted
 
 
-def test_functions_that_callers_reach_know_the_authentication(template: dict[str, Any]) -> None:
+def test_functions_reachable_by_callers_know_the_authentication_mode(template: dict[str, Any]) -> None:
     informed = {
         name
         for name, properties in of_type(template, "AWS::Serverless::Function").items()
@@ -204,7 +204,7 @@ def test_throttling_exceeds_scheduler_rate(either: Deployment) -> None:
         ("mtls", {"Fn::Sub": "https://${DomainName}/scheduler"}, {"DomainNameTarget", "AllowListParameterName"}),
     ],
 )
-def test_outputs_match_the_authentication(
+def test_outputs_match_the_authentication_mode(
     template: dict[str, Any], mode: str, prefix: object, others: set[str]
 ) -> None:
     outputs = Deployment(template, Authentication=mode).outputs()

@@ -42,18 +42,18 @@ def tables(template: dict[str, Any], **parameters: str) -> dict[str, dict[str, A
     return Deployment(template, Authentication="basic", **parameters).resources(TABLE)
 
 
-def test_ledger_is_protected_and_can_be_recovered(template: dict[str, Any]) -> None:
+def test_ledger_is_protected_and_recoverable(template: dict[str, Any]) -> None:
     ledger = tables(template)["LedgerTable"]
     assert ledger["DeletionProtectionEnabled"] is True
     assert ledger["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
 
 
-def test_ledger_is_retained_with_any_parameters(template: dict[str, Any]) -> None:
+def test_ledger_is_retained_for_all_parameter_values(template: dict[str, Any]) -> None:
     ledger = template["Resources"]["LedgerTable"]
     assert (ledger["DeletionPolicy"], ledger["UpdateReplacePolicy"]) == ("Retain", "Retain")
 
 
-def test_cache_has_no_protection_and_no_recovery(
+def test_cache_is_not_protected_and_not_recoverable(
     template: dict[str, Any],
 ) -> None:
     cache = tables(template)["CacheTable"]

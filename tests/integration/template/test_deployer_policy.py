@@ -85,7 +85,7 @@ def statements() -> list[dict[str, Any]]:
     return found
 
 
-def test_allows_creating_every_type_of_the_template(statements: list[dict[str, Any]]) -> None:
+def test_allows_creating_every_resource_type_of_the_template(statements: list[dict[str, Any]]) -> None:
     """One action of CloudFormation's own handler is enough: the others depend on the properties in use."""
     types = {resource["Type"] for given in STACKS for resource in transformed(**given)["Resources"].values()}
     granted = {action for statement in statements for action in listed(statement["Action"])}
@@ -94,16 +94,16 @@ def test_allows_creating_every_type_of_the_template(statements: list[dict[str, A
     assert {name for name, actions in creating.items() if not actions & granted} == set()
 
 
-def test_allows_what_creating_the_stack_needs(statements: list[dict[str, Any]]) -> None:
+def test_allows_every_action_needed_to_create_the_stack(statements: list[dict[str, Any]]) -> None:
     assert [each for each in ALLOWED if not _allowed(statements, *each)] == []
 
 
-def test_names_actions_without_wildcards(statements: list[dict[str, Any]]) -> None:
+def test_lists_actions_without_wildcards(statements: list[dict[str, Any]]) -> None:
     granted = [action for statement in statements for action in listed(statement["Action"])]
     assert not any("*" in action for action in granted)
 
 
-def test_grants_on_all_resources_only_what_iam_cannot_narrow(statements: list[dict[str, Any]]) -> None:
+def test_grants_all_resources_only_for_actions_that_iam_cannot_restrict(statements: list[dict[str, Any]]) -> None:
     everywhere = {
         action
         for statement in statements
@@ -135,7 +135,7 @@ def test_denies_access_to_other_stacks_and_data(statements: list[dict[str, Any]]
     assert not _allowed(statements, action, resource)
 
 
-def test_allows_attaching_exactly_the_policies_of_sam(statements: list[dict[str, Any]]) -> None:
+def test_allows_attaching_only_the_policies_that_sam_attaches(statements: list[dict[str, Any]]) -> None:
     attached = {
         arn
         for given in STACKS
@@ -147,7 +147,7 @@ def test_allows_attaching_exactly_the_policies_of_sam(statements: list[dict[str,
     assert set(attaching["Condition"]["ArnEquals"]["iam:PolicyARN"]) == attached
 
 
-def test_allows_passing_roles_to_their_services(statements: list[dict[str, Any]]) -> None:
+def test_allows_passing_roles_only_to_their_services(statements: list[dict[str, Any]]) -> None:
     trusted = {
         service
         for given in STACKS
@@ -160,7 +160,7 @@ def test_allows_passing_roles_to_their_services(statements: list[dict[str, Any]]
     assert set(passing["Condition"]["StringEquals"]["iam:PassedToService"]) >= trusted
 
 
-def test_fits_into_an_inline_policy() -> None:
+def test_policy_fits_into_an_inline_policy() -> None:
     text = json.dumps(json.loads(POLICY.read_text()), separators=(",", ":"))
     longest = {"STACK": 24, "ACCOUNT": 12, "REGION": 14, "TABLE_KEY": 36, "TRUSTSTORE_BUCKET": 63, "BUCKET": 63}
     for placeholder, length in sorted(longest.items(), key=lambda each: -len(each[0])):

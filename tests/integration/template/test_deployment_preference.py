@@ -26,7 +26,7 @@ def resources(processed: dict[str, Any], kind: str, preference: str) -> dict[str
     return Deployment(processed, Authentication="basic", DeploymentPreference=preference).resources(kind)
 
 
-def test_default_has_no_codedeploy_resources() -> None:
+def test_default_does_not_create_codedeploy_resources() -> None:
     processed = transformed()
     assert resources(processed, "AWS::CodeDeploy::Application", "AllAtOnce") == {}
     assert resources(processed, GROUP, "AllAtOnce") == {}
@@ -67,7 +67,7 @@ def test_codedeploy_shifts_verb_aliases_only_after_the_hook() -> None:
     assert set(AT_ONCE) < aliases.keys()
 
 
-def test_rollback_alarms_are_those_a_verb_version_can_cause() -> None:
+def test_only_alarms_that_a_verb_version_can_cause_trigger_a_rollback() -> None:
     """CacheStale and WatcherNotRunning depend on the watcher, Denials on the callers."""
     alarms = ["FailuresAlarm", "ApiErrorsAlarm", "LatencyAlarm", "LedgerUnavailableAlarm"]
     for group in resources(transformed(DeploymentPreference=CANARY), GROUP, CANARY).values():
@@ -103,14 +103,14 @@ def test_deployment_role_may_only_shift_aliases_and_invoke_the_hook() -> None:
 
 
 @pytest.mark.parametrize("boundary", ["", "arn:aws:iam::123456789012:policy/b"])
-def test_deployment_role_has_boundary(boundary: str) -> None:
+def test_deployment_role_has_the_permissions_boundary(boundary: str) -> None:
     role = Deployment(
         read_template(), Authentication="basic", DeploymentPreference=CANARY, PermissionsBoundaryArn=boundary
     ).resources("AWS::IAM::Role")["DeploymentRole"]
     assert role.get("PermissionsBoundary", "") == boundary
 
 
-def test_hook_may_invoke_verb_versions_and_report() -> None:
+def test_hook_may_only_invoke_verb_versions_and_report() -> None:
     hook = of_type(read_template(), "AWS::Serverless::Function")["PreTrafficFunction"]
     invoke, report = hook["Policies"][0]["Statement"]
     assert (invoke["Action"], invoke["Resource"]) == (
@@ -121,7 +121,7 @@ def test_hook_may_invoke_verb_versions_and_report() -> None:
     assert report["Resource"]["Fn::Sub"].endswith(":deploymentgroup:${ServerlessDeploymentApplication}/*")
 
 
-def test_hook_invokes_new_versions_instead_of_the_alias() -> None:
+def test_hook_invokes_new_versions_not_the_alias() -> None:
     processed = transformed(DeploymentPreference=CANARY)
     variables = resources(processed, "AWS::Lambda::Function", CANARY)["PreTrafficFunction"]["Environment"]["Variables"]
     invoked = [value["Ref"] for name, value in variables.items() if name.endswith("_VERSION")]
@@ -140,7 +140,7 @@ def test_hook_timeout_covers_all_verb_calls() -> None:
     assert functions["PreTrafficFunction"]["Timeout"] >= seconds
 
 
-def test_hook_waits_for_the_end_of_a_verb_that_hangs() -> None:
+def test_hook_waits_longer_than_a_hanging_verb_can_run() -> None:
     functions = of_type(read_template(), "AWS::Serverless::Function")
     assert all(functions[verb]["Timeout"] < client_options()["read_timeout"] for verb in VERBS)
 
@@ -156,7 +156,7 @@ def client_options() -> dict[str, int]:
 
 
 @pytest.mark.parametrize("preference", ["AllAtOnce", CANARY])
-def test_resources_have_no_circular_dependency(preference: str) -> None:
+def test_template_has_no_circular_dependency(preference: str) -> None:
     """Alias, deployment group, role and hook refer to one another."""
     resources = transformed(DeploymentPreference=preference)["Resources"]
     TopologicalSorter(

@@ -53,19 +53,19 @@ CHOICES = ("HttpTimeoutSeconds", "Profile")
 CANARY = "Linear10PercentEvery10Minutes"
 
 
-def test_parameters_take_what_aws_issues() -> None:
+def test_parameters_accept_every_value_that_aws_issues() -> None:
     issued = [(PARAMETERS[name], value) for name, values in PARAMETERS_AT_THEIR_LONGEST.items() for value in values]
     assert [value for parameter, value in issued if len(value) > parameter.get("MaxLength", LONGEST_PARAMETER)] == []
     refused = [value for found, value in issued if not re.fullmatch(found.get("AllowedPattern", ".*"), value)]
     assert refused == []
 
 
-def test_every_parameter_without_a_list_of_values_has_an_issued_value() -> None:
+def test_every_free_text_parameter_is_tested_with_an_aws_value() -> None:
     free = {name for name, each in PARAMETERS.items() if not each.keys() & {"AllowedValues", "MinValue"}}
     assert free == PARAMETERS_AT_THEIR_LONGEST.keys()
 
 
-def test_certificate_authority_that_fits_into_no_environment_is_refused() -> None:
+def test_rejects_certificate_authority_too_long_for_an_environment_variable() -> None:
     parameter = PARAMETERS["EksCertificateAuthority"]
     assert parameter["MaxLength"] == len(LONGEST_CERTIFICATE_AUTHORITY)
     assert "kubeconfig secrets" in parameter["ConstraintDescription"]
@@ -105,7 +105,7 @@ def test_every_resource_is_within_the_limits_of_its_schema(composed: ComposedDep
     assert found == set()
 
 
-def test_environment_fits_into_four_kilobytes(composed: ComposedDeployment) -> None:
+def test_environment_of_each_function_fits_into_four_kilobytes(composed: ComposedDeployment) -> None:
     for name, function in composed.resources("AWS::Lambda::Function").items():
         variables = {key: str(value) for key, value in function["Environment"]["Variables"].items()}
         assert len(json.dumps(variables, separators=(",", ":"))) <= LARGEST_ENVIRONMENT, name
@@ -123,7 +123,7 @@ def test_policy_of_berth_watch_fits_into_a_managed_policy(composed: ComposedDepl
         assert len(text) <= LARGEST_MANAGED_POLICY, name
 
 
-def test_outputs_fit(composed: ComposedDeployment) -> None:
+def test_outputs_fit_the_cloudformation_limits(composed: ComposedDeployment) -> None:
     assert all(len(str(value)) <= LONGEST_OUTPUT for value in composed.outputs().values())
 
 

@@ -50,7 +50,7 @@ def test_only_callers_of_the_api_server_are_in_the_vpc(template: dict[str, Any])
         assert found["SecurityGroupIds"] == {"Fn::Split": [",", {"Fn::Sub": "${VpcSecurityGroupIds}"}]}
 
 
-def test_public_api_server_needs_no_vpc(template: dict[str, Any]) -> None:
+def test_public_api_server_does_not_need_a_vpc(template: dict[str, Any]) -> None:
     functions = Deployment(template).resources("AWS::Serverless::Function")
     assert not any("VpcConfig" in function for function in functions.values())
 
@@ -60,11 +60,11 @@ def test_public_api_server_needs_no_vpc(template: dict[str, Any]) -> None:
     [
         pytest.param({}, [], id="neither"),
         pytest.param(PRIVATE, [], id="both"),
-        pytest.param({"VpcSubnetIds": SUBNETS}, [BOTH], id="subnets alone"),
-        pytest.param({"VpcSecurityGroupIds": GROUPS}, [BOTH], id="groups alone"),
+        pytest.param({"VpcSubnetIds": SUBNETS}, [BOTH], id="only subnets"),
+        pytest.param({"VpcSecurityGroupIds": GROUPS}, [BOTH], id="only security groups"),
     ],
 )
-def test_rejects_subnets_or_security_groups_alone(
+def test_rejects_subnets_without_security_groups_and_vice_versa(
     template: dict[str, Any], given: dict[str, str], refusals: list[str]
 ) -> None:
     found = Deployment(template, Authentication="basic", **given).failed_assertions()
@@ -78,20 +78,20 @@ def test_rejects_subnets_or_security_groups_alone(
         pytest.param("VpcSubnetIds", ",".join(["subnet-0123456789abcdef0"] * 16), True, id="sixteen"),
         pytest.param("VpcSubnetIds", ",".join(["subnet-0123456789abcdef0"] * 17), False, id="seventeen"),
         pytest.param("VpcSubnetIds", SUBNETS.replace(",", ", "), False, id="with a space"),
-        pytest.param("VpcSubnetIds", GROUPS, False, id="a group for a subnet"),
+        pytest.param("VpcSubnetIds", GROUPS, False, id="a group instead of a subnet"),
         pytest.param("VpcSecurityGroupIds", ",".join([GROUPS] * 5), True, id="five groups"),
         pytest.param("VpcSecurityGroupIds", ",".join([GROUPS] * 6), False, id="six groups"),
-        pytest.param("VpcSecurityGroupIds", GROUPS + ",", False, id="one, and a comma"),
+        pytest.param("VpcSecurityGroupIds", GROUPS + ",", False, id="one with a trailing comma"),
     ],
 )
-def test_vpc_parameters_accept_id_lists_only(
+def test_vpc_parameters_accept_only_id_lists(
     template: dict[str, Any], parameter: str, value: str, allowed: bool
 ) -> None:
     found = template["Parameters"][parameter]
     assert bool(re.fullmatch(found["AllowedPattern"], value)) is allowed
 
 
-def test_vpc_change_publishes_a_layer(template: dict[str, Any]) -> None:
+def test_vpc_change_publishes_a_new_layer_version(template: dict[str, Any]) -> None:
     """Without a new version the alias would keep the old VPC: test_template_versions."""
     assert _layer(transformed())[0] != _layer(transformed(**PRIVATE))[0]
 

@@ -35,7 +35,7 @@ def test_stack_has_the_documented_outputs(template: dict[str, Any], mode: str) -
     assert set(Deployment(template, Authentication=mode, **MTLS).outputs()) == BY_MODE[mode]
 
 
-def test_command_reads_parameters_that_exist(template: dict[str, Any]) -> None:
+def test_commands_read_only_parameters_that_exist(template: dict[str, Any]) -> None:
     read = {next(filter(None, names)) for path in _modules() for names in PARAMETER.findall(path.read_text())}
     assert {"Authentication", "HttpTimeoutSeconds", "Profile", "WatcherMode"} <= read
     assert read <= set(template["Parameters"])
@@ -47,14 +47,14 @@ def test_basic_has_exactly_one_secret(template: dict[str, Any]) -> None:
     assert not Deployment(template, Authentication="mtls").resources(SECRET)
 
 
-def test_doctor_finds_the_schedule_by_its_type() -> None:
+def test_doctor_can_find_the_schedule_by_its_type() -> None:
     from berth_cli.installation.doctor.aws_account import SCHEDULE
 
     types = [resource["Type"] for resource in transformed()["Resources"].values()]
     assert types.count(SCHEDULE) == 1
 
 
-def test_trial_of_a_configuration_finds_an_alias_of_every_verb() -> None:
+def test_configuration_trial_finds_an_alias_for_every_verb() -> None:
     from berth_cli.configuration.trial import ALIAS, VERB_FUNCTIONS, verbs_of_aliases
 
     aliases = [name for name, resource in transformed()["Resources"].items() if resource["Type"] == ALIAS]

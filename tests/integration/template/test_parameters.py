@@ -46,7 +46,7 @@ def schedule_role(**parameters: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_parameter_has_description_constraint_and_valid_default(name: str) -> None:
+def test_every_parameter_has_description_constraint_and_valid_default(name: str) -> None:
     parameter = PARAMETERS[name]
     assert parameter["Description"]
     assert "Default" in parameter or name in REQUIRED
@@ -59,7 +59,7 @@ def test_parameter_has_description_constraint_and_valid_default(name: str) -> No
         assert parameter["MinValue"] <= parameter["Default"] <= parameter["MaxValue"]
 
 
-def test_access_log_has_no_field_for_a_credential(template: dict[str, Any]) -> None:
+def test_access_log_does_not_contain_credentials(template: dict[str, Any]) -> None:
     deployment = Deployment(template, Authentication="basic")
     [stage] = deployment.resources("AWS::ApiGatewayV2::Stage").values()
     fields = orjson.loads(stage["AccessLogSettings"]["Format"])
@@ -125,7 +125,7 @@ def test_only_functions_with_table_access_may_use_the_key(
 
 
 @pytest.mark.parametrize("function", ["BindFunction", "WatcherFunction"])
-def test_kubeconfig_key_decrypts_the_own_secret_through_secrets_manager_only(
+def test_kubeconfig_key_decrypts_only_its_own_secret_through_secrets_manager(
     template: dict[str, Any], function: str
 ) -> None:
     secret = KUBECONFIGS[f"{'Binder' if function == 'BindFunction' else 'Watcher'}KubeconfigSecretArn"]
@@ -138,7 +138,7 @@ def test_kubeconfig_key_decrypts_the_own_secret_through_secrets_manager_only(
         assert statements == ([expected] if given else [])
 
 
-def test_eks_cluster_grants_no_use_of_a_kubeconfig_key(template: dict[str, Any]) -> None:
+def test_eks_cluster_does_not_grant_use_of_a_kubeconfig_key(template: dict[str, Any]) -> None:
     eks = {"EksClusterName": "c", "EksEndpoint": "https://c", "EksCertificateAuthority": "c"}
     for properties in functions(template, KeyArn=KEY, **eks).values():
         assert "secretsmanager.${AWS::Region}" not in str(properties["Policies"])
@@ -159,7 +159,7 @@ def test_no_other_function_may_use_the_kubeconfig_key(template: dict[str, Any]) 
         pytest.param({"ClusterSize": "large", "HttpTimeoutSeconds": "20"}, "20", id="a given timeout"),
     ],
 )
-def test_http_timeout_follows_the_size_of_the_cluster(
+def test_http_timeout_depends_on_the_cluster_size(
     template: dict[str, Any], parameters: dict[str, str], seconds: str
 ) -> None:
     deployment = Deployment(template, Authentication="basic", **parameters)
@@ -172,13 +172,13 @@ def test_http_timeout_follows_the_size_of_the_cluster(
 
 
 @pytest.mark.parametrize("seconds", sorted(set(PARAMETERS["HttpTimeoutSeconds"]["AllowedValues"]) - {0}))
-def test_no_function_ends_before_the_scheduler_stops_waiting(template: dict[str, Any], seconds: int) -> None:
+def test_no_function_times_out_before_the_scheduler(template: dict[str, Any], seconds: int) -> None:
     found = functions(template, HttpTimeoutSeconds=str(seconds))
     assert min(found[name]["Timeout"] for name in VERBS) >= seconds
     assert found["AuthorizerFunction"]["Timeout"] >= min(seconds, AUTHORIZER_SECONDS)
 
 
-def test_lambda_writes_no_lines_of_its_own_unless_in_detail(template: dict[str, Any]) -> None:
+def test_lambda_writes_system_log_lines_only_with_detailed_metrics(template: dict[str, Any]) -> None:
     for detailed, level in (("false", "WARN"), ("true", "INFO")):
         logging = Deployment(template, DetailedMetrics=detailed).value(template["Globals"]["Function"]["LoggingConfig"])
         assert logging == {
@@ -190,7 +190,7 @@ def test_lambda_writes_no_lines_of_its_own_unless_in_detail(template: dict[str, 
 
 
 @pytest.mark.parametrize("size", read_template()["Parameters"]["ClusterSize"]["AllowedValues"])
-def test_every_variable_of_a_function_is_text(size: str) -> None:
+def test_every_environment_variable_is_a_string(size: str) -> None:
     """A number in a mapping stays one, and the environment of a process takes none."""
     deployed = Deployment(transformed(), Authentication="basic", ClusterSize=size)
     for name, function in deployed.resources("AWS::Lambda::Function").items():
@@ -216,6 +216,8 @@ def test_functions_that_load_a_configuration_have_the_plugin_layer(template: dic
         ("periodic", ("periodic", "false")),
     ],
 )
-def test_watcher_function_knows_its_mode(template: dict[str, Any], mode: str, variables: tuple[str, str]) -> None:
+def test_watcher_function_gets_its_mode_from_the_environment(
+    template: dict[str, Any], mode: str, variables: tuple[str, str]
+) -> None:
     found = functions(template, WatcherMode=mode)["WatcherFunction"]["Environment"]["Variables"]
     assert (found["BERTH_WATCHER_MODE"], found["BERTH_WATCHER_STANDBY"]) == variables

@@ -54,11 +54,11 @@ def test_role_grants_match_the_table(processed: dict[str, Any], function: str) -
     assert all(statement["Effect"] == "Allow" for statement in found)
 
 
-def test_every_function_role_is_in_the_table(processed: dict[str, Any]) -> None:
+def test_table_lists_every_function_role(processed: dict[str, Any]) -> None:
     assert roles(processed).keys() == GRANTS.keys()
 
 
-def test_pre_traffic_role_may_invoke_versions_and_report(processed: dict[str, Any]) -> None:
+def test_pre_traffic_role_may_only_invoke_versions_and_report(processed: dict[str, Any]) -> None:
     invoke, report = statements(roles(processed, DeploymentPreference="Canary10Percent10Minutes")["PreTrafficFunction"])
     assert invoke["Action"] == "lambda:InvokeFunction"
     assert invoke["Resource"] == [{"Fn::Sub": f"${{{verb}.Arn}}:*"} for verb in VERBS]
@@ -67,7 +67,7 @@ def test_pre_traffic_role_may_invoke_versions_and_report(processed: dict[str, An
 
 
 @pytest.mark.parametrize("preference", ["AllAtOnce", "Canary10Percent10Minutes"])
-def test_policies_name_by_the_stack_only_what_the_template_names(preference: str) -> None:
+def test_policies_use_the_stack_name_only_for_explicitly_named_resources(preference: str) -> None:
     """CloudFormation shortens other names: a stack's has up to 128 characters, and CodeDeploy takes 100."""
     processed = transformed(DeploymentPreference=preference)
     given = str([resource.get("Properties", {}).get("Name") for resource in processed["Resources"].values()])
@@ -78,7 +78,7 @@ def test_policies_name_by_the_stack_only_what_the_template_names(preference: str
 
 
 @pytest.mark.parametrize("preference", ["AllAtOnce", "Canary10Percent10Minutes"])
-def test_policies_refer_only_to_resources_of_the_template(preference: str) -> None:
+def test_policies_refer_only_to_resources_in_the_template(preference: str) -> None:
     """CloudFormation refuses another one, also in a resource whose condition is false."""
     processed = transformed(DeploymentPreference=preference)
     policies = [each for each in processed["Resources"].values() if each["Type"] == "AWS::IAM::Role"]
@@ -87,7 +87,7 @@ def test_policies_refer_only_to_resources_of_the_template(preference: str) -> No
     assert named <= processed["Resources"].keys() | processed["Parameters"].keys()
 
 
-def test_mtls_adds_the_allow_list_to_functions_with_a_route(processed: dict[str, Any]) -> None:
+def test_mtls_grants_the_allow_list_to_functions_with_a_route(processed: dict[str, Any]) -> None:
     found = roles(processed, Authentication="mtls")
     assert "AuthorizerFunction" not in found
     for function in (*VERBS, "HealthzFunction"):
@@ -96,7 +96,7 @@ def test_mtls_adds_the_allow_list_to_functions_with_a_route(processed: dict[str,
     assert not [each for each in statements(found["WatcherFunction"]) if each["Action"] == "ssm:GetParameter"]
 
 
-def test_eks_cluster_needs_no_kubeconfig_secret(processed: dict[str, Any]) -> None:
+def test_eks_cluster_does_not_need_a_kubeconfig_secret(processed: dict[str, Any]) -> None:
     """The cluster knows the roles by access entries: sts:GetCallerIdentity needs no permission."""
     for function, role in roles(processed, **EKS).items():
         actions = {action for statement in statements(role) for action in as_list(statement["Action"])}
@@ -105,7 +105,7 @@ def test_eks_cluster_needs_no_kubeconfig_secret(processed: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_table_statements_require_leading_keys(processed: dict[str, Any], function: str) -> None:
+def test_statements_on_tables_require_leading_keys(processed: dict[str, Any], function: str) -> None:
     """ForAllValues alone is true for a request without keys, such as Scan."""
     for statement in statements(roles(processed)[function]):
         if statement["Resource"] in (CACHE, LEDGER):
@@ -115,7 +115,7 @@ def test_table_statements_require_leading_keys(processed: dict[str, Any], functi
 
 
 @pytest.mark.parametrize("parameters", [{}, EKS, {"Authentication": "mtls"}], ids=["secrets", "EKS", "mtls"])
-def test_no_statement_has_wildcards(processed: dict[str, Any], parameters: dict[str, str]) -> None:
+def test_statements_do_not_contain_wildcards(processed: dict[str, Any], parameters: dict[str, str]) -> None:
     for role in roles(processed, **parameters).values():
         for statement in statements(role):
             actions = as_list(statement["Action"])
@@ -125,7 +125,7 @@ def test_no_statement_has_wildcards(processed: dict[str, Any], parameters: dict[
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_role_trusts_lambda_and_has_known_managed_policies_only(processed: dict[str, Any], function: str) -> None:
+def test_role_trusts_only_lambda_and_has_only_known_managed_policies(processed: dict[str, Any], function: str) -> None:
     role = roles(processed)[function]
     [trust] = role["AssumeRolePolicyDocument"]["Statement"]
     assert (as_list(trust["Action"]), trust["Principal"]) == (["sts:AssumeRole"], {"Service": ["lambda.amazonaws.com"]})
@@ -133,7 +133,7 @@ def test_role_trusts_lambda_and_has_known_managed_policies_only(processed: dict[
     assert {arn for arn in role["ManagedPolicyArns"] if isinstance(arn, str)} <= {LOGGING, NETWORK}
 
 
-def test_outputs_name_the_roles_for_access_entries() -> None:
+def test_outputs_list_the_roles_for_access_entries() -> None:
     outputs = Deployment(read_template(), Authentication="basic").outputs()
     assert (outputs["WatcherRoleArn"], outputs["BinderRoleArn"]) == (
         {"Fn::GetAtt": "WatcherFunctionRole.Arn"},
@@ -159,7 +159,7 @@ def test_outputs_name_the_roles_for_access_entries() -> None:
         pytest.param(
             {"BinderKubeconfigSecretArn": BINDER_SECRET, "WatcherMode": "external"},
             [],
-            id="binder secret only, and no watcher function",
+            id="only binder secret without the watcher function",
         ),
         pytest.param(
             {**KUBECONFIGS, "BinderKubeconfigSecretArn": WATCHER_SECRET},

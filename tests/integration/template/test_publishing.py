@@ -23,7 +23,7 @@ def application() -> dict[str, Any]:
     return found
 
 
-def test_version_is_that_of_the_project(application: dict[str, Any]) -> None:
+def test_version_equals_the_project_version(application: dict[str, Any]) -> None:
     assert str(application["SemanticVersion"]) == __version__
     assert re.fullmatch(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", str(application["SemanticVersion"]))
 

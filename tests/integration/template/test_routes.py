@@ -37,7 +37,7 @@ def combinations() -> list[dict[str, str]]:
 ACCEPTED = [each for each in combinations() if not Deployment(read_template(), **each).failed_assertions()]
 
 
-def test_two_combinations_can_be_deployed() -> None:
+def test_exactly_two_combinations_can_be_deployed() -> None:
     assert [(each["Authentication"], len(each) - 1) for each in ACCEPTED] == [("basic", 0), ("mtls", len(DOMAIN))]
 
 
@@ -89,7 +89,7 @@ def forged(route: str) -> dict[str, object]:
     }
 
 
-def test_api_has_these_routes_and_no_other_way_in(deployment: Deployment) -> None:
+def test_api_has_only_these_routes_and_no_other_endpoint(deployment: Deployment) -> None:
     assert functions_of_routes(deployment).keys() == ROUTES
     for resource_type in ("AWS::Lambda::Url", "AWS::ApiGateway::RestApi", "AWS::Serverless::HttpApi"):
         assert deployment.resources(resource_type) == {}
@@ -97,7 +97,7 @@ def test_api_has_these_routes_and_no_other_way_in(deployment: Deployment) -> Non
     assert api.keys() == {"Name", "Description", "ProtocolType", "DisableExecuteApiEndpoint"}  # no Body, no CORS
 
 
-def test_one_check_precedes_every_route(deployment: Deployment, load_function: Load) -> None:
+def test_every_route_has_exactly_one_check(deployment: Deployment, load_function: Load) -> None:
     apis = deployment.resources("AWS::ApiGatewayV2::Api")
     authorizers = deployment.resources("AWS::ApiGatewayV2::Authorizer")
     for name, route in deployment.resources("AWS::ApiGatewayV2::Route").items():
@@ -115,7 +115,7 @@ def test_one_check_precedes_every_route(deployment: Deployment, load_function: L
             assert handler(forged(route["RouteKey"]), None)["statusCode"] == 403, name
 
 
-def test_api_without_an_authorizer_is_behind_domains_that_require_certificates(deployment: Deployment) -> None:
+def test_api_without_authorizer_is_reachable_only_through_mtls_domains(deployment: Deployment) -> None:
     domains = deployment.resources("AWS::ApiGatewayV2::DomainName")
     mappings = deployment.resources("AWS::ApiGatewayV2::ApiMapping")
     if deployment.resources("AWS::ApiGatewayV2::Authorizer"):
@@ -127,13 +127,13 @@ def test_api_without_an_authorizer_is_behind_domains_that_require_certificates(d
         assert domain["MutualTlsAuthentication"]["TruststoreVersion"]
 
 
-def test_authorizer_function_exists_only_where_routes_use_it(deployment: Deployment) -> None:
+def test_authorizer_function_exists_only_if_routes_use_it(deployment: Deployment) -> None:
     used = any("AuthorizerId" in route for route in deployment.resources("AWS::ApiGatewayV2::Route").values())
     functions = deployment.resources("AWS::Lambda::Function")
     assert ("AuthorizerFunction" in functions) is used
 
 
-def test_route_changes_after_the_version_that_checks_callers_is_live() -> None:
+def test_route_changes_only_after_the_version_that_checks_callers_is_live() -> None:
     """Or a stack that changes to mutual TLS would have routes with neither check, for as long as a canary takes."""
     processed = transformed(**ACCEPTED[-1])
     functions = functions_of_routes(Deployment(processed, **ACCEPTED[-1]))

@@ -135,7 +135,7 @@ def watch(gangs: Gangs) -> None:
     assert {item.state for item in gangs.table.gangs()} == {GangState.ENDED}
 
 
-def test_roles_allow_the_requests_of_gangs_announcements_and_records(
+def test_roles_allow_requests_for_gangs_announcements_and_records(
     recorded: RecordedRequests, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert tables.gangs is not None

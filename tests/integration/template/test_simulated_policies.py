@@ -129,7 +129,7 @@ FORBIDDEN = [
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_role_denies_what_no_function_needs(policies: dict[str, list[Any]], function: str) -> None:
+def test_role_denies_actions_that_no_function_needs(policies: dict[str, list[Any]], function: str) -> None:
     requests = [Request(function, action, resource, key) for action, resource, key in FORBIDDEN]
     decisions = simulate(requests, policies)
     denied = ("ImplicitlyDenied", "ExplicitlyDenied")
@@ -139,7 +139,7 @@ def test_role_denies_what_no_function_needs(policies: dict[str, list[Any]], func
     assert wrong == []
 
 
-def test_only_the_owner_of_a_secret_or_function_may_use_it(policies: dict[str, list[Any]]) -> None:
+def test_only_the_owner_may_use_a_secret_or_function(policies: dict[str, list[Any]]) -> None:
     owners: dict[tuple[str, str], set[str]] = {
         ("secretsmanager:GetSecretValue", KUBECONFIGS["WatcherKubeconfigSecretArn"]): {"WatcherFunction"},
         ("secretsmanager:GetSecretValue", KUBECONFIGS["BinderKubeconfigSecretArn"]): {"BindFunction"},
@@ -189,7 +189,7 @@ def service_policies() -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("role", SERVICE_CALLS)
-def test_role_of_a_service_allows_what_the_service_asks_and_nothing_else(
+def test_service_role_allows_exactly_the_requests_of_the_service(
     service_policies: dict[str, list[Any]], role: str
 ) -> None:
     asked = [Request(role, action, resource) for action, resource in SERVICE_CALLS[role]]

@@ -136,7 +136,9 @@ def _call(stack: Stack, name: str) -> None:
 
 
 @pytest.mark.parametrize("authentication", ["basic", "mtls"])
-def test_role_allows_its_calls_of_services_and_no_other(recorded: RecordedRequests, authentication: str) -> None:
+def test_role_allows_exactly_the_services_that_its_function_calls(
+    recorded: RecordedRequests, authentication: str
+) -> None:
     stack = Stack(authentication)
     for name in stack.functions:
         with as_function(name):
@@ -146,7 +148,7 @@ def test_role_allows_its_calls_of_services_and_no_other(recorded: RecordedReques
     assert {(each.role, each.action) for each in requests} == stack.granted()
 
 
-def test_policy_of_berth_watch_allows_its_calls_of_services(recorded: RecordedRequests) -> None:
+def test_policy_of_berth_watch_allows_all_its_service_calls(recorded: RecordedRequests) -> None:
     """Those that the function does not make: the function is told its tables, and writes its metrics into its log."""
     template = Deployment(transformed(), Authentication="basic", WatcherMode="external")
     [policy] = template.resources("AWS::IAM::ManagedPolicy").values()

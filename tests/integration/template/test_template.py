@@ -89,7 +89,7 @@ def test_layers_publish_function_versions(template: dict[str, Any]) -> None:
     assert [layer["PublishLambdaVersion"] for layer in layers.values()] == [True, True]
 
 
-def test_every_log_group_has_retention(template: dict[str, Any], functions: dict[str, dict[str, Any]]) -> None:
+def test_every_log_group_has_a_retention_period(template: dict[str, Any], functions: dict[str, dict[str, Any]]) -> None:
     groups = of_type(template, "AWS::Logs::LogGroup")
     assert [group["RetentionInDays"] for group in groups.values()] == [{"Ref": "LogRetentionDays"}] * 2
     assert template["Globals"]["Function"]["LoggingConfig"]["LogGroup"]["Ref"] in groups
@@ -103,7 +103,7 @@ def test_every_log_group_has_retention(template: dict[str, Any], functions: dict
         ("HealthzFunction", "GET /healthz"),
     ],
 )
-def test_route_invokes_live_alias(template: dict[str, Any], function: str, route: str) -> None:
+def test_route_invokes_the_live_alias(template: dict[str, Any], function: str, route: str) -> None:
     [integration] = [
         logical_id
         for logical_id, properties in of_type(template, "AWS::ApiGatewayV2::Integration").items()
@@ -118,7 +118,7 @@ def test_route_invokes_live_alias(template: dict[str, Any], function: str, route
 
 
 @pytest.mark.parametrize("function", [*VERBS, "HealthzFunction"])
-def test_api_may_invoke_function_on_its_own_route_only(template: dict[str, Any], function: str) -> None:
+def test_api_may_invoke_each_function_only_on_its_own_route(template: dict[str, Any], function: str) -> None:
     [permission] = [
         properties
         for properties in of_type(template, "AWS::Lambda::Permission").values()
@@ -136,7 +136,7 @@ def test_sam_local_finds_the_routes(template: dict[str, Any], functions: dict[st
         assert "Fn::If" not in str({**route, "AuthorizationType": "", "AuthorizerId": ""})
 
 
-def test_schedule_starts_watcher_every_minute_without_retries(
+def test_schedule_starts_the_watcher_every_minute_without_retries(
     template: dict[str, Any], functions: dict[str, dict[str, Any]]
 ) -> None:
     once = {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 0}
@@ -153,7 +153,7 @@ def test_schedule_starts_watcher_every_minute_without_retries(
     assert template["Globals"]["Function"]["EventInvokeConfig"] == once
 
 
-def test_schedule_role_may_only_invoke_watcher() -> None:
+def test_schedule_role_may_only_invoke_the_watcher() -> None:
     role = of_type(transformed(), "AWS::IAM::Role")["WatcherFunctionEveryMinuteRole"]
     [trust] = role["AssumeRolePolicyDocument"]["Statement"]
     assert trust["Principal"] == {"Service": ["scheduler.amazonaws.com"]}

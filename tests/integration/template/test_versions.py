@@ -68,19 +68,19 @@ def published_by(layer: str) -> set[str]:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_every_parameter_of_a_function_publishes_one_of_its_layers(function: str) -> None:
+def test_every_parameter_of_a_function_changes_one_of_its_layers(function: str) -> None:
     missing = parameters_in(versioned(function)) - set().union(*map(published_by, layers_of(function)))
     assert missing == set()
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_a_layer_names_no_parameter_that_no_function_of_it_uses(layer: str) -> None:
+def test_layer_depends_only_on_parameters_that_its_functions_use(layer: str) -> None:
     users = [function for function in FUNCTIONS if layer in layers_of(function)]
     assert published_by(layer) <= set().union(*(parameters_in(versioned(function)) for function in users))
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_version_description_has_the_number_of_every_layer(function: str) -> None:
+def test_version_description_contains_the_version_of_every_layer(function: str) -> None:
     text, variables = FUNCTIONS[function]["VersionDescription"]["Fn::Sub"]
     numbers = [{"Fn::Select": [7, {"Fn::Split": [":", {"Ref": layer}]}]} for layer in sorted(layers_of(function))]
     assert sorted(map(str, variables.values())) == sorted(map(str, numbers))
@@ -119,14 +119,14 @@ def test_functions_and_versions_refer_to_the_hashed_layer(kind: str) -> None:
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_description_of_a_layer_is_its_first_member(layer: str) -> None:
+def test_description_of_a_layer_is_its_first_list_member(layer: str) -> None:
     index, members = LAYERS[layer]["Description"]["Fn::Select"]
     assert index == 0
     assert isinstance(members[0], str)
     assert len(members[0]) <= 256
 
 
-def test_old_versions_are_deleted() -> None:
+def test_old_function_versions_are_deleted() -> None:
     """With SnapStart the image of each version costs money until then."""
     versions = [each for each in transformed()["Resources"].values() if each["Type"] == "AWS::Lambda::Version"]
     assert versions

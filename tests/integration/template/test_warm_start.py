@@ -35,16 +35,16 @@ def snap_start(chosen: str) -> dict[str, object]:
     return {name: function["SnapStart"] for name, function in functions.items() if "SnapStart" in function}
 
 
-def test_default_has_no_snapshots() -> None:
+def test_snapstart_is_off_by_default() -> None:
     assert read_template()["Parameters"]["SnapStart"]["Default"] == "false"
     assert snap_start("false") == {}
 
 
-def test_snapstart_applies_to_verbs_and_authorizer() -> None:
+def test_snapstart_can_be_enabled_for_verbs_and_authorizer() -> None:
     assert snap_start("true") == dict.fromkeys(STARTED_WARM, ON_PUBLISH)
 
 
-def test_asynchronous_events_are_neither_late_nor_repeated() -> None:
+def test_asynchronous_events_expire_soon_and_are_not_retried() -> None:
     """Schedule and warm-up events follow every minute. A bind must never be repeated by Lambda."""
     parameters = {"DeploymentPreference": "Canary10Percent10Minutes"}
     configured = resources("EventInvokeConfig", **parameters)

@@ -28,7 +28,7 @@ def created(mode: str, **parameters: str) -> set[str]:
 
 
 @pytest.mark.parametrize("detailed", ["false", "true"])
-def test_external_mode_creates_no_part_of_the_watcher_function(detailed: str) -> None:
+def test_external_mode_does_not_create_any_part_of_the_watcher_function(detailed: str) -> None:
     inside, outside = created("continuous", DetailedMetrics=detailed), created("external", DetailedMetrics=detailed)
     assert outside - inside == {"WatcherPolicy"}
     missing = inside - outside
@@ -38,7 +38,7 @@ def test_external_mode_creates_no_part_of_the_watcher_function(detailed: str) ->
 
 
 @pytest.mark.parametrize("detailed", ["false", "true"])
-def test_nothing_of_an_external_stack_refers_to_what_is_not_created(detailed: str) -> None:
+def test_external_stack_does_not_refer_to_missing_resources(detailed: str) -> None:
     there = created("external", DetailedMetrics=detailed)
     missing = set(transformed()["Resources"]) - there
     found = deployed("external", DetailedMetrics=detailed)
@@ -52,7 +52,7 @@ def test_nothing_of_an_external_stack_refers_to_what_is_not_created(detailed: st
             assert f'"Fn::GetAtt": "{name}.' not in text
 
 
-def test_alarm_of_a_missing_watcher_exists_in_every_mode() -> None:
+def test_every_mode_has_the_alarm_for_a_missing_watcher() -> None:
     """berth watch sends the metric, Publications by stack, itself."""
     for mode in read_template()["Parameters"]["WatcherMode"]["AllowedValues"]:
         assert "WatcherNotRunningAlarm" in deployed(mode).resources("AWS::CloudWatch::Alarm")
@@ -67,7 +67,7 @@ def actions(statements: list[dict[str, Any]]) -> set[str]:
     return {action for each in found for action in ([each] if isinstance(each, str) else each)}
 
 
-def test_policy_grants_what_the_function_may_do_on_tables_and_functions() -> None:
+def test_policy_grants_the_functions_access_to_tables_and_functions() -> None:
     role = deployed("continuous").resources("AWS::IAM::Role")["WatcherFunctionRole"]
     of_function = [
         statement
@@ -83,14 +83,14 @@ def test_policy_grants_what_the_function_may_do_on_tables_and_functions() -> Non
     assert actions(of_process) - actions(of_function) == PROCESS_ONLY
 
 
-def test_metrics_are_limited_to_the_namespace_and_the_description_to_the_stack() -> None:
+def test_metrics_are_limited_to_the_namespace_and_describe_calls_to_the_stack() -> None:
     by_action = {next(iter(actions([each]))): each for each in policy()["PolicyDocument"]["Statement"]}
     assert by_action["cloudwatch:PutMetricData"]["Condition"] == {"StringEquals": {"cloudwatch:namespace": "Berth"}}
     described = by_action["cloudformation:DescribeStacks"]["Resource"]["Fn::Sub"]
     assert described.endswith(":stack/${AWS::StackName}/*")
 
 
-def test_policy_is_no_longer_than_a_managed_policy_may_be() -> None:
+def test_policy_fits_into_a_managed_policy() -> None:
     key = "arn:aws:kms:ap-southeast-1:123456789012:key/12345678-1234-1234-1234-123456789012"
     found = deployed("external", KeyArn=key).resources("AWS::IAM::ManagedPolicy")["WatcherPolicy"]
     text = json.dumps(found["PolicyDocument"], separators=(",", ":"))
@@ -99,7 +99,7 @@ def test_policy_is_no_longer_than_a_managed_policy_may_be() -> None:
     assert longest <= LARGEST_MANAGED_POLICY
 
 
-def test_dashboard_is_the_same_with_and_without_the_function() -> None:
+def test_dashboard_is_identical_with_and_without_the_function() -> None:
     [dashboard] = of_type(read_template(), "AWS::CloudWatch::Dashboard").values()
     _, variables = dashboard["DashboardBody"]["Fn::Sub"]
     watcher = {"Fn::If": ["HasWatcherFunction", {"Ref": "WatcherFunction"}, {"Ref": "AWS::NoValue"}]}
