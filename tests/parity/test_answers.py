@@ -71,7 +71,7 @@ def test_passes_args_to_plugins() -> None:
         ),
     ],
 )
-def test_ignores_pod_itself_among_objects(pod: Object, also: Object) -> None:
+def test_ignores_the_pod_itself_among_the_objects(pod: Object, also: Object) -> None:
     assert ask(pod, node_with("a", allocatable={"pods": "1"}), also)["verdicts"]["a"]["code"] == "Success"
 
 
@@ -91,13 +91,13 @@ BROKEN = pod_with("o", requests={"cpu": "much"}, nodeName="bad")
             [node_with("bad", allocatable={"cpu": "much"})],
             "Error",
             ["node(s) had a status that cannot be read"],
-            id="a quantity that is none",
+            id="invalid quantity",
         ),
         pytest.param(
             [node_with("bad", status={"conditions": "Ready"})],
             "Error",
             ["node(s) had a status that cannot be read"],
-            id="conditions that are none",
+            id="invalid conditions",
         ),
         pytest.param(
             [node_with("bad") | {"metadata": {"name": "bad", "labels": {"rack": 7}}}],
@@ -109,18 +109,18 @@ BROKEN = pod_with("o", requests={"cpu": "much"}, nodeName="bad")
             [node_with("bad") | {"spec": {"taints": ["k"]}}],
             "Error",
             ["node(s) had a spec that cannot be read"],
-            id="a taint that is none",
+            id="invalid taint",
         ),
         pytest.param(
             [node_with("bad"), BROKEN],
             "Error",
             ["node(s) had a pod that cannot be read"],
-            id="a pod that cannot be read",
+            id="unreadable pod",
         ),
-        pytest.param([node_with("bad"), BROKEN | {"status": {"phase": "Failed"}}], "Success", [], id="but has ended"),
+        pytest.param([node_with("bad"), BROKEN | {"status": {"phase": "Failed"}}], "Success", [], id="finished pod"),
     ],
 )
-def test_unreadable_node_does_not_affect_others(objects: list[Object], code: str, reasons: list[str]) -> None:
+def test_unreadable_node_does_not_affect_other_nodes(objects: list[Object], code: str, reasons: list[str]) -> None:
     answer = ask(pod_with(), *objects, node_with("good"), node_with("better"))
     verdict = answer["verdicts"]["bad"]
     assert (verdict["code"], verdict["reasons"]) == (code, reasons)
@@ -143,7 +143,7 @@ NO_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
                 }
             ),
             NO_AFFINITY,
-            id="of a node selector term: it matches nothing",
+            id="in a node selector term: matches no node",
         ),
         pytest.param(
             pod_with(
@@ -154,7 +154,7 @@ NO_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
                 }
             ),
             'parsing pod: requiredAffinityTerms: "Near" is not a valid label selector operator',
-            id="of a pod affinity term: it bars every node",
+            id="in a pod affinity term: rejects every node",
         ),
     ],
 )

@@ -62,7 +62,7 @@ def with_value(path: str, value: object) -> Answer:
         pytest.param("error", "no such profile", "error", id="error of Berth only"),
     ],
 )
-def test_finds_difference(path: str, value: object, rule: str) -> None:
+def test_reports_undocumented_difference(path: str, value: object, rule: str) -> None:
     assert rule in {difference.rule for difference in differences(Family.SCORE, answer(), with_value(path, value))}
 
 
@@ -89,7 +89,7 @@ def test_accepts_documented_differences(path: str, value: object) -> None:
         pytest.param("candidates", {}, ["preemption candidate"], id="missing candidate"),
     ],
 )
-def test_finds_preemption_difference(path: str, value: object, rules: list[str]) -> None:
+def test_reports_preemption_difference(path: str, value: object, rules: list[str]) -> None:
     found = preemption_differences(answer(), with_value(f"preemption.{path}", value))
     assert [difference.rule for difference in found] == rules
 
@@ -116,7 +116,7 @@ def evict_last(case: Case) -> Answer:
         pytest.param(pods(1, 2), False, id="different priority"),
     ],
 )
-def test_allows_other_victims_only_if_equal(case: Case, *, allowed: bool) -> None:
+def test_accepts_other_victims_only_if_they_are_equal(case: Case, *, allowed: bool) -> None:
     berth = {"preemption": {"candidates": {"n0": {"victims": ["p0"], "numPDBViolations": 0}}}}
     oracle = in_berths_order(case, evict_last(case), berth, evict_last)
     assert (oracle["preemption"]["candidates"]["n0"]["victims"] == ["p0"]) is allowed
