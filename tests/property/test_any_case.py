@@ -41,7 +41,7 @@ def is_answer(answer: Any) -> None:
 
 
 @given(cases)
-def test_answers_generated_case(whole: dict[str, Any]) -> None:
+def test_evaluates_generated_case(whole: dict[str, Any]) -> None:
     answer = orjson.loads(orjson.dumps(answers.answer(whole)))
     is_answer(answer)
     nodes = {each["metadata"]["name"] for each in whole["objects"] if each["kind"] == "Node"}
@@ -49,12 +49,12 @@ def test_answers_generated_case(whole: dict[str, Any]) -> None:
 
 
 @given(st.data(), cases)
-def test_answers_mutated_case(data: st.DataObject, whole: dict[str, Any]) -> None:
+def test_evaluates_mutated_case(data: st.DataObject, whole: dict[str, Any]) -> None:
     is_answer(orjson.loads(orjson.dumps(answers.answer(data.draw(changed(whole))))))
 
 
 @given(st.data(), cases)
-def test_mutated_object_leaves_cache_readable(data: st.DataObject, whole: dict[str, Any]) -> None:
+def test_cache_stays_readable_with_a_mutated_object(data: st.DataObject, whole: dict[str, Any]) -> None:
     objects = list(whole["objects"])
     at = data.draw(st.integers(0, len(objects) - 1))
     objects[at] = {**data.draw(changed(objects[at]).filter(is_an_object)), "kind": objects[at]["kind"]}
@@ -66,7 +66,7 @@ def is_an_object(value: Any) -> bool:
 
 
 @given(json_values)
-def test_answers_any_json_value(value: Any) -> None:
+def test_handles_any_json_value(value: Any) -> None:
     answer = answers.answer(value)
     is_answer(answer)
     # Of these values only one with a pod is a case at all: of no nodes, and nothing is wrong with that.
@@ -82,7 +82,7 @@ def request(verb: str, nodes: list[dict[str, Any]], pods: list[dict[str, Any]], 
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone", "prioritize", "preempt"])
 @given(data=st.data(), whole=cases, in_full=st.booleans())
-def test_verbs_decide_by_full_profile_on_any_cluster(
+def test_verbs_with_full_profile_handle_any_cluster(
     verb: str, data: st.DataObject, whole: dict[str, Any], *, in_full: bool
 ) -> None:
     objects = whole["objects"]

@@ -87,24 +87,26 @@ def holds_the_contract(handlers: Handlers, verb: str, event: Mapping[str, object
 
 @pytest.mark.parametrize("verb", VERBS)
 @given(data=st.data())
-def test_answers_mutated_request_in_contract_form(handlers: Handlers, verb: str, data: st.DataObject) -> None:
+def test_response_to_mutated_request_has_the_contract_form(handlers: Handlers, verb: str, data: st.DataObject) -> None:
     request = data.draw(mutated(KIND.get(verb, "listing")))
     holds_the_contract(handlers, verb, http_event(json.dumps(request)))
 
 
 @pytest.mark.parametrize("verb", VERBS)
 @given(value=json_values)
-def test_answers_any_json_value_in_contract_form(handlers: Handlers, verb: str, value: Any) -> None:
+def test_response_to_any_json_value_has_the_contract_form(handlers: Handlers, verb: str, value: Any) -> None:
     holds_the_contract(handlers, verb, http_event(json.dumps(value)))
 
 
 @pytest.mark.parametrize("verb", VERBS)
 @given(body=st.binary(max_size=64) | st.text(max_size=64).map(str.encode))
-def test_answers_any_bytes_in_contract_form(handlers: Handlers, verb: str, body: bytes) -> None:
+def test_response_to_any_bytes_has_the_contract_form(handlers: Handlers, verb: str, body: bytes) -> None:
     holds_the_contract(handlers, verb, {"body": base64.b64encode(body).decode(), "isBase64Encoded": True})
 
 
 @pytest.mark.parametrize("verb", VERBS)
 @given(event=events)
-def test_answers_any_event_in_contract_form(handlers: Handlers, verb: str, event: Mapping[str, object]) -> None:
+def test_response_to_any_event_has_the_contract_form(
+    handlers: Handlers, verb: str, event: Mapping[str, object]
+) -> None:
     holds_the_contract(handlers, verb, event)

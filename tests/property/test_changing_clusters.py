@@ -95,7 +95,7 @@ def policy(whole: dict[str, Any]) -> Policy:
 
 @settings(max_examples=250)
 @given(st.sampled_from(list(Family)), st.integers(0, 10_000))
-def test_changed_cluster_is_evaluated_like_new_cluster(family: Family, number: int) -> None:
+def test_changed_cluster_is_evaluated_like_a_new_cluster(family: Family, number: int) -> None:
     whole, draw = case(2, family, number), Draw(f"{family}/{number}")
     asking = [read_pod(case(2, family, number + 1)["pod"]), read_pod(whole["pod"])]
     warm = policy(whole)

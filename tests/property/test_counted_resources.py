@@ -72,7 +72,7 @@ def test_chooses_pools_with_enough_room(
 
 
 @given(found=countings, node=st.tuples(st.integers(0, 8), sizes), asked=st.lists(demands, max_size=25))
-def test_pods_placed_one_by_one_never_exceed_node(
+def test_pods_placed_one_by_one_never_exceed_the_node(
     found: Counting, node: tuple[int, list[int]], asked: list[tuple[Demand, ...]]
 ) -> None:
     """Each is bound with its annotations, and what it holds is read back from these."""
@@ -101,7 +101,7 @@ def _requests(asked: tuple[Demand, ...]) -> dict[str, str]:
     room=rooms(),
     pods=st.lists(st.tuples(demands, st.none() | st.integers(0, 9), st.booleans()), max_size=8),
 )
-def test_counts_pods_of_other_binders_in_full_in_any_order(
+def test_counts_pods_of_other_binders_fully_in_any_order(
     found: Counting,
     room: tuple[dict[str, int], dict[str, int]],
     pods: list[tuple[tuple[Demand, ...], int | None, bool]],
@@ -140,7 +140,7 @@ bad = st.sampled_from([("seats", "three"), ("seats", "-1")]) | st.tuples(
     device=st.none() | st.integers(0, 3),
     free=st.tuples(st.integers(0, 9), st.integers(0, 9)),
 )
-def test_unreadable_request_hides_nothing_else_of_placed_pod(
+def test_unreadable_request_does_not_hide_other_requests_of_a_placed_pod(
     values: dict[str, str | None], hidden: tuple[str, str], device: int | None, free: tuple[int, int]
 ) -> None:
     """The pod counts as it would without this request."""
@@ -172,7 +172,7 @@ amounts = json_values | texts
     asks=demands,
     packing=st.sampled_from(PACKINGS),
 )
-def test_node_passes_exactly_when_it_has_room(
+def test_node_passes_exactly_if_it_has_room(
     pods: list[tuple[str, tuple[Demand, ...]]], asks: tuple[Demand, ...], packing: Mapping[str, object]
 ) -> None:
     """What filter says, and what bind would find."""

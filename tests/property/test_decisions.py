@@ -44,7 +44,7 @@ def score_of(value: str | None) -> int | None:
 
 
 @given(clusters, requested, pods)
-def test_passed_and_failed_names_are_names_of_request(
+def test_passed_and_failed_names_come_from_the_request(
     cluster: dict[str, str | None], names: list[str], requesting: dict[str, object]
 ) -> None:
     answer = Verbs(nodes_of(cluster)).ask("filter", cache_mode(names, requesting)).json
@@ -65,7 +65,7 @@ def test_filter_passes_exactly_nodes_with_integer_label(cluster: dict[str, str |
 
 
 @given(clusters, requested)
-def test_filter_onlyone_returns_first_by_name_of_highest_scored_nodes(
+def test_filter_onlyone_returns_highest_scored_node_that_is_first_by_name(
     cluster: dict[str, str | None], names: list[str]
 ) -> None:
     answer = Verbs(nodes_of(cluster)).ask("filter_onlyone", cache_mode(names)).json
@@ -75,7 +75,7 @@ def test_filter_onlyone_returns_first_by_name_of_highest_scored_nodes(
 
 
 @given(clusters, requested)
-def test_filter_onlyone_chooses_node_that_prioritize_scores_highest(
+def test_filter_onlyone_chooses_a_node_that_prioritize_scores_highest(
     cluster: dict[str, str | None], names: list[str]
 ) -> None:
     verbs = Verbs(nodes_of(cluster))
@@ -89,7 +89,7 @@ def test_filter_onlyone_chooses_node_that_prioritize_scores_highest(
 
 
 @given(clusters, requested, pods)
-def test_prioritize_answers_every_host_once_in_order(
+def test_prioritize_returns_every_host_once_in_order(
     cluster: dict[str, str | None], names: list[str], requesting: dict[str, object]
 ) -> None:
     answer = Verbs(nodes_of(cluster)).ask("prioritize", cache_mode(names, requesting)).json
@@ -98,7 +98,9 @@ def test_prioritize_answers_every_host_once_in_order(
 
 
 @given(clusters.filter(bool), pods)
-def test_both_modes_decide_alike(cluster: dict[str, str | None], requesting: dict[str, object]) -> None:
+def test_cache_mode_and_full_mode_give_the_same_decisions(
+    cluster: dict[str, str | None], requesting: dict[str, object]
+) -> None:
     objects = [node_object(name) if value is None else labelled_object(name, value) for name, value in cluster.items()]
     by_name = Verbs(nodes_of(cluster)).ask("filter", cache_mode(list(cluster), requesting)).json
     assume(by_name["Error"] != WAITING)  # a request with nodes is never behind
@@ -109,7 +111,9 @@ def test_both_modes_decide_alike(cluster: dict[str, str | None], requesting: dic
 
 
 @given(st.lists(clusters, min_size=2, max_size=4), st.lists(requested, min_size=1, max_size=4))
-def test_warm_policy_decides_like_cold_one(moments: list[dict[str, str | None]], requests: list[list[str]]) -> None:
+def test_warm_policy_decides_like_a_cold_policy(
+    moments: list[dict[str, str | None]], requests: list[list[str]]
+) -> None:
     from berth.scheduling.configuration.document import BerthConfiguration
 
     warm, snapshot = BerthConfiguration().policy(), Snapshot.of(())

@@ -56,7 +56,7 @@ def happened(cluster: Cluster, snapshot: Snapshot, together: list[Event]) -> tup
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 @given(clusters(), steps, asking, st.integers(1, 4), st.data())
-def test_updated_evaluation_equals_new_one(
+def test_updated_evaluation_equals_new_evaluation(
     profile: Profile, cluster: Cluster, changes: list[list[Event]], pods: list[Pod], shapes: int, data: st.DataObject
 ) -> None:
     """With room for fewer shapes than there are, too, and not asked after every change."""
@@ -69,7 +69,7 @@ def test_updated_evaluation_equals_new_one(
 
 
 @given(clusters(), incoming.map(as_pod), incoming.map(as_pod))
-def test_pods_of_one_shape_get_same_verdicts_and_scores(cluster: Cluster, one: Pod, other: Pod) -> None:
+def test_pods_of_one_shape_get_the_same_verdicts_and_scores(cluster: Cluster, one: Pod, other: Pod) -> None:
     """A shape is all that decides: else the verdicts of one pod would be served to another."""
     profile = PROFILES["full"]
     (local_shape, cluster_shape), other_shapes = profile.shapes(one), profile.shapes(other)
@@ -93,7 +93,7 @@ def switching_often() -> Iterator[None]:
 
 @settings(max_examples=25)
 @given(clusters(), steps, asking, st.integers(1, 4), st.randoms())
-def test_concurrent_calls_get_results_of_separate_calls(
+def test_concurrent_calls_get_the_same_results_as_separate_calls(
     cluster: Cluster, changes: list[list[Event]], pods: list[Pod], shapes: int, random: Random
 ) -> None:
     profile, evaluations, snapshot = PROFILES["full"], EvaluationCache(shapes), cluster.anew()

@@ -47,7 +47,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 @settings(max_examples=150)
 @given(cases(), st.integers(0, 5))
-def test_members_on_nodes_are_in_one_domain_and_were_committed_with_the_minimum(case: Case, seed: int) -> None:
+def test_bound_members_are_in_one_domain_and_reach_the_minimum(case: Case, seed: int) -> None:
     members = gang_of(len(case.zones), minimum=case.minimum, topology_key=ZONE)
     nodes = [member.node for member in members]
     faults = {} if case.fault is None else dict([case.fault])

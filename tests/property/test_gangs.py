@@ -149,7 +149,7 @@ def first(found: Mapping[str, list[str]]) -> dict[str, str]:
 
 @settings(max_examples=150)
 @given(st.sampled_from(POLICIES), cases(), st.data())
-def test_every_choice_among_the_answers_is_valid(policy: Policy, case: Case, data: st.DataObject) -> None:
+def test_any_choice_among_the_passed_nodes_is_valid(policy: Policy, case: Case, data: st.DataObject) -> None:
     found = planned(policy, case, case.snapshot)
     assert is_valid(policy, case, first(found))
     chosen = {uid: data.draw(st.sampled_from(names)) for uid, names in found.items()}
@@ -162,7 +162,7 @@ def test_every_choice_among_the_answers_is_valid(policy: Policy, case: Case, dat
 
 @settings(max_examples=100)
 @given(cases(largest=1, alike=True))
-def test_finds_a_placement_of_members_that_are_alike_if_there_is_one(case: Case) -> None:
+def test_finds_a_placement_of_identical_members_if_one_exists(case: Case) -> None:
     [gang] = case.gangs
     policy = POLICIES[0]
     if planned(policy, case, case.snapshot):
@@ -180,7 +180,7 @@ def test_finds_a_placement_of_members_that_are_alike_if_there_is_one(case: Case)
 
 @settings(max_examples=60)
 @given(st.sampled_from(POLICIES), cases(), st.randoms(use_true_random=False))
-def test_every_order_of_calls_and_of_pods_gives_the_same_plan(policy: Policy, case: Case, random: Any) -> None:
+def test_order_of_calls_and_pods_does_not_change_the_plan(policy: Policy, case: Case, random: Any) -> None:
     wanted = planned(policy, case, case.snapshot)
     pods = [pod for gang in case.gangs for pod in gang]
     random.shuffle(pods)

@@ -64,7 +64,7 @@ def lists_indexed_above(length: int) -> Iterator[None]:
 
 @settings(max_examples=60)
 @given(clusters(), st.lists(st.lists(events, min_size=1, max_size=3), max_size=4), incoming)
-def test_decides_by_an_index_as_by_one_after_the_other(
+def test_indexed_terms_give_the_same_decisions_as_a_linear_scan(
     cluster: Cluster, changes: list[list[Event]], manifest: Manifest
 ) -> None:
     """At first, and after changes."""

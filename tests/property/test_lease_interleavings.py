@@ -205,7 +205,7 @@ class World:
 @pytest.mark.long
 @settings(max_examples=300)
 @given(st.integers(min_value=0))
-def test_record_only_grows_and_one_candidate_leads_in_any_interleaving(seed: int) -> None:
+def test_record_only_grows_and_at_most_one_candidate_leads_in_any_interleaving(seed: int) -> None:
     """The store's writes are checked one by one by WatchedItem. A seed and not a list of actions: far more of them."""
     random, world = Random(seed), World()
     for _ in range(60):

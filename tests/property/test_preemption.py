@@ -130,7 +130,7 @@ def shares_a_port(pods: list[Pod]) -> bool:
 
 
 @given(asking, pods_on_nodes, budgets)
-def test_victims_have_lower_priority_and_pod_fits_without_them(
+def test_victims_have_lower_priority_and_the_pod_fits_without_them(
     pod: Object, pods: list[Object], others: list[Object]
 ) -> None:
     cluster = Cluster(pod, pods, others)
@@ -147,7 +147,7 @@ def test_victims_have_lower_priority_and_pod_fits_without_them(
 
 
 @given(asking, pods_on_nodes, budgets)
-def test_no_victim_could_stay_beside_remaining_pods(pod: Object, pods: list[Object], others: list[Object]) -> None:
+def test_no_victim_fits_beside_the_remaining_pods(pod: Object, pods: list[Object], others: list[Object]) -> None:
     cluster = Cluster(pod, pods, others)
     found = cycle.run(PROFILE, cluster.pod, cluster.snapshot).preemption
     for name, victims in ({} if found is None else found.candidates).items():
@@ -157,7 +157,7 @@ def test_no_victim_could_stay_beside_remaining_pods(pod: Object, pods: list[Obje
 
 
 @given(asking, pods_on_nodes)
-def test_evicts_only_pods_that_do_not_fit_beside_more_important_ones(pod: Object, pods: list[Object]) -> None:
+def test_evicts_only_pods_that_do_not_fit_beside_more_important_pods(pod: Object, pods: list[Object]) -> None:
     """Without budgets: with these, others are reprieved before."""
     cluster = Cluster(pod, pods, [])
     found = cycle.run(PROFILE, cluster.pod, cluster.snapshot).preemption
@@ -173,7 +173,7 @@ def test_evicts_only_pods_that_do_not_fit_beside_more_important_ones(pod: Object
 
 
 @given(asking, pods_on_nodes, budgets)
-def test_no_eviction_of_lower_priority_helps_without_candidates(
+def test_node_without_victims_does_not_fit_even_if_all_lower_priorities_leave(
     pod: Object, pods: list[Object], others: list[Object]
 ) -> None:
     cluster = Cluster(pod, pods, others)
@@ -193,7 +193,7 @@ proposals = st.dictionaries(
 
 
 @given(asking, pods_on_nodes, budgets, proposals, st.integers(0, 3), st.sampled_from([FULL, ONE]))
-def test_preempt_answer_satisfies_all_rules(
+def test_preempt_response_satisfies_all_rules(
     pod: Object,
     pods: list[Object],
     others: list[Object],

@@ -32,7 +32,7 @@ def requirements() -> st.SearchStrategy[Requirement]:
     st.lists(st.lists(requirements(), max_size=5), max_size=40),
     st.lists(st.dictionaries(st.sampled_from((*KEYS, "e")), st.sampled_from(VALUES)), min_size=1, max_size=5),
 )
-def test_matches_what_each_conjunction_matches_by_itself(
+def test_index_matches_the_same_conjunctions_as_a_linear_scan(
     conjunctions: list[list[Requirement]], several_labels: list[dict[str, str]]
 ) -> None:
     index = RequirementIndex(conjunctions)
@@ -51,13 +51,13 @@ def chosen_values(number: int) -> frozenset[str]:
 
 # Long lists are drawn as bytes, one an element: element by element they exceed what Hypothesis draws for an example.
 @given(st.binary(min_size=600, max_size=700).map(lambda drawn: [*map(chosen_values, drawn)]), st.sampled_from(VALUES))
-def test_matches_when_a_value_is_in_many_conjunctions(sets: list[frozenset[str]], value: str) -> None:
+def test_index_matches_a_value_in_many_conjunctions(sets: list[frozenset[str]], value: str) -> None:
     index = RequirementIndex([Requirement("a", Operator.IN, values)] for values in sets)
     assert index.matching({"a": value}).bit_count() == sum(value in values for values in sets)
 
 
 @given(st.binary(min_size=500, max_size=900).map(lambda drawn: [byte % 11 - 5 for byte in drawn]), st.integers(-6, 6))
-def test_matches_when_there_are_many_bounds(bounds: list[int], number: int) -> None:
+def test_index_matches_many_numeric_bounds(bounds: list[int], number: int) -> None:
     above = RequirementIndex([Requirement("a", Operator.GT, bound=bound)] for bound in bounds)
     below = RequirementIndex([Requirement("a", Operator.LT, bound=bound)] for bound in bounds)
     assert above.matching({"a": str(number)}).bit_count() == sum(number > bound for bound in bounds)
@@ -65,6 +65,6 @@ def test_matches_when_there_are_many_bounds(bounds: list[int], number: int) -> N
 
 
 @given(st.lists(st.tuples(st.integers(-200, 200), st.booleans())))
-def test_adds_up_the_weights_of_the_set_bits(things: list[tuple[int, bool]]) -> None:
+def test_weight_sum_adds_the_weights_of_the_set_bits(things: list[tuple[int, bool]]) -> None:
     bits = sum(1 << bit for bit, (_, chosen) in enumerate(things) if chosen)
     assert WeightSum([weight for weight, _ in things]).of(bits) == sum(weight for weight, chosen in things if chosen)

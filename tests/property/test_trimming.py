@@ -62,7 +62,7 @@ def stored(found: object) -> Any:
 
 
 @pytest.mark.parametrize("kept", [trimmed_pod, compact_pod], ids=["trimmed", "compact"])
-def test_projected_pod_reads_like_whole_pod(kept: Any) -> None:
+def test_projected_pod_parses_like_the_whole_pod(kept: Any) -> None:
     reader = PodReader()
     for pod in PODS:
         [whole], _ = read_pods([pod])
@@ -70,7 +70,7 @@ def test_projected_pod_reads_like_whole_pod(kept: Any) -> None:
         assert reader.read(stored(kept(pod))) == whole
 
 
-def test_projected_node_reads_like_whole_node() -> None:
+def test_projected_node_parses_like_the_whole_node() -> None:
     for node in NODES:
         assert read_node(stored(trimmed_node(node))) == read_node(node)
 
@@ -84,7 +84,7 @@ def test_projection_is_idempotent() -> None:
 
 
 @pytest.mark.parametrize("family", Family)
-def test_cluster_from_cache_equals_cluster(family: Family) -> None:
+def test_cluster_from_the_cache_equals_the_cluster(family: Family) -> None:
     view = SnapshotView()
     for case in cases(2, family, CASES):
         changes = []
@@ -139,7 +139,7 @@ def is_json(value: object) -> bool:
 
 
 @given(damaged(PODS).filter(is_json))
-def test_malformed_pod_reads_alike_after_projection(pod: Any) -> None:
+def test_malformed_pod_parses_alike_after_projection(pod: Any) -> None:
     reader = PodReader()
     whole = reader.read(pod)
     if isinstance(pod, dict):
@@ -148,7 +148,7 @@ def test_malformed_pod_reads_alike_after_projection(pod: Any) -> None:
 
 
 @given(damaged(NODES).filter(is_json))
-def test_malformed_node_reads_alike_after_projection(node: Any) -> None:
+def test_malformed_node_parses_alike_after_projection(node: Any) -> None:
     if isinstance(node, dict):
         assert read_node(stored(trimmed_node(node))) == read_node(node)
 
@@ -156,7 +156,7 @@ def test_malformed_node_reads_alike_after_projection(node: Any) -> None:
 @given(
     st.sampled_from([resource.name for resource in (*BASE_RESOURCES, *SPREAD_RESOURCES)]), json_values.filter(is_json)
 )
-def test_any_object_of_cache_or_api_server_is_harmless(resource: str, found: Any) -> None:
+def test_view_accepts_any_object_from_cache_or_api_server(resource: str, found: Any) -> None:
     view = SnapshotView()
     if isinstance(found, dict):
         state = view.applied(view.empty(), [Change(resource, "a/x", found)])
