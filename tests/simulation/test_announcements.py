@@ -13,7 +13,7 @@ HISTORIES = 20
 UNTIL_CAUGHT = 200
 
 
-def test_keeps_rule_in_every_interleaving() -> None:
+def test_pods_never_break_a_rule_in_any_interleaving() -> None:
     bound = rejected = 0
     for seed in range(HISTORIES):
         history = AnnouncementsHistory(seed)
@@ -24,7 +24,7 @@ def test_keeps_rule_in_every_interleaving() -> None:
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_catches_bind_without_one_of_its_rules(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detects_bind_without_one_of_its_rules(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     assert any(_breaks(seed) for seed in range(UNTIL_CAUGHT))
 

@@ -38,7 +38,7 @@ AGAINST_OWNERS = {each.__name__: each for each in (absence_releases, the_annotat
 
 
 @pytest.mark.parametrize("broken", [*BROKEN.values(), *AGAINST_OWNERS.values()], ids=[*BROKEN, *AGAINST_OWNERS])
-def test_catches_bind_without_one_of_its_rules(
+def test_detects_bind_without_one_of_its_rules(
     laid_out: Sequence[Case], broken: Break, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken(monkeypatch)

@@ -26,7 +26,7 @@ MOST_PAID = 1.25
 cold starts of those that are not needed."""
 
 
-def test_handovers_leave_no_gap() -> None:
+def test_data_stays_fresh_across_handovers() -> None:
     """Two starts may be 119 s apart, one may come twice or not at all; nothing is written in the cluster."""
     ages = Day(quiet(seed=1)).run()
     assert ages.hand_overs > 90
@@ -35,13 +35,13 @@ def test_handovers_leave_no_gap() -> None:
     assert ages.observed_at <= OLDEST_OBSERVATION
 
 
-def test_crash_costs_time_until_next_start_and_lease() -> None:
+def test_crash_delays_data_until_the_next_start_and_lease_expiry() -> None:
     ages = Day(crashing(seed=1, duration=9 * HOUR)).run()
     assert len(ages.recoveries) > 15
     assert max(ages.recoveries) <= LONGEST_RECOVERY
 
 
-def test_crash_with_standby_costs_one_lease() -> None:
+def test_crash_with_a_standby_delays_data_by_one_lease_duration() -> None:
     ages = Day(crashing(seed=1, duration=8 * HOUR, standby=True)).run()
     assert len(ages.with_standby) > 10
     assert max(ages.with_standby) <= LONGEST_RECOVERY_WITH_STANDBY

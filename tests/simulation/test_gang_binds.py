@@ -28,20 +28,20 @@ def test_recovers_when_a_bind_of_the_gang_is_interrupted_at_any_call(part: int) 
         case.run()
 
 
-def test_binds_all_or_none_when_the_table_does_not_answer_calls_of_living_binds() -> None:
+def test_binds_all_or_none_if_the_table_does_not_respond_to_some_calls() -> None:
     for case in table_error_cases():
         case.run()
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_watchers_give_back_what_an_interrupted_bind_has_left(part: int) -> None:
+def test_watchers_release_what_an_interrupted_bind_left(part: int) -> None:
     """Whether its pods stay, are deleted or come again."""
     found = [case for case in cases() if case.afterwards is not Afterwards.COMES_AGAIN]
     for case in found[part * EACH_WITH_WATCHERS // PARTS :: EACH_WITH_WATCHERS]:
         case.run()
 
 
-def test_successor_completes_what_a_watcher_leaves_that_dies_at_any_call() -> None:
+def test_successor_completes_the_work_of_a_watcher_that_dies_at_any_call() -> None:
     for case in islice(cases_of_watchers(), 0, None, EACH_OF_WATCHERS):
         case.run()
 
@@ -51,12 +51,12 @@ def test_recovers_when_a_commit_of_120_nodes_is_interrupted_at_any_call() -> Non
         case.run()
 
 
-def test_watchers_give_back_what_an_interrupted_commit_of_120_nodes_has_left() -> None:
+def test_watchers_release_what_an_interrupted_commit_of_120_nodes_left() -> None:
     for case in islice(commit_cases(gang_of(120), (Afterwards.STAYS, Afterwards.DELETED)), 0, None, 12):
         case.run()
 
 
-def test_binds_a_gang_of_1000() -> None:
+def test_binds_a_gang_of_1000_members() -> None:
     world = GangWorld(gang_of(1000), http_timeout=LARGE_GANG_TIMEOUT)
     world.run(60.0)
     assert world.bound() == set(world.members)
@@ -64,5 +64,5 @@ def test_binds_a_gang_of_1000() -> None:
 
 
 @pytest.mark.parametrize("seed", range(HISTORIES))
-def test_one_of_two_gangs_is_bound_on_room_for_one(seed: int) -> None:
+def test_only_one_of_two_gangs_is_bound_if_there_is_room_for_one(seed: int) -> None:
     run_two_gangs(seed)

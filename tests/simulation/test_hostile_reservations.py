@@ -15,7 +15,7 @@ PER_TEST = 12
 
 
 @pytest.mark.parametrize("first", range(0, HISTORIES, PER_TEST))
-def test_overcommits_nothing_and_keeps_what_running_pods_hold(first: int) -> None:
+def test_never_overcommits_and_keeps_the_reservations_of_running_pods(first: int) -> None:
     histories = [HostileHistory(seed) for seed in range(first, first + PER_TEST)]
     for history in histories:
         history.run()
@@ -27,7 +27,9 @@ def test_overcommits_nothing_and_keeps_what_running_pods_hold(first: int) -> Non
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_catches_ledger_without_rule_against_owners(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detects_ledger_without_one_of_its_rules_against_hostile_owners(
+    broken: Break, monkeypatch: pytest.MonkeyPatch
+) -> None:
     broken(monkeypatch)
     assert any(_fails(seed) for seed in range(HISTORIES))
 

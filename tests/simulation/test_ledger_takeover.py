@@ -11,7 +11,7 @@ from .reservations.ledger_takeover import BOUND, Case, Variant, cases
 pytestmark = pytest.mark.long
 
 
-def test_node_is_never_overcommitted_wherever_a_takeover_comes() -> None:
+def test_node_is_never_overcommitted_by_a_takeover_at_any_call() -> None:
     results = [case.run() for case in cases(Variant.CORRECT)]
     # Both ends were reached: the first store's pod has the seat, or the second store's.
     assert {first.outcome in BOUND for first, _ in results} == {True, False}

@@ -38,11 +38,11 @@ def history(seed: int, other: Release) -> History:
 @pytest.mark.parametrize(
     "other",
     [
-        pytest.param(next_release(ADDITIVE), id="the next one, and this one reads what it writes"),
-        pytest.param(next_release(INCOMPATIBLE), id="the next one, and what it writes would mislead this one"),
+        pytest.param(next_release(ADDITIVE), id="next release readable by this release"),
+        pytest.param(next_release(INCOMPATIBLE), id="next release unreadable by this release"),
     ],
 )
-def test_no_component_is_misled_by_upgrade_and_rollback(other: Release) -> None:
+def test_upgrade_and_rollback_do_not_mislead_any_component(other: Release) -> None:
     for seed in range(HISTORIES):
         history(seed, other).run()
 
@@ -67,11 +67,11 @@ def schema_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("broken", "other"),
     [
-        pytest.param(schema_is_not_looked_at, next_release(INCOMPATIBLE), id="the next one's schema is not looked at"),
+        pytest.param(schema_is_not_looked_at, next_release(INCOMPATIBLE), id="ignores the schema of the next release"),
         pytest.param(schema_is_handed_on, next_release(INCOMPATIBLE), id="schema is handed on"),
     ],
 )
-def test_catches_upgrade_without_one_of_its_rules(
+def test_detects_upgrade_without_one_of_its_rules(
     broken: Callable[[pytest.MonkeyPatch], None], other: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken(monkeypatch)

@@ -21,13 +21,13 @@ CAUGHT_LATE = {"further_part_at_an_older_head": 1371}
 
 
 @pytest.mark.parametrize("first", range(0, HISTORIES, PER_TEST))
-def test_readers_miss_nothing_and_deposed_leaders_publish_nothing(first: int) -> None:
+def test_readers_see_every_change_and_deposed_leaders_cannot_publish(first: int) -> None:
     for seed in range(first, first + PER_TEST):
         History(Plan.drawn(seed)).run()
 
 
 @pytest.mark.parametrize(("name", "broken"), BROKEN.items(), ids=BROKEN)
-def test_catches_protocol_without_one_of_its_rules(name: str, broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detects_protocol_without_one_of_its_rules(name: str, broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     seeds = [*([CAUGHT_LATE[name]] if name in CAUGHT_LATE else []), *range(UNTIL_CAUGHT)]
     assert any(_is_caught(seed) for seed in seeds)

@@ -193,7 +193,7 @@ def creator_binds_oversized_pod(harness: ReconcilerHarness) -> None:
         pytest.param(creator_binds_oversized_pod, BY_ANNOTATION),
     ],
 )
-def test_hand_over_at_every_call_keeps_what_pods_of_hostile_owners_hold(
+def test_handover_at_any_call_keeps_reservations_of_hostile_owners(
     situation: Callable[[ReconcilerHarness], None], counting: Counting
 ) -> None:
     boundaries = 0

@@ -11,7 +11,7 @@ from .reservations.store_restart import Case, Variant, cases
 pytestmark = pytest.mark.long
 
 
-def test_next_store_counts_in_time_and_never_overcommits_wherever_one_ends() -> None:
+def test_next_store_counts_in_time_and_never_overcommits_after_a_stop_at_any_call() -> None:
     found = [(each, each.run()) for each in cases(Variant.CORRECT)]
 
     assert {result.outcome for _, result in found} == {BindOutcome.BOUND, BindOutcome.INSUFFICIENT}
@@ -19,7 +19,7 @@ def test_next_store_counts_in_time_and_never_overcommits_wherever_one_ends() -> 
 
 
 @pytest.mark.parametrize("variant", [each for each in Variant if each is not Variant.CORRECT])
-def test_store_that_waits_for_too_little_overcommits(variant: Variant) -> None:
+def test_store_that_waits_too_briefly_overcommits(variant: Variant) -> None:
     assert any(_overcommits(case) for case in cases(variant))
 
 

@@ -17,13 +17,13 @@ CAUGHT_LATE = {"late_rejection_within_two_seconds": 139, "list_shows_everything"
 
 
 @pytest.mark.parametrize("first", range(0, HISTORIES, PER_TEST))
-def test_no_waiting_pod_is_forgotten(first: int) -> None:
+def test_every_waiting_pod_is_woken(first: int) -> None:
     for seed in range(first, first + PER_TEST):
         WakeUpHistory(Plan.drawn(seed)).run()
 
 
 @pytest.mark.parametrize(("name", "broken"), BROKEN.items(), ids=BROKEN)
-def test_catches_wake_up_without_one_of_its_rules(name: str, broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detects_wake_up_without_one_of_its_rules(name: str, broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     seeds = [*([CAUGHT_LATE[name]] if name in CAUGHT_LATE else []), *range(UNTIL_CAUGHT)]
     assert any(_is_caught(seed) for seed in seeds)
