@@ -26,7 +26,7 @@ NOON = 1_764_590_400.0  # 2025-12-01T12:00:00Z
         pytest.param("", AllowList(), id="an empty text allows no certificate"),
         pytest.param("# Nobody may call yet\n\n", AllowList(), id="comments and empty lines"),
         pytest.param(A, AllowList({SERIAL: None}), id="a serial"),
-        pytest.param("00:5E:ED:5E:ED:5E:ED:5E:1F", AllowList({SERIAL: None}), id="as openssl prints it"),
+        pytest.param("00:5E:ED:5E:ED:5E:ED:5E:1F", AllowList({SERIAL: None}), id="in the format of openssl"),
         pytest.param(f"  {A}  # scheduler", AllowList({SERIAL: None}), id="with a comment"),
         pytest.param(
             "5eed5eed5eed5e1f\r\n5eed5eed5eed5e2a\r\n",
@@ -35,21 +35,21 @@ NOON = 1_764_590_400.0  # 2025-12-01T12:00:00Z
         ),
         pytest.param(f"{A} until 2025-12-01T12:00:00Z", AllowList({SERIAL: NOON}), id="until a time"),
         pytest.param(
-            "5eed5eed5eed5e1f until 2025-12-01T13:00:00+01:00", AllowList({SERIAL: NOON}), id="of another zone"
+            "5eed5eed5eed5e1f until 2025-12-01T13:00:00+01:00", AllowList({SERIAL: NOON}), id="in another time zone"
         ),
         pytest.param(
             "5eed5eed5eed5e1f until 2025-12-01T12:00:00Z\n5eed5eed5eed5e1f",
             AllowList({SERIAL: None}),
             id="the later line counts",
         ),
-        pytest.param(f"{A} until 2025-12-01T12:00:00", AllowList(malformed=1), id="a time of no zone"),
-        pytest.param(f"{A} until tomorrow", AllowList(malformed=1), id="no time"),
-        pytest.param(f"{A} until", AllowList(malformed=1), id="a time that is missing"),
+        pytest.param(f"{A} until 2025-12-01T12:00:00", AllowList(malformed=1), id="a time without a zone"),
+        pytest.param(f"{A} until tomorrow", AllowList(malformed=1), id="not a time"),
+        pytest.param(f"{A} until", AllowList(malformed=1), id="missing time"),
         pytest.param(
-            "scheduler\n5eed5eed5eed5e1f", AllowList({SERIAL: None}, malformed=1), id="no serial: the others count"
+            "scheduler\n5eed5eed5eed5e1f", AllowList({SERIAL: None}, malformed=1), id="an invalid serial is skipped"
         ),
-        pytest.param(f"0x{A}\n*\n:\n-1", AllowList(malformed=4), id="nothing stands for everybody"),
-        pytest.param(f"{A} {B}", AllowList(malformed=1), id="two on a line"),
+        pytest.param(f"0x{A}\n*\n:\n-1", AllowList(malformed=4), id="wildcards are not allowed"),
+        pytest.param(f"{A} {B}", AllowList(malformed=1), id="two serials on one line"),
         pytest.param(f"1f\n{A}", AllowList({SERIAL: None}, malformed=1), id="a serial of 1 byte"),
         pytest.param("ff:ff:ff:ff:ff:ff:ff", AllowList(malformed=1), id="a serial of 7 bytes"),
         pytest.param("00000000000000000000001f", AllowList(malformed=1), id="a serial of 1 byte with leading zeros"),
@@ -67,9 +67,9 @@ def test_parses_allow_list(text: str, wanted: AllowList) -> None:
         pytest.param({2}, NOON - 1, AuthorizerOutcome.ALLOWED, id="before its end"),
         pytest.param({2}, NOON, AuthorizerOutcome.EXPIRED, id="at its end"),
         pytest.param({3}, NOON, AuthorizerOutcome.NOT_LISTED, id="not on the list"),
-        pytest.param({3, 1}, NOON, AuthorizerOutcome.ALLOWED, id="read in two ways, one of them on it"),
-        pytest.param({2, 1}, NOON, AuthorizerOutcome.ALLOWED, id="read in two ways, one of them expired"),
-        pytest.param(set(), NOON, AuthorizerOutcome.NOT_LISTED, id="no serial at all"),
+        pytest.param({3, 1}, NOON, AuthorizerOutcome.ALLOWED, id="ambiguous serial with one form on the list"),
+        pytest.param({2, 1}, NOON, AuthorizerOutcome.ALLOWED, id="ambiguous serial with one form expired"),
+        pytest.param(set(), NOON, AuthorizerOutcome.NOT_LISTED, id="no serial"),
     ],
 )
 def test_returns_status_of_serial(serials: set[int], now: float, listing: AuthorizerOutcome) -> None:

@@ -18,10 +18,12 @@ NONE, UNREADABLE = AuthorizerOutcome.NO_CREDENTIALS, AuthorizerOutcome.UNREADABL
 @pytest.mark.parametrize(
     ("serial", "numbers"),
     [
-        pytest.param("a1:b2:c3", {0xA1B2C3}, id="hexadecimal with colons, as AWS documents it"),
-        pytest.param("A1B2C3", {0xA1B2C3}, id="hexadecimal without"),
+        pytest.param("a1:b2:c3", {0xA1B2C3}, id="hexadecimal with colons"),
+        pytest.param("A1B2C3", {0xA1B2C3}, id="hexadecimal without colons"),
         pytest.param("00:0a", {0x0A}, id="with a zero in front"),
-        pytest.param("15126475914434474424", {15126475914434474424, 0x15126475914434474424}, id="digits: either"),
+        pytest.param(
+            "15126475914434474424", {15126475914434474424, 0x15126475914434474424}, id="only digits may be either base"
+        ),
         pytest.param("10:20", {0x1020}, id="digits with colons are hexadecimal"),
     ],
 )
@@ -36,10 +38,10 @@ def test_parses_serial_in_hexadecimal_and_decimal(serial: str, numbers: set[int]
         pytest.param({}, NONE, id="an empty event"),
         pytest.param({"requestContext": None}, NONE, id="no context"),
         pytest.param({"requestContext": {"authentication": None}}, NONE, id="no authentication"),
-        pytest.param({"requestContext": {"authentication": "x"}}, NONE, id="an authentication that is a text"),
+        pytest.param({"requestContext": {"authentication": "x"}}, NONE, id="authentication is a string"),
         pytest.param(with_client_certificate(None), NONE, id="no certificate"),
         pytest.param(with_client_certificate({}), NONE, id="an empty certificate"),
-        pytest.param({"requestContext": {"authentication": {"clientCert": "x"}}}, NONE, id="a certificate as text"),
+        pytest.param({"requestContext": {"authentication": {"clientCert": "x"}}}, NONE, id="certificate is a string"),
         pytest.param({"requestContext": {"authentication": {"clientCert": ["x"]}}}, NONE, id="a list of certificates"),
         pytest.param(with_client_certificate({"validity": VALIDITY}), UNREADABLE, id="no serial"),
         pytest.param(certificate_event("", 0, NOW), UNREADABLE, id="an empty serial"),
@@ -53,12 +55,12 @@ def test_parses_serial_in_hexadecimal_and_decimal(serial: str, numbers: set[int]
         pytest.param(
             with_client_certificate({"serialNumber": "1f", "validity": {"notBefore": "now", "notAfter": "later"}}),
             UNREADABLE,
-            id="times that are none",
+            id="invalid times",
         ),
         pytest.param(
             with_client_certificate({"serialNumber": "1f", "validity": {"notBefore": VALIDITY["notBefore"]}}),
             UNREADABLE,
-            id="no end",
+            id="missing end time",
         ),
     ],
 )
@@ -69,11 +71,11 @@ def test_rejects_malformed_certificate(event: Mapping[str, object], outcome: Aut
 @pytest.mark.parametrize(
     ("not_before", "not_after", "allowed", "outcome"),
     [
-        pytest.param(NOW, NOW + 1, {0x1F: None}, AuthorizerOutcome.ALLOWED, id="on the list, and valid"),
-        pytest.param(NOW, NOW + 1, {0x2A: None}, AuthorizerOutcome.NOT_LISTED, id="valid, and not on the list"),
-        pytest.param(NOW - 9, NOW, {0x1F: None}, AuthorizerOutcome.EXPIRED, id="expired, on a connection that lasts"),
+        pytest.param(NOW, NOW + 1, {0x1F: None}, AuthorizerOutcome.ALLOWED, id="valid and on the list"),
+        pytest.param(NOW, NOW + 1, {0x2A: None}, AuthorizerOutcome.NOT_LISTED, id="valid but not on the list"),
+        pytest.param(NOW - 9, NOW, {0x1F: None}, AuthorizerOutcome.EXPIRED, id="expired on a long-lived connection"),
         pytest.param(NOW + 1, NOW + 9, {0x1F: None}, AuthorizerOutcome.EXPIRED, id="not valid yet"),
-        pytest.param(NOW, NOW + 1, {0x1F: NOW}, AuthorizerOutcome.EXPIRED, id="its time on the list is over"),
+        pytest.param(NOW, NOW + 1, {0x1F: NOW}, AuthorizerOutcome.EXPIRED, id="its list entry has expired"),
     ],
 )
 def test_checks_validity_and_allow_list(

@@ -35,15 +35,15 @@ def clock() -> Clock:
     ("identity", "outcome"),
     [
         pytest.param([basic("berth", "old")], AuthorizerOutcome.ALLOWED, id="the header"),
-        pytest.param([], AuthorizerOutcome.NO_CREDENTIALS, id="no identity"),
-        pytest.param([""], AuthorizerOutcome.NO_CREDENTIALS, id="an empty one"),
+        pytest.param([], AuthorizerOutcome.NO_CREDENTIALS, id="missing identity source"),
+        pytest.param([""], AuthorizerOutcome.NO_CREDENTIALS, id="empty identity source"),
         pytest.param([None], AuthorizerOutcome.NO_CREDENTIALS, id="null"),
         pytest.param(
             [basic("berth", "old")] * 2,
             AuthorizerOutcome.UNREADABLE_CREDENTIALS,
-            id="two: which is the answer kept for?",
+            id="two identity sources",
         ),
-        pytest.param([{"a": 1}], AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="no text"),
+        pytest.param([{"a": 1}], AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="not a string"),
     ],
 )
 def test_allows_or_denies_by_the_identity_source(

@@ -88,9 +88,9 @@ def test_refuses_bind_when_the_cache_is_lost_with_the_configuration_that_has_the
 @pytest.mark.parametrize(
     ("labels", "result"),
     [
-        pytest.param(500, BindResult(BindOutcome.BOUND), id="more labels than any pod needs"),
-        pytest.param(5_000, TOO_LARGE, id="more than one announcement may have"),
-        pytest.param(20_000, TOO_LARGE, id="more than an item of DynamoDB may have"),
+        pytest.param(500, BindResult(BindOutcome.BOUND), id="very many labels"),
+        pytest.param(5_000, TOO_LARGE, id="larger than an announcement may be"),
+        pytest.param(20_000, TOO_LARGE, id="larger than a DynamoDB item may be"),
     ],
 )
 def test_refuses_only_the_pod_that_is_too_large_to_announce(labels: int, result: BindResult) -> None:
@@ -125,10 +125,10 @@ def test_evaluates_again_if_the_position_is_occupied(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("answer", "outcome", "withdrawn"),
     [
-        pytest.param(Created(), BindOutcome.BOUND, False, id="the cache has to show it first"),
+        pytest.param(Created(), BindOutcome.BOUND, False, id="wait until the cache shows it"),
         pytest.param(Refused(403, "no"), BindOutcome.REFUSED, True, id="no Binding takes effect"),
-        pytest.param(Refused(404, "gone"), BindOutcome.POD_GONE, True, id="nor of a pod that is gone"),
-        pytest.param(Unanswered("lost"), BindOutcome.ALREADY_BOUND, False, id="the Binding may be on its way"),
+        pytest.param(Refused(404, "gone"), BindOutcome.POD_GONE, True, id="deleted pod cannot be bound"),
+        pytest.param(Unanswered("lost"), BindOutcome.ALREADY_BOUND, False, id="the Binding may still arrive"),
     ],
 )
 def test_withdraws_only_announcements_that_cannot_take_effect(
@@ -210,10 +210,10 @@ def test_makes_two_reads_and_one_write_when_uncontended(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("profile", "reads"),
     [
-        pytest.param("label-priority", [], id="its plugins look at nodes alone"),
-        pytest.param("resource-segregation", [], id="so do these"),
-        pytest.param("managed-resources", [], id="the ledger counts what these look at"),
-        pytest.param("full", ["read"], id="some look at pods"),
+        pytest.param("label-priority", [], id="plugins read only nodes"),
+        pytest.param("resource-segregation", [], id="segregation plugins read only nodes"),
+        pytest.param("managed-resources", [], id="plugins read only counted resources"),
+        pytest.param("full", ["read"], id="some plugins read pods"),
     ],
 )
 def test_verbs_read_announcements_only_for_profiles_that_read_pods(
@@ -356,7 +356,9 @@ class UnavailableLog(InMemoryAnnouncementLog):
         pytest.param(UnavailableLog("read"), None, id="the log cannot be read"),
         pytest.param(UnavailableLog("append"), [], id="the announcement cannot be written"),
         pytest.param(
-            UnavailableLog("append", is_written=True), [(1, "p", True)], id="it was written all the same: withdrawn"
+            UnavailableLog("append", is_written=True),
+            [(1, "p", True)],
+            id="it was written despite the error: withdrawn",
         ),
     ],
 )
@@ -373,13 +375,16 @@ def test_refuses_bind_while_the_log_is_unavailable(
     ("log", "pod", "announced"),
     [
         pytest.param(InMemoryAnnouncementLog, {"labels": {"large": "v" * 64_000}}, [], id="a pod too large"),
-        pytest.param(InMemoryAnnouncementLog, {"specs": {"p": {"affinity": []}}}, [], id="a pod that is unreadable"),
+        pytest.param(InMemoryAnnouncementLog, {"specs": {"p": {"affinity": []}}}, [], id="an unreadable pod"),
         pytest.param(partial(UnavailableLog, "read"), {}, None, id="the log cannot be read"),
         pytest.param(partial(UnavailableLog, "append"), {}, [], id="the announcement cannot be written"),
         pytest.param(
-            partial(UnavailableLog, "append", is_written=True), {}, [(1, "p", True)], id="it was written all the same"
+            partial(UnavailableLog, "append", is_written=True),
+            {},
+            [(1, "p", True)],
+            id="it was written despite the error",
         ),
-        pytest.param(partial(TakenLog, 1_000), {}, None, id="every position is taken"),
+        pytest.param(partial(TakenLog, 1_000), {}, None, id="every position is occupied"),
     ],
 )
 @pytest.mark.parametrize("refuses", [False, True])

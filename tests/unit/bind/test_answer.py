@@ -29,9 +29,9 @@ def world_with(requests: Mapping[str, str]) -> BindWorld:
         pytest.param(
             {GPU_MEMORY: "3000", LICENCE: "1"},
             ["GET", "GetItem", "PutItem", "UpdateItem", "Binding"],
-            id="with devices one read more, to choose one",
+            id="with devices: one more read to choose a device",
         ),
-        pytest.param({"cpu": "1"}, ["GET", "Binding"], id="nothing that is counted"),
+        pytest.param({"cpu": "1"}, ["GET", "Binding"], id="no counted resource"),
     ],
 )
 def test_makes_few_calls_if_uncontended(requests: Mapping[str, str], calls: list[str]) -> None:
@@ -47,7 +47,7 @@ def test_makes_few_calls_if_uncontended(requests: Mapping[str, str], calls: list
             {"schedulerNames": ["default-scheduler"]},
             BindOutcome.BOUND,
             ["GET", "PutItem", "UpdateItem", "Binding"],
-            id="a scheduler that is listed costs no second read",
+            id="a listed scheduler does not need a second read",
         ),
         pytest.param({"schedulerNames": ["x"]}, BindOutcome.NOT_COVERED, ["GET"], id="another scheduler"),
         pytest.param({"namespaces": ["x"]}, BindOutcome.NOT_COVERED, [], id="another namespace"),
@@ -91,7 +91,9 @@ def test_writes_entry_to_ledger_and_device_to_pod() -> None:
             lambda world: world.pods.change(POD, deleting=True), BindOutcome.REFUSED, id="it is being deleted"
         ),
         pytest.param(
-            lambda world: world.pods.change(POD, requests={LICENCE: "5"}), BindOutcome.INSUFFICIENT, id="too little"
+            lambda world: world.pods.change(POD, requests={LICENCE: "5"}),
+            BindOutcome.INSUFFICIENT,
+            id="insufficient capacity",
         ),
         pytest.param(
             lambda world: world.table.begin_rebuild("n1", 99), BindOutcome.NO_LEDGER, id="the ledger is rebuilt"
@@ -99,12 +101,12 @@ def test_writes_entry_to_ledger_and_device_to_pod() -> None:
         pytest.param(
             lambda world: world.pods.change(POD, requests={LICENCE: "1e17"}),
             BindOutcome.UNREADABLE,
-            id="no such amount",
+            id="invalid amount",
         ),
         pytest.param(
             lambda world: world.pods.change(POD, requests={LICENCE: "1", GPU_MEMORY: "1e17"}),
             BindOutcome.UNREADABLE,
-            id="no such amount beside one that can be read",
+            id="invalid amount beside a valid one",
         ),
         pytest.param(
             lambda world: setattr(world.pods, "refuse_bindings", 1), BindOutcome.REFUSED, id="the Binding is forbidden"

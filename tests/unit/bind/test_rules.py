@@ -88,9 +88,9 @@ def test_announces_only_if_a_rule_depends_on_other_pods(document: Mapping[str, o
 @pytest.mark.parametrize(
     ("refresh_seconds", "age", "announces"),
     [
-        pytest.param(REFRESH_SECONDS, REFRESH_SECONDS - 0.1, False, id="the one before, until it is 10 s old"),
-        pytest.param(REFRESH_SECONDS, REFRESH_SECONDS, True, id="the applied one then"),
-        pytest.param(0.0, 0.0, True, id="the applied one at once, in the process of its store"),
+        pytest.param(REFRESH_SECONDS, REFRESH_SECONDS - 0.1, False, id="previous document until it is 10 s old"),
+        pytest.param(REFRESH_SECONDS, REFRESH_SECONDS, True, id="applied document after 10 s"),
+        pytest.param(0.0, 0.0, True, id="applied document at once in the process of its store"),
     ],
 )
 def test_warm_environment_uses_an_applied_document_after_the_refresh_interval(

@@ -26,24 +26,24 @@ def lease_of(holder: str, counting_transition: int | None = 4) -> LeaseInMemory:
 @pytest.mark.parametrize(
     ("lease", "identity", "result"),
     [
-        pytest.param(lease_of("store-1"), "store-1", None, id="the store holds it and counts"),
+        pytest.param(lease_of("store-1"), "store-1", None, id="this store holds the lease and counts"),
         pytest.param(lease_of("store-1", None), "store-1", TAKEOVER, id="the takeover is not finished"),
         pytest.param(lease_of("store-1", 3), "store-1", TAKEOVER, id="the mark is of an earlier transition"),
         pytest.param(
             lease_of("store-2"),
             "store-1",
             BindResult(BindOutcome.COUNTED_ELSEWHERE, counted_elsewhere("store-2")),
-            id="another store holds it",
+            id="another store holds the lease",
         ),
         pytest.param(
             lease_of("store-2"),
             None,
             BindResult(BindOutcome.COUNTED_ELSEWHERE, counted_elsewhere("store-2")),
-            id="another store holds it, and this one has no identity yet",
+            id="another store holds the lease and this one has no identity",
         ),
-        pytest.param(lease_of(""), "store-1", NOT_HELD, id="nobody holds it"),
-        pytest.param(lease_of(""), None, None, id="nobody holds it, and the watcher does not know it yet"),
-        pytest.param(LeaseInMemory(exists=False), "store-1", NOT_HELD, id="there is none"),
+        pytest.param(lease_of(""), "store-1", NOT_HELD, id="nobody holds the lease"),
+        pytest.param(lease_of(""), None, None, id="nobody holds the lease and the watcher has not noticed"),
+        pytest.param(LeaseInMemory(exists=False), "store-1", NOT_HELD, id="the lease does not exist"),
     ],
 )
 def test_only_a_holder_that_finished_its_takeover_may_reserve(

@@ -55,7 +55,7 @@ def test_marks_pod_that_berth_rejected(reason: str) -> None:
     [
         pytest.param("0/3 nodes are available: 3 Insufficient cpu. preemption: none.", id="an in-tree reason"),
         pytest.param("0/3 nodes are available: 3 node(s) were not ready to go. none.", id="a longer reason"),
-        pytest.param("node(s) were not ready", id="a text that counts no nodes"),
+        pytest.param("node(s) were not ready", id="a text without node counts"),
         pytest.param("", id="no message"),
         pytest.param(None, id="null"),
         pytest.param(7, id="a number"),
@@ -99,9 +99,9 @@ class Picky(FilterPlugin):
     ("profile", "message", "is_own"),
     [
         pytest.param(
-            "label-priority", "0/1 nodes are available: 1 Insufficient cpu.", False, id="the scheduler's alone"
+            "label-priority", "0/1 nodes are available: 1 Insufficient cpu.", False, id="only the scheduler's reason"
         ),
-        pytest.param("full", "0/1 nodes are available: 1 Insufficient cpu.", True, id="perhaps Berth's, too"),
+        pytest.param("full", "0/1 nodes are available: 1 Insufficient cpu.", True, id="possibly also Berth's reason"),
         pytest.param(
             "full", "0/2 nodes are available: 2 Insufficient example.com/x, 1 other.", True, id="any resource"
         ),
@@ -159,12 +159,12 @@ def custom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugin]:
 @pytest.mark.parametrize(
     ("reason", "is_own"),
     [
-        pytest.param("node(s) were taken", True, id="a status of its module"),
+        pytest.param("node(s) were taken", True, id="a status in its module"),
         pytest.param("node(s) were closed", True, id="in a method of its base"),
         pytest.param("node(s) were too far", True, id="in a tuple"),
-        pytest.param("node(s) were taken twice", True, id="a constant that is put together"),
+        pytest.param("node(s) were taken twice", True, id="a concatenated constant"),
         pytest.param("node(s) were elsewhere", True, id="in another module of the package"),
-        pytest.param("node(s) were unschedulable", False, id="another's"),
+        pytest.param("node(s) were unschedulable", False, id="a reason of another plugin"),
     ],
 )
 def test_reasons_are_found_anywhere_in_a_custom_plugins_package(custom: Plugin, reason: str, is_own: bool) -> None:
@@ -174,17 +174,20 @@ def test_reasons_are_found_anywhere_in_a_custom_plugins_package(custom: Plugin, 
 @pytest.mark.parametrize(
     ("resources", "message", "is_own"),
     [
-        pytest.param([LICENCES], "Insufficient example.com/licence", True, id="a resource that Berth counts"),
-        pytest.param([SLICES], "Insufficient example.com/licence", False, id="one that it does not"),
+        pytest.param([LICENCES], "Insufficient example.com/licence", True, id="a counted resource"),
+        pytest.param([SLICES], "Insufficient example.com/licence", False, id="a resource that is not counted"),
         pytest.param([LICENCES], "Insufficient cpu", False, id="cpu"),
         pytest.param(
             [LICENCES],
             "the pod's request of example.com/licence is not an amount of at most 10^15",
             True,
-            id="an amount that is none",
+            id="an invalid amount",
         ),
         pytest.param(
-            [LICENCES], "node(s) had an amount of example.com/licence that cannot be read", True, id="a node's"
+            [LICENCES],
+            "node(s) had an amount of example.com/licence that cannot be read",
+            True,
+            id="an invalid amount of a node",
         ),
     ],
 )

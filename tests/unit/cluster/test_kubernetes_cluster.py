@@ -65,8 +65,8 @@ def test_reports_cluster_without_response_as_unavailable() -> None:
 @pytest.mark.parametrize(
     ("needs", "resources"),
     [
-        pytest.param(RequiredFields(), BASE_RESOURCES, id="what every profile needs"),
-        pytest.param(EVERYTHING, (*BASE_RESOURCES, *SPREAD_RESOURCES), id="what spreading by default needs as well"),
+        pytest.param(RequiredFields(), BASE_RESOURCES, id="resources needed by every profile"),
+        pytest.param(EVERYTHING, (*BASE_RESOURCES, *SPREAD_RESOURCES), id="additional resources for default spreading"),
     ],
 )
 def test_lists_needed_resources_and_watches_each_for_half_a_minute(

@@ -42,7 +42,7 @@ def test_cluster_uid_is_the_uid_of_kube_system(server: DrivenApiServer, asking: 
         pytest.param(
             lambda exchange: exchange.refuse(401, "Unauthorized"),
             "Unauthorized: the API server does not accept these credentials",
-            id="invalid credentials: no role would help",
+            id="invalid credentials",
         ),
         pytest.param(
             lambda exchange: exchange.refuse(500, "InternalError", "etcd is away"),
@@ -57,7 +57,7 @@ def test_cluster_uid_is_the_uid_of_kube_system(server: DrivenApiServer, asking: 
         pytest.param(
             lambda exchange: exchange.answer_bytes(200, b"<html>"),
             "the namespace kube-system cannot be read: the API server answered 200",
-            id="no namespace at all",
+            id="missing namespace",
         ),
         pytest.param(lambda exchange: exchange.drop(), "broke", id="a broken connection"),
     ],

@@ -39,7 +39,7 @@ class Environment:
 @pytest.mark.parametrize(
     ("documents", "profile", "version"),
     [
-        pytest.param([OLDER, OLD, BROKEN], "resource-segregation", 2, id="the document before"),
+        pytest.param([OLDER, OLD, BROKEN], "resource-segregation", 2, id="the previous document"),
         pytest.param([OLDER, OLD, MISSING_PLUGIN], "resource-segregation", 2, id="a plugin that is not installed"),
         pytest.param([OLDER, MISSING_PLUGIN, BROKEN], "full", 1, id="the newest that can be loaded"),
         pytest.param([OLDER, BROKEN, BROKEN], "full", 1, id="applied twice"),
@@ -110,8 +110,8 @@ def test_uses_earlier_document_whatever_a_plugin_raises_while_it_is_built(plugin
     "documents",
     [
         pytest.param([BROKEN], id="the first document"),
-        pytest.param([MISSING_PLUGIN], id="the first rule of one's own, without its plugin"),
-        pytest.param([MISSING_PLUGIN, BROKEN], id="none was valid"),
+        pytest.param([MISSING_PLUGIN], id="the first custom plugin is not installed"),
+        pytest.param([MISSING_PLUGIN, BROKEN], id="no document was valid"),
     ],
 )
 def test_uses_deployed_configuration_if_no_applied_document_can_be_loaded(documents: list[str]) -> None:
@@ -134,11 +134,13 @@ def test_refuses_if_the_deployed_configuration_is_invalid_too() -> None:
 @pytest.mark.parametrize(
     ("document", "unknown"),
     [
-        pytest.param("no JSON", "what it counts and binds", id="no JSON"),
-        pytest.param("[]", "what it counts and binds", id="no mapping"),
-        pytest.param('{"managedResources": null}', "what it counts", id="no list of counted resources"),
-        pytest.param('{"managedResources": ["example.com/slot"]}', "what it counts", id="names in place of resources"),
-        pytest.param('{"managedResources": [{"nam": "example.com/slot"}]}', "what it counts", id="a resource unnamed"),
+        pytest.param("no JSON", "what it counts and binds", id="not JSON"),
+        pytest.param("[]", "what it counts and binds", id="not a mapping"),
+        pytest.param('{"managedResources": null}', "what it counts", id="counted resources are not a list"),
+        pytest.param('{"managedResources": ["example.com/slot"]}', "what it counts", id="names instead of resources"),
+        pytest.param(
+            '{"managedResources": [{"nam": "example.com/slot"}]}', "what it counts", id="a resource without a name"
+        ),
         pytest.param('{"managed_resources": [{"name": 1}]}', "what it counts", id="by the field's name"),
         pytest.param('{"bind": {"namespaces": "ml"}}', "which pods it binds", id="limits of bind"),
         pytest.param(
@@ -165,9 +167,11 @@ ML = {"namespaces": ["ml"], "schedulerNames": ["berth"]}
 @pytest.mark.parametrize(
     ("before", "applied"),
     [
-        pytest.param({}, {"bind": ML, "gangs": {"enabled": True, "timeout": 30}}, id="the one before limits nothing"),
-        pytest.param({"bind": {"namespaces": ["web"]}}, {"bind": ML}, id="the one before has other limits"),
-        pytest.param({"bind": ML, "gangs": {"enabled": True}}, {}, id="the applied one limits nothing"),
+        pytest.param(
+            {}, {"bind": ML, "gangs": {"enabled": True, "timeout": 30}}, id="the previous document has no limits"
+        ),
+        pytest.param({"bind": {"namespaces": ["web"]}}, {"bind": ML}, id="the previous document has other limits"),
+        pytest.param({"bind": ML, "gangs": {"enabled": True}}, {}, id="the applied document has no limits"),
     ],
 )
 @pytest.mark.parametrize("deployed_alone", [False, True])
@@ -187,12 +191,17 @@ def test_bind_uses_the_applied_document_even_if_a_fallback_is_in_use(
 @pytest.mark.parametrize(
     ("before", "failed", "counted"),
     [
-        pytest.param([], [LICENCE], ("example.com/licence",), id="the deployed one counts nothing"),
+        pytest.param([], [LICENCE], ("example.com/licence",), id="the deployed configuration counts nothing"),
         pytest.param(
-            [LICENCE], [LICENCE, SLOT], ("example.com/licence", "example.com/slot"), id="the one before: less"
+            [LICENCE],
+            [LICENCE, SLOT],
+            ("example.com/licence", "example.com/slot"),
+            id="the previous document counts fewer resources",
         ),
-        pytest.param([LICENCE, SLOT], [LICENCE], ("example.com/licence",), id="the one before: more"),
-        pytest.param([LICENCE], [], (), id="the applied one stopped counting"),
+        pytest.param(
+            [LICENCE, SLOT], [LICENCE], ("example.com/licence",), id="the previous document counts more resources"
+        ),
+        pytest.param([LICENCE], [], (), id="the applied document stopped counting"),
     ],
 )
 def test_counting_uses_the_applied_document_even_if_a_fallback_is_in_use(
@@ -241,15 +250,15 @@ def test_returns_the_version_of_plugins_named_in_the_document(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("here", "applied", "difference"),
     [
-        pytest.param("1.0.0+a", "1.0.0+a", "", id="the same"),
+        pytest.param("1.0.0+a", "1.0.0+a", "", id="the same plugins"),
         pytest.param(
             "1.1.0+b",
             "1.0.0+a",
             "the plugins here are 1.1.0+b, but the configuration was applied with 1.0.0+a: apply it again when the "
             "deployment is over",
-            id="others",
+            id="other plugins",
         ),
-        pytest.param("1.1.0+b", "", "", id="unknown: it was applied without a trial"),
+        pytest.param("1.1.0+b", "", "", id="unknown after an apply without a trial"),
         pytest.param("", "1.0.0+a", "", id="an earlier document, without plugins, is used"),
     ],
 )

@@ -53,7 +53,7 @@ def test_version_is_the_same_if_kubelet_mounts_the_files(tmp_path: Path) -> None
             id="a module in another place",
         ),
         pytest.param(lambda root: (root / "requirements.txt").write_text("numpy==2.5.0\n"), True, id="a dependency"),
-        pytest.param(lambda root: (root / "berth_plugins/rules/teams.pyc").touch(), False, id="byte-code"),
+        pytest.param(lambda root: (root / "berth_plugins/rules/teams.pyc").touch(), False, id="bytecode"),
         pytest.param(lambda root: (root / "berth_plugins/.mypy_cache").touch(), False, id="a hidden file"),
         pytest.param(lambda root: (root / "conftest.py").touch(), False, id="a file beside the package"),
     ],

@@ -101,8 +101,8 @@ class Wordy(FilterPlugin[Pod]):
 @pytest.mark.parametrize(
     ("filters", "with_nodes", "most_bytes"),
     [
-        pytest.param(None, False, 1_000, id="reasons of Berth"),
-        pytest.param(None, True, 300_000, id="reasons of Berth and every node"),
+        pytest.param(None, False, 1_000, id="Berth's reasons"),
+        pytest.param(None, True, 300_000, id="Berth's reasons and every node"),
         pytest.param((Wordy(),), False, 70_000, id="a long reason for each node"),
     ],
 )
@@ -123,8 +123,8 @@ def test_record_of_5000_nodes_is_small(filters: tuple[Wordy] | None, with_nodes:
     ("names", "best"),
     [
         pytest.param(NAMES, [("n4", 7), ("n0", 3)], id="without the rejected nodes"),
-        pytest.param(["n0", "n4"], [("n4", 7), ("n0", 3)], id="where every node passes"),
-        pytest.param(["n1"], [], id="where none passes"),
+        pytest.param(["n0", "n4"], [("n4", 7), ("n0", 3)], id="every node passes"),
+        pytest.param(["n1"], [], id="no node passes"),
     ],
 )
 def test_filter_onlyone_records_the_scores_it_chose_by(names: Sequence[str], best: list[tuple[str, int]]) -> None:
@@ -148,8 +148,8 @@ def test_prioritize_records_the_best_nodes_with_scores_by_plugin() -> None:
     [
         pytest.param([5] * 30, id="all equal: the first by name"),
         pytest.param([*range(30)], id="all different"),
-        pytest.param([9, *[5] * 20, *[1] * 9, 9], id="equal ones at the end of the best"),
-        pytest.param([3, 2, 1], id="less than the best"),
+        pytest.param([9, *[5] * 20, *[1] * 9, 9], id="equal scores at the end of the best"),
+        pytest.param([3, 2, 1], id="fewer nodes than the maximum"),
     ],
 )
 def test_best_nodes_are_sorted_by_descending_score_then_name(labels: list[int]) -> None:

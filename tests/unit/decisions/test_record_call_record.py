@@ -105,7 +105,13 @@ SLOW = TimeLimit(1.0, map(float, count(0, 10)).__next__, lambda: 0.0)
     ("verb", "request_", "published", "configuration", "limit", "wanted"),
     [
         pytest.param(
-            "filter", cache_mode(["a"]), None, EXEMPT, NO_TIME_LIMIT, ["exempt", 1, None], id="an exempt pod, no cache"
+            "filter",
+            cache_mode(["a"]),
+            None,
+            EXEMPT,
+            NO_TIME_LIMIT,
+            ["exempt", 1, None],
+            id="an exempt pod without cache",
         ),
         pytest.param(
             "filter",

@@ -122,8 +122,8 @@ def test_full_mode_does_not_need_the_cache_without_a_counted_request() -> None:
 @pytest.mark.parametrize(
     ("when_stale", "names"),
     [
-        pytest.param(WhenStale.FAIL, None, id="fail: without its pods a node cannot be judged"),
-        pytest.param(WhenStale.PASS, ["n1"], id="pass: bind counts all the same"),
+        pytest.param(WhenStale.FAIL, None, id="fail: a node cannot be evaluated without its pods"),
+        pytest.param(WhenStale.PASS, ["n1"], id="pass: bind still counts"),
     ],
 )
 def test_full_mode_without_cache_responds_as_configured(when_stale: WhenStale, names: list[str] | None) -> None:

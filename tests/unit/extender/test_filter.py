@@ -41,11 +41,11 @@ def test_puts_each_rejected_node_into_exactly_one_map() -> None:
 @pytest.mark.parametrize(
     ("names", "code"),
     [
-        pytest.param(["a", "b", "c", "worded"], "PriorityLabelMissing", id="of most nodes"),
-        pytest.param(["new"], "NodeNotInCache", id="of the only node"),
-        pytest.param(["worded", "a"], "PriorityLabelMissing", id="of equally many nodes the first by name"),
-        pytest.param(["a", "worded"], "PriorityLabelMissing", id="whatever the order of the request"),
-        pytest.param(["a", "fits"], "", id="none where a node fits"),
+        pytest.param(["a", "b", "c", "worded"], "PriorityLabelMissing", id="reason of most nodes"),
+        pytest.param(["new"], "NodeNotInCache", id="reason of the only node"),
+        pytest.param(["worded", "a"], "PriorityLabelMissing", id="first by name of equally frequent reasons"),
+        pytest.param(["a", "worded"], "PriorityLabelMissing", id="independent of the order of the request"),
+        pytest.param(["a", "fits"], "", id="no code if a node fits"),
     ],
 )
 @pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
@@ -139,8 +139,8 @@ LOWEST = [PriorityClass("pause", -10)]
         ),
         pytest.param(tried(URGENT, "8", ERROR), [], "7", True, id="the cache does not have the failed attempt yet"),
         pytest.param(tried(URGENT, "7", ERROR), [], "7", False, id="the cache has it"),
-        pytest.param(tried(URGENT, "8"), [], "7", False, id="rejected: the text of its condition has changed, no more"),
-        pytest.param(URGENT, [], "", False, id="the cache is a dump, which is not behind"),
+        pytest.param(tried(URGENT, "8"), [], "7", False, id="only the text of its condition has changed"),
+        pytest.param(URGENT, [], "", False, id="the cache is a dump and up to date"),
         pytest.param(pod_with("plain"), [], "7", False, id="no pod has a lower priority"),
         pytest.param(pod_with("plain"), LOWEST, "7", True, id="a class has a lower priority"),
         pytest.param(pod_with("never", priority=9, preemptionPolicy="Never"), [], "7", False, id="never preempts"),
@@ -149,7 +149,7 @@ LOWEST = [PriorityClass("pause", -10)]
             [],
             "7",
             False,
-            id="an Error would cost its nomination",
+            id="the pod is nominated",
         ),
     ],
 )

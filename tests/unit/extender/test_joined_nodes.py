@@ -52,9 +52,9 @@ def test_passes_a_joined_node_once_the_cache_has_it(answer: Callable[..., Reply]
 @pytest.mark.parametrize(
     ("names", "later", "pauses"),
     [
-        pytest.param(["rejected"], Snapshot.of([FIRST]), 0, id="no node is unknown"),
-        pytest.param(["absent"], Snapshot.of([FIRST, FITS]), READS, id="the node does not come"),
-        pytest.param(["joined"], Snapshot.of([node("joined")]), LATE, id="the node that came is rejected"),
+        pytest.param(["rejected"], Snapshot.of([FIRST]), 0, id="every node is known"),
+        pytest.param(["absent"], Snapshot.of([FIRST, FITS]), READS, id="the node does not appear"),
+        pytest.param(["joined"], Snapshot.of([node("joined")]), LATE, id="the joined node is rejected"),
         pytest.param(["joined"], CacheUnavailable("stale"), LATE, id="the cache becomes unavailable"),
     ],
 )

@@ -44,7 +44,7 @@ def test_handler_imports_do_not_read_varying_values() -> None:
     ("line", "seen"),
     [
         pytest.param("import time; started = time.monotonic()", "time.monotonic", id="a clock"),
-        pytest.param("from time import time as now; now()", "time.time", id="under another name"),
+        pytest.param("from time import time as now; now()", "time.time", id="a clock under another name"),
         pytest.param("from datetime import *; datetime.now()", "datetime.now", id="a date"),
         pytest.param("import random; random.random()", "Random.random", id="randomness"),
         pytest.param("import uuid; uuid.uuid4()", "posix.urandom", id="an identity"),

@@ -96,8 +96,8 @@ def test_calls_bind_without_a_pod_so_that_it_does_not_bind(
             id="a failure with status 200, behind basic",
         ),
         pytest.param("prioritize", {"BERTH_CONFIGURATION": STALE}, "status 500", id="a failure by status"),
-        pytest.param("preempt", {"BERTH_CONFIGURATION": STALE}, "status 500", id="preempt's, too"),
-        pytest.param("bind", {"BERTH_KUBECONFIG": "/absent"}, "/absent", id="no cluster to bind in"),
+        pytest.param("preempt", {"BERTH_CONFIGURATION": STALE}, "status 500", id="preempt fails by status"),
+        pytest.param("bind", {"BERTH_KUBECONFIG": "/absent"}, "/absent", id="bind without a cluster"),
     ],
 )
 def test_rejects_and_names_a_version_that_cannot_decide(
@@ -121,10 +121,10 @@ def test_rejects_and_names_a_version_that_cannot_decide(
         pytest.param(
             ClientError({"Error": {"Code": "ResourceConflictException", "Message": "Pending"}}, "Invoke"),
             "it cannot be invoked: ",
-            id="a version that is not there yet",
+            id="a missing version",
         ),
         pytest.param({"message": "hello"}, "its answer is none of the API's", id="another function"),
-        pytest.param({"statusCode": 200, "body": "<html>"}, "its answer is none of the API's", id="no JSON"),
+        pytest.param({"statusCode": 200, "body": "<html>"}, "its answer is none of the API's", id="not JSON"),
     ],
 )
 def test_rejects_unexpected_responses_without_quoting_secrets(

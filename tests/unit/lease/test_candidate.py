@@ -25,10 +25,10 @@ def after(monotonic: float, wall: float) -> Instant:
     ("monotonic", "wall", "own", "anothers"),
     [
         pytest.param(14.999, 14.999, True, True, id="just before the end: both valid"),
-        pytest.param(15, 15, False, False, id="at the instant: neither"),
-        pytest.param(1, 15, False, True, id="frozen: mine has ended, another's has not"),
-        pytest.param(15, 1, False, True, id="wall set back: mine has ended, another's has not"),
-        pytest.param(1, 1e7, False, True, id="wall set ahead: mine has ended, another's has not"),
+        pytest.param(15, 15, False, False, id="at the end: neither valid"),
+        pytest.param(1, 15, False, True, id="frozen: only its own lease has ended"),
+        pytest.param(15, 1, False, True, id="wall clock set back: only its own lease has ended"),
+        pytest.param(1, 1e7, False, True, id="wall clock set ahead: only its own lease has ended"),
     ],
 )
 def test_validity_uses_the_clock_that_advanced_more(monotonic: float, wall: float, own: bool, anothers: bool) -> None:
@@ -40,10 +40,10 @@ def test_validity_uses_the_clock_that_advanced_more(monotonic: float, wall: floa
 @pytest.mark.parametrize(
     ("found", "now", "since"),
     [
-        pytest.param(LEASE, after(5, 5), START, id="unchanged: since the first look"),
-        pytest.param(replace(LEASE, resource_version=8), after(5, 5), after(5, 5), id="changed: from now on"),
-        pytest.param(LEASE, after(5, -1), after(5, -1), id="wall set back behind it: from now on"),
-        pytest.param(LEASE, after(5, 1), START, id="wall set back a little: since the first look"),
+        pytest.param(LEASE, after(5, 5), START, id="unchanged record: since the first read"),
+        pytest.param(replace(LEASE, resource_version=8), after(5, 5), after(5, 5), id="changed record: from now on"),
+        pytest.param(LEASE, after(5, -1), after(5, -1), id="wall clock set back before it: from now on"),
+        pytest.param(LEASE, after(5, 1), START, id="wall clock set back a little: since the first read"),
     ],
 )
 def test_observation_time_restarts_only_for_a_changed_record(found: Lease, now: Instant, since: Instant) -> None:
@@ -57,7 +57,7 @@ def test_observation_time_restarts_only_for_a_changed_record(found: Lease, now: 
         pytest.param(1004.5, False, False, id="renewed longer ago"),
         pytest.param(996, False, True, id="renewed a little in the future"),
         pytest.param(995.5, False, False, id="renewed further in the future"),
-        pytest.param(9e9, True, True, id="renewed before my eyes, whatever it says"),
+        pytest.param(9e9, True, True, id="renewal observed directly"),
     ],
 )
 def test_recognizes_healthy_lease(seen_at: float, changed: bool, healthy: bool) -> None:

@@ -51,9 +51,9 @@ def test_loser_of_race_retries_with_jitter(store: InMemoryStore) -> None:
     ("ahead", "wait"),
     [
         pytest.param(100, 4.4, id="far"),
-        pytest.param(8.3, 4.4, id="still beyond the next look"),
-        pytest.param(6.4, 2.5, id="before the next look would be"),
-        pytest.param(4.4, 0.5, id="perhaps now, since the record may be as old as a retry"),
+        pytest.param(8.3, 4.4, id="still after the next step"),
+        pytest.param(6.4, 2.5, id="before the next step"),
+        pytest.param(4.4, 0.5, id="possibly now because the record may be old"),
         pytest.param(-15, 0.5, id="overdue"),
         pytest.param(-16, 4.4, id="overdue for longer than a lease"),
     ],

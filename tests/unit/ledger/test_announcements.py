@@ -25,16 +25,18 @@ def on(name: str) -> list[Pod]:
     ("pods", "seen", "withdrawn", "ends"),
     [
         pytest.param([], PodCoverage("9", 50), False, False, id="the cache has not seen the pod"),
-        pytest.param([], PodCoverage("9", 500), False, False, id="nor has it later, for it is that far behind"),
-        pytest.param([], PodCoverage("10", 50), False, True, id="the cache has seen the pod, and it is gone"),
-        pytest.param(on(""), PodCoverage("10", 50), False, False, id="the pod is unbound, and its Binding may come"),
-        pytest.param(on(""), PodCoverage("10", 100), False, False, id="until the very end"),
-        pytest.param(on(""), PodCoverage("10", 101), False, True, id="no Binding can come any more"),
+        pytest.param([], PodCoverage("9", 500), False, False, id="the cache is far behind and has not seen the pod"),
+        pytest.param([], PodCoverage("10", 50), False, True, id="the cache has seen the deleted pod"),
+        pytest.param(
+            on(""), PodCoverage("10", 50), False, False, id="the pod is unbound and its Binding may still arrive"
+        ),
+        pytest.param(on(""), PodCoverage("10", 100), False, False, id="the Binding may arrive until the deadline"),
+        pytest.param(on(""), PodCoverage("10", 101), False, True, id="the Binding can no longer arrive"),
         pytest.param(on("node-a"), PodCoverage("12", 50), False, True, id="the cache shows the pod on its node"),
         pytest.param(on("node-b"), PodCoverage("12", 50), False, True, id="the pod is on another node"),
-        pytest.param([], PodCoverage(), False, False, id="nothing is known of the versions"),
-        pytest.param([], PodCoverage("", 101), False, True, id="nothing is known of the versions, and time is over"),
-        pytest.param([], PodCoverage("9", 50), True, True, id="it is withdrawn"),
+        pytest.param([], PodCoverage(), False, False, id="unknown versions"),
+        pytest.param([], PodCoverage("", 101), False, True, id="unknown versions after the deadline"),
+        pytest.param([], PodCoverage("9", 50), True, True, id="withdrawn"),
     ],
 )
 def test_announcement_ends_if_withdrawn_expired_or_shown_by_the_cache(
@@ -79,7 +81,7 @@ def test_reader_starts_over_with_a_new_table() -> None:
     [
         pytest.param(101.9, False, True, id="begun a moment ago"),
         pytest.param(102.0, False, False, id="begun too long ago"),
-        pytest.param(100.1, True, False, id="announced by now"),
+        pytest.param(100.1, True, False, id="announced meanwhile"),
     ],
 )
 def test_begun_bind_counts_until_its_announcement_or_expiry(now: float, announced: bool, counts: bool) -> None:

@@ -206,7 +206,7 @@ def test_pod_does_not_see_its_own_announcement() -> None:
 @pytest.mark.parametrize(
     ("namespace", "spec"),
     [
-        pytest.param("default", {"schedulerName": "batch"}, id="a scheduler whose profile has no rule about pods"),
+        pytest.param("default", {"schedulerName": "batch"}, id="a scheduler with a profile without rules about pods"),
         pytest.param("kube-system", {}, id="an exempt pod"),
     ],
 )

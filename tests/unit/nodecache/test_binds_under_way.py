@@ -48,9 +48,9 @@ def named_in_gang() -> Pod:
 @pytest.mark.parametrize(
     "binds",
     [
-        pytest.param(asked(), id="nobody asked about the pod"),
-        pytest.param(asked(POD, *(pod(uid=f"uid-{n}") for n in range(MAX_PODS))), id="too many others since"),
-        pytest.param(asked(named_in_gang()), id="it waits for its gang"),
+        pytest.param(asked(), id="a pod that was not evaluated"),
+        pytest.param(asked(POD, *(pod(uid=f"uid-{n}") for n in range(MAX_PODS))), id="too many pods evaluated since"),
+        pytest.param(asked(named_in_gang()), id="a pod that waits for its gang"),
     ],
 )
 def test_bind_of_an_unknown_or_waiting_pod_does_not_count(binds: BegunBinds) -> None:
@@ -63,7 +63,7 @@ def test_bind_of_an_unknown_or_waiting_pod_does_not_count(binds: BegunBinds) -> 
     [
         pytest.param(asked(POD), ["node-a"], id="scored here"),
         pytest.param(asked(), [], id="scored by another process"),
-        pytest.param(asked(named_in_gang()), [], id="it waits for its gang"),
+        pytest.param(asked(named_in_gang()), [], id="a pod that waits for its gang"),
     ],
 )
 def test_bind_of_another_process_counts_if_its_pod_was_scored_here(binds: BegunBinds, counted: list[str]) -> None:

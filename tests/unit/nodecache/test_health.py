@@ -81,8 +81,8 @@ def test_configuration_unreadable_by_verbs_is_unavailable() -> None:
 @pytest.mark.parametrize(
     ("documents", "used"),
     [
-        pytest.param(['{"profile": "full"}', '{"kind": "Deployment"}'], "version 1", id="the document before"),
-        pytest.param(['{"kind": "Deployment"}'], "the deployed configuration", id="none was applied before"),
+        pytest.param(['{"profile": "full"}', '{"kind": "Deployment"}'], "version 1", id="the previous document"),
+        pytest.param(['{"kind": "Deployment"}'], "the deployed configuration", id="no document was applied before"),
     ],
 )
 def test_reports_fallback_configuration(documents: list[str], used: str) -> None:
@@ -108,7 +108,9 @@ def test_reports_plugin_version_and_difference(tmp_path: Path, differs: bool) ->
     ("document", "outcome"),
     [
         pytest.param('{"profile": "full"}', HealthOutcome.COUNTING_LOST, id="nothing is counted"),
-        pytest.param('{"managedResources": [{"name": "example.com/slot"}]}', HealthOutcome.OK, id="it counts, too"),
+        pytest.param(
+            '{"managedResources": [{"name": "example.com/slot"}]}', HealthOutcome.OK, id="the configuration also counts"
+        ),
     ],
 )
 def test_configuration_that_counts_nothing_fails_while_the_ledger_counts(document: str, outcome: HealthOutcome) -> None:

@@ -55,35 +55,43 @@ def test_is_empty_before_first_change() -> None:
 @pytest.mark.parametrize(
     ("happens", "wanted", "waiting"),
     [
-        pytest.param([pod("q", "n2")], {"n1": ["uid-p"], "n2": ["uid-q"]}, ["uid-w"], id="a pod comes"),
+        pytest.param([pod("q", "n2")], {"n1": ["uid-p"], "n2": ["uid-q"]}, ["uid-w"], id="a pod is created"),
         pytest.param([pod("w", "n2")], {"n1": ["uid-p"], "n2": ["uid-w"]}, [], id="a pod is bound"),
         pytest.param([gone("pods", "ml/p")], {"n1": [], "n2": []}, ["uid-w"], id="a pod is deleted"),
         pytest.param([gone("pods", "ml/w")], {"n1": ["uid-p"], "n2": []}, [], id="a waiting pod is deleted"),
         pytest.param([pod("p", "n1", phase="Succeeded")], {"n1": [], "n2": []}, ["uid-w"], id="a pod finishes"),
         pytest.param([pod("w", phase="Failed")], {"n1": ["uid-p"], "n2": []}, [], id="a waiting pod fails"),
         pytest.param(
-            [pod("p", "n2", "uid-new")], {"n1": [], "n2": ["uid-new"]}, ["uid-w"], id="a pod is made anew elsewhere"
+            [pod("p", "n2", "uid-new")],
+            {"n1": [], "n2": ["uid-new"]},
+            ["uid-w"],
+            id="a pod is recreated on another node",
         ),
         pytest.param(
-            [pod("p", "n1", "uid-new")], {"n1": ["uid-new"], "n2": []}, ["uid-w"], id="a pod is made anew in its place"
+            [pod("p", "n1", "uid-new")],
+            {"n1": ["uid-new"], "n2": []},
+            ["uid-w"],
+            id="a pod is recreated on the same node",
         ),
         pytest.param(
-            [pod("p", "", "uid-new")], {"n1": [], "n2": []}, ["uid-new", "uid-w"], id="a pod is made anew and waits"
+            [pod("p", "", "uid-new")], {"n1": [], "n2": []}, ["uid-new", "uid-w"], id="a pod is recreated and waits"
         ),
         pytest.param(
             [gone("pods", "ml/p"), pod("p", "n2", "uid-new")],
             {"n1": [], "n2": ["uid-new"]},
             ["uid-w"],
-            id="a pod is deleted and made anew in one batch",
+            id="a pod is deleted and recreated in one batch",
         ),
         pytest.param(
             [pod("p", "n2", "uid-new"), gone("pods", "ml/p")],
             {"n1": [], "n2": []},
             ["uid-w"],
-            id="a pod is made anew and deleted in one batch",
+            id="a pod is recreated and deleted in one batch",
         ),
-        pytest.param([gone("pods", "ml/never-seen")], {"n1": ["uid-p"], "n2": []}, ["uid-w"], id="an unknown pod goes"),
-        pytest.param([gone("nodes", "n1")], {"n2": []}, ["uid-w"], id="a node goes before its pods"),
+        pytest.param(
+            [gone("pods", "ml/never-seen")], {"n1": ["uid-p"], "n2": []}, ["uid-w"], id="an unknown pod is deleted"
+        ),
+        pytest.param([gone("nodes", "n1")], {"n2": []}, ["uid-w"], id="a node is deleted before its pods"),
         pytest.param([node("n1", zone="a")], {"n1": ["uid-p"], "n2": []}, ["uid-w"], id="a node changes"),
     ],
 )
@@ -153,9 +161,9 @@ def test_ignores_resources_of_a_later_release() -> None:
         pytest.param(pod("p", "n1"), id="a pod that is sent again"),
         pytest.param(
             Change("pods", "ml/p", compact_pod(pod_object("p", "ml", node_name="n1")) | {"rejectedByBerth": True}),
-            id="a mark that no decision depends on",
+            id="an irrelevant mark",
         ),
-        pytest.param(pod("f", "n1", phase="Succeeded"), id="a finished pod that comes"),
+        pytest.param(pod("f", "n1", phase="Succeeded"), id="a new finished pod"),
         pytest.param(Change("namespaces", "ml", {"metadata": {"name": "ml"}}), id="a namespace that is sent again"),
         pytest.param(
             Change("services", "ml/s", {"metadata": {"name": "s", "namespace": "ml"}}),
@@ -221,10 +229,12 @@ NATIVE, CUSTOM = "podgroups.scheduling.k8s.io", "podgroups.scheduling.x-k8s.io"
         pytest.param(
             [Change(CUSTOM, "ml/train", custom_group_object(minimum=3))],
             {"scheduling.k8s.io": 4, "scheduling.x-k8s.io": 3},
-            id="one changes",
+            id="one group changes",
         ),
-        pytest.param([gone(NATIVE, "ml/train")], {"scheduling.x-k8s.io": 2}, id="one is deleted"),
-        pytest.param([Change(NATIVE, "ml/train", {"metadata": 7})], {"scheduling.x-k8s.io": 2}, id="one is none"),
+        pytest.param([gone(NATIVE, "ml/train")], {"scheduling.x-k8s.io": 2}, id="one group is deleted"),
+        pytest.param(
+            [Change(NATIVE, "ml/train", {"metadata": 7})], {"scheduling.x-k8s.io": 2}, id="one object is not a PodGroup"
+        ),
     ],
 )
 def test_applies_changes_of_each_pod_group_api_separately(happens: list[Change], wanted: dict[str, int]) -> None:

@@ -81,8 +81,8 @@ def test_reports_age_of_stale_data() -> None:
 @pytest.mark.parametrize(
     ("age", "is_stale"),
     [
-        pytest.param(180.0, False, id="as old as it may be"),
-        pytest.param(180.5, True, id="older"),
+        pytest.param(180.0, False, id="exactly maxStaleness"),
+        pytest.param(180.5, True, id="older than maxStaleness"),
         pytest.param(-5.0, False, id="from a watcher whose clock is ahead"),
     ],
 )
@@ -324,7 +324,7 @@ def cluster_of_all_parts(configuration: BerthConfiguration) -> Verbs:
         pytest.param(
             BerthConfiguration(profile="managed-resources"), 1, 0, id="managed-resources reads nodes and pods"
         ),
-        pytest.param(COUNTING, 1, 0, id="whoever counts resources reads pods, whatever the profile"),
+        pytest.param(COUNTING, 1, 0, id="counting resources reads pods in every profile"),
         pytest.param(FULL, 1, 1, id="full reads everything"),
     ],
 )

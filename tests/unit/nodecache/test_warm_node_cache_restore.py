@@ -27,8 +27,8 @@ from tests.unit.lease.clocks import EnvironmentClock
 HOUR = 3600.0
 MONOTONIC = [
     pytest.param(0.0, id="the monotonic clock stood still"),
-    pytest.param(HOUR, id="it went on"),
-    pytest.param(-90.0, id="it is another machine's, and behind"),
+    pytest.param(HOUR, id="the monotonic clock advanced"),
+    pytest.param(-90.0, id="the monotonic clock of another machine is behind"),
 ]
 
 
@@ -77,7 +77,7 @@ class Image:
     "node_cache",
     [
         pytest.param({}, id="as configured by default"),
-        pytest.param({"minHeadReadInterval": 30}, id="where the head is not read for each call"),
+        pytest.param({"minHeadReadInterval": 30}, id="with an interval between reads of the head"),
     ],
 )
 def test_reads_the_head_before_the_first_response(monotonic: float, node_cache: dict[str, object]) -> None:

@@ -21,9 +21,9 @@ def pointer_at(heartbeat: float, observed_at: float) -> Pointer:
 @pytest.mark.parametrize(
     ("heartbeat_age", "cause"),
     [
-        pytest.param(1.0, NO_NEWS, id="a watcher that published a second ago is not asked for"),
-        pytest.param(-1.0, NO_NEWS, id="nor one whose clock is a second ahead"),
-        pytest.param(-300.0, CLOCKS_DIFFER, id="a publication of the future"),
+        pytest.param(1.0, NO_NEWS, id="a watcher that published a second ago"),
+        pytest.param(-1.0, NO_NEWS, id="a watcher whose clock is a second ahead"),
+        pytest.param(-300.0, CLOCKS_DIFFER, id="a publication from the future"),
         pytest.param(300.0, NOT_RUNNING, id="an old publication"),
     ],
 )

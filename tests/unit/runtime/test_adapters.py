@@ -70,9 +70,9 @@ def test_verbs_with_the_same_tables_share_snapshot_and_verdicts() -> None:
 @pytest.mark.parametrize(
     ("verb", "in_process", "counts"),
     [
-        pytest.param("prioritize", False, True, id="scores of a function"),
-        pytest.param("filter", False, False, id="bind may still refuse the pod, so no node is rejected for it"),
-        pytest.param("prioritize", True, False, id="in one process the request itself shows the bind"),
+        pytest.param("prioritize", False, True, id="scores in a function"),
+        pytest.param("filter", False, False, id="filter in a function"),
+        pytest.param("prioritize", True, False, id="in the process of bind"),
     ],
 )
 def test_bind_of_another_process_counts_from_its_start(verb: str, in_process: bool, counts: bool) -> None:

@@ -38,7 +38,7 @@ def test_rejects_absent_file_like_botocore() -> None:
 
 
 @pytest.mark.parametrize("service", aws_clients.SERVICES)
-def test_client_has_the_same_endpoint_as_botocores(service: Any) -> None:
+def test_client_has_the_same_endpoint_as_with_botocore(service: Any) -> None:
     found, known = aws_clients.SESSION.create_client(service, **KEYS), Session().create_client(service, **KEYS)
     assert found.meta.endpoint_url == known.meta.endpoint_url
     assert found.meta.service_model.operation_names == known.meta.service_model.operation_names

@@ -20,8 +20,8 @@ def sampled(written: list[dict[str, object]], one_of: int = 1, is_written: bool 
 @pytest.mark.parametrize(
     ("one_of", "names"),
     [
-        pytest.param(3, ["p1", "p4"], id="not the first one: a cold start waits for its answer"),
-        pytest.param(1, [f"p{number}" for number in range(7)], id="each one"),
+        pytest.param(3, ["p1", "p4"], id="not the first decision"),
+        pytest.param(1, [f"p{number}" for number in range(7)], id="every decision"),
     ],
 )
 def test_logs_the_second_decision_and_every_nth_after_it(one_of: int, names: Sequence[str]) -> None:

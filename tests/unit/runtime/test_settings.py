@@ -91,14 +91,14 @@ def test_bind_has_the_same_time_limit_as_other_verbs(given: dict[str, str], seco
             PolicySettings,
             TABLE | {"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "-1"},
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE: Input should be greater than or equal to 0",
-            id="less than no memory",
+            id="negative memory",
         ),
         pytest.param(
             PolicySettings,
             {"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1 GB", "BERTH_HTTP_TIMEOUT": "nan"},
             "BERTH_HTTP_TIMEOUT: Input should be greater than 1; BERTH_CACHE_TABLE: Field required; "
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE: Input should be a valid integer",
-            id="several at once",
+            id="several errors",
         ),
         pytest.param(
             BindSettings,
@@ -110,7 +110,7 @@ def test_bind_has_the_same_time_limit_as_other_verbs(given: dict[str, str], seco
             WatcherSettings,
             TABLE | DUMP | {"BERTH_WATCHER_MODE": "always"},
             "BERTH_WATCHER_MODE: Input should be 'continuous' or 'periodic'",
-            id="no mode of the watcher",
+            id="invalid watcher mode",
         ),
     ],
 )
@@ -126,7 +126,7 @@ def test_error_names_the_variable_in_one_line(
 @pytest.mark.parametrize(
     ("document", "field"),
     [
-        pytest.param("{", "document: Invalid JSON", id="no JSON"),
+        pytest.param("{", "document: Invalid JSON", id="not JSON"),
         pytest.param(
             '{"pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "a b"}}]}',
             "pluginConfig.0.args.label",

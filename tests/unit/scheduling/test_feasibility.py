@@ -27,16 +27,20 @@ def rejected(statuses: Sequence[Status], known: Sequence[Status]) -> Rejected:
 @pytest.mark.parametrize(
     ("statuses", "failed", "code"),
     [
-        pytest.param([], [], None, id="none where no node is rejected"),
-        pytest.param([CORDONED, NOT_READY, CORDONED], [], ReasonCode.NODE_UNSCHEDULABLE, id="of most nodes"),
-        pytest.param([CORDONED, NOT_READY], [], ReasonCode.NODE_NOT_READY, id="of equally many the first by name"),
+        pytest.param([], [], None, id="no reason if no node is rejected"),
+        pytest.param([CORDONED, NOT_READY, CORDONED], [], ReasonCode.NODE_UNSCHEDULABLE, id="reason of most nodes"),
+        pytest.param(
+            [CORDONED, NOT_READY], [], ReasonCode.NODE_NOT_READY, id="first by name of equally frequent reasons"
+        ),
         pytest.param(
             [CORDONED, CORDONED, NOT_READY, UNKNOWN, NOT_READY],
             [],
             ReasonCode.NODE_NOT_READY,
             id="several reasons of one code count together",
         ),
-        pytest.param([], [FULL, CORDONED, FULL], ReasonCode.TOO_MANY_PODS, id="of nodes that preemption may help"),
+        pytest.param(
+            [], [FULL, CORDONED, FULL], ReasonCode.TOO_MANY_PODS, id="reason of nodes where preemption may help"
+        ),
         pytest.param([CORDONED], [FULL, FULL], ReasonCode.TOO_MANY_PODS, id="both maps count"),
     ],
 )

@@ -109,8 +109,8 @@ def test_infeasible_nodes_score_0_without_a_plugin_call() -> None:
     [
         pytest.param({"a": "1", "b": "2"}, "b", id="the highest score"),
         pytest.param({"a": "-1", "b": "-2"}, "a", id="the highest of negative scores"),
-        pytest.param({"b": "2", "a": "2", "c": "2"}, "a", id="equal scores go by name"),
-        pytest.param({"n10": "2", "n9": "2"}, "n10", id="names compare as text"),
+        pytest.param({"b": "2", "a": "2", "c": "2"}, "a", id="equal scores are resolved by name"),
+        pytest.param({"n10": "2", "n9": "2"}, "n10", id="names are compared as strings"),
     ],
 )
 def test_best_returns_the_highest_scored_node(labels: dict[str, str], chosen: str) -> None:
@@ -179,8 +179,13 @@ def test_as_plugins_say_uses_the_plugins_codes() -> None:
 @pytest.mark.parametrize(
     ("asks", "feasible", "exempt"),
     [
-        pytest.param(asking(namespace="kube-system"), ["full", "free"], True, id="nothing counted: it passes"),
-        pytest.param(asking(namespace="kube-system", licence="1"), ["free"], False, id="a licence: it must be there"),
+        pytest.param(asking(namespace="kube-system"), ["full", "free"], True, id="no counted request: the pod passes"),
+        pytest.param(
+            asking(namespace="kube-system", licence="1"),
+            ["free"],
+            False,
+            id="a counted request: the node needs the resource",
+        ),
         pytest.param(asking(licence="1"), ["free"], False, id="a pod that is not exempt"),
     ],
 )

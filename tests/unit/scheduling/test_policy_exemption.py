@@ -24,8 +24,8 @@ NONE = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())
         pytest.param(pod(controller_kind="ReplicaSet"), False, id="of a ReplicaSet"),
         pytest.param(pod(priority=2_000_000_000), True, id="system-cluster-critical"),
         pytest.param(pod(priority=2_000_001_000), True, id="system-node-critical"),
-        pytest.param(pod(priority=1_999_999_999), False, id="just below"),
-        pytest.param(pod(priority=1_000_000_000), False, id="the highest that users can give"),
+        pytest.param(pod(priority=1_999_999_999), False, id="just below system-cluster-critical"),
+        pytest.param(pod(priority=1_000_000_000), False, id="the highest priority of users"),
         pytest.param(pod(priority=-1), False, id="below zero"),
     ],
 )

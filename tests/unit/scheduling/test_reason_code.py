@@ -106,7 +106,7 @@ def licences(amount: str) -> dict[str, object]:
         pytest.param(
             verdict(counting(LICENCE), ONE, licences("some")),
             (ReasonCode.NODE_CAPACITY_UNREADABLE,),
-            id="a capacity is no amount",
+            id="a capacity is not an amount",
         ),
         pytest.param(
             verdict(counting(LIMITED), THREE, licences("9")),

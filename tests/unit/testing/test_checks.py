@@ -286,7 +286,10 @@ def test_finds_no_violation_in_plugins_shipped_with_berth(name: str) -> None:
             NamesPod, Rule.REASON, 'the reason "no room for db" contains the name db', id="a name in a reason"
         ),
         pytest.param(
-            PutsReasonTogether, Rule.REASON, "is no text of the plugin's package, so Berth does not", id="a made reason"
+            PutsReasonTogether,
+            Rule.REASON,
+            "is no text of the plugin's package, so Berth does not",
+            id="a computed reason",
         ),
         pytest.param(GivesNoReason, Rule.REASON, "node node-0 is rejected without a reason", id="no reason"),
         pytest.param(ScoresHigh, Rule.SCORE_RANGE, "node node-0: the score is 101, not 0 to 100", id="a high score"),
@@ -295,7 +298,9 @@ def test_finds_no_violation_in_plugins_shipped_with_berth(name: str) -> None:
             ReadsName, Rule.SHAPE, "pod default/web with another name has the same shape", id="reads the name"
         ),
         pytest.param(ReadsLabel, Rule.SHAPE, "pods default/db and default/plain have one shape", id="reads a label"),
-        pytest.param(ReadsPods, Rule.READS, "node node-0 is judged differently without pods", id="reads more"),
+        pytest.param(
+            ReadsPods, Rule.READS, "node node-0 is judged differently without pods", id="reads more than the label"
+        ),
         pytest.param(Draws, Rule.REPEATABLE, "node node-0 is judged differently the second time", id="keeps a state"),
         pytest.param(calling(lambda: time.time() >= 0), Rule.SIDE_EFFECTS, "it calls time.time", id="a clock"),
         pytest.param(calling(lambda: datetime.now(UTC)), Rule.SIDE_EFFECTS, "it calls datetime.now", id="a date"),
@@ -312,16 +317,27 @@ def test_finds_no_violation_in_plugins_shipped_with_berth(name: str) -> None:
             "is judged differently by updated_to than by a new",
             id="not updated",
         ),
-        pytest.param(NamesNoNode, Rule.UPDATED_TO, "changes, and updated_to does not name it", id="names no node"),
         pytest.param(
-            RejectsFullCluster, Rule.UPDATED_TO, "pre_filter rejects it by one snapshot", id="pre_filter looks"
+            NamesNoNode, Rule.UPDATED_TO, "changes, and updated_to does not name it", id="does not name a node"
+        ),
+        pytest.param(
+            RejectsFullCluster,
+            Rule.UPDATED_TO,
+            "pre_filter rejects it by one snapshot",
+            id="pre_filter reads the snapshot",
         ),
         pytest.param(ScoresOldPods, Rule.UPDATED_TO, "by updated_to and .* by a new state", id="old scores"),
         pytest.param(
-            without("with_pod"), Rule.WITH_POD, r"with_pod\(db\) judges node node-2 differently", id="not added"
+            without("with_pod"),
+            Rule.WITH_POD,
+            r"with_pod\(db\) judges node node-2 differently",
+            id="does not add nodes",
         ),
         pytest.param(
-            without("without_pod"), Rule.WITH_POD, r"without_pod\(db\) judges node node-2 differently", id="not removed"
+            without("without_pod"),
+            Rule.WITH_POD,
+            r"without_pod\(db\) judges node node-2 differently",
+            id="does not remove nodes",
         ),
     ],
 )
@@ -352,7 +368,7 @@ WAITING = pod("apart", {"app": "db"}, affinity=ANTI_AFFINITY)
 
 @pytest.mark.parametrize(
     ("plugin", "events"),
-    [pytest.param(NeedsPod, [ADD, UPDATE], id="of a node"), pytest.param(OneEach, [DELETE], id="of all nodes")],
+    [pytest.param(NeedsPod, [ADD, UPDATE], id="node filter"), pytest.param(OneEach, [DELETE], id="cluster filter")],
 )
 def test_finds_plugin_that_does_not_register_an_event(plugin: type[Plugin], events: list[ClusterEvent]) -> None:
     """Each of these is needed. Those of Berth's own plugins: tests/property/test_registered_events.py."""

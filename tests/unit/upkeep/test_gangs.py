@@ -84,13 +84,13 @@ def in_state(state: GangState) -> GangItem:
 @pytest.mark.parametrize(
     ("state", "seconds", "after"),
     [
-        pytest.param(GangState.OPEN, EXPIRY_SECONDS - 1, GangState.OPEN, id="a young round stays"),
-        pytest.param(GangState.OPEN, EXPIRY_SECONDS, GangState.ENDED, id="a round for which nobody waits ends"),
-        pytest.param(GangState.PREPARING, EXPIRY_SECONDS - 1, GangState.PREPARING, id="a coordinator has its time"),
-        pytest.param(GangState.PREPARING, EXPIRY_SECONDS, GangState.ENDED, id="a coordinator that is dead"),
-        pytest.param(GangState.ROLLING_BACK, POLL_SECONDS, GangState.ENDED, id="a roll-back that nobody finished"),
-        pytest.param(GangState.ENDED, KEPT_SECONDS - 1, GangState.ENDED, id="an ended round is shown"),
-        pytest.param(GangState.ENDED, KEPT_SECONDS, None, id="and then forgotten"),
+        pytest.param(GangState.OPEN, EXPIRY_SECONDS - 1, GangState.OPEN, id="a young round stays open"),
+        pytest.param(GangState.OPEN, EXPIRY_SECONDS, GangState.ENDED, id="a round without waiting members ends"),
+        pytest.param(GangState.PREPARING, EXPIRY_SECONDS - 1, GangState.PREPARING, id="a coordinator gets its time"),
+        pytest.param(GangState.PREPARING, EXPIRY_SECONDS, GangState.ENDED, id="a dead coordinator"),
+        pytest.param(GangState.ROLLING_BACK, POLL_SECONDS, GangState.ENDED, id="an abandoned rollback"),
+        pytest.param(GangState.ENDED, KEPT_SECONDS - 1, GangState.ENDED, id="an ended round is kept for a while"),
+        pytest.param(GangState.ENDED, KEPT_SECONDS, None, id="an ended round is deleted later"),
     ],
 )
 def test_ends_abandoned_rounds(state: GangState, seconds: float, after: GangState | None) -> None:
@@ -120,10 +120,10 @@ class TestExpiryOfReservations:
     @pytest.mark.parametrize(
         ("state", "after"),
         [
-            pytest.param(GangState.PREPARING, GangState.ENDED, id="its round ends before"),
-            pytest.param(GangState.ROLLING_BACK, GangState.ENDED, id="its round is rolled back before"),
+            pytest.param(GangState.PREPARING, GangState.ENDED, id="a preparing round is ended first"),
+            pytest.param(GangState.ROLLING_BACK, GangState.ENDED, id="a rollback is completed first"),
             pytest.param(GangState.COMMITTED, GangState.COMMITTED, id="a commit stays"),
-            pytest.param(GangState.OPEN, GangState.OPEN, id="an open round holds nothing"),
+            pytest.param(GangState.OPEN, GangState.OPEN, id="an open round stays open"),
         ],
     )
     def test_ends_the_round_that_could_still_commit_the_reservation(self, state: GangState, after: GangState) -> None:
@@ -191,9 +191,9 @@ class TestDomain:
         [
             pytest.param(None, DOMAIN, EXPIRY_SECONDS, False, id="the round never began"),
             pytest.param(None, DOMAIN, EXPIRY_SECONDS - 1, True, id="its call may still begin it"),
-            pytest.param(in_state(GangState.ENDED), OTHER_ROUND, EXPIRY_SECONDS, False, id="an earlier one ended"),
+            pytest.param(in_state(GangState.ENDED), OTHER_ROUND, EXPIRY_SECONDS, False, id="an earlier round ended"),
             pytest.param(
-                gang(MEMBERS, at=AT - 100), OTHER_ROUND, EXPIRY_SECONDS, False, id="an earlier one was left open"
+                gang(MEMBERS, at=AT - 100), OTHER_ROUND, EXPIRY_SECONDS, False, id="an earlier round was left open"
             ),
             pytest.param(
                 gang([replace(MEMBERS[0], until=AT + 99)], at=AT), DOMAIN, EXPIRY_SECONDS, True, id="a member waits"
@@ -239,18 +239,18 @@ class TestCommitted:
         ("world", "state", "events"),
         [
             pytest.param(("n0", "n1", (0, 1)), None, [], id="all members are on nodes"),
-            pytest.param(("n0", "", (0,)), None, [DEGRADED], id="one never came there"),
+            pytest.param(("n0", "", (0,)), None, [DEGRADED], id="one member never reached its node"),
             pytest.param(
-                ("n0", "", ()), GangState.COMMITTED, [DEGRADED], id="the cache does not show the one that did"
+                ("n0", "", ()), GangState.COMMITTED, [DEGRADED], id="the cache does not show the member on its node"
             ),
-            pytest.param(("n0", "n1", ()), GangState.COMMITTED, [], id="the cache does not show them yet"),
+            pytest.param(("n0", "n1", ()), GangState.COMMITTED, [], id="the cache does not show the members yet"),
             pytest.param(
                 ("", "", ()),
                 None,
                 [replace(DEGRADED, members=0)],
-                id="none came there: its shares expire, and it is placed as a whole again",
+                id="no member reached its node",
             ),
-            pytest.param((), None, [GangEvent(GangEventType.FORGOTTEN, TRAIN)], id="none lives"),
+            pytest.param((), None, [GangEvent(GangEventType.FORGOTTEN, TRAIN)], id="no member is alive"),
         ],
     )
     def test_is_kept_until_the_cache_shows_a_member_on_a_node(

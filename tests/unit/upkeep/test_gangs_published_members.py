@@ -57,10 +57,10 @@ def members_after(*publications: Publication) -> PublishedMembers:
     ("change", "is_on_node"),
     [
         pytest.param(member(), True, id="on a node"),
-        pytest.param(member(node="", phase="Pending"), False, id="on none"),
+        pytest.param(member(node="", phase="Pending"), False, id="not on a node"),
         pytest.param(member(deleted=True), False, id="being deleted"),
-        pytest.param(member(phase="Succeeded"), False, id="ended"),
-        pytest.param(member(gang=None), False, id="of no gang"),
+        pytest.param(member(phase="Succeeded"), False, id="finished"),
+        pytest.param(member(gang=None), False, id="without a gang"),
         pytest.param(member(gang="other"), False, id="of another gang"),
         pytest.param(member(gang=None, label="train"), True, id="by its label"),
         pytest.param(member(priority=SYSTEM_CRITICAL_PRIORITY), False, id="exempt by its priority"),
@@ -75,7 +75,7 @@ def test_counts_members_on_nodes(change: Change, is_on_node: bool) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(Change("pods", "ml/train-0", None), id="it is gone"),
+        pytest.param(Change("pods", "ml/train-0", None), id="deleted"),
         pytest.param(member(deleted=True), id="it is being deleted"),
         pytest.param(member(phase="Failed"), id="it ended"),
     ],

@@ -50,7 +50,7 @@ def test_event_reports_a_pod_missing_from_the_cache(cause: OmissionReason, reaso
 @pytest.mark.parametrize(
     ("key", "pod"),
     [
-        pytest.param(("nodes", "ml/a"), {"metadata": {"uid": "uid-a"}}, id="no pod"),
+        pytest.param(("nodes", "ml/a"), {"metadata": {"uid": "uid-a"}}, id="not a pod"),
         pytest.param(("pods", "a"), {"metadata": {"uid": "uid-a"}}, id="no namespace"),
         pytest.param(("pods", "ml/a"), {"metadata": {"uid": 7}}, id="no UID"),
         pytest.param(("pods", "ml/a"), {}, id="no metadata"),
@@ -65,8 +65,8 @@ def test_does_not_create_an_event_for_an_object_that_is_not_an_api_pod(
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        pytest.param("a" * MAX_NOTE, "a" * MAX_NOTE, id="as long as the API server takes it"),
-        pytest.param("a" * 10**6, "a" * (MAX_NOTE - 3) + "...", id="longer"),
+        pytest.param("a" * MAX_NOTE, "a" * MAX_NOTE, id="maximum length"),
+        pytest.param("a" * 10**6, "a" * (MAX_NOTE - 3) + "...", id="above the maximum length"),
         pytest.param("a\nb\x1b[31m\u202ec", "a?b?[31m?c", id="characters that change what a terminal shows"),
     ],
 )

@@ -91,9 +91,9 @@ RUNNING = pod_change("running", pod(node="n1"))
         pytest.param([node_change("n2")], True, id="a node was added"),
         pytest.param([pod_change("running", None)], True, id="a pod on a node was removed"),
         pytest.param([pod_change("running", pod(phase="Failed"))], True, id="a pod on a node has failed"),
-        pytest.param([pod_change("unseen", None)], True, id="a pod that was never published was removed"),
+        pytest.param([pod_change("unseen", None)], True, id="an unpublished pod was removed"),
         pytest.param([], False, id="a heartbeat"),
-        pytest.param([Change("nodes", "n1", None)], False, id="a node is gone"),
+        pytest.param([Change("nodes", "n1", None)], False, id="a node was removed"),
         pytest.param([pod_change("new", pod())], False, id="a pod was created"),
         pytest.param([pod_change("other", pod(node="n1"))], False, id="a pod was bound"),
         pytest.param([pod_change("running", pod(node="n1", labels={"a": "b"}))], False, id="other labels"),
@@ -114,7 +114,7 @@ def test_wakes_pod_only_after_events_that_its_plugins_registered(change: list[Ch
         pytest.param(pod_change("web", pod(gang=True)), id="a pod becomes a member"),
         pytest.param(pod_change("train-2", pod(gang=True, shared="{'spec':{}}")), id="a member loses its gates"),
         pytest.param(pod_change("train-2", None), id="a member is removed"),
-        pytest.param(pod_change("train-3", pod(node="n1", labels={"a": "b"}, gang=True)), id="a bound one changes"),
+        pytest.param(pod_change("train-3", pod(node="n1", labels={"a": "b"}, gang=True)), id="a bound member changes"),
         pytest.param(Change("podgroups.scheduling.k8s.io", "ml/train", {}), id="a PodGroup is created or changed"),
         pytest.param(Change("podgroups.scheduling.k8s.io", "ml/train", None), id="a PodGroup is removed"),
     ],
@@ -214,7 +214,7 @@ class TestLateRejection:
         ("change", "seconds"),
         [
             pytest.param(node_change(), WATCH_SECONDS + 1.0, id="the change was published before the pod was created"),
-            pytest.param(Change("namespaces", "default", {}), 0.5, id="the change is nothing to the pod"),
+            pytest.param(Change("namespaces", "default", {}), 0.5, id="the change does not concern the pod"),
         ],
     )
     def test_pod_rejected_on_the_published_state_is_not_woken(self, change: Change, seconds: float) -> None:
@@ -228,9 +228,9 @@ class TestLateRejection:
 @pytest.mark.parametrize(
     ("seconds", "woken"),
     [
-        pytest.param(1.9, 1, id="every verb reads it within this time"),
+        pytest.param(1.9, 1, id="before every verb has read it"),
         pytest.param(2.0, 2, id="now every verb has read it"),
-        pytest.param(9.0, 2, id="later"),
+        pytest.param(9.0, 2, id="long after every verb has read it"),
     ],
 )
 def test_wakes_again_once_every_verb_has_read_the_change(seconds: float, woken: int) -> None:
@@ -367,10 +367,19 @@ FULL = EVENTS_ON_ONE_NODE | {ClusterEvent.NODE_DELETE, ClusterEvent.NAMESPACE, C
 @pytest.mark.parametrize(
     ("document", "scheduler", "expected"),
     [
-        pytest.param({"profile": "label-priority"}, "", WaitingPod(NODE_EVENTS), id="of its profile"),
-        pytest.param({"profiles": {"other": "full"}}, "other", WaitingPod(FULL), id="of its scheduler's profile"),
-        pytest.param({"profiles": {"other": "full"}}, "", WaitingPod(NODE_EVENTS), id="not of another scheduler's"),
-        pytest.param({"gangs": {"enabled": True}}, "", WaitingPod(GANG_EVENTS, is_member=True), id="of its gang"),
+        pytest.param({"profile": "label-priority"}, "", WaitingPod(NODE_EVENTS), id="events of its profile"),
+        pytest.param(
+            {"profiles": {"other": "full"}}, "other", WaitingPod(FULL), id="events of its scheduler's profile"
+        ),
+        pytest.param(
+            {"profiles": {"other": "full"}},
+            "",
+            WaitingPod(NODE_EVENTS),
+            id="not the events of another scheduler's profile",
+        ),
+        pytest.param(
+            {"gangs": {"enabled": True}}, "", WaitingPod(GANG_EVENTS, is_member=True), id="events of its gang"
+        ),
     ],
 )
 def test_waiting_pod_has_the_events_of_its_policy(

@@ -29,8 +29,8 @@ from tests.simulation.reservations.binds import GPU_MEMORY, LICENCE
     "requests",
     [
         pytest.param({LICENCE: "1"}, id="without devices"),
-        pytest.param({GPU_MEMORY: "8000"}, id="with devices, a different one for each member of a node"),
-        pytest.param({"cpu": "1"}, id="nothing that is counted"),
+        pytest.param({GPU_MEMORY: "8000"}, id="with a different device for each member of a node"),
+        pytest.param({"cpu": "1"}, id="no counted resource"),
     ],
 )
 def test_binds_all_members_at_once(requests: dict[str, str]) -> None:
@@ -197,8 +197,8 @@ def test_waits_for_all_members_if_only_a_stale_cache_shows_others_on_nodes() -> 
 @pytest.mark.parametrize(
     ("annotated", "outcome"),
     [
-        pytest.param(True, BindOutcome.GANG_GAVE_UP, id="its annotations say all"),
-        pytest.param(False, BindOutcome.GANG_WAITS, id="its PodGroup is not known"),
+        pytest.param(True, BindOutcome.GANG_GAVE_UP, id="gang defined by annotations"),
+        pytest.param(False, BindOutcome.GANG_WAITS, id="unknown PodGroup"),
     ],
 )
 @pytest.mark.parametrize("when_stale", [*WhenStale])
@@ -225,7 +225,7 @@ def test_reports_a_degraded_gang_if_a_member_disappears_after_the_commit() -> No
 @pytest.mark.parametrize(
     "names",
     [
-        pytest.param({}, id="of which no other member comes"),
+        pytest.param({}, id="no other member arrives"),
         pytest.param({"labels": {"scheduling.x-k8s.io/pod-group": "train"}, "annotations": {}}, id="without PodGroup"),
     ],
 )

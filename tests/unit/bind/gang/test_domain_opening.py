@@ -202,10 +202,10 @@ class TestAnnouncements:
     [
         pytest.param("uid-train-1", 4, True, id="among the first"),
         pytest.param("uid-train-2", 4, False, id="beyond the minimum"),
-        pytest.param("uid-train-10", 11, False, id="beyond the minimum, by the length of its name"),
-        pytest.param("uid-new", 1, True, id="the cache does not have it yet, and others are missing"),
-        pytest.param("uid-new", 2, False, id="the cache does not have it yet, and enough others wait"),
-        pytest.param("uid-new", 0, True, id="the cache has none"),
+        pytest.param("uid-train-10", 11, False, id="beyond the minimum by name length"),
+        pytest.param("uid-new", 1, True, id="not cached yet while others are missing"),
+        pytest.param("uid-new", 2, False, id="not cached yet while enough others wait"),
+        pytest.param("uid-new", 0, True, id="no member is cached"),
     ],
 )
 def test_only_the_minimum_number_of_members_waits(uid: str, known: int, wanted: bool) -> None:

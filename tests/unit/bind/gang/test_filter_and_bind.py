@@ -111,11 +111,11 @@ WORKER_NAMES = [worker.name for worker in WORKERS]
             id="a replacement beside an exempt pod in another zone",
         ),
         pytest.param(
-            Case(of_edited_size, ["train-1"], {"train-1"}), id="a replacement, and the size of the other was edited"
+            Case(of_edited_size, ["train-1"], {"train-1"}), id="a replacement after the size of the other was edited"
         ),
         pytest.param(
             Case(lambda: without_one_in_barrier(lambda world: world.end(world.members["train-0"])), ["train-3"], set()),
-            id="a member that is gone while it waits in bind",
+            id="a member deleted while it waits in bind",
         ),
         pytest.param(
             Case(

@@ -45,9 +45,11 @@ def cached(*names: str, **fields: object) -> Mapping[str, Pod]:
 @pytest.mark.parametrize(
     ("server", "liveness"),
     [
-        pytest.param(ApiServer().of("train-1"), MemberLiveness.LIVES, id="one lives"),
-        pytest.param(ApiServer(), MemberLiveness.NONE_LIVES, id="all are gone"),
-        pytest.param(ApiServer().of("train-1", uid="other"), MemberLiveness.NONE_LIVES, id="another pod has the name"),
+        pytest.param(ApiServer().of("train-1"), MemberLiveness.LIVES, id="one is alive"),
+        pytest.param(ApiServer(), MemberLiveness.NONE_LIVES, id="all were deleted"),
+        pytest.param(
+            ApiServer().of("train-1", uid="other"), MemberLiveness.NONE_LIVES, id="another pod has the same name"
+        ),
         pytest.param(ApiServer().of("train-1", deleting=True), MemberLiveness.NONE_LIVES, id="one is being deleted"),
         pytest.param(ApiServer().of("train-1", phase="Succeeded"), MemberLiveness.NONE_LIVES, id="one has ended"),
         pytest.param(ApiServer().of("train-1", phase="Running"), MemberLiveness.LIVES, id="one runs"),
@@ -72,9 +74,9 @@ def test_liveness_is_unknown_if_the_api_server_does_not_respond(answer: Refused 
     ("pods", "asked"),
     [
         pytest.param(cached("other", node_name="n1"), ["other"], id="a member on a node first"),
-        pytest.param(cached("train-2"), ["train-2", "train-0"], id="then one of the commit that is there"),
-        pytest.param(cached("train-0", "train-1", "train-2", terminating=True), [], id="none that is being deleted"),
-        pytest.param(cached("waits"), ["train-0"], id="none that only waits"),
+        pytest.param(cached("train-2"), ["train-2", "train-0"], id="then an existing member of the commit"),
+        pytest.param(cached("train-0", "train-1", "train-2", terminating=True), [], id="no terminating member"),
+        pytest.param(cached("waits"), ["train-0"], id="no waiting member"),
     ],
 )
 def test_reads_the_member_most_likely_alive_first(pods: Mapping[str, Pod], asked: list[str]) -> None:
@@ -92,7 +94,7 @@ def test_member_on_a_node_proves_a_commit_whose_item_is_lost() -> None:
 @pytest.mark.parametrize(
     ("gone", "gets", "liveness"),
     [
-        pytest.param(MAX_GETS, MAX_GETS, MemberLiveness.NONE_LIVES, id="as many as it may ask for"),
+        pytest.param(MAX_GETS, MAX_GETS, MemberLiveness.NONE_LIVES, id="as many as may be read"),
         pytest.param(MAX_GETS + 1, MAX_GETS, MemberLiveness.UNKNOWN, id="one more"),
         pytest.param(1000, MAX_GETS, MemberLiveness.UNKNOWN, id="a large gang"),
     ],
@@ -114,15 +116,15 @@ ALL = ("train-0", "train-1", "train-2")
             {**cached(*ALL[:2]), **cached("train-2", terminating=True)}, ApiServer(), 1, [], id="one is being deleted"
         ),
         pytest.param(cached(*ALL[:2]), ApiServer().of("train-2"), 0, ["train-2"], id="one is newer than the cache"),
-        pytest.param(cached(*ALL[:2]), ApiServer(), 1, ["train-2"], id="one is gone"),
+        pytest.param(cached(*ALL[:2]), ApiServer(), 1, ["train-2"], id="one was deleted"),
         pytest.param(
             cached(*ALL[:2], "train-2-again"),
             ApiServer().of("train-2", uid="again"),
             1,
             ["train-2"],
-            id="another pod has the name of one",
+            id="another pod has the name of a member",
         ),
-        pytest.param({}, ApiServer(), 3, [*ALL], id="all are gone"),
+        pytest.param({}, ApiServer(), 3, [*ALL], id="all were deleted"),
     ],
 )
 def test_deleted_members_that_waited_in_bind_count_as_lost(
@@ -144,7 +146,8 @@ def test_member_is_not_lost_if_the_api_server_does_not_respond(answer: Refused |
 
 
 @pytest.mark.parametrize(
-    ("waiting", "lost"), [pytest.param(MAX_GETS, MAX_GETS, id="as many"), pytest.param(MAX_GETS + 1, 0, id="more")]
+    ("waiting", "lost"),
+    [pytest.param(MAX_GETS, MAX_GETS, id="as many as allowed"), pytest.param(MAX_GETS + 1, 0, id="more than allowed")],
 )
 def test_does_not_call_the_api_server_if_the_cache_lacks_too_many_members(waiting: int, lost: int) -> None:
     server = ApiServer()

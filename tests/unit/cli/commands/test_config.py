@@ -24,7 +24,7 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
         pytest.param(
             "profile: mine\ndefinitions: {mine: {plugins: {enabled: [{name: NodeName}, {name: NodeReady}]}}}",
             "profile mine, plugins NodeName, NodeReady",
-            id="a profile of one's own",
+            id="a custom profile",
         ),
     ],
 )

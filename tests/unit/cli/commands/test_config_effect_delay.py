@@ -25,10 +25,10 @@ OTHER_PODS = "profile: full\n"
     [
         pytest.param(None, "5", 10, 15, id="bind reads the document every 10 s"),
         pytest.param('{"profile":"full"}', "29", 10, 39, id="a call takes the httpTimeout"),
-        pytest.param(None, "", 10, 40, id="the longest httpTimeout of all, where it is unknown"),
+        pytest.param(None, "", 10, 40, id="maximum httpTimeout if it is unknown"),
         pytest.param('{"nodeCache":{"minHeadReadInterval":2.5}}', "5", 10, 15, id="an interval shorter than bind's"),
         pytest.param('{"nodeCache":{"minHeadReadInterval":60}}', "5", 60, 65, id="an interval longer than bind's"),
-        pytest.param("no JSON", "5", 60, 65, id="the longest interval of all, where it is unknown"),
+        pytest.param("no JSON", "5", 60, 65, id="maximum interval if it is unknown"),
     ],
 )
 def test_waits_for_the_longest_interval_plus_the_longest_call(

@@ -22,10 +22,10 @@ DUMP = ["--cluster", str(CLUSTER)]
         pytest.param([], "give one of --cluster DUMP, --kubeconfig FILE and --stack NAME", id="no source"),
         pytest.param([*DUMP, "--stack", "s"], "give one of --cluster DUMP", id="two sources"),
         pytest.param(["--stack", "s", "--profile", "full"], "have no effect with --stack", id="the stack has a policy"),
-        pytest.param([*DUMP, "--region", "eu-west-1"], "--region needs --stack", id="a region of nothing"),
-        pytest.param(["--cluster", "/no/such/dump"], "does not exist", id="no such file"),
-        pytest.param([*DUMP, "--profile", "no-such"], "no-such", id="no such profile"),
-        pytest.param([*DUMP, "--host", "0.0.0.0"], "No such option '--host'", id="no other address than loopback"),
+        pytest.param([*DUMP, "--region", "eu-west-1"], "--region needs --stack", id="a region without a stack"),
+        pytest.param(["--cluster", "/no/such/dump"], "does not exist", id="missing file"),
+        pytest.param([*DUMP, "--profile", "no-such"], "no-such", id="unknown profile"),
+        pytest.param([*DUMP, "--host", "0.0.0.0"], "No such option '--host'", id="an address that is not loopback"),
     ],
 )
 def test_rejects_wrong_options_with_one_line(arguments: list[str], line: str) -> None:

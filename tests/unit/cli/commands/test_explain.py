@@ -110,7 +110,7 @@ def test_json_contains_codes_and_verified_changes(tmp_path: Path) -> None:
             ["gone"],
             [node_with("a")],
             "has no pod default/gone: it is gone, or newer than the dump; dump again, or check the name",
-            id="a pod that is gone",
+            id="a deleted pod",
         ),
         pytest.param(
             ["p"],
@@ -122,13 +122,13 @@ def test_json_contains_codes_and_verified_changes(tmp_path: Path) -> None:
             ["p", "--node", "gpu-01"],
             [node_with("gpu-1"), pod_with("p")],
             "the cluster has no node gpu-01; did you mean gpu-1?",
-            id="a node that is not there",
+            id="a missing node",
         ),
         pytest.param(
             ["p"],
             [node_with("a"), pod_with("p", requests={"cpu": "much"})],
             "pod default/p: Pod.spec.containers[].resources.requests has a quantity that cannot be parsed",
-            id="a pod that cannot be read",
+            id="an unreadable pod",
         ),
     ],
 )

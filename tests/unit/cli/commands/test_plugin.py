@@ -132,7 +132,7 @@ def test_check_passes_for_a_sound_plugin(example: Path) -> None:
             "berth_plugins.mine:Skips: result: pod default/blue: it failed in skips: KeyError: 'team' (mine.py, line",
             id="a property that raises",
         ),
-        pytest.param("Absent", "is not a class that extends one of", id="no such class"),
+        pytest.param("Absent", "is not a class that extends one of", id="missing class"),
     ],
 )
 def test_check_fails_and_names_the_problem(plugins: Path, name: str, message: str) -> None:

@@ -103,8 +103,12 @@ def test_names_the_remedy_if_pip_is_missing(plugins: Path, monkeypatch: pytest.M
     [
         pytest.param("numpy>=2", "numpy>=2 is not pinned with a hash; lock it: uv pip compile", id="a range"),
         pytest.param("numpy==2.4.0", "numpy==2.4.0 is not pinned with a hash", id="no hash"),
-        pytest.param(f"pydantic==1.0 {HASH}", "pydantic is 1.0, but Berth's own layers have ", id="Berth has another"),
-        pytest.param(f"PyYAML==1.0 {HASH}", "pyyaml is 1.0, but Berth's own layers have ", id="bind has another"),
+        pytest.param(
+            f"pydantic==1.0 {HASH}", "pydantic is 1.0, but Berth's own layers have ", id="Berth has another version"
+        ),
+        pytest.param(
+            f"PyYAML==1.0 {HASH}", "pyyaml is 1.0, but Berth's own layers have ", id="bind has another version"
+        ),
     ],
 )
 def test_rejects_invalid_requirement(plugins: Path, requirement: str, message: str) -> None:
@@ -118,7 +122,7 @@ def test_rejects_invalid_requirement(plugins: Path, requirement: str, message: s
     ("file", "content", "message"),
     [
         pytest.param(
-            "__init__.py", "", "__init__.py has no version of up to 20 characters: add a line such as", id="none"
+            "__init__.py", "", "__init__.py has no version of up to 20 characters: add a line such as", id="no package"
         ),
         pytest.param(
             "mine.py",
@@ -130,7 +134,7 @@ def test_rejects_invalid_requirement(plugins: Path, requirement: str, message: s
             "mine.py",
             "import not_there",
             "berth_plugins.mine cannot be imported: ModuleNotFoundError: No module named 'not_there'; correct it, or",
-            id="a module that is not there",
+            id="missing module",
         ),
     ],
 )

@@ -111,9 +111,9 @@ def test_gangs_require_filter_and_bind(gangs: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param((), True, id="kube-scheduler with --config looks for none, and ends outside of a pod"),
-        pytest.param(("--scheduler-kubeconfig", "scheduler.conf"), False, id="it is named"),
-        pytest.param(("--second-scheduler", "mine"), False, id="in a pod"),
+        pytest.param((), True, id="missing outside a pod"),
+        pytest.param(("--scheduler-kubeconfig", "scheduler.conf"), False, id="named explicitly"),
+        pytest.param(("--second-scheduler", "mine"), False, id="inside a pod"),
     ],
 )
 def test_prints_a_note_if_the_kubeconfig_is_missing(arguments: tuple[str, ...], message: bool) -> None:
@@ -224,19 +224,21 @@ def test_prints_a_note_if_credentials_are_missing(
     [
         pytest.param((), "give --stack NAME or --url URL", id="no address"),
         pytest.param(("--url", "berth"), "is not an address", id="no URL"),
-        pytest.param(("--url", URL, "--verbs", "filter,sort"), "allowed: filter, prioritize, bind, preempt", id="verb"),
-        pytest.param(("--url", URL, "--with-password"), "needs --stack NAME", id="no stack has the password"),
-        pytest.param(("--url", URL, "-o", "chart"), "needs --second-scheduler", id="values of no scheduler"),
+        pytest.param(
+            ("--url", URL, "--verbs", "filter,sort"), "allowed: filter, prioritize, bind, preempt", id="unknown verb"
+        ),
+        pytest.param(("--url", URL, "--with-password"), "needs --stack NAME", id="password without a stack"),
+        pytest.param(("--url", URL, "-o", "chart"), "needs --second-scheduler", id="values without a scheduler"),
         pytest.param(
             (*CHART, "--tls-client-cert", "a", "--tls-client-key", "b"), "as --tls-secret", id="a key in values"
         ),
         pytest.param((*CHART, "--stack", "berth", "--with-password"), "takes no password", id="a password in values"),
-        pytest.param(("--url", URL, "--http-timeout", "5"), "not a duration", id="no duration"),
-        pytest.param(("--url", URL, "--http-timeout", "0s"), "not a duration", id="no time at all"),
-        pytest.param(("--url", URL, "--second-scheduler", "Mine"), "not a valid name", id="no name"),
-        pytest.param(("--url", URL, "--second-scheduler", "default-scheduler"), "own scheduler", id="a taken name"),
-        pytest.param(("--url", URL, "--tls-client-cert", "a"), "go together", id="half a pair"),
-        pytest.param(("--url", URL, "--tls-secret", "a"), "needs --second-scheduler", id="a Secret for a file"),
+        pytest.param(("--url", URL, "--http-timeout", "5"), "not a duration", id="invalid duration"),
+        pytest.param(("--url", URL, "--http-timeout", "0s"), "not a duration", id="zero duration"),
+        pytest.param(("--url", URL, "--second-scheduler", "Mine"), "not a valid name", id="invalid name"),
+        pytest.param(("--url", URL, "--second-scheduler", "default-scheduler"), "own scheduler", id="reserved name"),
+        pytest.param(("--url", URL, "--tls-client-cert", "a"), "go together", id="certificate without key"),
+        pytest.param(("--url", URL, "--tls-secret", "a"), "needs --second-scheduler", id="Secret instead of a file"),
     ],
 )
 def test_rejects_wrong_options(arguments: tuple[str, ...], message: str) -> None:

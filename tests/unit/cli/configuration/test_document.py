@@ -16,7 +16,7 @@ def test_uses_defaults_without_options() -> None:
     assert load_configuration(None, "label-priority").profile == "label-priority"
 
 
-def test_reads_document(tmp_path: Path) -> None:
+def test_reads_valid_document(tmp_path: Path) -> None:
     path = tmp_path / "berth.yaml"
     path.write_text("kind: BerthConfiguration\nexempt: {namespaces: [infra]}\n")
     assert load_configuration(path, None).exempt.namespaces == {"infra"}
@@ -30,16 +30,16 @@ def test_reads_document(tmp_path: Path) -> None:
         pytest.param(
             "exempt:\n  namespaces: []\n  namespaces: [a]",
             ":3: exempt.namespaces: duplicate key: the same key is in line 2",
-            id="a key twice further down",
+            id="a nested duplicate key",
         ),
         pytest.param("kind: x\n---\nkind: y", ":3: document: contains 2 YAML documents; give one", id="two documents"),
         pytest.param("", "document: is empty", id="empty"),
         pytest.param("- a", "document: Input should be a mapping", id="a list"),
-        pytest.param("a: [", "document: is not YAML: ", id="no YAML"),
+        pytest.param("a: [", "document: is not YAML: ", id="not YAML"),
         pytest.param("a: !!python/name:os.system", "document: is not YAML: ", id="a tag that would run code"),
-        pytest.param("profile: 2026-13-99", "document: is not YAML: ", id="a date that is none"),
-        pytest.param("exempt: &a {namespaces: [*a]}", "exempt.namespaces[0]: Input should be", id="a circle"),
-        pytest.param("[" * 1000, "document: is nested too deeply", id="endless nesting"),
+        pytest.param("profile: 2026-13-99", "document: is not YAML: ", id="an invalid date"),
+        pytest.param("exempt: &a {namespaces: [*a]}", "exempt.namespaces[0]: Input should be", id="a recursive anchor"),
+        pytest.param("[" * 1000, "document: is nested too deeply", id="unlimited nesting"),
         pytest.param(b"\xff\xfe\x00", "document: is not YAML: ", id="binary"),
     ],
 )
@@ -56,7 +56,7 @@ def test_reports_error_with_file_and_field_on_one_line(tmp_path: Path, text: str
 @pytest.mark.parametrize(
     ("text", "fields"),
     [
-        pytest.param("---\nprofile: full\n---\n", {"profile": "full"}, id="with a mark at the end"),
+        pytest.param("---\nprofile: full\n---\n", {"profile": "full"}, id="with a document end marker"),
         pytest.param("exempt: &a {daemonSets: false}", {"exempt": {"daemonSets": False}}, id="with an anchor"),
         pytest.param('{"kind": "BerthConfiguration", "profile": "full"}', {"profile": "full"}, id="JSON"),
         pytest.param("\ufeffprofile: full", {"profile": "full"}, id="with a byte order mark"),

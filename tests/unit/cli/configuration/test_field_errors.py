@@ -73,14 +73,14 @@ def errors(text: str) -> list[FieldError]:
             3,
             "managedResources[0].capacity",
             "Input should have exactly one of allocatable, nodeLabel, nodeAnnotation",
-            id="one field too many",
+            id="an extra field",
         ),
         pytest.param(
             "profile: mine\ndefinitions:\n  mine:\n    plugins:\n      enabled: [{name: 'berth_plugins.team:Team'}]",
             5,
             "definitions.mine.plugins.enabled[0].name",
             "give the command --plugins DIR with the module",
-            id="a plugin of one's own that is not installed",
+            id="a custom plugin that is not installed",
         ),
         pytest.param(
             "profiles:\n  my.scheduler/x: fast",

@@ -89,7 +89,7 @@ def test_reports_that_no_pod_was_evaluated_without_rejecting_the_document(
             id="an earlier release answers a request",
         ),
         pytest.param(
-            answering({"errorMessage": "Task timed out"}), "the function failed: Task timed out", id="no answer"
+            answering({"errorMessage": "Task timed out"}), "the function failed: Task timed out", id="no response"
         ),
     ],
 )

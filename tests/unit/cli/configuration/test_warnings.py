@@ -58,7 +58,7 @@ def configuration(**fields: object) -> BerthConfiguration:
         pytest.param(
             {"definitions": {"mine": {"extends": "label-priority"}}},
             ["definitions.mine: no scheduler uses this profile"],
-            id="a profile that no scheduler uses",
+            id="an unused profile",
         ),
         pytest.param(
             {
@@ -121,8 +121,10 @@ def test_warns_about_a_counted_resource_without_capacity(nodes: list[NodeInfo], 
 @pytest.mark.parametrize(
     ("labels", "warnings"),
     [
-        pytest.param({"priority.lixueduan.com": "10"}, [], id="one node has it"),
-        pytest.param({}, ["profile: profile label-priority rejects all 2 nodes: none has the label"], id="none has it"),
+        pytest.param({"priority.lixueduan.com": "10"}, [], id="one node has the label"),
+        pytest.param(
+            {}, ["profile: profile label-priority rejects all 2 nodes: none has the label"], id="no node has the label"
+        ),
     ],
 )
 def test_warns_about_a_priority_label_missing_on_every_node(labels: dict[str, str], warnings: list[str]) -> None:
@@ -138,12 +140,12 @@ def test_warns_about_a_priority_label_missing_on_every_node(labels: dict[str, st
         pytest.param(
             {"labels": {"berth.dev/gang": "g"}},
             ["gangs: pod default/p has berth.dev/gang as a label: Berth reads the annotation of that name"],
-            id="a label",
+            id="only a label",
         ),
         pytest.param(
             {"annotations": {"berth.dev/gang-size": "2"}},
             ["gangs: pod default/p has berth.dev/gang-size and names no gang: add berth.dev/gang"],
-            id="a size alone",
+            id="only a size",
         ),
     ],
 )

@@ -24,7 +24,7 @@ DATA = "/api/cluster"
         pytest.param("Bearer ", id="with an empty key"),
         pytest.param("Bearer secret-0", id="with the token itself"),
         pytest.param("Basic secret-1", id="with another scheme"),
-        pytest.param("Bearer \xff", id="with bytes that are no key"),
+        pytest.param("Bearer \xff", id="with bytes that are not a key"),
     ],
 )
 def test_data_requires_a_session(path: str, credential: str | None) -> None:
@@ -96,8 +96,8 @@ def test_request_with_unknown_host_is_rejected(host: str | None, path: str) -> N
         pytest.param({"origin": "http://127.0.0.1:9999"}, id="Origin of another port"),
         pytest.param({"origin": "https://127.0.0.1:8090"}, id="Origin of another scheme"),
         pytest.param({"origin": "null"}, id="Origin of a sandbox"),
-        pytest.param({"sec_fetch_site": "cross-site"}, id="a request of another site"),
-        pytest.param({"sec_fetch_site": "same-site"}, id="a request of another port"),
+        pytest.param({"sec_fetch_site": "cross-site"}, id="a request from another site"),
+        pytest.param({"sec_fetch_site": "same-site"}, id="a request from another port"),
     ],
 )
 def test_request_from_another_page_is_rejected(headers: dict[str, str]) -> None:

@@ -150,17 +150,15 @@ MANY = [node(f"n{number:02}") for number in range(SUMMARY_NODES + 5)]
     [
         pytest.param({}, ["web", "p", "p", "p"], id="all, the newest first"),
         pytest.param({"verb": "bind"}, ["p"], id="a verb"),
-        pytest.param({"filter": " ML/P "}, ["p", "p", "p"], id="a pod, in any case"),
+        pytest.param({"filter": " ML/P "}, ["p", "p", "p"], id="a pod, case-insensitive"),
         pytest.param({"filter": "nodeprioritylabel"}, ["web", "p"], id="a plugin"),
         pytest.param({"filter": "didn't have the priority"}, ["web", "p"], id="a part of a reason"),
         pytest.param({"filter": "n01"}, ["web", "p", "p"], id="a node that the summary names"),
-        pytest.param(
-            {"filter": MANY[-1].name}, ["web", "p", "p"], id="a node that was judged and that it does not name"
-        ),
-        pytest.param({"filter": MANY[-1].name[:-1] + "x"}, [], id="no node"),
+        pytest.param({"filter": MANY[-1].name}, ["web", "p", "p"], id="an evaluated node outside the summary"),
+        pytest.param({"filter": MANY[-1].name[:-1] + "x"}, [], id="an unknown node"),
         pytest.param({"filter": "<script>\x00"}, [], id="any text"),
-        pytest.param({"reason": "node(s) didn't have the priority label x"}, [], id="a reason that there is not"),
-        pytest.param({"verb": "filter", "filter": "web"}, ["web"], id="both"),
+        pytest.param({"reason": "node(s) didn't have the priority label x"}, [], id="an unknown reason"),
+        pytest.param({"verb": "filter", "filter": "web"}, ["web"], id="two filters"),
     ],
 )
 def test_filter_returns_matching_decisions(query: Mapping[str, str], found: list[str]) -> None:

@@ -65,7 +65,7 @@ def test_open_gang_is_the_one_in_the_table() -> None:
     assert (found["open"], [each["state"] for each in found["gangs"]]) == ("ml/train", ["open"])
 
 
-def test_unreadable_table_is_reported_as_the_reason() -> None:
+def test_unreadable_table_is_reported_with_its_cause() -> None:
     class Away(InMemoryGangTable):
         def gangs(self) -> Sequence[GangItem]:
             raise TableUnavailable("the table is throttled")
@@ -79,10 +79,10 @@ def test_unreadable_table_is_reported_as_the_reason() -> None:
 @pytest.mark.parametrize(
     ("found", "name", "status"),
     [
-        pytest.param(NotRead("not yet"), "ml/train", 503, id="nothing was read"),
+        pytest.param(NotRead("not yet"), "ml/train", 503, id="before the first read"),
         pytest.param(observed(), "train", 400, id="no namespace"),
-        pytest.param(observed(), "ml/train", 404, id="no such gang"),
-        pytest.param(observed(member("a-0"), configured=DEFAULT), "ml/train", 503, id="gangs are off"),
+        pytest.param(observed(), "ml/train", 404, id="unknown gang"),
+        pytest.param(observed(member("a-0"), configured=DEFAULT), "ml/train", 503, id="gangs are disabled"),
     ],
 )
 def test_unexplainable_gang_is_rejected(found: ObservedCluster | NotRead, name: str, status: int) -> None:

@@ -146,9 +146,9 @@ def test_explanation_uses_the_schedulers_weight_for_the_extender() -> None:
     ("wanted", "status"),
     [
         pytest.param("default/on-node", 404, id="a pod with a node"),
-        pytest.param("default/nobody", 404, id="no pod"),
-        pytest.param("nobody", 400, id="no namespace"),
-        pytest.param("", 400, id="nothing"),
+        pytest.param("default/nobody", 404, id="missing pod name"),
+        pytest.param("nobody", 400, id="missing namespace"),
+        pytest.param("", 400, id="empty query"),
     ],
 )
 def test_request_for_a_pod_that_is_not_pending_is_rejected(wanted: str, status: int) -> None:

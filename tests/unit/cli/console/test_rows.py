@@ -18,7 +18,7 @@ NOT_READY = {"conditions": [{"type": "Ready", "status": "Unknown"}]}
     [
         pytest.param({}, [], id="a ready node has no state"),
         pytest.param({"status": NOT_READY}, ["not ready"], id="a node whose readiness is unknown is not ready"),
-        pytest.param({"status": {"conditions": []}}, [], id="a node that says nothing is not called not ready"),
+        pytest.param({"status": {"conditions": []}}, [], id="a node without conditions is not called not ready"),
         pytest.param({"unschedulable": True}, ["unschedulable"], id="a cordoned node is unschedulable"),
         pytest.param({"allocatable": {"cpu": "many"}}, ["unreadable"], id="an unreadable node has a defect"),
     ],

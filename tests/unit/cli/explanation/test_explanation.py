@@ -74,7 +74,7 @@ BERTH, BIND, SCHEDULER = Verdict.BERTH_FAILS, Verdict.BIND_FAILS, Verdict.SCHEDU
             attempts(attempt(0, outcome="none-feasible", reasons=["NodeNotInCache"])),
             "",
             (BERTH, "Berth cannot decide (none-feasible) 1 min ago: reason NodeNotInCache"),
-            id="a cache that knows none of the nodes",
+            id="a cache without any of the nodes",
         ),
         pytest.param(
             {},
@@ -89,14 +89,14 @@ BERTH, BIND, SCHEDULER = Verdict.BERTH_FAILS, Verdict.BIND_FAILS, Verdict.SCHEDU
             NoRecord("none"),
             "",
             (SCHEDULER, f"the scheduler says: {REFUSED_CALL}"),
-            id="the scheduler's cycle, without records",
+            id="a scheduler failure without records",
         ),
         pytest.param(
             {**CLAIM, **said("Unschedulable", UNBOUND)},
             None,
             "",
             (SCHEDULER, f"the scheduler says: {UNBOUND}"),
-            id="a claim that no rule here looks at",
+            id="a claim that the simulated rules ignore",
         ),
     ],
 )
@@ -112,28 +112,28 @@ def test_failed_call_is_the_cause_of_pending_even_if_the_pod_fits(
 @pytest.mark.parametrize(
     ("pod", "records", "wanted"),
     [
-        pytest.param({}, attempts(attempt()), "can be placed, on n1: 1 of 1 nodes fit", id="a call that passed"),
+        pytest.param({}, attempts(attempt()), "can be placed, on n1: 1 of 1 nodes fit", id="a successful call"),
         pytest.param(
             {},
             attempts(attempt(0, outcome="none-feasible", reasons=["PriorityLabelMissing"])),
             "can be placed, on n1: 1 of 1 nodes fit",
-            id="a node that fits by now",
+            id="a node that fits now",
         ),
         pytest.param(
             said("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."),
             None,
             "can be placed, on n1: 1 of 1 nodes fit",
-            id="a rule that is known, and passes by now",
+            id="a known rule that passes now",
         ),
         pytest.param(
             CLAIM,
             None,
             "fits, apart from what is not checked, on n1: 1 of 1 nodes fit",
-            id="a claim, and no scheduler objects",
+            id="a claim without a scheduler error",
         ),
         pytest.param({"nodeName": "n1"}, FAILED, "on node n1; without it, 1 of 1 nodes fit", id="a pod on its node"),
         pytest.param(
-            {"requests": {"cpu": "9"}}, FAILED, "pending for 4 min: 0 of 1 nodes fit", id="a pod that has no node"
+            {"requests": {"cpu": "9"}}, FAILED, "pending for 4 min: 0 of 1 nodes fit", id="a pod without a node"
         ),
         pytest.param(
             {"metadata": {**CREATED, "deletionTimestamp": "2026-01-01T00:00:00Z"}},

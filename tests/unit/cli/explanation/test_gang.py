@@ -53,17 +53,19 @@ ROOM_FOR_TWO: Sequence[Object] = [node_with("a")]
             "can be placed: 4 members wait for a node, 4 are needed, and all of these have places",
             id="placeable",
         ),
-        pytest.param([*ROOM_FOR_FOUR, *members(3)], "pending: 3 members wait for a node, 4 are needed", id="members"),
+        pytest.param(
+            [*ROOM_FOR_FOUR, *members(3)], "pending: 3 members wait for a node, 4 are needed", id="members are missing"
+        ),
         pytest.param(
             [*ROOM_FOR_TWO, *members(4)],
             "pending: 4 members wait for a node, 4 are needed, and there is room for 2 of them together",
-            id="room",
+            id="no room",
         ),
         pytest.param([*ROOM_FOR_FOUR, *members(4, node="a")], "placed: 4 members are on nodes", id="placed"),
         pytest.param(
             [*ROOM_FOR_FOUR, member("train-0"), member("train-1", node="a")],
             "placed: 1 members are on nodes; 1 more are placed one by one",
-            id="a member that replaces another",
+            id="a replacement",
         ),
     ],
 )
@@ -109,12 +111,12 @@ def test_document_contains_members_and_reasons_with_codes() -> None:
 @pytest.mark.parametrize(
     ("pod", "document", "message"),
     [
-        pytest.param(member("train-0"), {}, "the configuration does not enable gangs", id="gangs are off"),
+        pytest.param(member("train-0"), {}, "the configuration does not enable gangs", id="gangs are disabled"),
         pytest.param(
             {"kind": "Pod", **member_object("train-0", None)},
             {"gangs": {"enabled": True}},
             "pod ml/train-0 is in no gang",
-            id="a pod that is placed alone",
+            id="a pod without a gang",
         ),
         pytest.param(
             member("train-0", priority=SYSTEM_CRITICAL_PRIORITY),

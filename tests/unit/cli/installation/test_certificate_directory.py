@@ -104,9 +104,13 @@ def test_rewritten_allow_list_omits_expired_certificates(directory: CertificateD
     [
         pytest.param(lambda it: it.create("c", NOW, YEAR), "already has an authority", id="a second authority"),
         pytest.param(lambda it: it.issue("scheduler", NOW, YEAR), "berth certificates rotate", id="a second issue"),
-        pytest.param(lambda it: it.rotate("other", NOW, YEAR, DAY), "berth certificates issue other", id="no client"),
+        pytest.param(
+            lambda it: it.rotate("other", NOW, YEAR, DAY), "berth certificates issue other", id="unknown client"
+        ),
         pytest.param(lambda it: it.revoke("other", NOW), "has no unrevoked certificate other", id="nothing to revoke"),
-        pytest.param(lambda it: it.issue("other", NOW, 11 * YEAR), "expires on 2036", id="longer than the authority"),
+        pytest.param(
+            lambda it: it.issue("other", NOW, 11 * YEAR), "expires on 2036", id="valid longer than the authority"
+        ),
     ],
 )
 def test_rejected_operation_does_not_change_any_file(
@@ -146,14 +150,14 @@ def test_incomplete_authority_is_not_overwritten(tmp_path: Path, left: str) -> N
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        pytest.param("certificates.json", b"{", "is not a valid certificate record", id="a record that is none"),
+        pytest.param("certificates.json", b"{", "is not a valid certificate record", id="an invalid record"),
         pytest.param(
             "certificates.json",
             b'{"certificates": [{}]}',
             "is not a valid certificate record",
-            id="an entry that is none",
+            id="an invalid entry",
         ),
-        pytest.param("ca.key", b"x", "not a certificate and its key in PEM", id="a key that is none"),
+        pytest.param("ca.key", b"x", "not a certificate and its key in PEM", id="an invalid key"),
     ],
 )
 def test_reports_damaged_directory(directory: CertificateDirectory, name: str, content: bytes, message: str) -> None:

@@ -132,17 +132,17 @@ def configuration(counted: list[Any], *plugins: list[str]) -> BerthConfiguration
     ("counted", "plugins", "wanted"),
     [
         pytest.param([], [SCORING], ManagedResources(), id="nothing is counted"),
-        pytest.param([NAMED], [COUNTING], ManagedResources(COUNTED, counts_only=True), id="nothing else is done"),
-        pytest.param([NAMED], [COUNTING, SCORING], ManagedResources(COUNTED), id="a profile does more"),
-        pytest.param([NAMED], [SCORING], ManagedResources(COUNTED), id="bind counts all the same"),
+        pytest.param([NAMED], [COUNTING], ManagedResources(COUNTED, counts_only=True), id="only counting"),
+        pytest.param([NAMED], [COUNTING, SCORING], ManagedResources(COUNTED), id="a profile with other rules"),
+        pytest.param([NAMED], [SCORING], ManagedResources(COUNTED), id="a scoring profile that also counts"),
         pytest.param(
-            [GPU], [COUNTING], ManagedResources(BOTH, counts_only=True), id="every name by which a container asks"
+            [GPU], [COUNTING], ManagedResources(BOTH, counts_only=True), id="every resource name used by containers"
         ),
         pytest.param(
             [ANNOTATED],
             [COUNTING],
             ManagedResources(counts_only=True, by_annotation=True),
-            id="annotations are no names",
+            id="annotations are not resource names",
         ),
     ],
 )
@@ -153,7 +153,7 @@ def test_reads_managed_resources(counted: list[Any], plugins: list[list[str]], w
 @pytest.mark.parametrize(
     ("profile", "rules_about_pods"),
     [
-        pytest.param("managed-resources", False, id="the ledger judges what is counted"),
+        pytest.param("managed-resources", False, id="rules enforced by the ledger"),
         pytest.param("label-priority", False, id="rules about nodes"),
         pytest.param("full", True, id="rules about other pods"),
     ],
@@ -177,9 +177,11 @@ def notes(*, with_password: bool = False, second: bool = False, **choices: Any) 
     ("choices", "message"),
     [
         pytest.param({"with_password": True}, "fact 37", id="basic credentials"),
-        pytest.param({"managed": ManagedResources(gangs=True)}, "fact 44", id="the price of bounded retries"),
-        pytest.param({"url_prefix": "http://[::1]/scheduler", "second": True}, "is loopback", id="a pod has its own"),
+        pytest.param({"managed": ManagedResources(gangs=True)}, "fact 44", id="bounded retries"),
+        pytest.param(
+            {"url_prefix": "http://[::1]/scheduler", "second": True}, "is loopback", id="loopback address inside a pod"
+        ),
     ],
 )
-def test_prints_note_for_the_configuration(choices: dict[str, Any], message: str) -> None:
+def test_prints_a_note_if_the_configuration_requires_it(choices: dict[str, Any], message: str) -> None:
     assert message in notes(**choices)

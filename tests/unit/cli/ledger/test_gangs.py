@@ -65,13 +65,13 @@ def shown(found: Gangs) -> dict[str, Any]:
             Gangs([item(GangState.COMMITTED, EXPIRY_SECONDS)], statuses=[ON_ONE]),
             "degraded",
             "1 of 2 members are on nodes",
-            id="committed, and one is missing",
+            id="committed with a missing member",
         ),
         pytest.param(
             Gangs([item(GangState.COMMITTED, EXPIRY_SECONDS)], statuses=NotRead("away")),
             "committed",
             "",
-            id="committed, and the pods are unknown",
+            id="committed with unknown pods",
         ),
         pytest.param(
             Gangs([item(GangState.ENDED)]), "ended", "gang does not fit: Insufficient example.com/gpu", id="ended"
@@ -80,7 +80,7 @@ def shown(found: Gangs) -> dict[str, Any]:
             Gangs([item(GangState.ENDED)], statuses=[WAITING]),
             "has-places",
             "the scheduler's next try",
-            id="ended, and it is tried again",
+            id="ended and retried",
         ),
         pytest.param(
             Gangs(domain=Domain(claim("other", until=NOW + 9), 3), statuses=[WAITING]),
@@ -92,13 +92,13 @@ def shown(found: Gangs) -> dict[str, Any]:
             Gangs(statuses=[replace(WAITING, stage=GangStage.WAITS_FOR_MEMBERS, waits_for="1 of 2 members exist")]),
             "waits-for-members",
             "1 of 2 members exist",
-            id="never in bind",
+            id="never arrived in bind",
         ),
         pytest.param(
             Gangs(statuses=[ON_ONE]),
             "degraded",
             "1 of 2 members are on nodes",
-            id="a member is on a node, and the time of the commit is over",
+            id="a member is on a node after the commit time",
         ),
     ],
 )
@@ -107,7 +107,7 @@ def test_reports_state_of_the_gang_and_what_it_waits_for(found: Gangs, state: st
     assert (each["state"], each["waitsFor"]) == (state, waits_for)
 
 
-def test_counts_members() -> None:
+def test_counts_members_by_state() -> None:
     each = shown(Gangs([item(GangState.OPEN)], statuses=[WAITING]))
     assert each["members"] == {"exist": 2, "inBind": 1, "onNodes": 0}
 

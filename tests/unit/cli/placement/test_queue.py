@@ -47,7 +47,7 @@ def test_sorts_replicas_by_their_numbers() -> None:
         pytest.param(pod("p", schedulerName="volcano"), SkipReason.ANOTHER_SCHEDULER, id="has another scheduler"),
     ],
 )
-def test_skips_pod_with_reason(other: Pod, why: SkipReason) -> None:
+def test_skips_pod_and_counts_the_reason(other: Pod, why: SkipReason) -> None:
     found = build_queue([pod("waiting"), other], OURS)
     assert [each.name for each in found.pods] == ["waiting"]
     assert found.skipped == Counter({why: 1})

@@ -35,7 +35,9 @@ def test_names_the_pods_of_a_warning() -> None:
             id="a volume",
         ),
         pytest.param(
-            {"resourceClaims": [{"name": "gpu"}]}, "spec.resourceClaims: claims are not checked", id="a claim"
+            {"resourceClaims": [{"name": "gpu"}]},
+            "spec.resourceClaims: claims are not checked",
+            id="a PersistentVolumeClaim",
         ),
     ],
 )
@@ -79,7 +81,7 @@ def test_warns_about_kinds_missing_in_the_dump(spec: dict[str, Any], metadata: d
 @pytest.mark.parametrize(
     ("gangs", "kinds", "warns"),
     [
-        pytest.param(True, ALL, True, id="the dump has none"),
+        pytest.param(True, ALL, True, id="the dump has no such objects"),
         pytest.param(True, ALL + Counter({"PodGroup": 1}), False, id="the dump has some"),
         pytest.param(False, ALL, False, id="the policy has no gangs"),
     ],
@@ -95,8 +97,8 @@ def test_warns_about_pod_groups_if_the_policy_has_gangs(
 @pytest.mark.parametrize(
     ("evicted", "budgets", "warns"),
     [
-        pytest.param(2, [], True, id="evictions, and no budgets"),
-        pytest.param(2, ["a budget"], False, id="evictions, and budgets"),
+        pytest.param(2, [], True, id="evictions without budgets"),
+        pytest.param(2, ["a budget"], False, id="evictions with budgets"),
         pytest.param(0, [], False, id="no eviction"),
     ],
 )

@@ -72,7 +72,9 @@ def test_reads_expiry_of_trusted_certificate(serve: Serve, tmp_path: Path) -> No
     [
         pytest.param("127.0.0.1", timedelta(days=-2), True, CertificateProblem.EXPIRED, id="expired"),
         pytest.param("127.0.0.9", timedelta(days=2), True, CertificateProblem.OTHER_HOST, id="another host"),
-        pytest.param("127.0.0.1", timedelta(days=2), False, CertificateProblem.UNKNOWN_AUTHORITY, id="no CA for it"),
+        pytest.param(
+            "127.0.0.1", timedelta(days=2), False, CertificateProblem.UNKNOWN_AUTHORITY, id="untrusted authority"
+        ),
     ],
 )
 def test_reports_problem_and_expiry_of_untrusted_certificate(
@@ -165,7 +167,7 @@ class Answers:
 
 @pytest.mark.parametrize(
     ("module", "is_known"),
-    [pytest.param("", True, id="it works here, too"), pytest.param(FAILS_TO_START, False, id="it fails here")],
+    [pytest.param("", True, id="plugin works locally"), pytest.param(FAILS_TO_START, False, id="plugin fails locally")],
 )
 def test_configuration_is_unknown_if_its_plugin_is_not_installed(tmp_path: Path, module: str, is_known: bool) -> None:
     with installed_plugins(tmp_path):

@@ -68,7 +68,7 @@ def test_reads_configuration_from_the_profile_parameter() -> None:
 @pytest.mark.parametrize(
     ("parameters", "reason"),
     [
-        pytest.param({}, "the stack berth has no parameter Profile; is it a Berth stack?", id="no Berth stack"),
+        pytest.param({}, "the stack berth has no parameter Profile; is it a Berth stack?", id="not a Berth stack"),
         pytest.param({"Profile": "none"}, "the stack's parameter Profile: ", id="a profile of another release"),
     ],
 )
@@ -134,8 +134,8 @@ def test_reads_password_of_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
     ("stack", "text", "message"),
     [
         pytest.param(with_secrets(), "", "has 0 secrets, not one", id="no secret"),
-        pytest.param(with_secrets("arn:1", "arn:2"), "", "has 2 secrets, not one", id="two"),
-        pytest.param(with_secrets("arn:1"), "hidden", 'arn:1 is not {"username"', id="another content"),
+        pytest.param(with_secrets("arn:1", "arn:2"), "", "has 2 secrets, not one", id="two secrets"),
+        pytest.param(with_secrets("arn:1"), "hidden", 'arn:1 is not {"username"', id="unexpected content"),
     ],
 )
 def test_error_does_not_quote_the_secret(

@@ -16,13 +16,13 @@ from berth_cli.terminal.options import parse_duration
         pytest.param(".5s", 0.5, id="a fraction without a whole"),
         pytest.param("250ms", 0.25, id="ms is not minutes"),
         pytest.param("0", 0.0, id="zero needs no unit"),
-        pytest.param("5", None, id="a number needs one"),
-        pytest.param("5 s", None, id="no space"),
-        pytest.param("5sec", None, id="no other unit"),
-        pytest.param("-5s", None, id="nothing below zero"),
-        pytest.param("", None, id="nothing"),
+        pytest.param("5", None, id="a number needs a unit"),
+        pytest.param("5 s", None, id="space between number and unit"),
+        pytest.param("5sec", None, id="unknown unit"),
+        pytest.param("-5s", None, id="negative"),
+        pytest.param("", None, id="empty"),
     ],
 )
-def test_parses_duration(text: str, seconds: float | None) -> None:
+def test_parses_valid_and_rejects_invalid_durations(text: str, seconds: float | None) -> None:
     found = parse_duration(text)
     assert found == (None if seconds is None else pytest.approx(seconds))

@@ -39,7 +39,7 @@ def token() -> str:
         pytest.param({"HTTPS_PROXY": PROXY, "NO_PROXY": NETWORK}, "https://11.0.0.1", PROXY, id="not of NO_PROXY"),
     ],
 )
-@pytest.mark.parametrize("as_file", [pytest.param(False, id="PEM"), pytest.param(True, id="a file")])
+@pytest.mark.parametrize("as_file", [pytest.param(False, id="PEM"), pytest.param(True, id="file")])
 def test_uses_proxy_from_the_environment_and_verifies_the_server(
     no_proxy: pytest.MonkeyPatch, tmp_path: Path, variables: dict[str, str], host: str, proxy: str | None, as_file: bool
 ) -> None:

@@ -35,7 +35,7 @@ def test_puts_ipv6_address_into_brackets(mount: Path) -> None:
 @pytest.mark.parametrize(
     ("seconds", "wanted"),
     [
-        pytest.param(59, "Bearer token-1", id="not on every request"),
+        pytest.param(59, "Bearer token-1", id="before a minute"),
         pytest.param(60, "Bearer token-2", id="after a minute"),
         pytest.param(-1, "Bearer token-2", id="when the clock was set back"),
     ],
@@ -52,7 +52,11 @@ def test_reads_token_again(mount: Path, seconds: float, wanted: str) -> None:
     ("environ", "file", "content", "message"),
     [
         pytest.param(
-            {}, "token", "token-1", "KUBERNETES_SERVICE_HOST and .*: this is not a pod; run it in one, or", id="no pod"
+            {},
+            "token",
+            "token-1",
+            "KUBERNETES_SERVICE_HOST and .*: this is not a pod; run it in one, or",
+            id="outside a pod",
         ),
         pytest.param(ENVIRON, "token", None, "token: No such file or directory; is a service account", id="no token"),
         pytest.param(ENVIRON, "token", " \n", "token is empty: .*; the kubelet writes it", id="an empty token"),

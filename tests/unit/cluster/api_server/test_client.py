@@ -53,7 +53,7 @@ def test_sends_query_and_body_and_decodes_json_answer(kubernetes: KubernetesOnLo
     [
         pytest.param({"api_key": {"BearerToken": "Bearer token-1"}}, "Bearer token-1", id="a token"),
         pytest.param({"username": "u", "password": "p"}, "Basic dTpw", id="user and password"),
-        pytest.param({}, None, id="nothing, as with a client certificate"),
+        pytest.param({}, None, id="no credentials with a client certificate"),
     ],
 )
 def test_sends_user_agent(kubernetes: KubernetesOnLoopback, settings: dict[str, Any], header: str | None) -> None:

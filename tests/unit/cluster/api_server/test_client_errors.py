@@ -26,10 +26,12 @@ POOL = urllib3.HTTPConnectionPool("10.0.0.1")
         pytest.param(
             SSLError(ssl.SSLError("wrong version number")),
             f"TLS with {HOST} failed (('wrong version number',))",
-            id="no TLS there",
+            id="plain HTTP server",
         ),
-        pytest.param(ReadTimeoutError(POOL, "/", "read timed out"), f"{HOST} did not answer in time", id="silence"),
-        pytest.param(ProtocolError("aborted"), f"the connection to {HOST} broke (ProtocolError)", id="a break"),
+        pytest.param(ReadTimeoutError(POOL, "/", "read timed out"), f"{HOST} did not answer in time", id="timeout"),
+        pytest.param(
+            ProtocolError("aborted"), f"the connection to {HOST} broke (ProtocolError)", id="broken connection"
+        ),
     ],
 )
 def test_error_names_cause_and_remedy(error: urllib3.exceptions.HTTPError, message: str) -> None:

@@ -64,7 +64,7 @@ def test_reads_endpoint_and_authority_from_settings() -> None:
         pytest.param(0, True, id="at once"),
         pytest.param(599, True, id="before ten minutes"),
         pytest.param(600, False, id="after ten minutes"),
-        pytest.param(86_400, False, id="after a day in the freezer"),
+        pytest.param(86_400, False, id="after being frozen for a day"),
         pytest.param(-1, False, id="when the clock was set back"),
     ],
 )
@@ -87,7 +87,7 @@ def test_signs_token_with_current_credentials() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        pytest.param({"cluster_name": ""}, "cluster_name is missing", id="no name"),
+        pytest.param({"cluster_name": ""}, "cluster_name is missing", id="no cluster name"),
         pytest.param({"region": ""}, "region is missing", id="no region"),
         pytest.param({"endpoint": ""}, "endpoint is missing", id="no endpoint"),
         pytest.param({"endpoint": "http://eks.example"}, "endpoint does not begin with https://", id="not TLS"),
@@ -95,17 +95,17 @@ def test_signs_token_with_current_credentials() -> None:
         pytest.param(
             {"certificate_authority_data": PEM},
             "certificate_authority_data is not a certificate in base64",
-            id="an authority that is not encoded",
+            id="an authority that is not base64",
         ),
         pytest.param(
             {"certificate_authority_data": base64.b64encode(b"\xff\x00").decode()},
             "certificate_authority_data is not a certificate in base64",
-            id="an authority that is no text",
+            id="an authority that is not text",
         ),
         pytest.param(
             {"certificate_authority_data": base64.b64encode(b"\n").decode()},
             "certificate_authority_data has no certificate in it",
-            id="an empty authority, which would mean the system's",
+            id="an empty authority",
         ),
     ],
 )
@@ -125,9 +125,9 @@ def _unreadable() -> Credentials:
 @pytest.mark.parametrize(
     ("credentials", "message"),
     [
-        pytest.param(lambda: None, "there are no AWS credentials; run as an IAM role", id="none"),
+        pytest.param(lambda: None, "there are no AWS credentials; run as an IAM role", id="no credentials"),
         pytest.param(_denied, "the AWS credentials cannot be had: .*not allowed", id="a role that is not allowed"),
-        pytest.param(_unreadable, "the AWS credentials cannot be had: .*exit 1", id="a process that failed"),
+        pytest.param(_unreadable, "the AWS credentials cannot be had: .*exit 1", id="a failing credential process"),
     ],
 )
 def test_reports_cause_and_does_not_send_a_request_without_credentials(

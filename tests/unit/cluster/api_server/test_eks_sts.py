@@ -48,12 +48,14 @@ def test_signature_equals_recorded_request() -> None:
     ("cluster", "region", "token", "at"),
     [
         pytest.param("prod-1", "us-east-1", None, AT, id="a user's keys, without a session token"),
-        pytest.param("prod-1", "us-east-1", SESSION_TOKEN, AT, id="a role's"),
+        pytest.param("prod-1", "us-east-1", SESSION_TOKEN, AT, id="a role's keys"),
         pytest.param("prod-1", "cn-north-1", SESSION_TOKEN, AT, id="another partition"),
         pytest.param("prod-1", "us-gov-west-1", SESSION_TOKEN, AT, id="GovCloud"),
-        pytest.param("A_b-0123456789" * 7, "ap-southeast-4", SESSION_TOKEN, AT, id="a name of all its characters"),
+        pytest.param(
+            "A_b-0123456789" * 7, "ap-southeast-4", SESSION_TOKEN, AT, id="a name with all allowed characters"
+        ),
         pytest.param("two  blanks ", "eu-west-1", SESSION_TOKEN, AT, id="a name with blanks"),
-        pytest.param("prod-1", "eu-west-1", "~-._%/+= &é", AT, id="a session token of odd characters"),
+        pytest.param("prod-1", "eu-west-1", "~-._%/+= &é", AT, id="a session token with special characters"),
         pytest.param("prod-1", "eu-west-1", None, datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), id="small numbers"),
         pytest.param("prod-1", "eu-west-1", None, datetime(2026, 12, 31, 23, 59, 59, 999999, UTC), id="a year's end"),
     ],

@@ -58,7 +58,9 @@ def _cluster(**fields: object) -> dict[str, object]:
     ("changed", "needs_client"),
     [
         pytest.param({}, False, id="an address and a token"),
-        pytest.param(_cluster(**{"certificate-authority-data": CERTIFICATE}), False, id="and an authority"),
+        pytest.param(
+            _cluster(**{"certificate-authority-data": CERTIFICATE}), False, id="an address, a token and an authority"
+        ),
         pytest.param(_cluster(**{"certificate-authority-data": ""}), True, id="an empty authority"),
         pytest.param(_cluster(**{"tls-server-name": "api.example"}), True, id="another name of the server"),
         pytest.param(_cluster(**{"proxy-url": "https://proxy.example"}), True, id="a proxy"),
@@ -94,7 +96,7 @@ def user_certificate(tmp_path: Path) -> dict[str, object]:
     ("changed", "needs_client"),
     [
         pytest.param({}, False, id="a certificate and its key"),
-        pytest.param({"token": "t"}, True, id="and a token"),
+        pytest.param({"token": "t"}, True, id="a certificate, its key and a token"),
         pytest.param({"client-certificate-data": CERTIFICATE}, True, id="no certificate"),
     ],
 )
@@ -174,7 +176,11 @@ CERTIFICATES = {"client-certificate": "c.pem", "client-key": "k.pem"}
         pytest.param(_user(), "user has no credentials", id="no credentials"),
         pytest.param(_user(token=""), "user has no credentials", id="an empty token"),
         pytest.param(_user(username="a"), "user has no credentials", id="a name without a password"),
-        pytest.param(_user(**{"client-certificate": "c.pem"}), "a client certificate or a key alone", id="no key"),
+        pytest.param(
+            _user(**{"client-certificate": "c.pem"}),
+            "a client certificate or a key alone",
+            id="a certificate without key",
+        ),
         pytest.param(
             _user(token=SECRET, **{"client-key-data": CERTIFICATE}),
             "a client certificate or a key alone",
@@ -194,19 +200,19 @@ CERTIFICATES = {"client-certificate": "c.pem", "client-key": "k.pem"}
         pytest.param(
             _user(exec={"command": "c", "apiVersion": "v1", "interactiveMode": "Always"}),
             "exec.interactiveMode is Always",
-            id="an exec plugin that asks",
+            id="an interactive exec plugin",
         ),
         pytest.param(
             {"contexts": [{"name": "only", "context": {"cluster": "here"}}]},
             "names no user",
             id="a context without user",
         ),
-        pytest.param({"users": []}, "users does not have the name in the current context", id="no such user"),
-        pytest.param({"clusters": []}, "clusters does not have the name in the current context", id="no such cluster"),
+        pytest.param({"users": []}, "users does not have the name in the current context", id="unknown user"),
+        pytest.param({"clusters": []}, "clusters does not have the name in the current context", id="unknown cluster"),
         pytest.param(
             {"users": [{"name": "berth", "user": {"token": name}} for name in "ab"]},
             "users has one name twice",
-            id="a user twice",
+            id="a duplicate user",
         ),
     ],
 )
@@ -233,7 +239,7 @@ def test_rejects_and_names_settings_that_it_does_not_support(
         pytest.param(
             yaml.safe_dump(a_kubeconfig("https://h", {"token": SECRET}) | {"current-context": "absent"}),
             "has no context of the name in current-context",
-            id="a context that is not there",
+            id="a missing context",
         ),
         pytest.param(
             yaml.safe_dump(a_kubeconfig("https://h", {"token": SECRET}, **{"insecure-skip-tls-verify": True})),
@@ -273,9 +279,9 @@ def test_gets_token_from_exec_plugin(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param(["false"], id="it fails"),
-        pytest.param(["absent-credential-plugin"], id="it is not there"),
-        pytest.param(["echo", "not JSON"], id="it says something else"),
+        pytest.param(["false"], id="the plugin fails"),
+        pytest.param(["absent-credential-plugin"], id="the plugin is missing"),
+        pytest.param(["echo", "not JSON"], id="the plugin prints another format"),
     ],
 )
 def test_reports_exec_plugin_without_credentials_instead_of_calling_anonymously(

@@ -63,7 +63,7 @@ def test_reads_output_of_kubectl(tmp_path: Path) -> None:
         pytest.param("kind: List\nitems: []", "has no objects", id="an empty List"),
         pytest.param("just text", "contains 'just text' instead of a Kubernetes object", id="text"),
         pytest.param(b"\xff\xfe\x00\xd8", "is neither JSON nor YAML as kubectl prints it", id="binary"),
-        pytest.param("a: 1", "has only 1 object without a kind; make one with", id="no Kubernetes object"),
+        pytest.param("a: 1", "has only 1 object without a kind; make one with", id="not a Kubernetes object"),
         pytest.param("a: !!python/object:os.system {}", "is neither JSON nor YAML", id="a tag that would run code"),
     ],
 )

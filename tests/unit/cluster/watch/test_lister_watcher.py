@@ -81,7 +81,7 @@ def test_stop_ends_the_wait_without_another_request() -> None:
     [
         pytest.param([], [], NOT_SERVED, True, id="a predecessor found no such resource"),
         pytest.param([Reached("7")], [], "7", True, id="the newer version is served"),
-        pytest.param([Reached("7", NO)], [Reached("7")], "7", True, id="the older version is"),
+        pytest.param([Reached("7", NO)], [Reached("7")], "7", True, id="the older version is served"),
         pytest.param([Reached("7", outcome=False)], [], "7", False, id="the server is behind"),
         pytest.param([Reached("7", NO)], [Reached("7", NO)], "7", False, id="it is no longer served"),
     ],

@@ -200,7 +200,7 @@ class Run:
                 (17.5, added("6")),
             ],
             [0.5, 1.0, 2.0, 4.0],
-            id="an outage, however long, costs no list",
+            id="a long outage does not cause a list",
         ),
     ],
 )

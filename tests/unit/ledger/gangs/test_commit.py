@@ -68,9 +68,9 @@ def test_commits_only_members_of_one_topology_domain() -> None:
 @pytest.mark.parametrize(
     ("most", "outcome", "count"),
     [
-        pytest.param(4, CommitOutcome.COMMITTED, 4, id="all that wait"),
+        pytest.param(4, CommitOutcome.COMMITTED, 4, id="all waiting members"),
         pytest.param(3, CommitOutcome.COMMITTED, 3, id="some beyond the minimum"),
-        pytest.param(1, CommitOutcome.INCOMPLETE, 0, id="never fewer than the minimum"),
+        pytest.param(1, CommitOutcome.INCOMPLETE, 0, id="at least the minimum"),
     ],
 )
 def test_commits_at_most_the_members_that_fit_into_an_item(
@@ -91,7 +91,10 @@ def test_commits_at_most_the_members_that_fit_into_an_item(
 
 @pytest.mark.parametrize(
     "ledger",
-    [pytest.param(None, id="none"), pytest.param(NodeLedger("n1", avail=None), id="one that is being rebuilt")],
+    [
+        pytest.param(None, id="no ledger"),
+        pytest.param(NodeLedger("n1", avail=None), id="a ledger that is being rebuilt"),
+    ],
 )
 def test_does_not_assign_shares_without_a_usable_ledger(ledger: NodeLedger | None) -> None:
     assert shares_on(ledger, [intent("train-0", "n1")], COUNTING, NOW) is None

@@ -32,43 +32,48 @@ OVER = Domain(claim("other", until=NOW - 1), 4)
     [
         pytest.param(Domain(), claim(), Domain(claim(), 1), id="no gang was ever open"),
         pytest.param(Domain(None, 4), claim(), Domain(claim(), 5), id="no gang is open"),
-        pytest.param(OPEN, claim("other", until=99.0), OPEN, id="it is open already, and gets no more time"),
+        pytest.param(OPEN, claim("other", until=99.0), OPEN, id="already open and not extended"),
         pytest.param(OPEN, claim(), None, id="another gang of the same priority is open"),
         pytest.param(OPEN, claim(priority=1), Domain(claim(priority=1), 5), id="a lower priority is open"),
         pytest.param(OPEN, claim(priority=-1), None, id="a higher priority is open"),
         pytest.param(
-            TURN_OVER, claim(), Domain(claim(), 5, OTHER, NOW + REST_SECONDS), id="the turn of the open one is over"
+            TURN_OVER, claim(), Domain(claim(), 5, OTHER, NOW + REST_SECONDS), id="the turn of the open gang is over"
         ),
         pytest.param(
             replace(TURN_OVER, open=claim("other", opened_at=NOW - TURN_SECONDS, minimum=4)),
             claim(),
             None,
-            id="the open one has many members, and its turn is not over",
+            id="the turn of a large open gang is not over",
         ),
-        pytest.param(TURN_OVER, claim(priority=-1), None, id="the turn of a higher priority is over, its time is not"),
-        pytest.param(TURN_OVER, claim("other", until=99.0), TURN_OVER, id="its own turn is over, nobody else comes"),
+        pytest.param(TURN_OVER, claim(priority=-1), None, id="the turn of a higher priority is over but not its time"),
+        pytest.param(
+            TURN_OVER, claim("other", until=99.0), TURN_OVER, id="its own turn is over and no other gang waits"
+        ),
         pytest.param(
             OVER,
             claim(priority=-1),
             Domain(claim(priority=-1), 5, OTHER, NOW - 1 + REST_SECONDS),
-            id="the time of the open one is over: it rests",
+            id="the time of the open gang is over: it pauses",
         ),
-        pytest.param(OVER, claim("other", until=99.0), None, id="its own time is over: it rests"),
+        pytest.param(OVER, claim("other", until=99.0), None, id="its own time is over: it pauses"),
         pytest.param(
             Domain(claim("other", until=NOW - REST_SECONDS), 4),
             claim("other", until=99.0),
             Domain(claim("other", until=99.0), 5, OTHER, NOW),
-            id="its own time is over, and it has rested",
+            id="its own time is over and it has paused",
         ),
-        pytest.param(replace(OPEN, resting=TRAIN, rest_until=NOW + 1), claim(priority=9), None, id="it rests"),
+        pytest.param(replace(OPEN, resting=TRAIN, rest_until=NOW + 1), claim(priority=9), None, id="it pauses"),
         pytest.param(
-            Domain(None, 4, TRAIN, NOW + 1), claim(), Domain(claim(), 5, TRAIN, NOW + 1), id="it rests, nobody is open"
+            Domain(None, 4, TRAIN, NOW + 1),
+            claim(),
+            Domain(claim(), 5, TRAIN, NOW + 1),
+            id="it pauses while no gang is open",
         ),
         pytest.param(
             replace(OPEN, resting=TRAIN, rest_until=NOW),
             claim(priority=9),
             Domain(claim(priority=9), 5, TRAIN, NOW),
-            id="rested",
+            id="paused",
         ),
     ],
 )
@@ -84,7 +89,7 @@ def test_opens_one_gang_at_a_time_and_prefers_higher_priority(
         pytest.param(Domain(claim(), 3), True, id="this round"),
         pytest.param(Domain(claim(), 4), False, id="a later round"),
         pytest.param(Domain(claim("other"), 3), False, id="another gang"),
-        pytest.param(Domain(None, 3), False, id="none"),
+        pytest.param(Domain(None, 3), False, id="no open gang"),
     ],
 )
 def test_recognizes_the_open_round(domain: Domain, holds: bool) -> None:
@@ -101,9 +106,9 @@ def test_counts_only_members_whose_calls_still_wait() -> None:
     [
         pytest.param(["", ""], [0, 1], id="without a topology key"),
         pytest.param(["a", "a"], [0, 1], id="all in one domain"),
-        pytest.param(["a", "b"], [], id="no domain has the minimum"),
-        pytest.param(["b", "a", "b", "b", "a"], [0, 2, 3], id="the domain with the most of them"),
-        pytest.param(["b", "a", "b", "a"], [1, 3], id="of equal domains the first by its value"),
+        pytest.param(["a", "b"], [], id="no domain reaches the minimum"),
+        pytest.param(["b", "a", "b", "b", "a"], [0, 2, 3], id="the domain with the most members"),
+        pytest.param(["b", "a", "b", "a"], [1, 3], id="first by value of equal domains"),
     ],
 )
 def test_commit_takes_only_members_of_one_topology_domain(zones: list[str], wanted: list[int]) -> None:
@@ -124,13 +129,11 @@ class TestQueue:
     @pytest.mark.parametrize(
         ("domain", "members", "may_wait"),
         [
-            pytest.param(OPEN, 4, True, id="nobody else waits"),
-            pytest.param(OPEN, 5000, True, id="nobody else waits, and the gang is large"),
-            pytest.param(FULL, 3, True, id="there is room beside the others"),
-            pytest.param(FULL, 4, False, id="there is no room beside the others"),
-            pytest.param(
-                replace(FULL, queue={OTHER: QueuedGang(5000, NOW)}), 4, True, id="the others do not wait any more"
-            ),
+            pytest.param(OPEN, 4, True, id="no other gang waits"),
+            pytest.param(OPEN, 5000, True, id="no other gang waits for a large gang"),
+            pytest.param(FULL, 3, True, id="room beside the others"),
+            pytest.param(FULL, 4, False, id="no room beside the others"),
+            pytest.param(replace(FULL, queue={OTHER: QueuedGang(5000, NOW)}), 4, True, id="the others no longer wait"),
             pytest.param(
                 replace(
                     OPEN,
@@ -150,7 +153,10 @@ class TestQueue:
 
     @pytest.mark.parametrize(
         ("left", "is_renewed"),
-        [pytest.param(QUEUED_SECONDS / 2, True, id="half is over"), pytest.param(QUEUED_SECONDS, False, id="new")],
+        [
+            pytest.param(QUEUED_SECONDS / 2, True, id="half of the time is over"),
+            pytest.param(QUEUED_SECONDS, False, id="new"),
+        ],
     )
     def test_queue_place_is_renewed_after_half_of_its_time(self, left: float, is_renewed: bool) -> None:
         domain = replace(OPEN, queue={TRAIN: QueuedGang(4, NOW + left)})

@@ -27,11 +27,11 @@ def read(deadline: Deadline, query: Callable[[], Sequence[GangItem]]) -> Sequenc
 @pytest.mark.parametrize(
     ("state", "places"),
     [
-        pytest.param(GangState.OPEN, {"uid-train-0": "n1"}, id="an open one: members whose calls wait"),
-        pytest.param(GangState.PREPARING, BOTH, id="one that is being held: all of its members"),
-        pytest.param(GangState.COMMITTED, BOTH, id="a committed one: all of its members"),
-        pytest.param(GangState.ROLLING_BACK, None, id="not one that is rolled back"),
-        pytest.param(GangState.ENDED, None, id="not one that has ended"),
+        pytest.param(GangState.OPEN, {"uid-train-0": "n1"}, id="open gang: members with waiting calls"),
+        pytest.param(GangState.PREPARING, BOTH, id="preparing gang: all members"),
+        pytest.param(GangState.COMMITTED, BOTH, id="committed gang: all members"),
+        pytest.param(GangState.ROLLING_BACK, None, id="gang rolling back: not listed"),
+        pytest.param(GangState.ENDED, None, id="ended gang: not listed"),
     ],
 )
 def test_returns_the_places_of_members_by_gang_state(state: GangState, places: Mapping[str, str] | None) -> None:

@@ -54,13 +54,15 @@ def without(item: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     ("read", "item"),
     [
         pytest.param(read_node, without(NODE_ITEM, "capacity"), id="a node's ledger without an attribute"),
-        pytest.param(read_node, {**NODE_ITEM, "owed": {"M": {"p": {"N": "x"}}}}, id="an amount that is no number"),
+        pytest.param(read_node, {**NODE_ITEM, "owed": {"M": {"p": {"N": "x"}}}}, id="an amount that is not a number"),
         pytest.param(read_node, {**NODE_ITEM, "epoch": {"S": "3"}}, id="an epoch of another type"),
-        pytest.param(read_node, {**NODE_ITEM, "oldestReader": number(SCHEMA_VERSION + 1)}, id="a later release's"),
+        pytest.param(
+            read_node, {**NODE_ITEM, "oldestReader": number(SCHEMA_VERSION + 1)}, id="an item of a later release"
+        ),
         pytest.param(read_open, without(OPEN_ITEM, "shares"), id="an open reservation without an attribute"),
-        pytest.param(read_open, {**OPEN_ITEM, "since": {"N": "soon"}}, id="a time that is none"),
+        pytest.param(read_open, {**OPEN_ITEM, "since": {"N": "soon"}}, id="an invalid time"),
         pytest.param(read_marker, without(MARKER_ITEM, "nonce"), id="a marker without an attribute"),
-        pytest.param(read_marker, {**MARKER_ITEM, "state": {"S": "sold"}}, id="a state that is none"),
+        pytest.param(read_marker, {**MARKER_ITEM, "state": {"S": "sold"}}, id="an invalid state"),
     ],
 )
 def test_raises_malformed_item_if_an_attribute_is_unreadable(
@@ -73,8 +75,8 @@ def test_raises_malformed_item_if_an_attribute_is_unreadable(
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param({"capacity": {"M": {"p": {"N": "x"}}}}, id="an amount that is no number"),
-        pytest.param({"oldestReader": number(SCHEMA_VERSION + 1)}, id="a later release's"),
+        pytest.param({"capacity": {"M": {"p": {"N": "x"}}}}, id="an amount that is not a number"),
+        pytest.param({"oldestReader": number(SCHEMA_VERSION + 1)}, id="an item of a later release"),
     ],
 )
 def test_rebuild_reads_only_the_epoch_of_a_malformed_item(change: Mapping[str, Any]) -> None:

@@ -50,8 +50,8 @@ def test_raises_deadline_exceeded_if_too_little_time_is_left(left: Sequence[floa
 @pytest.mark.parametrize(
     ("failures", "repeated"),
     [
-        pytest.param(0, False, id="an answer is not asked for again"),
-        pytest.param(1, True, id="one lost answer is outlasted"),
+        pytest.param(0, False, id="a response is not requested again"),
+        pytest.param(1, True, id="one lost response is retried"),
     ],
 )
 def test_repeats_a_call_once_if_it_gets_no_response(failures: int, repeated: bool) -> None:

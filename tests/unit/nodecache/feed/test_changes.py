@@ -82,16 +82,20 @@ def test_does_not_pack_an_item_without_changes() -> None:
 @pytest.mark.parametrize(
     ("bad", "cause"),
     [
-        pytest.param({"spec": noise(MAX_ITEM_BYTES)}, OmissionReason.TOO_LARGE, id="larger than an item, compressed"),
         pytest.param(
-            {"spec": " " * MAX_RAW_BYTES}, OmissionReason.TOO_LARGE, id="small when compressed, but no reader's to take"
+            {"spec": noise(MAX_ITEM_BYTES)}, OmissionReason.TOO_LARGE, id="larger than an item even if compressed"
+        ),
+        pytest.param(
+            {"spec": " " * MAX_RAW_BYTES},
+            OmissionReason.TOO_LARGE,
+            id="small when compressed but too large for readers",
         ),
         pytest.param({"spec": "\ud800"}, OmissionReason.NOT_JSON, id="a lone surrogate"),
         pytest.param({"spec": 2**64}, OmissionReason.NOT_JSON, id="an integer of more than 64 bits"),
         pytest.param({"spec": -(2**63) - 1}, OmissionReason.NOT_JSON, id="a negative one"),
-        pytest.param({"spec": {1: "one"}}, OmissionReason.NOT_JSON, id="a key that is no text"),
+        pytest.param({"spec": {1: "one"}}, OmissionReason.NOT_JSON, id="a key that is not a string"),
         pytest.param({"spec": b"bytes"}, OmissionReason.NOT_JSON, id="bytes"),
-        pytest.param(deep(300), OmissionReason.NOT_JSON, id="deeper than an encoder goes"),
+        pytest.param(deep(300), OmissionReason.NOT_JSON, id="nested too deeply to encode"),
     ],
 )
 def test_publishes_object_that_is_too_large_as_deleted(bad: dict[str, object], cause: OmissionReason) -> None:
@@ -129,19 +133,19 @@ def bomb(megabytes: int) -> bytes:
     [
         pytest.param(b"", id="nothing"),
         pytest.param(b"not compressed", id="not compressed"),
-        pytest.param(pack([FINE]).items[0][:-4], id="cut off"),
+        pytest.param(pack([FINE]).items[0][:-4], id="truncated"),
         pytest.param(pack([FINE]).items[0] + b"more", id="followed by something else"),
         pytest.param(zlib.compress(b"[["), id="not JSON"),
         pytest.param(packed_json({}), id="an object"),
-        pytest.param(packed_json("abc"), id="a text"),
-        pytest.param(packed_json(["abc"]), id="a text of three characters, which would unpack"),
+        pytest.param(packed_json("abc"), id="a string"),
+        pytest.param(packed_json(["abc"]), id="a string of three characters"),
         pytest.param(packed_json([["nodes", "n1"]]), id="a row that is too short"),
         pytest.param(packed_json([["nodes", "n1", {}, 1]]), id="a row that is too long"),
-        pytest.param(packed_json([[1, "n1", {}]]), id="a resource that is no text"),
-        pytest.param(packed_json([["nodes", None, {}]]), id="a key that is no text"),
+        pytest.param(packed_json([[1, "n1", {}]]), id="a resource that is not a string"),
+        pytest.param(packed_json([["nodes", None, {}]]), id="a key that is not a string"),
         pytest.param(packed_json([["nodes", "n1", []]]), id="an object that is a list"),
         pytest.param(packed_json([list(FINE), None]), id="one bad row among good ones"),
-        pytest.param(zlib.compress(b"[" * 100_000), id="nested without end"),
+        pytest.param(zlib.compress(b"[" * 100_000), id="unlimited nesting"),
     ],
 )
 def test_rejects_malformed_item(item: bytes) -> None:

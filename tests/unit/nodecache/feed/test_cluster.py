@@ -26,15 +26,15 @@ BEFORE = Position("7", observed_at=100.0, listed_at=40.0)
 @pytest.mark.parametrize(
     ("event", "wanted"),
     [
-        pytest.param(Listed((), "9"), Position("9", 160.0, 160.0), id="a list starts anew"),
+        pytest.param(Listed((), "9"), Position("9", 160.0, 160.0), id="a list replaces the state"),
         pytest.param(Added({}, "9"), Position("9", 160.0, 40.0), id="added"),
         pytest.param(Modified({}, "9"), Position("9", 160.0, 40.0), id="modified"),
         pytest.param(Deleted({}, "9"), Position("9", 160.0, 40.0), id="deleted"),
         pytest.param(Bookmark("9"), Position("9", 160.0, 40.0), id="a bookmark"),
-        pytest.param(Ended(), Position("7", 160.0, 40.0), id="an end shows that nothing was left out"),
-        pytest.param(Expired(), BEFORE, id="expired: what is known is as old as before"),
-        pytest.param(Interrupted("down"), BEFORE, id="interrupted: likewise"),
-        pytest.param(Failed(ValueError()), BEFORE, id="failed: likewise"),
+        pytest.param(Ended(), Position("7", 160.0, 40.0), id="a regular end confirms completeness"),
+        pytest.param(Expired(), BEFORE, id="expired does not change the age"),
+        pytest.param(Interrupted("down"), BEFORE, id="interrupted does not change the age"),
+        pytest.param(Failed(ValueError()), BEFORE, id="failed does not change the age"),
     ],
 )
 def test_event_advances_the_position(event: Event, wanted: Position) -> None:

@@ -48,8 +48,8 @@ def test_writes_observed_at_of_the_oldest_resource() -> None:
     "changed",
     [
         pytest.param({"uid": {"S": ""}}, id="an empty uid"),
-        pytest.param({"uid": {"S": ""}, **FUTURE}, id="an empty uid, written by a newer release"),
-        pytest.param({"version": {"N": "-1"}, **FUTURE}, id="a negative version, written by a newer release"),
+        pytest.param({"uid": {"S": ""}, **FUTURE}, id="an empty uid from a newer release"),
+        pytest.param({"version": {"N": "-1"}, **FUTURE}, id="a negative version from a newer release"),
         pytest.param({"compactedVersion": {"N": "1"}}, id="compacted beyond the version"),
         pytest.param({"newest": {"L": [{"N": "0"}] * 5}}, id="a part without an epoch"),
         pytest.param({"newest": {"L": []}}, id="no parts"),
@@ -89,11 +89,11 @@ def test_ignores_parts_added_by_a_later_release() -> None:
 @pytest.mark.parametrize(
     "newest",
     [
-        pytest.param([9, 2, 0, 0, 4, 2], id="a part is beyond the version"),
-        pytest.param([2, 1, 0, 0, 3, 1], id="no part has the version"),
+        pytest.param([9, 2, 0, 0, 4, 2], id="a part version above the version"),
+        pytest.param([2, 1, 0, 0, 3, 1], id="no part with the version"),
         pytest.param([-5, 1, 0, 0, 4, 2], id="a negative version"),
         pytest.param([2, 1, 0, -1, 4, 2], id="a negative epoch"),
-        pytest.param([2, 1, 0, 0, 4, 2, 9, 2], id="a part of a later release is beyond the version"),
+        pytest.param([2, 1, 0, 0, 4, 2, 9, 2], id="a part of a later release above the version"),
     ],
 )
 def test_rejects_part_versions_that_contradict_the_version(of: str, newest: list[int]) -> None:
@@ -111,7 +111,7 @@ def test_rejects_part_versions_that_contradict_the_version(of: str, newest: list
     [
         pytest.param([1, 0], id="a part is missing"),
         pytest.param([1, -1, 2], id="a negative number"),
-        pytest.param([1, 0, MAX_CHUNKS], id="more than any cluster needs"),
+        pytest.param([1, 0, MAX_CHUNKS], id="implausibly many"),
     ],
 )
 def test_rejects_impossible_chunk_numbers(counts: list[int]) -> None:

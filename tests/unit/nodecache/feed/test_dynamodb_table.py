@@ -10,10 +10,10 @@ from berth.nodecache.feed.dynamodb_table import WritePace
 @pytest.mark.parametrize(
     ("sizes", "count"),
     [
-        pytest.param([1024] * 1000, 500, id="a quarter of a second's units"),
-        pytest.param([65_000] * 100, 8, id="the last one may exceed it"),
-        pytest.param([350_000, 350_000, 350_000], 2, id="a large one leaves room for another"),
-        pytest.param([9_000_000], 1, id="at least one"),
+        pytest.param([1024] * 1000, 500, id="write units of a quarter of a second"),
+        pytest.param([65_000] * 100, 8, id="the last item may exceed the limit"),
+        pytest.param([350_000, 350_000, 350_000], 2, id="a large item leaves room for another"),
+        pytest.param([9_000_000], 1, id="at least one item"),
     ],
 )
 def test_group_size_matches_a_quarter_second_of_write_capacity(sizes: list[int], count: int) -> None:

@@ -56,8 +56,8 @@ def test_indexes_are_the_chunks_of_the_requested_parts(
     ("schema", "oldest_reader", "wanted"),
     [
         pytest.param(SCHEMA_VERSION, SCHEMA_VERSION, "", id="its own schema"),
-        pytest.param(SCHEMA_VERSION + 1, SCHEMA_VERSION, "", id="a newer one that it may read"),
-        pytest.param(SCHEMA_VERSION + 1, SCHEMA_VERSION + 1, FUTURE_SCHEMA, id="a newer one that it would misread"),
+        pytest.param(SCHEMA_VERSION + 1, SCHEMA_VERSION, "", id="a newer readable schema"),
+        pytest.param(SCHEMA_VERSION + 1, SCHEMA_VERSION + 1, FUTURE_SCHEMA, id="a newer unreadable schema"),
     ],
 )
 def test_unreadable_schema_has_a_reason(schema: int, oldest_reader: int, wanted: str) -> None:

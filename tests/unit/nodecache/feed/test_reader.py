@@ -71,9 +71,9 @@ def test_ignores_an_older_head(store: Store) -> None:
 @pytest.mark.parametrize(
     "stands",
     [
-        pytest.param(log_item(3, 7, (2, 0), FOUR), id="another epoch's, in the place of the newest"),
-        pytest.param(log_item(2, 7, (1, 0), FOUR), id="another epoch's, before it"),
-        pytest.param(log_item(2, 0, (1, 7), FOUR), id="one that follows another item"),
+        pytest.param(log_item(3, 7, (2, 0), FOUR), id="item of another epoch in place of the newest"),
+        pytest.param(log_item(2, 7, (1, 0), FOUR), id="item of another epoch before the newest"),
+        pytest.param(log_item(2, 0, (1, 7), FOUR), id="item that follows another one"),
     ],
 )
 def test_does_not_apply_log_items_outside_the_chain(store: Store, stands: LogItem) -> None:

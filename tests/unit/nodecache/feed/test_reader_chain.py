@@ -33,22 +33,22 @@ def versions(found: Versions) -> PartVersions:
     [
         pytest.param([], (4, 2), (4, 2), [], id="nothing was published"),
         pytest.param([item(5, 2, (4, 2))], (4, 2), (5, 2), [5], id="one item"),
-        pytest.param([item(5, 2, (4, 1)), item(9, 3, (5, 2))], (4, 1), (9, 3), [5, 9], id="a leader each"),
+        pytest.param([item(5, 2, (4, 1)), item(9, 3, (5, 2))], (4, 1), (9, 3), [5, 9], id="items of several leaders"),
         pytest.param([item(9, 2, (4, 2))], (4, 2), (9, 2), [9], id="versions of other parts between"),
         pytest.param([item(5, 1, (4, 1)), item(6, 2, (4, 1))], (4, 1), (6, 2), [6], id="an orphan before the newest"),
-        pytest.param([item(5, 2, (4, 2)), item(6, 2, (5, 2))], (4, 2), (5, 2), [5], id="more than was published"),
+        pytest.param([item(5, 2, (4, 2)), item(6, 2, (5, 2))], (4, 2), (5, 2), [5], id="more items than published"),
         pytest.param([], (4, 2), (5, 2), None, id="the only item is missing"),
-        pytest.param([item(6, 2, (5, 2))], (4, 2), (6, 2), None, id="the first is missing"),
-        pytest.param([item(5, 2, (4, 2))], (4, 2), (6, 2), None, id="the last is missing"),
-        pytest.param([item(5, 2, (4, 2)), item(7, 2, (6, 2))], (4, 2), (7, 2), None, id="one in between is missing"),
-        pytest.param([item(5, 1, (4, 1))], (4, 1), (5, 2), None, id="an orphan stands where the newest was"),
-        pytest.param([item(5, 1, (4, 1)), item(6, 2, (5, 2))], (4, 1), (6, 2), None, id="or before it"),
+        pytest.param([item(6, 2, (5, 2))], (4, 2), (6, 2), None, id="the first item is missing"),
+        pytest.param([item(5, 2, (4, 2))], (4, 2), (6, 2), None, id="the last item is missing"),
+        pytest.param([item(5, 2, (4, 2)), item(7, 2, (6, 2))], (4, 2), (7, 2), None, id="a middle item is missing"),
+        pytest.param([item(5, 1, (4, 1))], (4, 1), (5, 2), None, id="an orphan in place of the newest item"),
         pytest.param(
-            [item(5, 3, (4, 2))], (4, 1), (5, 3), None, id="it follows another item than the one that was read"
+            [item(5, 1, (4, 1)), item(6, 2, (5, 2))], (4, 1), (6, 2), None, id="an orphan before the newest item"
         ),
-        pytest.param([item(5, 3, (2, 1))], (4, 1), (5, 3), None, id="it follows an item before the one that was read"),
+        pytest.param([item(5, 3, (4, 2))], (4, 1), (5, 3), None, id="it follows an item other than the last one read"),
+        pytest.param([item(5, 3, (2, 1))], (4, 1), (5, 3), None, id="it follows an item before the last one read"),
         pytest.param([item(5, 2, (5, 2))], (4, 2), (5, 2), None, id="a malformed item that follows itself"),
-        pytest.param([pod(5, 2, (4, 2))], (4, 2), (5, 2), None, id="an item of another part stands there"),
+        pytest.param([pod(5, 2, (4, 2))], (4, 2), (5, 2), None, id="an item of another part in its place"),
     ],
 )
 def test_follows_only_published_items(
@@ -61,7 +61,7 @@ def test_follows_only_published_items(
 @pytest.mark.parametrize(
     ("items", "expected"),
     [
-        pytest.param([item(6, 2, (4, 2)), pod(5, 2, (3, 2)), pod(7, 2, (5, 2))], [5, 6, 7], id="of both parts"),
+        pytest.param([item(6, 2, (4, 2)), pod(5, 2, (3, 2)), pod(7, 2, (5, 2))], [5, 6, 7], id="items of both parts"),
         pytest.param([item(6, 2, (4, 2)), pod(6, 1, (3, 2)), pod(7, 2, (3, 2))], [6, 7], id="an orphan at one version"),
         pytest.param([item(6, 2, (4, 2)), pod(7, 2, (5, 2))], None, id="one part's item is missing"),
     ],
@@ -89,10 +89,10 @@ class Queries(Store):
         pytest.param({NODES: (4, 2)}, {NODES: (4, 2), PODS: (9, 2)}, [], [], id="another part"),
         pytest.param({NODES: (4, 2), PODS: (3, 2)}, {NODES: (4, 2), PODS: (9, 2)}, [{PODS: 9}], None, id="one of two"),
         pytest.param(
-            {NODES: (4, 2), PODS: (3, 2)}, {NODES: (8, 2), PODS: (9, 2)}, [{NODES: 8, PODS: 9}], None, id="both"
+            {NODES: (4, 2), PODS: (3, 2)}, {NODES: (8, 2), PODS: (9, 2)}, [{NODES: 8, PODS: 9}], None, id="both parts"
         ),
-        pytest.param({NODES: (4, 2)}, {NODES: (4, 3)}, [], None, id="the same version of another epoch is another"),
-        pytest.param({NODES: (4, 2)}, {NODES: (6, 3)}, [], None, id="of another history, as after a restore"),
+        pytest.param({NODES: (4, 2)}, {NODES: (4, 3)}, [], None, id="the same version of another epoch differs"),
+        pytest.param({NODES: (4, 2)}, {NODES: (6, 3)}, [], None, id="another history after a restore"),
     ],
 )
 def test_queries_only_the_parts_that_changed(

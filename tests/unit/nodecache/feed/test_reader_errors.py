@@ -68,9 +68,9 @@ def test_gap_in_the_log_makes_the_reader_load_a_snapshot(store: Store, leader: W
 @pytest.mark.parametrize(
     ("seconds", "waits"),
     [
-        pytest.param(0.0, [], id="none left"),
-        pytest.param(0.2, [0.05, 0.1], id="for two waits, not for a third"),
-        pytest.param(9.0, [0.05, 0.1, 0.15, 0.2], id="more than it would wait"),
+        pytest.param(0.0, [], id="no time left"),
+        pytest.param(0.2, [0.05, 0.1], id="time for two waits"),
+        pytest.param(9.0, [0.05, 0.1, 0.15, 0.2], id="more time than needed"),
     ],
 )
 def test_waits_for_a_missing_chunk_while_there_is_time(store: Store, seconds: float, waits: list[float]) -> None:

@@ -161,8 +161,8 @@ def test_successor_overwrites_items_of_deposed_leader(store: Store, leader: Writ
 @pytest.mark.parametrize(
     "stands",
     [
-        pytest.param(log_item(2, 7, (1, 0), THREE), id="a later epoch's"),
-        pytest.param(log_item(2, 0, (1, 0), THREE), id="this epoch's, under another nonce"),
+        pytest.param(log_item(2, 7, (1, 0), THREE), id="item of a later epoch"),
+        pytest.param(log_item(2, 0, (1, 0), THREE), id="item of this epoch with another nonce"),
     ],
 )
 def test_does_not_overwrite_an_item_of_another_writer(store: Store, leader: Writing, stands: LogItem) -> None:

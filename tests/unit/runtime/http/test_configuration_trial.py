@@ -52,7 +52,7 @@ def test_reports_pods_that_would_be_evaluated_differently() -> None:
     ("tried", "error"),
     [
         pytest.param('{"profile": "x"}', "the document: profile: Input should be", id="an invalid field"),
-        pytest.param("no JSON", "the document: document: Invalid JSON", id="no JSON"),
+        pytest.param("no JSON", "the document: document: Invalid JSON", id="not JSON"),
         pytest.param(None, "the document: document: Invalid JSON", id="no document"),
         pytest.param(
             '{"pluginConfig": [{"name": "berth_plugins.absent:Absent"}]}',
@@ -71,7 +71,7 @@ def test_reports_document_that_the_function_cannot_load(tried: object, error: st
 @pytest.mark.parametrize(
     ("tried", "reads"),
     [
-        pytest.param(document("new"), NODES_AND_PODS, id="a policy that reads nodes: the pods are judged"),
+        pytest.param(document("new"), NODES_AND_PODS, id="a policy that reads only nodes"),
         pytest.param('{"profile": "full"}', ALL_PARTS, id="a policy that reads more than the current one"),
     ],
 )
@@ -84,8 +84,8 @@ def test_reads_pods_and_the_parts_that_the_new_policy_reads(tried: str, reads: P
 @pytest.mark.parametrize(
     "resource",
     [
-        pytest.param({"capacity": {"nodeAnnotation": "example.com/x"}}, id="of nodes"),
-        pytest.param({"requests": {"podAnnotation": "example.com/x"}}, id="of pods"),
+        pytest.param({"capacity": {"nodeAnnotation": "example.com/x"}}, id="an annotation of nodes"),
+        pytest.param({"requests": {"podAnnotation": "example.com/x"}}, id="an annotation of pods"),
         pytest.param({"devices": {"sizes": {"nodeAnnotation": "example.com/x"}}}, id="the sizes of devices"),
     ],
 )

@@ -122,17 +122,19 @@ IMITATED = {
         pytest.param(with_client_certificate({}), "denied-no-credentials", id="empty certificate"),
         pytest.param(with_client_certificate([LISTED]), "denied-no-credentials", id="a list"),
         pytest.param(with_client_certificate(LISTED), "denied-no-credentials", id="text"),
-        pytest.param(with_client_certificate({"serialNumber": LISTED}), "denied-unreadable-credentials", id="no times"),
+        pytest.param(
+            with_client_certificate({"serialNumber": LISTED}), "denied-unreadable-credentials", id="missing times"
+        ),
         pytest.param(
             with_client_certificate({"serialNumber": LISTED, "validity": {"notBefore": 0, "notAfter": "9"}}),
             "denied-unreadable-credentials",
-            id="times of another form",
+            id="times in another format",
         ),
         pytest.param({}, "denied-no-credentials", id="empty event"),
         pytest.param({"body": "{}"}, "denied-no-credentials", id="no requestContext"),
         pytest.param({"requestContext": None}, "denied-no-credentials", id="null requestContext"),
         pytest.param({"requestContext": {"authentication": None}}, "denied-no-credentials", id="null authentication"),
-        pytest.param({"requestContext": {}, **IMITATED}, "denied-no-credentials", id="imitated by the caller"),
+        pytest.param({"requestContext": {}, **IMITATED}, "denied-no-credentials", id="forged by the caller"),
         pytest.param(
             {"requestContext": {}, "source": PRE_TRAFFIC_SOURCE}, "denied-no-credentials", id="the hook by the gateway"
         ),
@@ -197,17 +199,25 @@ def test_basic_leaves_the_check_to_the_gateways_authorizer() -> None:
 @pytest.mark.parametrize(
     ("variables", "message"),
     [
-        pytest.param({"AWS_LAMBDA_FUNCTION_NAME": "filter"}, "set BERTH_AUTHENTICATION: basic or mtls", id="none"),
-        pytest.param({"BERTH_ALLOW_LIST": "a"}, "set BERTH_AUTHENTICATION: basic or mtls", id="a list and no mode"),
-        pytest.param({"BERTH_AUTHENTICATION": "none"}, "Input should be 'basic' or 'mtls'", id="unknown"),
-        pytest.param({"BERTH_AUTHENTICATION": "mtls"}, "set one of BERTH_ALLOW_LIST_PARAMETER and", id="no list"),
+        pytest.param(
+            {"AWS_LAMBDA_FUNCTION_NAME": "filter"}, "set BERTH_AUTHENTICATION: basic or mtls", id="no settings"
+        ),
+        pytest.param(
+            {"BERTH_ALLOW_LIST": "a"}, "set BERTH_AUTHENTICATION: basic or mtls", id="allow list without mode"
+        ),
+        pytest.param({"BERTH_AUTHENTICATION": "none"}, "Input should be 'basic' or 'mtls'", id="unknown mode"),
+        pytest.param(
+            {"BERTH_AUTHENTICATION": "mtls"}, "set one of BERTH_ALLOW_LIST_PARAMETER and", id="mtls without allow list"
+        ),
         pytest.param(
             {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": "a", "BERTH_ALLOW_LIST": "b"},
             "set one of BERTH_ALLOW_LIST_PARAMETER and",
-            id="two lists",
+            id="two allow lists",
         ),
         pytest.param(
-            {"BERTH_AUTHENTICATION": "basic", "BERTH_ALLOW_LIST_PARAMETER": "a"}, "has no effect", id="list with basic"
+            {"BERTH_AUTHENTICATION": "basic", "BERTH_ALLOW_LIST_PARAMETER": "a"},
+            "has no effect",
+            id="allow list with basic",
         ),
     ],
 )

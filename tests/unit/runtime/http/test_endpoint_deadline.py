@@ -24,10 +24,10 @@ def received(seconds_ago: float, clock: EnvironmentClock) -> dict[str, object]:
         pytest.param(4.0, 0.0, id="the reserve has begun"),
         pytest.param(10.0, 0.0, id="the scheduler has given up"),
         pytest.param(LONGEST_WAIT_SECONDS, 0.0, id="the gateway still waits"),
-        pytest.param(LONGEST_WAIT_SECONDS + 1, 4.0, id="nobody waits: the clocks differ"),
-        pytest.param(86400.0, 4.0, id="an event of yesterday"),
-        pytest.param(-0.2, 4.0, id="from the future"),
-        pytest.param(-86400.0, 4.0, id="from tomorrow"),
+        pytest.param(LONGEST_WAIT_SECONDS + 1, 4.0, id="the clocks differ"),
+        pytest.param(86400.0, 4.0, id="an event from yesterday"),
+        pytest.param(-0.2, 4.0, id="an event from the future"),
+        pytest.param(-86400.0, 4.0, id="an event from tomorrow"),
     ],
 )
 def test_deadline_counts_from_the_gateways_time_within_bounds(age: float, remaining: float) -> None:

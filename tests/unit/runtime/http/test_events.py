@@ -35,7 +35,7 @@ def test_compresses_large_response_for_a_caller_that_accepts_gzip() -> None:
     ("body", "event"),
     [
         pytest.param(LARGE, {}, id="no headers"),
-        pytest.param(LARGE, {"headers": {"accept-encoding": "identity"}}, id="not accepted"),
+        pytest.param(LARGE, {"headers": {"accept-encoding": "identity"}}, id="gzip not accepted"),
         pytest.param(b'"%s"' % (b"x" * (COMPRESS_ABOVE_BYTES - 2)), GO, id="not above the limit"),
     ],
 )

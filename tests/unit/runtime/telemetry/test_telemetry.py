@@ -97,11 +97,11 @@ def test_emits_sizes_of_request_and_response_by_verb(metrics: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("outcome", "counted"),
     [
-        pytest.param(FailureOutcome.INTERNAL, {"Failures"}, id="a failure of whatever name is one metric"),
-        pytest.param(AuthorizerOutcome.WRONG_CREDENTIALS, {"Denials"}, id="so is a denial of whatever name"),
-        pytest.param(AuthorizerOutcome.UNAVAILABLE, {"Failures"}, id="an authorizer without a record has failed"),
-        pytest.param(FilterOutcome.NONE_FEASIBLE, set(), id="what a policy decides is neither"),
-        pytest.param(BindOutcome.INSUFFICIENT, set(), id="nor is what a ledger decides"),
+        pytest.param(FailureOutcome.INTERNAL, {"Failures"}, id="any failure is counted as Failures"),
+        pytest.param(AuthorizerOutcome.WRONG_CREDENTIALS, {"Denials"}, id="any denial is counted as Denials"),
+        pytest.param(AuthorizerOutcome.UNAVAILABLE, {"Failures"}, id="an authorizer without a record is a failure"),
+        pytest.param(FilterOutcome.NONE_FEASIBLE, set(), id="a policy decision is not counted"),
+        pytest.param(BindOutcome.INSUFFICIENT, set(), id="a ledger decision is not counted"),
     ],
 )
 def test_emits_one_stack_metric_for_each_alarm(

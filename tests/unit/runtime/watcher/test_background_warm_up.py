@@ -64,9 +64,11 @@ def test_does_not_send_events_without_functions() -> None:
 @pytest.mark.parametrize(
     ("event", "is_one"),
     [
-        pytest.param(WARM_UP_EVENT, True, id="the watcher's"),
-        pytest.param(http_event('{"source": "berth.warm-up"}', "POST /scheduler/filter"), False, id="a caller's"),
-        pytest.param({}, False, id="an empty one"),
+        pytest.param(WARM_UP_EVENT, True, id="the watcher's event"),
+        pytest.param(
+            http_event('{"source": "berth.warm-up"}', "POST /scheduler/filter"), False, id="an event of a caller"
+        ),
+        pytest.param({}, False, id="an empty event"),
     ],
 )
 def test_recognizes_only_the_watchers_warm_up_event(event: dict[str, object], is_one: bool) -> None:

@@ -62,8 +62,8 @@ class LimitedRun:
 @pytest.mark.parametrize(
     ("remaining", "seconds", "slept"),
     [
-        pytest.param(100.0, 0.2, 0.2, id="as long as it is asked to"),
-        pytest.param(100.0, 2.0, LONGEST_SLEEP_SECONDS, id="never longer than half a second"),
+        pytest.param(100.0, 0.2, 0.2, id="the requested time"),
+        pytest.param(100.0, 2.0, LONGEST_SLEEP_SECONDS, id="at most half a second"),
         pytest.param(MARGIN_SECONDS + 0.3, 2.0, 0.3, id="not beyond the handover"),
         pytest.param(MARGIN_SECONDS - 1.0, 2.0, 0.0, id="not at all after the handover"),
     ],

@@ -39,7 +39,7 @@ def test_exemption_of_the_document_applies_to_the_policy() -> None:
 @pytest.mark.parametrize(
     ("bind", "scheduler", "namespace", "covered"),
     [
-        pytest.param({}, "any", "any", (True, True), id="all without a list"),
+        pytest.param({}, "any", "any", (True, True), id="all pods without a list"),
         pytest.param({"schedulerNames": ["a", "b"]}, "b", "any", (True, True), id="a scheduler of the list"),
         pytest.param({"schedulerNames": ["a", "b"]}, "c", "any", (False, True), id="another scheduler"),
         pytest.param({"namespaces": ["ml"]}, "any", "ml", (True, True), id="a namespace of the list"),
@@ -88,7 +88,7 @@ def test_custom_profile_can_extend_disable_and_enable_plugins() -> None:
 @pytest.mark.parametrize(
     ("scores", "wanted"),
     [
-        pytest.param("as-is", [3, 30, 7], id="what the plugin says, as it stands"),
+        pytest.param("as-is", [3, 30, 7], id="the unchanged score of the plugin"),
         pytest.param("totals", [0, 100, 14], id="normalised to 100 and not rounded any more"),
         pytest.param("extender", [0, 10, 1], id="on the extender's scale"),
     ],
@@ -151,13 +151,13 @@ def test_scores_setting_selects_the_scaling(scores: str, wanted: list[int]) -> N
             {"definitions": {"full": {"extends": "full"}}},
             ("definitions", "full", "[key]"),
             "full is the name of a profile that comes with Berth",
-            id="a profile of a name that is taken",
+            id="a reserved profile name",
         ),
         pytest.param(
             {"definitions": {"No Name": {"extends": "full"}}},
             ("definitions", "No Name", "[key]"),
             "String should match pattern",
-            id="a name that is none",
+            id="an invalid profile name",
         ),
         pytest.param(
             {"definitions": {"mine": {}}}, ("definitions", "mine"), "the profile has no plugins", id="no plugins"
@@ -166,7 +166,7 @@ def test_scores_setting_selects_the_scaling(scores: str, wanted: list[int]) -> N
             {"definitions": {"mine": {"extends": "full", "scores": "as-is"}}},
             ("definitions", "mine"),
             "TaintToleration cannot score with 'scores: as-is'; use 'totals'",
-            id="scores that mean their opposite",
+            id="as-is scores of a plugin with reversed scores",
         ),
         pytest.param(
             {"definitions": {"mine": {"plugins": {"enabled": [{"name": "NodeName"}, {"name": "NodeName"}]}}}},
@@ -178,12 +178,10 @@ def test_scores_setting_selects_the_scaling(scores: str, wanted: list[int]) -> N
             {"definitions": {"mine": {"plugins": {"enabled": [{"name": "NodeName", "weight": 0}]}}}},
             ("definitions", "mine", "plugins", "enabled", 0, "weight"),
             "greater than or equal to 1",
-            id="a weight that counts nothing",
+            id="weight 0",
         ),
-        pytest.param(
-            {"bind": {"namespaces": []}}, ("bind", "namespaces"), "at least 1 item", id="a list that covers nothing"
-        ),
-        pytest.param([], (), "valid dictionary", id="no mapping"),
+        pytest.param({"bind": {"namespaces": []}}, ("bind", "namespaces"), "at least 1 item", id="an empty list"),
+        pytest.param([], (), "valid dictionary", id="not a mapping"),
     ],
 )
 def test_error_names_field_and_accepted_values(document: object, field: tuple[str | int, ...], message: str) -> None:

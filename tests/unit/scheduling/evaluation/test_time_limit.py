@@ -295,7 +295,7 @@ def test_expired_call_does_not_mark_the_shape_as_too_costly(decide: Callable[[Po
         pytest.param(2.0, True, id="the limit is over"),
         pytest.param(0.5, True, id="half the limit is over"),
         pytest.param(0.49, False, id="less than half"),
-        pytest.param(0.0, False, id="nothing was left"),
+        pytest.param(0.0, False, id="no time was left"),
     ],
 )
 def test_marks_a_shape_as_too_costly_only_after_half_of_the_limit(seconds_left: float, remembered: bool) -> None:

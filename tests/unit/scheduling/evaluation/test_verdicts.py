@@ -37,7 +37,7 @@ def verdicts_on(snapshot: Snapshot, evaluations: EvaluationCache | None = None) 
     return (evaluations or EvaluationCache()).of(PROFILE, pod(), snapshot).statuses
 
 
-@pytest.mark.parametrize("count", [pytest.param(10, id="few"), pytest.param(600, id="more than a byte can tell apart")])
+@pytest.mark.parametrize("count", [pytest.param(10, id="few"), pytest.param(600, id="more than fit into a byte")])
 def test_supports_more_distinct_statuses_than_codes(count: int) -> None:
     evaluations = EvaluationCache()
     names = [f"n{index}" for index in range(count)]

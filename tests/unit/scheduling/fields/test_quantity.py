@@ -90,7 +90,7 @@ def test_parses_value_and_milli_value(text: str, value: int, milli_value: int) -
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param("", id="nothing"),
+        pytest.param("", id="empty"),
         pytest.param("1K", id="kilo is a small letter"),
         pytest.param("1ki", id="kibi is a capital letter"),
         pytest.param("1i", id="half a suffix"),
@@ -99,12 +99,12 @@ def test_parses_value_and_milli_value(text: str, value: int, milli_value: int) -
         pytest.param("1ee3", id="two letters for one exponent"),
         pytest.param("1e3.5", id="a broken exponent"),
         pytest.param("1e3k", id="an exponent and a suffix"),
-        pytest.param("1 Gi", id="a blank within"),
-        pytest.param("1..5", id="two points"),
-        pytest.param("1.2.3", id="two points apart"),
-        pytest.param("1_000", id="an underscore, as Python allows it"),
+        pytest.param("1 Gi", id="a space inside"),
+        pytest.param("1..5", id="two adjacent points"),
+        pytest.param("1.2.3", id="two separate points"),
+        pytest.param("1_000", id="an underscore"),
         pytest.param("0x10", id="hexadecimal"),
-        pytest.param("\u0661", id="digits of another script"),
+        pytest.param("\u0661", id="non-ASCII digits"),
     ],
 )
 def test_rejects_malformed_quantity(text: str) -> None:
@@ -117,7 +117,7 @@ def test_rejects_malformed_quantity(text: str) -> None:
         pytest.param(None, 0, id="null is zero"),
         pytest.param(3, 3, id="an integer"),
         pytest.param(1.5, 2, id="a fraction"),
-        pytest.param(" 1Gi ", 1 << 30, id="blanks around it"),
+        pytest.param(" 1Gi ", 1 << 30, id="surrounding spaces"),
     ],
 )
 def test_parses_json_numbers(value: object, wanted: int) -> None:
@@ -134,8 +134,8 @@ def test_rejects_other_json_types(value: object) -> None:
     [
         pytest.param("1", "500m", 2, 1500, id="exact, then rounded up"),
         pytest.param("0.4m", "0.4m", 1, 1, id="rounded once"),
-        pytest.param("1Gi", "1G", 2_073_741_824, 2_073_741_824_000, id="of two kinds"),
-        pytest.param("0", "1n", 1, 1, id="nothing and a little"),
+        pytest.param("1Gi", "1G", 2_073_741_824, 2_073_741_824_000, id="of two suffixes"),
+        pytest.param("0", "1n", 1, 1, id="zero and a small amount"),
         pytest.param("9223372036854775807", "1", -9_223_372_036_854_775_808, 0, id="more than 64 bits wrap around"),
     ],
 )

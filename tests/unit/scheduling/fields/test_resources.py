@@ -16,11 +16,11 @@ LONG = "1" * 40
         pytest.param(None, id="absent"),
         pytest.param({}, id="empty"),
         pytest.param({"cpu": "31850m", "memory": "60Gi", "pods": "110"}, id="of a plain node"),
-        pytest.param({"cpu": 4, "memory": 1.5, "pods": 110}, id="numbers instead of texts"),
-        pytest.param({"cpu": "1", "memory": "1", "example.com/seat": "1", "storage": "1"}, id="one text for several"),
+        pytest.param({"cpu": 4, "memory": 1.5, "pods": 110}, id="numbers instead of strings"),
+        pytest.param({"cpu": "1", "memory": "1", "example.com/seat": "1", "storage": "1"}, id="equal strings"),
         pytest.param({"hugepages-2Mi": "0", "pods": "0"}, id="zero"),
         pytest.param({"cpu": None, "pods": None}, id="null"),
-        pytest.param({"memory": LONG}, id="a text that is not remembered"),
+        pytest.param({"memory": LONG}, id="a string that is not cached"),
         pytest.param({"cpu": "100n", "memory": "100m"}, id="rounded up"),
     ],
 )
@@ -33,12 +33,12 @@ def test_counts_amounts_in_one_pass_like_separate_steps(allocatable: object) -> 
 @pytest.mark.parametrize(
     "allocatable",
     [
-        pytest.param({"cpu": "four"}, id="no number"),
+        pytest.param({"cpu": "four"}, id="not a number"),
         pytest.param({"cpu": True}, id="a boolean"),
-        pytest.param({"storage": "much"}, id="of a resource that is not counted"),
+        pytest.param({"storage": "much"}, id="an amount of an uncounted resource"),
         pytest.param({"pods": LONG + "x"}, id="a long text"),
-        pytest.param({True: "1"}, id="a name that is no string"),
-        pytest.param(["cpu"], id="no object"),
+        pytest.param({True: "1"}, id="a name that is not a string"),
+        pytest.param(["cpu"], id="not an object"),
     ],
 )
 def test_rejects_malformed_amounts(allocatable: object) -> None:

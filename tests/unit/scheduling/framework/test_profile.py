@@ -70,9 +70,9 @@ def _loaded(whole: Snapshot, parts: Parts) -> Snapshot:
         pytest.param("NodePorts", True, True, id="a filter of one node"),
         pytest.param("InterPodAffinity", True, True, id="a filter and a score of all nodes"),
         pytest.param("NodeResourcesBalancedAllocation", True, False, id="a score of one node"),
-        pytest.param("ManagedResources", False, False, id="the ledger has what this one counts"),
-        pytest.param("ImageLocality", False, False, id="a score that looks at the node alone"),
-        pytest.param("NodePriorityLabel", False, False, id="a filter and a score that look at the node alone"),
+        pytest.param("ManagedResources", False, False, id="a filter of counted resources"),
+        pytest.param("ImageLocality", False, False, id="a score that reads only the node"),
+        pytest.param("NodePriorityLabel", False, False, id="a filter and a score that read only the node"),
     ],
 )
 def test_profile_depends_on_other_pods_through_its_filters_or_scores(plugin: str, depends: bool, judges: bool) -> None:
@@ -98,8 +98,8 @@ class CountsNodes(ClusterScorePlugin):
 @pytest.mark.parametrize(
     ("plugin", "depends"),
     [
-        pytest.param(PrefersEmptyNodes(), True, id="without `reads`: it may look at pods"),
-        pytest.param(CountsNodes(), False, id="it looks at all nodes, and at no pods"),
+        pytest.param(PrefersEmptyNodes(), True, id="without `reads` it may read pods"),
+        pytest.param(CountsNodes(), False, id="it reads all nodes and no pods"),
     ],
 )
 def test_custom_score_depends_on_other_pods_unless_it_reads_only_nodes(plugin: Plugin, depends: bool) -> None:

@@ -15,21 +15,25 @@ from berth.scheduling.framework.score_scaling import extender_scale
         pytest.param([], [], id="nothing to score"),
         pytest.param([7], [10], id="one node is the best"),
         pytest.param([5, 5, 5], [10, 10, 10], id="equal nodes are all best"),
-        pytest.param([0, 100], [0, 10], id="two: the whole range apart"),
+        pytest.param([0, 100], [0, 10], id="two nodes get both ends of the range"),
         pytest.param([100, 0, 50], [10, 0, 5], id="in proportion, in the order of the nodes"),
         pytest.param([0, 1, 2, 1000], [0, 1, 2, 10], id="small differences are kept before proportion"),
-        pytest.param([0, 998, 999, 1000], [0, 8, 9, 10], id="at the upper end, too"),
+        pytest.param([0, 998, 999, 1000], [0, 8, 9, 10], id="small differences at the upper end are kept"),
         pytest.param([-10, 0, 10], [0, 5, 10], id="below zero"),
         pytest.param(list(range(11)), list(range(11)), id="eleven different totals: eleven scores"),
-        pytest.param(list(range(0, 1200, 100)), [0, 0, *range(1, 11)], id="twelve: two share one, and all are used"),
-        pytest.param([*range(11), 1000], [0, 0, *range(1, 11)], id="though in proportion all but one would be 0"),
-        pytest.param([0, *range(990, 1001)], [*range(10), 9, 10], id="or all but one would be 9"),
+        pytest.param(list(range(0, 1200, 100)), [0, 0, *range(1, 11)], id="twelve totals use all eleven scores"),
+        pytest.param(
+            [*range(11), 1000], [0, 0, *range(1, 11)], id="all values are used although most would round to 0"
+        ),
+        pytest.param(
+            [0, *range(990, 1001)], [*range(10), 9, 10], id="all values are used although most would round to 9"
+        ),
         pytest.param(
             list(range(101)), [min(total // 10, 10) for total in range(101)], id="evenly spread: in proportion"
         ),
     ],
 )
-def test_scales_scores(totals: list[int], wanted: list[int]) -> None:
+def test_scales_totals_to_extender_scores(totals: list[int], wanted: list[int]) -> None:
     assert extender_scale(totals) == wanted
 
 
@@ -37,7 +41,7 @@ totals_lists = st.lists(st.integers(-1000, 1000) | st.integers(0, 30), min_size=
 
 
 @given(totals_lists)
-def test_never_reverses_order(totals: list[int]) -> None:
+def test_scaling_never_reverses_the_order(totals: list[int]) -> None:
     ranked = sorted(zip(totals, extender_scale(totals), strict=True))
     assert [score for _, score in ranked] == sorted(score for _, score in ranked)
 

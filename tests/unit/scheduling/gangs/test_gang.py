@@ -47,7 +47,7 @@ GROUPS = {
         pytest.param(
             {"gang": None, "label": "train"},
             Gang(KEY, 3, "", 30, None, CREATED),
-            id="a PodGroup of coscheduling, with a timeout of its own",
+            id="a coscheduling PodGroup with its own timeout",
         ),
         pytest.param(
             {"gang": None, "legacy_label": "train"},
@@ -63,24 +63,24 @@ GROUPS = {
         pytest.param(
             {"timeout": "3600"},
             Gang(KEY, 4, "", 60),
-            id="more time than the operator gives: that of the operator",
+            id="a timeout above the operator's limit",
         ),
         pytest.param(
             {"gang": None, "label": "patient"},
             Gang(GangKey("ml", "patient"), 4, "", 60, None, CREATED),
-            id="the same in a PodGroup",
+            id="a PodGroup timeout above the operator's limit",
         ),
         pytest.param(
             {"group": "train", "label": "train", "legacy_label": "train"},
             Gang(KEY, 2, "rack", 60, 7, CREATED),
-            id="the first way counts where all give one name",
+            id="the first source is used if all give one name",
         ),
         pytest.param(
             {"label": "train", "legacy_label": "train", "size": 9},
             Gang(KEY, 3, "", 30, None, CREATED),
-            id="the label goes before the annotations",
+            id="the label takes precedence over the annotations",
         ),
-        pytest.param({"gang": None, "group": "single"}, None, id="a PodGroup whose pods are placed one by one"),
+        pytest.param({"gang": None, "group": "single"}, None, id="a PodGroup without gang scheduling"),
     ],
 )
 def test_gang_comes_from_the_first_matching_source(fields: dict[str, Any], wanted: Gang | None) -> None:
@@ -100,7 +100,7 @@ def test_gangs_are_off_by_default() -> None:
     [
         pytest.param({"size": None}, "gang size is not a number", id="no size"),
         pytest.param({"size": "four"}, "gang size is not a number", id="a word as size"),
-        pytest.param({"size": "9" * 5000}, "gang size is not a number", id="an endless size"),
+        pytest.param({"size": "9" * 5000}, "gang size is not a number", id="a very long size"),
         pytest.param({"size": 0}, "gang size is below 1", id="a size of 0"),
         pytest.param({"size": 1001}, "gang is larger than maxMembers", id="a size above maxMembers"),
         pytest.param({"gang": ""}, "gang name is not a name", id="an empty name"),

@@ -31,8 +31,8 @@ TRAIN = members("train", 4, requests=CPU)
             id="one is gated",
         ),
         pytest.param(member("train-3", "other", 4, requests=CPU), id="one names another gang"),
-        pytest.param(member("train-3", "train", 4, requests=CPU, namespace="other"), id="one is of another namespace"),
-        pytest.param(member("train-3", "train", "x", requests=CPU), id="one has a size that is none"),
+        pytest.param(member("train-3", "train", 4, requests=CPU, namespace="other"), id="one is in another namespace"),
+        pytest.param(member("train-3", "train", "x", requests=CPU), id="one has an invalid size"),
         pytest.param(member("train-3", "train", 4, requests=CPU, label="other"), id="one is in two gangs"),
     ],
 )
@@ -146,7 +146,7 @@ COMMITTED_IN_B = [OpenGang(KEY, 0, {IN_ZONES[0].uid: "b1"}, is_committed=True)]
     ("first", "opened"),
     [
         pytest.param(replace(IN_ZONES[0], node_name="b1"), [], id="a member is on a node"),
-        pytest.param(IN_ZONES[0], COMMITTED_IN_B, id="a member gets its Binding"),
+        pytest.param(IN_ZONES[0], COMMITTED_IN_B, id="a member is being bound"),
     ],
 )
 @pytest.mark.parametrize("decide", ["feasibility", "best"])

@@ -53,10 +53,10 @@ def told(nodes: list[NodeInfo], pods: list[Pod], **document: Any) -> tuple[GangS
             [*TRAIN[:3], member("train-3", "train", "x")],
             GangStage.WAITS_FOR_MEMBERS,
             "3 of 4 members exist, others are rejected: gang size is not a number",
-            id="one is rejected for itself",
+            id="one is rejected individually",
         ),
         pytest.param(
-            [member("train-0", "train", 0)], GangStage.INVALID, "gang size is below 1", id="nothing can be planned"
+            [member("train-0", "train", 0)], GangStage.INVALID, "gang size is below 1", id="an invalid gang size"
         ),
         pytest.param([replace(TRAIN[0], node_name="n0"), *TRAIN[1:]], GangStage.PLACED, "", id="one is on a node"),
         pytest.param(
@@ -84,9 +84,14 @@ def test_reports_the_stage_of_a_gang_and_what_it_waits_for(pods: list[Pod], stag
             id="a resource is short",
         ),
         pytest.param(
-            [gpu_node("a", 17)], asking(gpu="8"), f"needs 4 x 8 {GPU}, there is room for 2 on 1 node", id="one node"
+            [gpu_node("a", 17)],
+            asking(gpu="8"),
+            f"needs 4 x 8 {GPU}, there is room for 2 on 1 node",
+            id="one node fits",
         ),
-        pytest.param([gpu_node("a", 4)], asking(gpu="8"), f"needs 4 x 8 {GPU}, no node has so much left", id="none"),
+        pytest.param(
+            [gpu_node("a", 4)], asking(gpu="8"), f"needs 4 x 8 {GPU}, no node has so much left", id="no node fits"
+        ),
         pytest.param(
             [gpu_node("a", 99)], asking(cpu="32"), "needs 4 x 32 cpu, there is room for 2 on 1 node", id="native"
         ),
@@ -94,13 +99,13 @@ def test_reports_the_stage_of_a_gang_and_what_it_waits_for(pods: list[Pod], stag
             [gpu_node("a", 16), gpu_node("b", 8)],
             asking(gpu="8", cpu="16"),
             f"needs 4 x 8 {GPU}, there is room for 3 on 2 nodes",
-            id="of several the scarcest",
+            id="the scarcest of several resources",
         ),
         pytest.param(
             [gpu_node("a", 99)],
             members("train", 4, requests={"pods-owner.example/word": "1"}),
             "4 members request a resource that no node has",
-            id="no text of the pod's owner",
+            id="no text written by the pod's owner",
         ),
         pytest.param(
             [gpu_node("a", 99), gpu_node("b", 99)],

@@ -20,7 +20,7 @@ TRAIN = members("train", 4, requests=CPU)
     ("rooms", "wanted"),
     [
         pytest.param((4,), {"n0": 4}, id="one node has room for all"),
-        pytest.param((2, 2), {"n0": 2, "n1": 2}, id="two nodes have"),
+        pytest.param((2, 2), {"n0": 2, "n1": 2}, id="two nodes have room for all"),
         pytest.param((1, 0, 2, 1), {"n0": 1, "n2": 2, "n3": 1}, id="every node with room is needed"),
         pytest.param((3,), {NO_ROOM: 4}, id="one member has no room"),
         pytest.param((1, 1, 1), {NO_ROOM: 4}, id="one node is missing"),

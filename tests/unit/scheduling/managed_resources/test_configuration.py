@@ -22,8 +22,10 @@ def test_does_not_count_anything_without_managed_resources() -> None:
 @pytest.mark.parametrize(
     "resource",
     [
-        pytest.param({"name": LICENCE}, id="as the node's allocatable of the same name has it"),
-        pytest.param({"name": LICENCE, "capacity": {"allocatable": "example.com/seats"}}, id="another resource's"),
+        pytest.param({"name": LICENCE}, id="allocatable of the same name"),
+        pytest.param(
+            {"name": LICENCE, "capacity": {"allocatable": "example.com/seats"}}, id="allocatable of another resource"
+        ),
         pytest.param({"name": LICENCE, "capacity": {"nodeAnnotation": "licences"}}, id="a key without a prefix"),
         pytest.param({"name": LICENCE, "requests": {"podAnnotation": LICENCE}}, id="requests in an annotation"),
         pytest.param({"name": MEMORY, "devices": {"sizes": {"nodeLabel": "gpus"}}}, id="sizes in a label"),
@@ -33,9 +35,9 @@ def test_does_not_count_anything_without_managed_resources() -> None:
                 "name": MEMORY,
                 "devices": {"count": {"allocatable": "nvidia.com/gpu"}, "size": SIZE, "packing": "spread"},
             },
-            id="as many as the device plugin says",
+            id="device count from the device plugin",
         ),
-        pytest.param({"name": LICENCE, "ignoredByScheduler": False}, id="one that the scheduler looks at, too"),
+        pytest.param({"name": LICENCE, "ignoredByScheduler": False}, id="a resource that the scheduler also checks"),
     ],
 )
 def test_accepts_valid_entries(resource: dict[str, object]) -> None:
@@ -47,23 +49,25 @@ def test_accepts_valid_entries(resource: dict[str, object]) -> None:
     [
         pytest.param([{"name": "licence"}], "managedResources.0.name: Input should be the name of a", id="no domain"),
         pytest.param(
-            [{"name": "pods.kubernetes.io/x"}], "managedResources.0.name: Input should be", id="Kubernetes' own"
+            [{"name": "pods.kubernetes.io/x"}],
+            "managedResources.0.name: Input should be",
+            id="a resource of Kubernetes",
         ),
         pytest.param([LICENCES, LICENCES], "managedResources: example.com/licence is there more than once", id="twice"),
         pytest.param(
             [SLICES, {"name": "nvidia.com/gpumem-percentage"}],
             "managedResources: nvidia.com/gpumem-percentage is there more than once",
-            id="a name that stands for per cent of another",
+            id="a name used as percentage of another",
         ),
         pytest.param(
             [{"name": LICENCE, "capacity": {}}],
             "managedResources.0.capacity: Input should have exactly one of allocatable, nodeLabel, nodeAnnotation",
-            id="a capacity from nowhere",
+            id="a capacity without source",
         ),
         pytest.param(
             [{"name": LICENCE, "capacity": {"nodeLabel": "a", "nodeAnnotation": "b"}}],
             "managedResources.0.capacity: Input should have exactly one of",
-            id="a capacity from two places",
+            id="a capacity from two sources",
         ),
         pytest.param(
             [{"name": LICENCE, "capacity": {"nodeLabel": "a b"}}],
@@ -73,22 +77,22 @@ def test_accepts_valid_entries(resource: dict[str, object]) -> None:
         pytest.param(
             [{"name": MEMORY, "devices": {"count": COUNT}}],
             "managedResources.0.devices: Input should have either sizes, or count and size",
-            id="devices of no size",
+            id="devices without size",
         ),
         pytest.param(
             [{"name": MEMORY, "devices": {"sizes": {"nodeAnnotation": SIZES}, "count": COUNT, "size": SIZE}}],
             "managedResources.0.devices: Input should have either",
-            id="devices in two ways",
+            id="devices defined twice",
         ),
         pytest.param(
             [{"name": MEMORY, "capacity": COUNT, "devices": {"count": COUNT, "size": SIZE}}],
             "managedResources.0: capacity is that of the devices",
-            id="devices and a capacity beside",
+            id="devices together with a capacity",
         ),
         pytest.param(
             [{"name": f"{'a' * 40}.example.com/{'b' * 30}", "devices": {"count": COUNT, "size": SIZE}}],
             "managedResources.0: name is too long for the annotation that names a pod's device (63 characters)",
-            id="a name that makes no annotation",
+            id="a name that cannot be an annotation",
         ),
         pytest.param(
             [
@@ -96,7 +100,7 @@ def test_accepts_valid_entries(resource: dict[str, object]) -> None:
                 {"name": "a/b.c", "devices": {"count": COUNT, "size": SIZE}},
             ],
             "managedResources: a/b.c: another resource has the same annotation berth.dev/a.b.c",
-            id="two names that make the same",
+            id="two names with the same annotation",
         ),
         pytest.param(
             [{**SLICES, "requests": {"podAnnotation": "x"}}],
@@ -111,7 +115,7 @@ def test_accepts_valid_entries(resource: dict[str, object]) -> None:
         pytest.param(
             [{"name": LICENCE, "podLimit": 0}],
             "managedResources.0.podLimit: Input should be greater than or equal to 1",
-            id="a limit that no pod keeps",
+            id="a limit that no pod can satisfy",
         ),
         pytest.param(
             [{"name": f"example.com/r{number}"} for number in range(33)],

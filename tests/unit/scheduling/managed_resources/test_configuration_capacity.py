@@ -22,11 +22,15 @@ from tests.unit.scheduling.managed_resources.counted_nodes import ALIKE, node_of
     ("resource", "capacity"),
     [
         pytest.param({"name": LICENCE}, {LICENCE: 5}, id="allocatable of the same name by default"),
-        pytest.param({"name": LICENCE, "capacity": {"allocatable": "example.com/seats"}}, {LICENCE: 7}, id="another's"),
+        pytest.param(
+            {"name": LICENCE, "capacity": {"allocatable": "example.com/seats"}},
+            {LICENCE: 7},
+            id="allocatable of another resource",
+        ),
         pytest.param({"name": LICENCE, "capacity": {"nodeLabel": "seats"}}, {LICENCE: 3}, id="a label"),
         pytest.param({"name": LICENCE, "capacity": {"nodeAnnotation": "seats"}}, {LICENCE: 4}, id="an annotation"),
-        pytest.param({"name": LICENCE, "capacity": {"nodeLabel": "absent"}}, {}, id="a label that is not there"),
-        pytest.param(SLICES, pools(8000, 0, 16000), id="sizes; a device of size 0 keeps its number and has nothing"),
+        pytest.param({"name": LICENCE, "capacity": {"nodeLabel": "absent"}}, {}, id="a missing label"),
+        pytest.param(SLICES, pools(8000, 0, 16000), id="sizes with a device of size 0"),
         pytest.param(
             {"name": MEMORY, "devices": {"sizes": {"nodeLabel": "sizes"}}}, pools(8000, 16000), id="sizes in a label"
         ),
@@ -66,10 +70,10 @@ def test_reads_amounts_as_quantities(value: str, amount: int) -> None:
     [
         pytest.param("-1", "is negative", id="negative"),
         pytest.param("many", "is not a quantity", id="a word"),
-        pytest.param("", "is not a quantity", id="nothing"),
+        pytest.param("", "is not a quantity", id="empty"),
         pytest.param("9" * 19, "is larger than 10^15", id="19 digits"),
         pytest.param("1e300", "is larger than 10^15", id="an exponent beyond 64 bits"),
-        pytest.param("9" * 5000, "is not a quantity", id="without end"),
+        pytest.param("9" * 5000, "is not a quantity", id="a very long number"),
     ],
 )
 def test_error_names_unreadable_capacity(value: str, cause: str) -> None:

@@ -32,32 +32,40 @@ CAPACITY = {LICENCE: 4, **pools(8000, 16000)}
 @pytest.mark.parametrize(
     ("pod", "shares"),
     [
-        pytest.param(asking(node="n"), {}, id="nothing"),
-        pytest.param(asking(node="n", licence="2"), {LICENCE: 2}, id="without devices, what it asks for"),
+        pytest.param(asking(node="n"), {}, id="no request"),
+        pytest.param(asking(node="n", licence="2"), {LICENCE: 2}, id="requested amount without devices"),
         pytest.param(
-            asking(node="n", annotations=on_device(1), gpumem="3000"), {f"{MEMORY}#1": 3000}, id="of the device it has"
+            asking(node="n", annotations=on_device(1), gpumem="3000"),
+            {f"{MEMORY}#1": 3000},
+            id="requested amount on its device",
         ),
         pytest.param(
-            asking(node="n", annotations=on_device(1), percentage="33"), {f"{MEMORY}#1": 5280}, id="per cent of that"
+            asking(node="n", annotations=on_device(1), percentage="33"),
+            {f"{MEMORY}#1": 5280},
+            id="percentage of its device",
         ),
         pytest.param(
-            asking(node="n", annotations=on_device(7), gpumem="3000"), {f"{MEMORY}#7": 3000}, id="of one that has gone"
+            asking(node="n", annotations=on_device(7), gpumem="3000"),
+            {f"{MEMORY}#7": 3000},
+            id="requested amount on a removed device",
         ),
         pytest.param(asking(node="n", gpumem="3000", licence="1"), None, id="without annotation: unknown device"),
         pytest.param(
-            asking(node="n", annotations=on_device(7), percentage="33"), None, id="per cent of one that is gone"
+            asking(node="n", annotations=on_device(7), percentage="33"), None, id="percentage of a removed device"
         ),
         pytest.param(
-            asking(node="n", annotations={"berth.dev/nvidia.com.gpumem": "GPU-1"}, gpumem="1"), None, id="no number"
+            asking(node="n", annotations={"berth.dev/nvidia.com.gpumem": "GPU-1"}, gpumem="1"),
+            None,
+            id="device is not a number",
         ),
         pytest.param(
             asking(node="n", annotations={"berth.dev/nvidia.com.gpumem": "256"}, gpumem="1"),
             None,
-            id="no device's number",
+            id="unknown device number",
         ),
-        pytest.param(asking(node="n", licence="9" * 18), {}, id="an amount that is none counts as nothing"),
+        pytest.param(asking(node="n", licence="9" * 18), {}, id="invalid amount counts as 0"),
         pytest.param(
-            replace(asking(node="n", licence="2"), assumed_shares={LICENCE: 1}), {LICENCE: 1}, id="what is reserved"
+            replace(asking(node="n", licence="2"), assumed_shares={LICENCE: 1}), {LICENCE: 1}, id="reserved amount"
         ),
     ],
 )
@@ -70,7 +78,7 @@ def test_reads_shares_of_a_placed_pod(pod: Pod, shares: Mapping[str, int] | None
     [
         pytest.param(pools(500, 400), {f"{MEMORY}#0": 3000, LICENCE: 1}, id="the device with the most room"),
         pytest.param(pools(500, 500), {f"{MEMORY}#0": 3000, LICENCE: 1}, id="the first of equal ones"),
-        pytest.param({}, {f"{MEMORY}#0": 3000, LICENCE: 1}, id="though nothing is left"),
+        pytest.param({}, {f"{MEMORY}#0": 3000, LICENCE: 1}, id="device without room"),
     ],
 )
 def test_counts_a_pod_of_another_binder_on_any_device(free: Mapping[str, int], shares: Mapping[str, int]) -> None:
@@ -105,7 +113,7 @@ LIMITED = {"name": LICENCE, "capacity": {"nodeLabel": LICENCE}, "podLimit": 2}
             UnreadableRequest(
                 f"the pod's request of {LICENCE} is larger than its podLimit", ReasonCode.REQUEST_ABOVE_POD_LIMIT
             ),
-            id="beyond it",
+            id="above the limit",
         ),
     ],
 )
@@ -124,7 +132,7 @@ def test_counts_a_placed_pod_at_most_up_to_the_pod_limit() -> None:
 @pytest.mark.parametrize(
     ("pod", "charged"),
     [
-        pytest.param(asking(node="n", licence="9"), {LICENCE: 4}, id="without devices, what the node has"),
+        pytest.param(asking(node="n", licence="9"), {LICENCE: 4}, id="capacity of the node without devices"),
         pytest.param(asking(node="n", gpumem="99000"), {f"{MEMORY}#1": 16_000}, id="the device with the most room"),
         pytest.param(asking(node="n", annotations=on_device(0), gpumem="99000"), pools(8000), id="the named device"),
         pytest.param(asking(node="n", annotations=on_device(7), gpumem="99000"), pools(8000), id="the fullest device"),
@@ -148,7 +156,7 @@ FIRST = f"{MEMORY}#0"
             asking(node="n", annotations={"seats": "three"} | on_device(0), gpumem="3000", licence="2"),
             {LICENCE: 2, FIRST: 3000},
             {"example.com/seat"},
-            id="an annotation that is no amount",
+            id="an invalid annotation",
         ),
         pytest.param(
             asking(node="n", annotations={"seats": "2"} | on_device(0), gpumem="9" * 18, licence="2"),
@@ -172,7 +180,7 @@ FIRST = f"{MEMORY}#0"
             asking(node="n", annotations=on_device(0), percentage="50", gpumem="9" * 18),
             {FIRST: 4000},
             set(),
-            id="per cent beside an amount that is none",
+            id="percentage beside an invalid amount",
         ),
     ],
 )
@@ -216,12 +224,12 @@ SPREAD = {"name": MEMORY, "devices": {"sizes": {"nodeAnnotation": SIZES}, "packi
 @pytest.mark.parametrize(
     ("resource", "amount", "free", "device"),
     [
-        pytest.param(SLICES, 3000, (8000, 4000), 1, id="best fit: the least room that is enough"),
-        pytest.param(SLICES, 3000, (8000, 2000), 0, id="best fit: not where there is too little"),
+        pytest.param(SLICES, 3000, (8000, 4000), 1, id="best fit: smallest sufficient room"),
+        pytest.param(SLICES, 3000, (8000, 2000), 0, id="best fit: skips devices with too little room"),
         pytest.param(SLICES, 3000, (3000, 3000), 0, id="best fit: the first of equal ones"),
         pytest.param(SPREAD, 3000, (4000, 8000), 1, id="spread: the most room"),
         pytest.param(SPREAD, 3000, (8000, 8000), 0, id="spread: the first of equal ones"),
-        pytest.param(SLICES, 3000, (2999, 2999), None, id="one request is not parted among devices"),
+        pytest.param(SLICES, 3000, (2999, 2999), None, id="one request is not split among devices"),
     ],
 )
 def test_chooses_device_by_packing(
@@ -241,9 +249,9 @@ def test_identifies_devices_by_number() -> None:
 @pytest.mark.parametrize(
     ("percent", "shares"),
     [
-        pytest.param(50, {f"{MEMORY}#0": 4000}, id="of the device that it goes to"),
-        pytest.param(100, {f"{MEMORY}#0": 8000}, id="a whole one"),
-        pytest.param(1, {f"{MEMORY}#0": 80}, id="a little"),
+        pytest.param(50, {f"{MEMORY}#0": 4000}, id="percentage of the chosen device"),
+        pytest.param(100, {f"{MEMORY}#0": 8000}, id="a whole device"),
+        pytest.param(1, {f"{MEMORY}#0": 80}, id="a small percentage"),
     ],
 )
 def test_percentage_refers_to_one_device(percent: int, shares: Mapping[str, int]) -> None:
@@ -258,21 +266,25 @@ def test_rounds_percentage_up() -> None:
 @pytest.mark.parametrize(
     ("demands", "free", "found"),
     [
-        pytest.param((), {}, {}, id="nothing asked"),
-        pytest.param((Demand(LICENCE, 4),), CAPACITY, {LICENCE: 4}, id="all there is"),
-        pytest.param((Demand(LICENCE, 4),), {LICENCE: 3}, Insufficient((LICENCE,), never=False), id="less is left"),
-        pytest.param((Demand(LICENCE, 5),), CAPACITY, Insufficient((LICENCE,), never=True), id="never enough"),
+        pytest.param((), {}, {}, id="no demands"),
+        pytest.param((Demand(LICENCE, 4),), CAPACITY, {LICENCE: 4}, id="the whole capacity"),
+        pytest.param(
+            (Demand(LICENCE, 4),), {LICENCE: 3}, Insufficient((LICENCE,), never=False), id="less is available"
+        ),
+        pytest.param(
+            (Demand(LICENCE, 5),), CAPACITY, Insufficient((LICENCE,), never=True), id="more than the capacity"
+        ),
         pytest.param(
             (Demand(LICENCE, 4), Demand(MEMORY, 20_000)),
             {LICENCE: 3, **pools(8000, 16000)},
             Insufficient((LICENCE, MEMORY), never=True),
-            id="all that is short, and never if it is one of them",
+            id="all shortages, unresolvable if one is",
         ),
         pytest.param(
             (Demand(LICENCE, 1), Demand(MEMORY, 9000)),
             {LICENCE: 4},
             Insufficient((MEMORY,), never=False),
-            id="one of two",
+            id="one of two is short",
         ),
     ],
 )

@@ -33,14 +33,16 @@ def wants(amount: str, kind: str = "requests", **rest: object) -> Mapping[str, o
 @pytest.mark.parametrize(
     ("pod", "demands"),
     [
-        pytest.param(asking(), (), id="nothing"),
-        pytest.param(asking(licence="0"), (), id="0 of it"),
-        pytest.param(asking(cpu="1"), (), id="what is not counted"),
+        pytest.param(asking(), (), id="no request"),
+        pytest.param(asking(licence="0"), (), id="an amount of 0"),
+        pytest.param(asking(cpu="1"), (), id="an uncounted resource"),
         pytest.param(asking(licence="2"), (Demand(LICENCE, 2),), id="one resource"),
         pytest.param(asking(gpumem="3000", licence="1"), (Demand(LICENCE, 1), Demand(MEMORY, 3000)), id="two"),
         pytest.param(asking(percentage="50"), (Demand(MEMORY, 50, percent=True),), id="per cent of a device"),
         pytest.param(
-            asking(percentage="50", gpumem="10"), (Demand(MEMORY, 10),), id="an amount counts before per cent"
+            asking(percentage="50", gpumem="10"),
+            (Demand(MEMORY, 10),),
+            id="an amount takes precedence over a percentage",
         ),
         pytest.param(pod_of(wants("1"), wants("2")), (Demand(LICENCE, 3),), id="containers add up"),
         pytest.param(pod_of(wants("1"), init=(wants("5"),)), (Demand(LICENCE, 5),), id="the largest init container"),
@@ -49,11 +51,11 @@ def wants(amount: str, kind: str = "requests", **rest: object) -> Mapping[str, o
             (Demand(LICENCE, 4),),
             id="an init container beside a sidecar",
         ),
-        pytest.param(pod_of(wants("2", "limits")), (Demand(LICENCE, 2),), id="the limit where there is no request"),
+        pytest.param(pod_of(wants("2", "limits")), (Demand(LICENCE, 2),), id="the limit if there is no request"),
         pytest.param(
             pod_of({"resources": {"limits": {LICENCE: "3"}, "requests": {LICENCE: "2"}}}),
             (Demand(LICENCE, 2),),
-            id="the request where there is one",
+            id="the request if there is one",
         ),
         pytest.param(
             asking(percentage="101"),
@@ -66,12 +68,12 @@ def wants(amount: str, kind: str = "requests", **rest: object) -> Mapping[str, o
         pytest.param(
             asking(licence="9" * 18),
             UnreadableRequest("the pod's request of example.com/licence is not an amount of at most 10^15"),
-            id="more than there is of anything",
+            id="an amount above 10^15",
         ),
         pytest.param(
             asking(licence="1e30"),
             UnreadableRequest("the pod's request of example.com/licence is not an amount of at most 10^15"),
-            id="so much more that kube-scheduler counts it as none",
+            id="an amount that kube-scheduler reads as 0",
         ),
     ],
 )
@@ -84,7 +86,7 @@ def test_reads_request_from_containers(pod: Pod, demands: object) -> None:
     [
         pytest.param("3", (Demand(LICENCE, 3),), id="a number"),
         pytest.param("2500m", (Demand(LICENCE, 3),), id="rounded up"),
-        pytest.param("0", (), id="nothing"),
+        pytest.param("0", (), id="no request"),
         pytest.param("-1", None, id="negative"),
         pytest.param("three", None, id="a word"),
         pytest.param("1" * 19, None, id="19 digits"),
@@ -110,12 +112,12 @@ def test_ignores_container_requests_if_an_annotation_is_configured() -> None:
         pytest.param(
             asking(annotations={"seats": "three"}, gpumem="9" * 18),
             "the pod's request of nvidia.com/gpumem is not an amount of at most 10^15",
-            id="of two, the one of the containers",
+            id="an unreadable request of containers beside another",
         ),
         pytest.param(
             asking(gpumem="9" * 18, percentage="50"),
             "the pod's request of nvidia.com/gpumem is not an amount of at most 10^15",
-            id="per cent beside an amount that is none",
+            id="percentage beside an invalid amount",
         ),
     ],
 )

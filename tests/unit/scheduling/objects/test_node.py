@@ -27,7 +27,7 @@ def test_node_without_labels_has_an_empty_label_map(obj: object) -> None:
         pytest.param({"a": 1}, id="a number for a value"),
         pytest.param({"a": None}, id="null for a value"),
         pytest.param({"a": "b", "c": {}}, id="an object for one of the values"),
-        pytest.param({True: "b"}, id="a key that is no string, as YAML makes one of `on`"),
+        pytest.param({True: "b"}, id="a key that is not a string"),
     ],
 )
 def test_labels_of_wrong_type_make_the_node_defective(labels: object) -> None:
@@ -62,10 +62,10 @@ def test_node_without_a_name_is_unreadable(obj: object) -> None:
     [
         pytest.param({}, {}, id="none"),
         pytest.param({"annotations": None}, {}, id="null"),
-        pytest.param({"annotations": {"a": "1"}}, {"a": "1"}, id="texts"),
+        pytest.param({"annotations": {"a": "1"}}, {"a": "1"}, id="strings"),
         pytest.param({"annotations": {"a": 1, "b": None, "c": "2"}}, {"a": "?", "b": "?", "c": "2"}, id="other types"),
-        pytest.param({"annotations": {"a": "x" * 5000}}, {"a": "?"}, id="an endless text"),
-        pytest.param({"annotations": ["a"]}, {}, id="no map"),
+        pytest.param({"annotations": {"a": "x" * 5000}}, {"a": "?"}, id="a very long string"),
+        pytest.param({"annotations": ["a"]}, {}, id="not a map"),
     ],
 )
 def test_reads_annotations_used_for_counting(metadata: dict[str, object], annotations: dict[str, str]) -> None:

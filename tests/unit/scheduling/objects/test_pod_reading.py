@@ -58,12 +58,12 @@ def test_error_names_field_of_wrong_type(obj: object, cause: str) -> None:
     ("references", "kind"),
     [
         pytest.param([{"kind": "DaemonSet", "controller": True}], "DaemonSet", id="the controller"),
-        pytest.param([{"kind": "DaemonSet"}], "", id="an owner that is no controller"),
-        pytest.param([{"kind": "DaemonSet", "controller": False}], "", id="an owner that says it is none"),
-        pytest.param([{"kind": "DaemonSet", "controller": "true"}], "", id="a string is no boolean"),
+        pytest.param([{"kind": "DaemonSet"}], "", id="an owner that is not the controller"),
+        pytest.param([{"kind": "DaemonSet", "controller": False}], "", id="an owner with controller false"),
+        pytest.param([{"kind": "DaemonSet", "controller": "true"}], "", id="controller is a string"),
         pytest.param([{"kind": "X"}, {"kind": "Job", "controller": True}], "Job", id="the controller among owners"),
         pytest.param([None, 7, {"controller": True}], "", id="entries of the wrong type"),
-        pytest.param({"kind": "DaemonSet", "controller": True}, "", id="no list"),
+        pytest.param({"kind": "DaemonSet", "controller": True}, "", id="not a list"),
     ],
 )
 def test_controller_is_the_owner_with_controller_true(references: object, kind: str) -> None:

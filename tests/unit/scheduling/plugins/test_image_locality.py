@@ -40,13 +40,13 @@ def score(pod: dict[str, Any], *images_of_nodes: Images) -> int:
 @pytest.mark.parametrize(
     ("pod", "images", "wanted"),
     [
-        pytest.param(running("a:1"), [{}, {}], 0, id="no node has it"),
-        pytest.param(running("a:1"), [{"a:1": 1000}, {"a:1": 1000}], 100, id="all have a large one"),
+        pytest.param(running("a:1"), [{}, {}], 0, id="no node has the image"),
+        pytest.param(running("a:1"), [{"a:1": 1000}, {"a:1": 1000}], 100, id="all nodes have a large image"),
         pytest.param(running("a:1"), [{"a:1": 2500}, {"a:1": 2500}], 100, id="more than 1000 MiB count as 1000"),
         pytest.param(running("a:1"), [{"a:1": 23}, {"a:1": 23}], 0, id="23 MiB and less count as nothing"),
         pytest.param(running("a:1"), [{"a:1": 511}, {"a:1": 511}], 49, id="in between, in proportion"),
-        pytest.param(running("a:1"), [{"a:1": 1022}, {}], 49, id="on half of the nodes it counts half"),
-        pytest.param(running("a:1"), [{}, {"a:1": 1000}], 0, id="on another node it is no use"),
+        pytest.param(running("a:1"), [{"a:1": 1022}, {}], 49, id="on half of the nodes it counts by half"),
+        pytest.param(running("a:1"), [{}, {"a:1": 1000}], 0, id="an image on another node does not count"),
         pytest.param(running("a:1", "b:1"), [{"a:1": 1000}, {"a:1": 1000}], 49, id="one of two containers' images"),
         pytest.param(
             running("a:1", "a:1"), [{"a:1": 1000}, {"a:1": 1000}], 100, id="an image counts for each container"
@@ -64,7 +64,7 @@ def test_scores_by_images_on_the_node(pod: dict[str, Any], images: list[Images],
 @pytest.mark.parametrize(
     ("image", "listed", "found"),
     [
-        pytest.param("nginx", "nginx:latest", True, id="no tag is latest"),
+        pytest.param("nginx", "nginx:latest", True, id="a missing tag means latest"),
         pytest.param("nginx", "nginx", False, id="a name without tag is never looked up"),
         pytest.param("nginx", "docker.io/library/nginx:latest", False, id="names are compared as they stand"),
         pytest.param("host:5000/app", "host:5000/app:latest", True, id="a port is no tag"),

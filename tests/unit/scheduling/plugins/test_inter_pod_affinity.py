@@ -91,25 +91,28 @@ def namespace(name: str, **labels: str) -> Object:
             near(term(None)), [placed("o", "c")], dict.fromkeys("abcd", NOT_NEAR), id="no selector selects none"
         ),
         pytest.param(
-            away(term()), [placed("o", "a")], {"a": TOO_NEAR, "b": TOO_NEAR, "c": SUCCESS, "d": SUCCESS}, id="away from"
+            away(term()),
+            [placed("o", "a")],
+            {"a": TOO_NEAR, "b": TOO_NEAR, "c": SUCCESS, "d": SUCCESS},
+            id="anti-affinity",
         ),
         pytest.param(
             away(term({"matchLabels": {"app": "none"}}), term(key=HOST)),
             [placed("o", "a")],
             {"a": TOO_NEAR, "b": SUCCESS, "c": SUCCESS, "d": SUCCESS},
-            id="away from: one term is enough",
+            id="anti-affinity: one term is enough",
         ),
         pytest.param(
             near(term()) | away(term(key=HOST)),
             [placed("o", "a")],
             {"a": TOO_NEAR, "b": SUCCESS, "c": NOT_NEAR, "d": NOT_NEAR},
-            id="near, but not on the same node",
+            id="affinity to a zone and anti-affinity to a node",
         ),
         pytest.param(
             None,
             [placed("o", "a", affinity=away(term(WEB)))],
             {"a": BARRED, "b": BARRED, "c": SUCCESS, "d": SUCCESS},
-            id="others that want to be away from the pod",
+            id="other pods with anti-affinity to the pod",
         ),
         pytest.param(
             None,
@@ -127,7 +130,7 @@ def namespace(name: str, **labels: str) -> Object:
             away(term()),
             [placed("o", "a", affinity=away(term(WEB)))],
             {"a": TOO_NEAR, "b": TOO_NEAR, "c": SUCCESS, "d": SUCCESS},
-            id="the pod's own wish is named first",
+            id="the pod's own affinity is named first",
         ),
     ],
 )
@@ -138,11 +141,11 @@ def test_filters_by_pod_affinity(affinity: Object | None, others: list[Object], 
 @pytest.mark.parametrize(
     ("affinity", "others", "wanted"),
     [
-        pytest.param(near(term(WEB)), [], SUCCESS, id="no other pod, and it matches its own term"),
-        pytest.param(near(term(WEB)), [placed("o", "c", "web")], NOT_NEAR, id="but not if one is elsewhere"),
+        pytest.param(near(term(WEB)), [], SUCCESS, id="no other pod and it matches its own term"),
+        pytest.param(near(term(WEB)), [placed("o", "c", "web")], NOT_NEAR, id="not if a matching pod is elsewhere"),
         pytest.param(near(term(WEB), term(DB)), [], NOT_NEAR, id="it must match all its terms"),
-        pytest.param(near(term(WEB, "absent")), [], NOT_NEAR, id="and the node have the topology"),
-        pytest.param(near(term(WEB, namespaces=["red"])), [], NOT_NEAR, id="in its namespaces"),
+        pytest.param(near(term(WEB, "absent")), [], NOT_NEAR, id="the node must have the topology key"),
+        pytest.param(near(term(WEB, namespaces=["red"])), [], NOT_NEAR, id="it must match the namespaces of its term"),
     ],
 )
 def test_first_pod_of_a_group_passes(affinity: Object, others: list[Object], wanted: Status) -> None:
@@ -163,7 +166,9 @@ NOT_BLUE = {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": 
         pytest.param({"namespaceSelector": {"matchLabels": {"team": "blue"}}}, SUCCESS, id="by other labels"),
         pytest.param({"namespaceSelector": {}}, TOO_NEAR, id="{} means all"),
         pytest.param(
-            {"namespaces": ["other"], "namespaceSelector": {"matchLabels": {"x": "y"}}}, TOO_NEAR, id="a union"
+            {"namespaces": ["other"], "namespaceSelector": {"matchLabels": {"x": "y"}}},
+            TOO_NEAR,
+            id="names and labels together",
         ),
     ],
 )
@@ -206,7 +211,7 @@ def test_own_terms_select_every_namespace_if_no_labels_satisfy_the_selector() ->
             placed("o", "a", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}), TOO_NEAR, id="terminating"
         ),
         pytest.param(placed("o", "a", status={"phase": "Failed"}), SUCCESS, id="finished"),
-        pytest.param(placed("o", "gone"), SUCCESS, id="on a node that is gone"),
+        pytest.param(placed("o", "gone"), SUCCESS, id="on a deleted node"),
         pytest.param(pod_with("o", {"app": "db"}, status={"nominatedNodeName": "a"}), TOO_NEAR, id="nominated"),
     ],
 )
@@ -237,7 +242,7 @@ NEAR_IS_NONE = '"Near" is not a valid label selector operator'
         pytest.param(
             {"podAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": BROKEN}]}},
             f"parsing pod: preferredAffinityTerms: {NEAR_IS_NONE}",
-            id="what is only preferred",
+            id="preferred terms do not filter",
         ),
     ],
 )
@@ -258,8 +263,8 @@ AVOID = preferring("podAntiAffinity", (10, term(key=HOST)))
 @pytest.mark.parametrize(
     ("affinity", "others", "wanted"),
     [
-        pytest.param(PREFER, [placed("o", "a")], {"a": 100, "b": 0, "c": 0}, id="near"),
-        pytest.param(AVOID, [placed("o", "a")], {"a": 0, "b": 100, "c": 100}, id="away"),
+        pytest.param(PREFER, [placed("o", "a")], {"a": 100, "b": 0, "c": 0}, id="preferred affinity"),
+        pytest.param(AVOID, [placed("o", "a")], {"a": 0, "b": 100, "c": 100}, id="preferred anti-affinity"),
         pytest.param(
             PREFER,
             [placed("o", "a"), placed("o2", "a"), placed("o3", "b")],
@@ -280,19 +285,19 @@ AVOID = preferring("podAntiAffinity", (10, term(key=HOST)))
             None,
             [placed("o", "a", affinity=preferring("podAffinity", (10, term(WEB, HOST))))],
             {"a": 100, "b": 0, "c": 0},
-            id="others that want to be near the pod",
+            id="other pods with preferred affinity to the pod",
         ),
         pytest.param(
             None,
             [placed("o", "a", affinity=preferring("podAntiAffinity", (10, term(WEB, HOST))))],
             {"a": 0, "b": 100, "c": 100},
-            id="others that want to be away from it",
+            id="other pods with preferred anti-affinity to the pod",
         ),
         pytest.param(
             None,
             [placed("o", "a", affinity=near(term(WEB, HOST)))],
             {"a": 100, "b": 0, "c": 0},
-            id="others that had to be near such a pod",
+            id="other pods with required affinity to the pod",
         ),
         pytest.param(
             None,
@@ -314,19 +319,24 @@ SOFT = placed("soft", "b", affinity=preferring("podAffinity", (10, term(WEB, HOS
     ("args", "affinity", "wanted"),
     [
         pytest.param({}, None, {"a": 10, "b": 100, "c": 0}, id="a required term counts 1"),
-        pytest.param({"hardPodAffinityWeight": 5}, None, {"a": 50, "b": 100, "c": 0}, id="or more"),
-        pytest.param({"hardPodAffinityWeight": 0}, None, {"a": 0, "b": 100, "c": 0}, id="or nothing"),
+        pytest.param(
+            {"hardPodAffinityWeight": 5},
+            None,
+            {"a": 50, "b": 100, "c": 0},
+            id="a required term counts the configured weight",
+        ),
+        pytest.param({"hardPodAffinityWeight": 0}, None, {"a": 0, "b": 100, "c": 0}, id="a required term may count 0"),
         pytest.param(
             {"ignorePreferredTermsOfExistingPods": True},
             None,
             {"a": 0, "b": 0, "c": 0},
-            id="a pod without wishes: none count",
+            id="a pod without preferences ignores those of others",
         ),
         pytest.param(
             {"ignorePreferredTermsOfExistingPods": True},
             preferring("podAffinity", (1, term(key="absent"))),
             {"a": 10, "b": 100, "c": 0},
-            id="a pod with any: all count",
+            id="a pod with preferences counts those of others",
         ),
     ],
 )

@@ -39,40 +39,42 @@ NODE = counted_node_object("n", "4", "8000,16000")
 @pytest.mark.parametrize(
     ("pod", "others", "expected"),
     [
-        pytest.param(asking_object(licence="4"), (), SUFFICIENT, id="all that there is"),
+        pytest.param(asking_object(licence="4"), (), SUFFICIENT, id="the whole capacity"),
         pytest.param(
-            asking_object(), (asking_object("a", "n", licence="9"),), SUFFICIENT, id="nothing, of a full node"
+            asking_object(), (asking_object("a", "n", licence="9"),), SUFFICIENT, id="no demand on a full node"
         ),
         pytest.param(
             asking_object(licence="2"),
             (asking_object("a", "n", licence="3"),),
             (UNSCHEDULABLE, (NO_LICENCE,)),
-            id="less is left: evictions might help",
+            id="less is available: evictions might help",
         ),
-        pytest.param(asking_object(licence="5"), (), (NEVER, (NO_LICENCE,)), id="never enough: evictions cannot"),
+        pytest.param(
+            asking_object(licence="5"), (), (NEVER, (NO_LICENCE,)), id="more than the capacity: evictions cannot help"
+        ),
         pytest.param(
             asking_object(gpumem="9000"),
             (asking_object("a", "n", on_device(1), gpumem="8000"),),
             (UNSCHEDULABLE, (NO_MEMORY,)),
-            id="no device has enough, though together they have",
+            id="no single device has enough",
         ),
         pytest.param(
             asking_object(gpumem="8000"),
             (asking_object("a", "n", on_device(1), gpumem="16000"),),
             SUFFICIENT,
-            id="one has",
+            id="one device has enough",
         ),
         pytest.param(
             asking_object(licence="2"),
             (asking_object("a", "n", licence="3", gpumem="9" * 18),),
             (UNSCHEDULABLE, (NO_LICENCE,)),
-            id="beside a pod with another request that cannot be read",
+            id="beside a pod with an unreadable request",
         ),
         pytest.param(
             asking_object(licence="1", gpumem="9" * 18),
             (),
             (NEVER, ("the pod's request of nvidia.com/gpumem is not an amount of at most 10^15",)),
-            id="one of two requests cannot be read",
+            id="one of two requests is unreadable",
         ),
         pytest.param(
             asking_object(percentage="60"),
@@ -97,7 +99,7 @@ NODE = counted_node_object("n", "4", "8000,16000")
             asking_object(licence="1", gpumem="17000"),
             (asking_object("a", "n", licence="4"),),
             (NEVER, (NO_LICENCE, NO_MEMORY)),
-            id="never, if of one of them",
+            id="unresolvable if one shortage is",
         ),
         pytest.param(
             asking_object(licence="1"),
@@ -109,7 +111,7 @@ NODE = counted_node_object("n", "4", "8000,16000")
             asking_object(licence="9" * 18),
             (),
             (NEVER, ("the pod's request of example.com/licence is not an amount of at most 10^15",)),
-            id="an amount that is none",
+            id="an invalid amount",
         ),
     ],
 )
@@ -123,14 +125,14 @@ def test_filters_by_remaining_amounts(
 @pytest.mark.parametrize(
     ("node", "expected"),
     [
-        pytest.param(counted_node_object("n"), (NEVER, (NO_LICENCE,)), id="a node that says nothing has nothing"),
-        pytest.param(counted_node_object("n", "0"), (NEVER, (NO_LICENCE,)), id="none"),
+        pytest.param(counted_node_object("n"), (NEVER, (NO_LICENCE,)), id="a node without capacity has 0"),
+        pytest.param(counted_node_object("n", "0"), (NEVER, (NO_LICENCE,)), id="an amount of 0"),
         pytest.param(
             counted_node_object("n", "-4"),
             (NEVER, ("node(s) had an amount of example.com/licence that cannot be read",)),
-            id="an amount that is none",
+            id="an invalid amount",
         ),
-        pytest.param(counted_node_object("n", "4", "x"), SUFFICIENT, id="another resource's amount that is none"),
+        pytest.param(counted_node_object("n", "4", "x"), SUFFICIENT, id="an invalid amount of another resource"),
     ],
 )
 def test_reads_capacity_from_node(node: Object, expected: tuple[Code, tuple[str, ...]]) -> None:
@@ -162,8 +164,8 @@ def test_pods_with_the_same_request_share_verdicts() -> None:
 @pytest.mark.parametrize(
     ("scoring", "expected"),
     [
-        pytest.param("binpack", {"empty": 25, "half": 75, "large": 2}, id="binpack: the less is left, the better"),
-        pytest.param("spread", {"empty": 75, "half": 25, "large": 97}, id="spread: the more is left, the better"),
+        pytest.param("binpack", {"empty": 25, "half": 75, "large": 2}, id="binpack: less remaining is better"),
+        pytest.param("spread", {"empty": 75, "half": 25, "large": 97}, id="spread: more remaining is better"),
     ],
 )
 def test_scores_by_amount_of_the_resource(scoring: str, expected: Mapping[str, int]) -> None:
@@ -178,7 +180,7 @@ def test_scores_by_amount_of_the_resource(scoring: str, expected: Mapping[str, i
         pytest.param(asking_object(gpumem="3000"), {"one": 37, "two": 18}, id="all devices of the node count"),
         pytest.param(asking_object(percentage="50"), {"one": 50, "two": 25}, id="per cent of a device"),
         pytest.param(asking_object(gpumem="4000", licence="1"), {"one": 75, "two": 62}, id="resources count alike"),
-        pytest.param(asking_object(), {"one": 0, "two": 0}, id="nothing asked"),
+        pytest.param(asking_object(), {"one": 0, "two": 0}, id="no demand"),
     ],
 )
 def test_scores_by_devices(pod: Object, expected: Mapping[str, int]) -> None:
@@ -212,7 +214,7 @@ def test_reasons_name_the_configured_resources() -> None:
     "pod",
     [
         pytest.param(asking_object(), id="no request"),
-        pytest.param(asking_object(percentage="101"), id="a request that cannot be read"),
+        pytest.param(asking_object(percentage="101"), id="an unreadable request"),
     ],
 )
 def test_does_not_score_a_pod_with_an_unreadable_request(pod: Object) -> None:

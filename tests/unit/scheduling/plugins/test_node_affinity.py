@@ -57,7 +57,7 @@ def requiring(*terms: Term) -> dict[str, Any]:
     [
         pytest.param({"disk": "ssd"}, SUCCESS, id="the value"),
         pytest.param({"disk": "hdd"}, NO_MATCH, id="another value"),
-        pytest.param({"absent": ""}, NO_MATCH, id="an absent label has no value, not even the empty one"),
+        pytest.param({"absent": ""}, NO_MATCH, id="an absent label differs from an empty value"),
         pytest.param({"empty": ""}, SUCCESS, id="the empty value"),
         pytest.param({"disk": "ssd", "absent": "x"}, NO_MATCH, id="all must match"),
         pytest.param({}, SUCCESS, id="an empty selector"),
@@ -84,12 +84,12 @@ def test_filters_by_node_selector(selector: dict[str, str], wanted: Status) -> N
         pytest.param(expression("generation", "Gt", "7"), NO_MATCH, id="Gt, as much"),
         pytest.param(expression("generation", "Lt", "8"), SUCCESS, id="Lt, less"),
         pytest.param(expression("generation", "Lt", "7"), NO_MATCH, id="Lt, as much"),
-        pytest.param(expression("disk", "Gt", "0"), NO_MATCH, id="Gt, a label that is no integer"),
-        pytest.param(expression("empty", "Lt", "1"), NO_MATCH, id="Lt, an empty label is no integer"),
+        pytest.param(expression("disk", "Gt", "0"), NO_MATCH, id="Gt, a non-integer label"),
+        pytest.param(expression("empty", "Lt", "1"), NO_MATCH, id="Lt, an empty label"),
         pytest.param(expression("absent", "Lt", "1"), NO_MATCH, id="Lt, no label"),
         pytest.param(names("In", "n"), SUCCESS, id="the node's name"),
-        pytest.param(names("NotIn", "n"), NO_MATCH, id="any name but this"),
-        pytest.param(names("NotIn", "m"), SUCCESS, id="any name but another"),
+        pytest.param(names("NotIn", "n"), NO_MATCH, id="any name except this node's"),
+        pytest.param(names("NotIn", "m"), SUCCESS, id="any name except another node's"),
         pytest.param(expression("disk", "In", "hdd") | names("In", "n"), NO_MATCH, id="a name and a label, ANDed"),
     ],
 )
@@ -107,7 +107,7 @@ MATCHING, OTHER = expression("disk", "In", "ssd"), expression("disk", "In", "hdd
         pytest.param([OTHER, OTHER], NO_MATCH, id="no term matches"),
         pytest.param([], NO_MATCH, id="no terms match nothing"),
         pytest.param([{}], NO_MATCH, id="an empty term matches nothing"),
-        pytest.param([{}, MATCHING], SUCCESS, id="beside an empty term the others count"),
+        pytest.param([{}, MATCHING], SUCCESS, id="other terms count beside an empty term"),
     ],
 )
 def test_filters_by_any_required_term(terms: list[Term], wanted: Status) -> None:
@@ -121,10 +121,10 @@ def test_filters_by_any_required_term(terms: list[Term], wanted: Status) -> None
         pytest.param(expression("disk", "In"), id="In without values"),
         pytest.param(expression("disk", "Exists", "ssd"), id="Exists with values"),
         pytest.param(expression("generation", "Gt", "1", "2"), id="Gt with two values"),
-        pytest.param(expression("generation", "Gt", "-5"), id="Gt with what is no label value"),
-        pytest.param(expression("generation", "Gt", "1e0"), id="Gt with what is no integer"),
+        pytest.param(expression("generation", "Gt", "-5"), id="Gt with an invalid label value"),
+        pytest.param(expression("generation", "Gt", "1e0"), id="Gt with a non-integer"),
         pytest.param(expression("generation", "Lt", "9223372036854775808"), id="Lt with more than 64 bits"),
-        pytest.param(expression("a key", "DoesNotExist"), id="a key that is none"),
+        pytest.param(expression("a key", "DoesNotExist"), id="an invalid key"),
         pytest.param(names("In", "n", "m"), id="two names"),
         pytest.param(names("Exists"), id="a name that exists"),
     ],
@@ -140,9 +140,9 @@ def test_malformed_term_does_not_match_but_other_terms_do(term: Term) -> None:
         pytest.param([names("In", "a")], {"a": SUCCESS, "b": OUTSIDE}, id="one name"),
         pytest.param([names("In", "a"), names("In", "b")], {"a": SUCCESS, "b": SUCCESS}, id="alternatives"),
         pytest.param([names("In", "a"), OTHER], {"a": SUCCESS, "b": NO_MATCH}, id="a term without a name"),
-        pytest.param([names("In", "a"), {}], {"a": SUCCESS, "b": NO_MATCH}, id="an empty term names none"),
-        pytest.param([names("In", "a") | OTHER], {"a": NO_MATCH, "b": OUTSIDE}, id="a label besides"),
-        pytest.param([names("In", "gone")], {"a": OUTSIDE, "b": OUTSIDE}, id="no such node"),
+        pytest.param([names("In", "a"), {}], {"a": SUCCESS, "b": NO_MATCH}, id="an empty term does not name a node"),
+        pytest.param([names("In", "a") | OTHER], {"a": NO_MATCH, "b": OUTSIDE}, id="a label in addition"),
+        pytest.param([names("In", "gone")], {"a": OUTSIDE, "b": OUTSIDE}, id="an unknown node"),
         pytest.param(
             [{"matchFields": names("In", "a")["matchFields"] + names("In", "b")["matchFields"]}],
             {"a": CONFLICT, "b": CONFLICT},
@@ -166,8 +166,8 @@ def test_also_evaluates_the_nominated_node() -> None:
 @pytest.mark.parametrize(
     ("pod", "wanted"),
     [
-        pytest.param(pod_with(), NOT_ENFORCED, id="for pods without an affinity too"),
-        pytest.param(pod_with(nodeSelector={"absent": "x"}), NOT_ENFORCED, id="it is looked at first"),
+        pytest.param(pod_with(), NOT_ENFORCED, id="applies to pods without an affinity"),
+        pytest.param(pod_with(nodeSelector={"absent": "x"}), NOT_ENFORCED, id="evaluated before the pod's affinity"),
     ],
 )
 def test_applies_added_affinity(pod: dict[str, object], wanted: Status) -> None:
@@ -184,12 +184,14 @@ def test_rejects_malformed_added_affinity() -> None:
 @pytest.mark.parametrize(
     ("added", "message"),
     [
-        pytest.param({PREFERRED: [{"weight": 4}]}, "a term needs weight and preference", id="nothing preferred"),
+        pytest.param({PREFERRED: [{"weight": 4}]}, "a term needs weight and preference", id="no preferred terms"),
         pytest.param({PREFERRED: [{"preference": OTHER}]}, "a term needs weight and preference", id="no weight"),
         pytest.param({PREFERRED: [{"weight": 4, "preferences": OTHER}]}, "has no field preferences", id="a wrong key"),
         pytest.param({REQUIRED: {"terms": [OTHER]}}, "has no field terms; it has nodeSelectorTerms", id="no terms"),
         pytest.param(
-            {REQUIRED: {"nodeSelectorTerms": [{"matchExpression": []}]}}, "nodeSelectorTerms has no field", id="deeper"
+            {REQUIRED: {"nodeSelectorTerms": [{"matchExpression": []}]}},
+            "nodeSelectorTerms has no field",
+            id="nested field",
         ),
         pytest.param({"required": {}}, "addedAffinity has no field required", id="a short name"),
     ],
@@ -213,11 +215,11 @@ BOTH = expression("disk", "In", "ssd")
     ("terms", "wanted"),
     [
         pytest.param([(10, A)], {"a": 100, "b": 0}, id="the highest sum becomes 100"),
-        pytest.param([(10, A), (3, B)], {"a": 100, "b": 30}, id="others in proportion"),
+        pytest.param([(10, A), (3, B)], {"a": 100, "b": 30}, id="other scores are proportional"),
         pytest.param([(10, A), (20, BOTH)], {"a": 100, "b": 66}, id="weights add up, quotients are rounded down"),
         pytest.param([(10, {})], {"a": 0, "b": 0}, id="an empty term matches nothing"),
         pytest.param([(0, expression("k", "Near")), (1, A)], {"a": 100, "b": 0}, id="weight 0 is not even parsed"),
-        pytest.param([], {"a": 0, "b": 0}, id="nothing preferred"),
+        pytest.param([], {"a": 0, "b": 0}, id="no preferred terms"),
     ],
 )
 def test_scores_by_preferred_terms(terms: list[tuple[int, Term]], wanted: dict[str, int]) -> None:

@@ -17,11 +17,11 @@ OTHER = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("node(s) didn't match the r
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [
-        pytest.param(None, SUCCESS, id="none named"),
-        pytest.param("", SUCCESS, id="an empty name names none"),
+        pytest.param(None, SUCCESS, id="no node name"),
+        pytest.param("", SUCCESS, id="an empty node name"),
         pytest.param("n", SUCCESS, id="this node"),
         pytest.param("m", OTHER, id="another node"),
-        pytest.param("N", OTHER, id="case counts"),
+        pytest.param("N", OTHER, id="case matters"),
     ],
 )
 def test_filters_by_node_name(name: str | None, wanted: Status) -> None:

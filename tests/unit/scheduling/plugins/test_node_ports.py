@@ -34,15 +34,15 @@ def with_ports(name: str, *ports: Port, **spec: Any) -> dict[str, Any]:
         pytest.param(port(), port(), TAKEN, id="the same port"),
         pytest.param(port(80), port(81), SUCCESS, id="another port"),
         pytest.param(port(protocol="TCP"), port(protocol="UDP"), SUCCESS, id="another protocol"),
-        pytest.param(port(protocol=""), port(protocol="TCP"), TAKEN, id="TCP unless said"),
+        pytest.param(port(protocol=""), port(protocol="TCP"), TAKEN, id="TCP by default"),
         pytest.param(port(ip="10.0.0.1"), port(ip="10.0.0.2"), SUCCESS, id="another address"),
         pytest.param(port(ip="10.0.0.1"), port(ip="10.0.0.1"), TAKEN, id="the same address"),
         pytest.param(port(ip="10.0.0.1"), port(ip="0.0.0.0"), TAKEN, id="all addresses are taken"),
-        pytest.param(port(ip="10.0.0.1"), port(ip=""), TAKEN, id="all addresses unless said"),
+        pytest.param(port(ip="10.0.0.1"), port(ip=""), TAKEN, id="all addresses by default"),
         pytest.param(port(ip="0.0.0.0"), port(ip="10.0.0.1"), TAKEN, id="all addresses are wanted"),
-        pytest.param(port(ip="::"), port(ip="10.0.0.1"), SUCCESS, id=":: is an address like others"),
-        pytest.param(port(ip="::"), port(ip="0.0.0.0"), TAKEN, id="and is one of all"),
-        pytest.param(port(0), port(0), SUCCESS, id="without a host port nothing is taken"),
+        pytest.param(port(ip="::"), port(ip="10.0.0.1"), SUCCESS, id=":: is treated as a single address"),
+        pytest.param(port(ip="::"), port(ip="0.0.0.0"), TAKEN, id=":: is included in all addresses"),
+        pytest.param(port(0), port(0), SUCCESS, id="a container port without a host port is ignored"),
     ],
 )
 def test_filters_by_used_ports(wanted_port: Port, taken: Port, wanted: Status) -> None:
@@ -54,7 +54,7 @@ def test_filters_by_used_ports(wanted_port: Port, taken: Port, wanted: Status) -
     ("restart_policy", "wanted"),
     [
         pytest.param("Always", TAKEN, id="a sidecar keeps its ports"),
-        pytest.param(None, SUCCESS, id="other init containers are gone when the pod runs"),
+        pytest.param(None, SUCCESS, id="other init containers do not keep their ports"),
     ],
 )
 def test_counts_ports_of_init_containers(restart_policy: str | None, wanted: Status) -> None:

@@ -37,13 +37,15 @@ def tolerating(key: str, effect: str = "NoSchedule") -> Fields:
     [
         pytest.param(ready("True"), {}, SUCCESS, id="ready"),
         pytest.param(ready("False"), {}, NOT_READY, id="not ready"),
-        pytest.param(ready("Unknown"), {}, NOT_READY, id="not heard of"),
-        pytest.param({"conditions": None}, {}, SUCCESS, id="no condition is no objection"),
-        pytest.param(ready("False"), tolerating("not-ready"), SUCCESS, id="who tolerates the taint that will come"),
-        pytest.param(ready("Unknown"), tolerating("unreachable"), SUCCESS, id="of nodes not heard of, too"),
+        pytest.param(ready("Unknown"), {}, NOT_READY, id="status unknown"),
+        pytest.param({"conditions": None}, {}, SUCCESS, id="a missing condition passes"),
+        pytest.param(ready("False"), tolerating("not-ready"), SUCCESS, id="a pod that tolerates the not-ready taint"),
+        pytest.param(
+            ready("Unknown"), tolerating("unreachable"), SUCCESS, id="a pod that tolerates the unreachable taint"
+        ),
         pytest.param(ready("Unknown"), tolerating("not-ready"), NOT_READY, id="another taint"),
         pytest.param(
-            ready("False"), tolerating("not-ready", "NoExecute"), NOT_READY, id="to be let stay is not enough"
+            ready("False"), tolerating("not-ready", "NoExecute"), NOT_READY, id="a NoExecute toleration is not enough"
         ),
         pytest.param({"phase": "Pending"}, {}, NOT_RUNNING, id="pending"),
         pytest.param({"phase": "Terminated"}, {}, NOT_RUNNING, id="terminated"),

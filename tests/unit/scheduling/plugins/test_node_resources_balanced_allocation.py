@@ -27,16 +27,14 @@ def score(pod: dict[str, Any], *placed: dict[str, Any], args: dict[str, Any] | N
     ("pod", "placed", "wanted"),
     [
         pytest.param(asking(cpu="1", memory="2Gi"), [], 75, id="the balance stays"),
-        pytest.param(asking(cpu="1"), [], 68, id="it worsens by an eighth of 100, half of which counts"),
-        pytest.param(asking(cpu="4"), [], 50, id="nothing is worse"),
-        pytest.param(asking(memory="8Gi"), [other(cpu="4")], 100, id="nothing is better"),
-        pytest.param(asking(cpu="8"), [], 50, id="more than all is all"),
-        pytest.param(asking(), [], 0, id="a pod that asks for nothing is no reason"),
-        pytest.param(asking(cpu="0"), [other(cpu="4")], 0, id="nor is one that asks for 0"),
-        pytest.param(asking(cpu="1"), [other()], 68, id="pods that ask for nothing do not count"),
-        pytest.param(
-            pod_with(resources={"requests": {"cpu": "4"}}), [], 50, id="what the pod as a whole asks for counts"
-        ),
+        pytest.param(asking(cpu="1"), [], 68, id="the balance worsens by an eighth"),
+        pytest.param(asking(cpu="4"), [], 50, id="worst balance"),
+        pytest.param(asking(memory="8Gi"), [other(cpu="4")], 100, id="best balance"),
+        pytest.param(asking(cpu="8"), [], 50, id="usage above capacity counts as full"),
+        pytest.param(asking(), [], 0, id="a pod without requests scores 0"),
+        pytest.param(asking(cpu="0"), [other(cpu="4")], 0, id="a pod with requests of 0 scores 0"),
+        pytest.param(asking(cpu="1"), [other()], 68, id="pods without requests do not count"),
+        pytest.param(pod_with(resources={"requests": {"cpu": "4"}}), [], 50, id="pod-level requests count"),
     ],
 )
 def test_scores_by_balance(pod: dict[str, Any], placed: list[dict[str, Any]], wanted: int) -> None:
@@ -49,10 +47,10 @@ THREE = {"resources": [{"name": name, "weight": 1} for name in ("cpu", "memory",
 @pytest.mark.parametrize(
     ("pod", "allocatable", "wanted"),
     [
-        pytest.param(asking(**{"cpu": "4", GPU: "2"}), {GPU: "2"}, 51, id="of three the standard deviation counts"),
-        pytest.param(asking(cpu="4"), {GPU: "2"}, 50, id="a resource that is not asked for is left out"),
-        pytest.param(asking(**{"cpu": "4", GPU: "2"}), {}, 50, id="one that the node has not is left out"),
-        pytest.param(asking(cpu="4"), {"memory": "0"}, 75, id="one alone is in balance"),
+        pytest.param(asking(**{"cpu": "4", GPU: "2"}), {GPU: "2"}, 51, id="three resources use the standard deviation"),
+        pytest.param(asking(cpu="4"), {GPU: "2"}, 50, id="an unrequested resource is left out"),
+        pytest.param(asking(**{"cpu": "4", GPU: "2"}), {}, 50, id="a resource missing on the node is left out"),
+        pytest.param(asking(cpu="4"), {"memory": "0"}, 75, id="a single resource is balanced"),
     ],
 )
 def test_scores_configured_resources(pod: dict[str, Any], allocatable: dict[str, str], wanted: int) -> None:
@@ -62,7 +60,7 @@ def test_scores_configured_resources(pod: dict[str, Any], allocatable: dict[str,
 @pytest.mark.parametrize(
     ("resources", "message"),
     [
-        pytest.param([{"name": "cpu"}, {"name": "cpu"}], "names one more than once", id="one twice"),
+        pytest.param([{"name": "cpu"}, {"name": "cpu"}], "names one more than once", id="a resource listed twice"),
         pytest.param([{"name": "cpu", "weight": 2}], "must have weight 1", id="a weight"),
     ],
 )

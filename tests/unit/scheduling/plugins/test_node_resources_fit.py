@@ -39,27 +39,31 @@ def with_cpu(cpu: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("requests", "wanted"),
     [
-        pytest.param({}, SUCCESS, id="nothing asked for"),
-        pytest.param({"cpu": "3", "memory": "7Gi"}, SUCCESS, id="exactly what is left"),
+        pytest.param({}, SUCCESS, id="no requests"),
+        pytest.param({"cpu": "3", "memory": "7Gi"}, SUCCESS, id="exactly the remaining amount"),
         pytest.param({"cpu": "3001m"}, now("Insufficient cpu"), id="a thousandth of cpu too much"),
         pytest.param({"cpu": "3000.1m"}, now("Insufficient cpu"), id="thousandths are rounded up"),
         pytest.param({"memory": "7516192769"}, now("Insufficient memory"), id="a byte too much"),
         pytest.param({"memory": "7516192768.1"}, now("Insufficient memory"), id="bytes are rounded up"),
         pytest.param({"cpu": "4001m"}, never("Insufficient cpu"), id="more than the node has"),
         pytest.param(
-            {"cpu": "3500m", "memory": "9Gi"}, never("Insufficient cpu", "Insufficient memory"), id="one of them never"
+            {"cpu": "3500m", "memory": "9Gi"},
+            never("Insufficient cpu", "Insufficient memory"),
+            id="one shortage is unresolvable",
         ),
-        pytest.param({"ephemeral-storage": "1"}, never("Insufficient ephemeral-storage"), id="what the node has not"),
+        pytest.param(
+            {"ephemeral-storage": "1"}, never("Insufficient ephemeral-storage"), id="a resource missing on the node"
+        ),
         pytest.param({GPU: "3"}, never("Insufficient example.com/gpu"), id="more of an extended resource"),
-        pytest.param({GPU: "2"}, now("Insufficient example.com/gpu"), id="more than is left of it"),
-        pytest.param({GPU: "1"}, SUCCESS, id="what is left of it"),
-        pytest.param({GPU: "0"}, SUCCESS, id="none of it"),
+        pytest.param({GPU: "2"}, now("Insufficient example.com/gpu"), id="more than its remaining amount"),
+        pytest.param({GPU: "1"}, SUCCESS, id="its remaining amount"),
+        pytest.param({GPU: "0"}, SUCCESS, id="an amount of 0"),
         pytest.param({"hugepages-2Mi": "2Mi"}, never("Insufficient hugepages-2Mi"), id="huge pages"),
         pytest.param({"attachable-volumes-x": "1"}, never("Insufficient attachable-volumes-x"), id="volumes to attach"),
         pytest.param({"kubernetes.io/x": "1"}, never("Insufficient kubernetes.io/x"), id="a native resource"),
         pytest.param({"storage": "1Ti"}, SUCCESS, id="names that are no resource of a node do not count"),
         pytest.param({"requests.example.com/gpu": "9"}, SUCCESS, id="names of quotas do not count"),
-        pytest.param({"example.com/": "9"}, SUCCESS, id="names that are none do not count"),
+        pytest.param({"example.com/": "9"}, SUCCESS, id="invalid names do not count"),
     ],
 )
 def test_filters_by_requests(requests: dict[str, str], wanted: Status) -> None:
@@ -74,10 +78,14 @@ def test_overcommitted_node_accepts_a_pod_without_requests() -> None:
 @pytest.mark.parametrize(
     ("pods", "requests", "wanted"),
     [
-        pytest.param({"pods": "2"}, {}, SUCCESS, id="one more is allowed"),
-        pytest.param({"pods": "1"}, {}, now("Too many pods"), id="no more are"),
-        pytest.param({"pods": "0"}, {"cpu": "5"}, never("Too many pods", "Insufficient cpu"), id="it comes first"),
-        pytest.param({"pods": "1"}, {"cpu": "4"}, now("Too many pods", "Insufficient cpu"), id="it is never final"),
+        pytest.param({"pods": "2"}, {}, SUCCESS, id="one more pod is allowed"),
+        pytest.param({"pods": "1"}, {}, now("Too many pods"), id="no more pods are allowed"),
+        pytest.param(
+            {"pods": "0"}, {"cpu": "5"}, never("Too many pods", "Insufficient cpu"), id="it is the first reason"
+        ),
+        pytest.param(
+            {"pods": "1"}, {"cpu": "4"}, now("Too many pods", "Insufficient cpu"), id="it is always resolvable"
+        ),
     ],
 )
 def test_filters_by_number_of_pods(pods: dict[str, str], requests: dict[str, str], wanted: Status) -> None:
@@ -105,12 +113,12 @@ SIDECAR = "Always"
         pytest.param(
             {"containers": [container(cpu="1")], "initContainers": [container(cpu="2"), container(cpu="1500m")]},
             2000,
-            id="of init containers the largest counts, where it is more",
+            id="the largest init container counts if it is larger",
         ),
         pytest.param(
             {"containers": [container(cpu="1")], "initContainers": [container(cpu="500m")]},
             1000,
-            id="and not where it is less",
+            id="the largest init container does not count if it is smaller",
         ),
         pytest.param(
             {"containers": [container(cpu="1")], "initContainers": [container("s", SIDECAR, cpu="500m")]},
@@ -131,25 +139,25 @@ SIDECAR = "Always"
                 "initContainers": [container(cpu="2"), container("s", SIDECAR, cpu="500m")],
             },
             2000,
-            id="and not beside those after it",
+            id="an init container does not run beside sidecars after it",
         ),
         pytest.param(
-            {"containers": [container(cpu="1")], "overhead": {"cpu": "250m"}}, 1250, id="the overhead comes on top"
+            {"containers": [container(cpu="1")], "overhead": {"cpu": "250m"}}, 1250, id="the overhead is added"
         ),
         pytest.param(
             {"containers": [container(cpu="1")], "resources": {"requests": {"cpu": "3"}}},
             3000,
-            id="what the pod as a whole asks for takes the place of the sum",
+            id="pod-level requests replace the sum",
         ),
         pytest.param(
             {"containers": [container(cpu="1")], "resources": {"requests": {"cpu": "2"}}, "overhead": {"cpu": "1"}},
             3000,
-            id="the overhead comes on top of that, too",
+            id="the overhead is added to pod-level requests",
         ),
         pytest.param(
             {"containers": [container(cpu="1")], "resources": {"requests": {"memory": "1Gi"}}},
             1000,
-            id="resource by resource",
+            id="pod-level requests replace the sum per resource",
         ),
         pytest.param(
             {"containers": [container(cpu="1")], "resources": {"limits": {"cpu": "3"}}}, 1000, id="limits do not count"
@@ -187,11 +195,11 @@ DEFERRED = {"conditions": [{"type": "PodResizePending", "status": "True", "reaso
         pytest.param(
             {"containerStatuses": [{"name": "main", "allocatedResources": {"cpu": "2"}}]}, 1000, id="no resources"
         ),
-        pytest.param(reported({"cpu": "2"}), 2000, id="it has more than it asks for"),
-        pytest.param(reported({"cpu": "500m"}), 1000, id="it has less"),
-        pytest.param(reported({}, {"cpu": "3"}), 3000, id="more is allocated"),
-        pytest.param(reported({"cpu": "500m"}) | DEFERRED, 1000, id="a resize that waits"),
-        pytest.param(reported({"cpu": "500m"}) | INFEASIBLE, 500, id="a resize that will not be"),
+        pytest.param(reported({"cpu": "2"}), 2000, id="it has more than its request"),
+        pytest.param(reported({"cpu": "500m"}), 1000, id="it has less than its request"),
+        pytest.param(reported({}, {"cpu": "3"}), 3000, id="more is allocated than requested"),
+        pytest.param(reported({"cpu": "500m"}) | DEFERRED, 1000, id="a deferred resize"),
+        pytest.param(reported({"cpu": "500m"}) | INFEASIBLE, 500, id="an infeasible resize"),
     ],
 )
 def test_resized_pod_uses_the_larger_of_spec_and_status(status: dict[str, Any], milli_cpu: int) -> None:
@@ -235,7 +243,7 @@ def test_ignores_configured_resources(args: dict[str, list[str]], wanted: Status
                 }
             },
             "requestedToCapacityRatio goes with type RequestedToCapacityRatio",
-            id="a shape that nothing follows",
+            id="a shape without points",
         ),
         pytest.param(
             {
@@ -247,7 +255,7 @@ def test_ignores_configured_resources(args: dict[str, list[str]], wanted: Status
                 }
             },
             "increasing order",
-            id="a shape that does not go on",
+            id="a shape with decreasing utilization",
         ),
     ],
 )

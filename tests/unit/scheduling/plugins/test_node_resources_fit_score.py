@@ -25,32 +25,32 @@ def score(args: dict[str, Any], pod: dict[str, Any], *placed: dict[str, Any], **
     ("pod", "placed", "wanted"),
     [
         pytest.param(asking(cpu="1", memory="2Gi"), [], 75, id="a quarter of each taken"),
-        pytest.param(asking(cpu="1", memory="2Gi"), [other(cpu="1", memory="4Gi")], 37, id="with the pods there"),
-        pytest.param(asking(cpu="4", memory="8Gi"), [], 0, id="all taken"),
-        pytest.param(asking(cpu="5", memory="2Gi"), [], 37, id="more than all counts 0 for that resource"),
-        pytest.param(asking(), [], 97, id="who asks for nothing counts for 100m and 200Mi"),
-        pytest.param(asking(cpu="0", memory="0"), [], 100, id="who asks for 0 has asked"),
-        pytest.param(asking(cpu="0", memory="0"), [other()], 97, id="so do the pods that are there"),
+        pytest.param(asking(cpu="1", memory="2Gi"), [other(cpu="1", memory="4Gi")], 37, id="includes pods on the node"),
+        pytest.param(asking(cpu="4", memory="8Gi"), [], 0, id="everything is used"),
+        pytest.param(asking(cpu="5", memory="2Gi"), [], 37, id="usage above capacity counts 0 for that resource"),
+        pytest.param(asking(), [], 97, id="a container without requests counts 100m and 200Mi"),
+        pytest.param(asking(cpu="0", memory="0"), [], 100, id="a request of 0 is kept"),
+        pytest.param(asking(cpu="0", memory="0"), [other()], 97, id="pods on the node also count with defaults"),
         pytest.param(
-            pod_with(containers=[container("a"), container("b")]), [], 95, id="each container counts for that much"
+            pod_with(containers=[container("a"), container("b")]), [], 95, id="each container counts with defaults"
         ),
         pytest.param(
             pod_with(requests={"cpu": "1", "memory": "2Gi"}, resources={"requests": {"cpu": "3"}}),
             [],
             75,
-            id="what the pod as a whole asks for does not count",
+            id="pod-level requests of the pod do not count",
         ),
         pytest.param(
             asking(cpu="0", memory="0"),
             [pod_with("other", nodeName="n", resources={"requests": {"cpu": "2", "memory": "4Gi"}})],
             50,
-            id="but of a pod that is there it does",
+            id="pod-level requests of pods on the node count",
         ),
         pytest.param(
             asking(cpu="0", memory="0"),
             [pod_with("other", nodeName="n", resources={"requests": {"cpu": "2"}})],
             73,
-            id="and then the default fills in for the resource that is missing",
+            id="the default replaces a missing resource",
         ),
     ],
 )
@@ -62,7 +62,7 @@ def test_scores_least_allocated(pod: dict[str, Any], placed: list[dict[str, Any]
     ("pod", "wanted"),
     [
         pytest.param(asking(cpu="1", memory="2Gi"), 25, id="a quarter of each taken"),
-        pytest.param(asking(cpu="5", memory="2Gi"), 62, id="more than all counts as all"),
+        pytest.param(asking(cpu="5", memory="2Gi"), 62, id="usage above capacity counts as full"),
     ],
 )
 def test_scores_most_allocated(pod: dict[str, Any], wanted: int) -> None:
@@ -80,7 +80,11 @@ def test_scores_most_allocated(pod: dict[str, Any], wanted: int) -> None:
             id="weights",
         ),
         pytest.param(
-            [{"name": "cpu"}, {"name": "memory", "weight": 0}], asking(cpu="4", memory="0"), {}, 50, id="1 unless said"
+            [{"name": "cpu"}, {"name": "memory", "weight": 0}],
+            asking(cpu="4", memory="0"),
+            {},
+            50,
+            id="weight 1 by default",
         ),
         pytest.param(
             [{"name": "cpu", "weight": 1}, {"name": GPU, "weight": 3}],
@@ -94,14 +98,14 @@ def test_scores_most_allocated(pod: dict[str, Any], wanted: int) -> None:
             asking(cpu="1"),
             {GPU: "2"},
             75,
-            id="that the pod does not ask for is left out",
+            id="an unrequested extended resource is left out",
         ),
         pytest.param(
             [{"name": "cpu", "weight": 1}, {"name": GPU, "weight": 3}],
             asking(**{"cpu": "1", GPU: "1"}),
             {},
             75,
-            id="that the node has not is left out",
+            id="an extended resource missing on the node is left out",
         ),
         pytest.param(
             [{"name": "cpu", "weight": 1}, {"name": "ephemeral-storage", "weight": 1}],
@@ -127,7 +131,7 @@ def test_scores_configured_resources(
         pytest.param([(20, 3), (80, 7)], "100m", 30, id="before the first point, as there"),
         pytest.param([(20, 3), (80, 7)], "4", 70, id="after the last point, as there"),
         pytest.param([(0, 0), (50, 10), (100, 5)], "3", 75, id="between the points it is between"),
-        pytest.param([(0, 0), (99, 0), (100, 10)], "5", 100, id="more than all counts as all"),
+        pytest.param([(0, 0), (99, 0), (100, 10)], "5", 100, id="usage above capacity counts as full"),
         pytest.param([(0, 0), (100, 10)], "0", 0, id="nothing"),
     ],
 )

@@ -66,13 +66,13 @@ def said_by(evaluation: Evaluation, pod: Pod) -> tuple[list[Status], list[int] |
 @pytest.mark.parametrize(
     ("own", "others"),
     [
-        pytest.param(AWAY, {}, id="pods that it must be away from"),
-        pytest.param(MANY, {}, id="pods that it must be away from by many terms"),
-        pytest.param({}, AWAY, id="pods that must be away from it"),
-        pytest.param(NEAR, {}, id="pods that it must be near"),
-        pytest.param(RATHER_AWAY, {}, id="pods that it should be away from"),
-        pytest.param({}, RATHER_AWAY, id="pods that should be away from it"),
-        pytest.param(SPREAD, {}, id="pods that it is spread with"),
+        pytest.param(AWAY, {}, id="required anti-affinity"),
+        pytest.param(MANY, {}, id="required anti-affinity with many terms"),
+        pytest.param({}, AWAY, id="required anti-affinity of other pods"),
+        pytest.param(NEAR, {}, id="required affinity"),
+        pytest.param(RATHER_AWAY, {}, id="preferred anti-affinity"),
+        pytest.param({}, RATHER_AWAY, id="preferred anti-affinity of other pods"),
+        pytest.param(SPREAD, {}, id="topology spread"),
     ],
 )
 def test_updated_counts_equal_new_counts(own: dict[str, Any], others: dict[str, Any], *, each_time: bool) -> None:

@@ -55,9 +55,9 @@ NO_ZONE = node_with("d", SSD)
 @pytest.mark.parametrize(
     ("asking", "others", "wanted"),
     [
-        pytest.param(pod(constraint()), [], (SUCCESS, SUCCESS, SUCCESS, NO_LABEL), id="one in the first zone"),
-        pytest.param(pod(constraint()), on("a"), (SKEWED, SKEWED, SUCCESS, NO_LABEL), id="the next in the second"),
-        pytest.param(pod(constraint()), on("a", "c"), (SUCCESS, SUCCESS, SUCCESS, NO_LABEL), id="even again"),
+        pytest.param(pod(constraint()), [], (SUCCESS, SUCCESS, SUCCESS, NO_LABEL), id="one pod in the first zone"),
+        pytest.param(pod(constraint()), on("a"), (SKEWED, SKEWED, SUCCESS, NO_LABEL), id="one pod in each zone"),
+        pytest.param(pod(constraint()), on("a", "c"), (SUCCESS, SUCCESS, SUCCESS, NO_LABEL), id="balanced zones"),
         pytest.param(
             pod(constraint(skew=2)), on("a"), (SUCCESS, SUCCESS, SUCCESS, NO_LABEL), id="maxSkew 2: one ahead"
         ),
@@ -75,13 +75,13 @@ NO_ZONE = node_with("d", SSD)
             pod(constraint(app="db"), app="db"),
             on("a"),
             (SUCCESS, SUCCESS, SUCCESS, NO_LABEL),
-            id="a pod that does not count itself",
+            id="a pod that does not match its own selector",
         ),
         pytest.param(
             pod(constraint(), app="db"),
             on("a", "b"),
             (SKEWED, SKEWED, SUCCESS, NO_LABEL),
-            id="may join where others are ahead by one",
+            id="it may join a zone with one more pod",
         ),
         pytest.param(
             pod(constraint(labelSelector={})),
@@ -99,7 +99,7 @@ NO_ZONE = node_with("d", SSD)
             pod(constraint(action="ScheduleAnyway")),
             on("a", "b"),
             (SUCCESS, SUCCESS, SUCCESS, SUCCESS),
-            id="what should be is scored",
+            id="ScheduleAnyway does not filter",
         ),
         pytest.param(pod(), on("a", "b"), (SUCCESS, SUCCESS, SUCCESS, SUCCESS), id="no constraints"),
     ],
@@ -112,11 +112,11 @@ def test_filters_by_skew(asking: Object, others: list[Object], wanted: tuple[Sta
     ("min_domains", "wanted"),
     [
         pytest.param(None, SUCCESS, id="1 by default"),
-        pytest.param(2, SUCCESS, id="as many as there are"),
-        pytest.param(3, SKEWED, id="fewer than that: the least counts 0"),
+        pytest.param(2, SUCCESS, id="as many domains as exist"),
+        pytest.param(3, SKEWED, id="fewer domains: the minimum counts as 0"),
     ],
 )
-def test_applies_min_domains(min_domains: int | None, wanted: Status) -> None:
+def test_min_domains_changes_the_filtered_nodes(min_domains: int | None, wanted: Status) -> None:
     found = verdicts(plugin(), pod(constraint(minDomains=min_domains)), A, C, *on("a", "c"))
     assert found == {"a": wanted, "c": wanted}
 
@@ -153,7 +153,7 @@ def test_applies_node_affinity_policy(fields: Object, spec: Object, wanted: Stat
             {"nodeTaintsPolicy": "Honor"},
             {"tolerations": [{"key": "k", "operator": "Exists"}]},
             SKEWED,
-            id="but tolerated",
+            id="a tolerated taint",
         ),
     ],
 )
@@ -169,10 +169,10 @@ def test_node_excluded_from_counting_passes() -> None:
 @pytest.mark.parametrize(
     ("keys", "others", "wanted"),
     [
-        pytest.param(["hash"], {"hash": "1"}, SKEWED, id="of the same value count"),
-        pytest.param(["hash"], {"hash": "2"}, SUCCESS, id="of another value do not"),
-        pytest.param(["hash"], {}, SUCCESS, id="without it do not"),
-        pytest.param(["absent"], {"hash": "2"}, SKEWED, id="a key that the pod has not is left out"),
+        pytest.param(["hash"], {"hash": "1"}, SKEWED, id="pods with the same value count"),
+        pytest.param(["hash"], {"hash": "2"}, SUCCESS, id="pods with another value do not count"),
+        pytest.param(["hash"], {}, SUCCESS, id="pods without the key do not count"),
+        pytest.param(["absent"], {"hash": "2"}, SKEWED, id="a key missing on the pod is left out"),
         pytest.param(None, {"hash": "2"}, SKEWED, id="no keys"),
     ],
 )
@@ -235,9 +235,11 @@ def controller(kind: str, selector: Object) -> Object:
             SUCCESS,
             id="a replica set of another kind",
         ),
-        pytest.param(pod(), controller("ReplicaSet", WEB), SUCCESS, id="a replica set that is not its owner"),
+        pytest.param(pod(), controller("ReplicaSet", WEB), SUCCESS, id="a replica set that does not own the pod"),
         pytest.param(pod(constraint(HOST, 5)), SERVICE, SUCCESS, id="a pod with constraints of its own"),
-        pytest.param(pod(constraint(HOST, 5, "ScheduleAnyway")), SERVICE, SUCCESS, id="of whatever kind"),
+        pytest.param(
+            pod(constraint(HOST, 5, "ScheduleAnyway")), SERVICE, SUCCESS, id="a pod with constraints of any kind"
+        ),
     ],
 )
 def test_applies_default_constraints(asking: Object, workload: Object, wanted: Status) -> None:
@@ -267,21 +269,21 @@ def soft(key: str = ZONE, skew: int = 1, **fields: Any) -> Object:
 @pytest.mark.parametrize(
     ("asking", "others", "wanted"),
     [
-        pytest.param(pod(soft()), on("a"), {"a": 0, "b": 0, "c": 100, "d": 0}, id="fewer in the zone are better"),
+        pytest.param(pod(soft()), on("a"), {"a": 0, "b": 0, "c": 100, "d": 0}, id="fewer pods in the zone are better"),
         pytest.param(pod(soft()), on("a", "b", "c"), {"a": 33, "b": 33, "c": 100, "d": 0}, id="in proportion"),
-        pytest.param(pod(soft()), [], {"a": 100, "b": 100, "c": 100, "d": 0}, id="without a zone: nothing"),
+        pytest.param(pod(soft()), [], {"a": 100, "b": 100, "c": 100, "d": 0}, id="a node without a zone scores 0"),
         pytest.param(pod(soft(HOST)), on("a", "a", "b"), {"a": 0, "b": 50, "c": 100, "d": 100}, id="over nodes"),
         pytest.param(
-            pod(soft(), soft(HOST)), on("a"), {"a": 0, "b": 66, "c": 100, "d": 0}, id="of two constraints the sum"
+            pod(soft(), soft(HOST)), on("a"), {"a": 0, "b": 66, "c": 100, "d": 0}, id="the sum of two constraints"
         ),
         pytest.param(
-            pod(soft(skew=5)), on("a"), {"a": 80, "b": 80, "c": 100, "d": 0}, id="maxSkew makes it matter less"
+            pod(soft(skew=5)), on("a"), {"a": 80, "b": 80, "c": 100, "d": 0}, id="a larger maxSkew reduces the effect"
         ),
         pytest.param(
             pod(soft(labelSelector={})), on("a"), {"a": 100, "b": 100, "c": 100, "d": 0}, id="{} counts no pods"
         ),
         pytest.param(
-            pod(constraint(HOST, 9)), on("a"), {"a": 0, "b": 0, "c": 0, "d": 0}, id="what must be is filtered"
+            pod(constraint(HOST, 9)), on("a"), {"a": 0, "b": 0, "c": 0, "d": 0}, id="DoNotSchedule does not score"
         ),
     ],
 )

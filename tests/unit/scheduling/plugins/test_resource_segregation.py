@@ -100,7 +100,7 @@ def test_exempt_pods_pass_every_node(agent: Pod, mode: str) -> None:
 @pytest.mark.parametrize(
     "ordinary",
     [
-        pytest.param(pod(priority=1_999_999_999), id="the highest priority below that"),
+        pytest.param(pod(priority=1_999_999_999), id="the highest priority below system-cluster-critical"),
         pytest.param(pod(controller_kind="ReplicaSet"), id="pods of another controller"),
         pytest.param(pod(namespace="kube-public"), id="another namespace"),
     ],
@@ -141,9 +141,9 @@ def test_pod_with_gpu_request_never_uses_other_nodes() -> None:
 @pytest.mark.parametrize(
     ("mode", "requests", "wanted"),
     [
-        pytest.param("preferred", {}, [100, 0], id="without, and with a GPU: the whole range of a score apart"),
-        pytest.param("preferred", {GPU: "1"}, None, id="nothing to prefer for a pod that asks"),
-        pytest.param("required", {}, None, id="nothing to prefer where the other nodes are out"),
+        pytest.param("preferred", {}, [100, 0], id="nodes without and with a GPU get both ends of the range"),
+        pytest.param("preferred", {GPU: "1"}, None, id="equal scores for a pod with a request"),
+        pytest.param("required", {}, None, id="equal scores if only GPU nodes are left"),
     ],
 )
 def test_scores_by_segregation(mode: str, requests: Mapping[str, str], wanted: list[int] | None) -> None:
@@ -160,22 +160,32 @@ BOTH = {"resources": [GPU, FPGA]}
 @pytest.mark.parametrize(
     ("args", "requests", "allocatable", "wanted"),
     [
-        pytest.param(BOTH, {}, {}, SUCCESS, id="a pod that asks for none, a node that has none"),
-        pytest.param(BOTH, {}, {FPGA: "1"}, RESERVED, id="a node with any one of the set is kept"),
-        pytest.param(BOTH, {GPU: "1"}, {FPGA: "1"}, MISSING, id="another resource of the set is not the one asked for"),
-        pytest.param(BOTH, {GPU: "1"}, {GPU: "1", FPGA: "1"}, SUCCESS, id="a node may have more than is asked for"),
-        pytest.param(BOTH, {GPU: "1", FPGA: "1"}, {GPU: "1"}, MISSING, id="all that is asked for must be there"),
-        pytest.param(BOTH, {GPU: "1", FPGA: "1"}, {GPU: "1", FPGA: "2"}, SUCCESS, id="and here it is"),
-        pytest.param({"resources": [FPGA]}, {}, {GPU: "1"}, SUCCESS, id="resources outside the set mean nothing"),
-        pytest.param({"resources": [FPGA]}, {GPU: "1"}, {FPGA: "1"}, RESERVED, id="nor when a pod asks for them"),
-        pytest.param({}, {GPU: "0"}, {GPU: "1"}, RESERVED, id="to ask for 0 is to ask for none"),
-        pytest.param({}, {GPU: "0"}, {}, SUCCESS, id="so such a pod goes where there is none"),
-        pytest.param({}, {}, {GPU: "0"}, SUCCESS, id="a node with 0 has none"),
-        pytest.param({}, {GPU: "1"}, {GPU: "0"}, MISSING, id="for either kind of pod"),
-        pytest.param({}, {GPU: "8"}, {GPU: "1"}, SUCCESS, id="how many there are is the scheduler's business"),
+        pytest.param(BOTH, {}, {}, SUCCESS, id="a pod without request on a node without the resource"),
+        pytest.param(BOTH, {}, {FPGA: "1"}, RESERVED, id="a node with any resource of the set is reserved"),
+        pytest.param(BOTH, {GPU: "1"}, {FPGA: "1"}, MISSING, id="a node with another resource of the set is rejected"),
+        pytest.param(
+            BOTH, {GPU: "1"}, {GPU: "1", FPGA: "1"}, SUCCESS, id="a node may have more resources than requested"
+        ),
+        pytest.param(BOTH, {GPU: "1", FPGA: "1"}, {GPU: "1"}, MISSING, id="all requested resources must exist"),
+        pytest.param(BOTH, {GPU: "1", FPGA: "1"}, {GPU: "1", FPGA: "2"}, SUCCESS, id="all requested resources exist"),
+        pytest.param(
+            {"resources": [FPGA]}, {}, {GPU: "1"}, SUCCESS, id="resources of the node outside the set are ignored"
+        ),
+        pytest.param(
+            {"resources": [FPGA]}, {GPU: "1"}, {FPGA: "1"}, RESERVED, id="requests outside the set are ignored"
+        ),
+        pytest.param({}, {GPU: "0"}, {GPU: "1"}, RESERVED, id="a request of 0 is no request"),
+        pytest.param({}, {GPU: "0"}, {}, SUCCESS, id="a pod with a request of 0 passes a node without the resource"),
+        pytest.param({}, {}, {GPU: "0"}, SUCCESS, id="a node with an amount of 0 lacks the resource"),
+        pytest.param({}, {GPU: "1"}, {GPU: "0"}, MISSING, id="a node with an amount of 0 rejects a pod with a request"),
+        pytest.param({}, {GPU: "8"}, {GPU: "1"}, SUCCESS, id="amounts are left to the scheduler"),
         pytest.param({"resources": ["hugepages-2Mi"]}, {}, {"hugepages-2Mi": "1Gi"}, RESERVED, id="huge pages"),
-        pytest.param({"mode": "preferred"}, {}, {GPU: "1"}, SUCCESS, id="preferred rejects no pod"),
-        pytest.param({"mode": "preferred"}, {GPU: "1"}, {}, MISSING, id="but it creates no GPU either"),
+        pytest.param(
+            {"mode": "preferred"}, {}, {GPU: "1"}, SUCCESS, id="preferred does not reject pods without request"
+        ),
+        pytest.param(
+            {"mode": "preferred"}, {GPU: "1"}, {}, MISSING, id="preferred still rejects nodes without the resource"
+        ),
     ],
 )
 def test_filters_by_segregation(
@@ -230,11 +240,11 @@ def test_passes_only_nodes_that_have_all_requested_resources(
             {"resources": ["cpu"]},
             ("resources", 0),
             "Input should be the name of an extended resource, such as 'nvidia.com/gpu'",
-            id="cpu, which every pod asks for",
+            id="cpu",
         ),
         pytest.param({"resources": ["gpu"]}, ("resources", 0), "extended resource", id="a name without a domain"),
-        pytest.param({"resources": GPU}, ("resources",), "valid frozenset", id="a name alone is no list"),
-        pytest.param({"resources": [1]}, ("resources", 0), "valid string", id="a number is no name"),
+        pytest.param({"resources": GPU}, ("resources",), "valid frozenset", id="a name instead of a list"),
+        pytest.param({"resources": [1]}, ("resources", 0), "valid string", id="a number instead of a name"),
         pytest.param({"mode": "always"}, ("mode",), "'required' or 'preferred'", id="an unknown mode"),
         pytest.param({"resource": [GPU]}, ("resource",), "not permitted", id="a misspelt argument"),
     ],

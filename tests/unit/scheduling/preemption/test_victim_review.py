@@ -61,58 +61,62 @@ DB, WEB = {"app": "db"}, {"app": "web"}
 @pytest.mark.parametrize(
     ("pod", "proposed", "objects", "wanted"),
     [
-        pytest.param(urgent("1"), ["a"], [placed("a", cpu="4")], ["a"], id="enough: they are left as they are"),
+        pytest.param(urgent("1"), ["a"], [placed("a", cpu="4")], ["a"], id="enough victims: unchanged"),
         pytest.param(
             urgent("2"),
             ["a"],
             [placed("a", 5), placed("b", 4, "2"), placed("c", 3, "1")],
             ["a", "c"],
-            id="not enough: one more, no more than are needed, the least important",
+            id="not enough victims: adds the least important pod needed",
         ),
         pytest.param(
-            urgent("3"), ["c"], [placed("a", 5, "2"), placed("c", 3, "2")], ["a", "c"], id="in order of priority"
+            urgent("3"), ["c"], [placed("a", 5, "2"), placed("c", 3, "2")], ["a", "c"], id="sorted by priority"
         ),
         pytest.param(
             urgent("1"),
             ["a", "b"],
             [placed("a", 5, "2"), placed("b", 5, "2")],
             ["a", "b"],
-            id="more than the policy needs: none is reprieved, the scheduler's own plugins want them gone",
+            id="more victims than the policy needs: none is reprieved",
         ),
-        pytest.param(urgent("4"), ["a"], [placed("a"), placed("b", 100)], None, id="no pod of lower priority is left"),
+        pytest.param(urgent("4"), ["a"], [placed("a"), placed("b", 100)], None, id="no more pods of lower priority"),
         pytest.param(urgent("4"), ["a"], [placed("a", 100, "4")], None, id="a victim of equal priority"),
-        pytest.param(urgent("1"), ["a", "b"], [placed("a"), placed("b", 101)], None, id="one of higher priority"),
+        pytest.param(urgent("1"), ["a", "b"], [placed("a"), placed("b", 101)], None, id="a victim of higher priority"),
         pytest.param(urgent("5"), ["a"], [placed("a", cpu="4")], None, id="the node is too small without any pod"),
         pytest.param(
             urgent("1", nodeSelector={"disk": "ssd"}),
             ["a"],
             [placed("a", cpu="4")],
             None,
-            id="no eviction gives it a label",
+            id="a missing label that no eviction changes",
         ),
-        pytest.param(urgent("1"), ["a"], [placed("b")], ["a"], id="a victim that the cache does not know"),
+        pytest.param(urgent("1"), ["a"], [placed("b")], ["a"], id="a victim unknown to the cache"),
         pytest.param(
             urgent("4"),
             ["new"],
             [placed("a"), placed("b")],
             ["new", "a", "b"],
-            id="beside one that it does not know, those that are in the way",
+            id="adds blocking pods beside an unknown victim",
         ),
-        pytest.param(urgent("4"), ["new"], [placed("b", 100)], None, id="which cannot go"),
-        pytest.param(urgent("1"), [], [placed("a", cpu="4")], ["a"], id="no victim proposed, but the policy needs one"),
-        pytest.param(urgent("1"), [], [placed("a")], None, id="no victim needed: an empty list is no answer"),
+        pytest.param(urgent("4"), ["new"], [placed("b", 100)], None, id="blocking pods cannot be evicted"),
+        pytest.param(urgent("1"), [], [placed("a", cpu="4")], ["a"], id="no proposed victim but the policy needs one"),
+        pytest.param(urgent("1"), [], [placed("a")], None, id="no victim needed: the node is omitted"),
         pytest.param(
-            urgent("1", preemptionPolicy="Never"), ["a"], [placed("a", cpu="4")], None, id="the pod evicts no pod"
+            urgent("1", preemptionPolicy="Never"), ["a"], [placed("a", cpu="4")], None, id="preemptionPolicy Never"
         ),
         pytest.param(
             urgent("1", namespace="kube-system", nodeSelector={"disk": "ssd"}),
             ["a"],
             [placed("a")],
             ["a"],
-            id="the policy is in no exempt pod's way",
+            id="an exempt pod ignores the policy",
         ),
         pytest.param(
-            urgent("1", namespace="kube-system"), ["a"], [placed("a", 100)], None, id="but its equals are not evicted"
+            urgent("1", namespace="kube-system"),
+            ["a"],
+            [placed("a", 100)],
+            None,
+            id="an exempt pod does not evict equal priority",
         ),
         pytest.param(
             urgent(
@@ -128,7 +132,7 @@ DB, WEB = {"app": "db"}, {"app": "web"}
             ["a"],
             [placed("a", labels=DB)],
             None,
-            id="the pod fits beside the victim only",
+            id="the pod fits only with the victim",
         ),
         pytest.param(
             urgent("2"),
@@ -194,8 +198,10 @@ def test_rejects_node_with_defect() -> None:
     ("bodies", "wanted"),
     [
         pytest.param([placed("x", 1), placed("y", 2)], {"n": (["y", "x"], 0)}, id="known from the request"),
-        pytest.param([placed("x", 100), placed("y", 2)], {}, id="one of equal priority"),
-        pytest.param([placed("a", 100)], {}, id="of equal priority by the request, of lower by the cache"),
+        pytest.param(
+            [placed("x", 100), placed("y", 2)], {}, id="a victim of equal priority known only from the request"
+        ),
+        pytest.param([placed("a", 100)], {}, id="equal priority in the request and lower priority in the cache"),
     ],
 )
 def test_victims_in_the_request_take_precedence_over_the_cache(bodies: list[Object], wanted: Answer) -> None:

@@ -34,14 +34,15 @@ def leaving(priority: int | None = 0, *conditions: Object, terminating: bool = T
     ("pod", "objects", "wanted"),
     [
         pytest.param(urgent(), [NODE, V], None, id="a pod may preempt"),
-        pytest.param(urgent(preemptionPolicy="PreemptLowerPriority"), [NODE, V], None, id="its policy may say so"),
-        pytest.param(urgent(preemptionPolicy="Never"), [NODE, V], Ineligible.NEVER, id="its policy may forbid it"),
+        pytest.param(urgent(preemptionPolicy="PreemptLowerPriority"), [NODE, V], None, id="preemptionPolicy allows it"),
+        pytest.param(urgent(preemptionPolicy="Never"), [NODE, V], Ineligible.NEVER, id="preemptionPolicy forbids it"),
+        pytest.param(urgent(**NOMINATED), [NODE, V, leaving()], Ineligible.WAITING, id="its victims still terminate"),
+        pytest.param(urgent(), [NODE, V, leaving()], None, id="victims of another pod terminate"),
         pytest.param(
-            urgent(**NOMINATED), [NODE, V, leaving()], Ineligible.WAITING, id="the room made for it is not free yet"
-        ),
-        pytest.param(urgent(), [NODE, V, leaving()], None, id="the room is made for another pod"),
-        pytest.param(
-            urgent(**NOMINATED), [NODE, V, leaving(100)], None, id="a pod of the same priority is no victim of its own"
+            urgent(**NOMINATED),
+            [NODE, V, leaving(100)],
+            None,
+            id="a terminating pod of the same priority is not its victim",
         ),
         pytest.param(
             urgent(priority=1, **NOMINATED),
@@ -50,13 +51,16 @@ def leaving(priority: int | None = 0, *conditions: Object, terminating: bool = T
             id="a victim without a priority has 0",
         ),
         pytest.param(
-            urgent(**NOMINATED), [NODE, V, leaving(terminating=False)], None, id="the pod there is not being deleted"
+            urgent(**NOMINATED),
+            [NODE, V, leaving(terminating=False)],
+            None,
+            id="the pod on the node is not terminating",
         ),
         pytest.param(
             urgent(**NOMINATED),
             [NODE, V, leaving(0, {**PREEMPTED, "reason": "EvictionByEvictionAPI"})],
             None,
-            id="another component deletes it",
+            id="another component deletes the pod",
         ),
         pytest.param(
             urgent(**NOMINATED),
@@ -86,10 +90,13 @@ def leaving(priority: int | None = 0, *conditions: Object, terminating: bool = T
             urgent(**NOMINATED),
             [node_with("n", unschedulable=True), node_with("m"), leaving(), placed("w", cpu="2", node="m")],
             None,
-            id="the nominated node has become one where no eviction helps",
+            id="the nominated node is now unresolvable",
         ),
         pytest.param(
-            urgent(status={"nominatedNodeName": "gone"}), [NODE, V, leaving()], None, id="the nominated node is gone"
+            urgent(status={"nominatedNodeName": "gone"}),
+            [NODE, V, leaving()],
+            None,
+            id="the nominated node was deleted",
         ),
     ],
 )

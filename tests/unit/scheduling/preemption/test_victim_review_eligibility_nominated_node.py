@@ -25,29 +25,35 @@ def leaving(cpu: str = "4", priority: int = 0, reason: str = "PreemptionBySchedu
 @pytest.mark.parametrize(
     ("pod", "objects", "wanted"),
     [
-        pytest.param(urgent(**NOMINATED), [NODE, leaving()], {"n"}, id="its victims leave, then it fits"),
+        pytest.param(urgent(**NOMINATED), [NODE, leaving()], {"n"}, id="it fits once its victims have terminated"),
         pytest.param(urgent(), [NODE, leaving()], set(), id="it is not nominated"),
         pytest.param(
             urgent(**NOMINATED),
             [NODE, placed("a", cpu="4")],
             {"n"},
-            id="the cache does not show that its victims leave",
+            id="the cache does not show terminating victims",
         ),
         pytest.param(
             urgent(**NOMINATED), [NODE, leaving(reason="EvictionByEvictionAPI")], {"n"}, id="evicted by others"
         ),
         pytest.param(
-            urgent(**NOMINATED), [NODE, placed("a", 100, "4")], set(), id="the pod there cannot be its victim"
+            urgent(**NOMINATED), [NODE, placed("a", 100, "4")], set(), id="the pod on the node cannot be its victim"
         ),
         pytest.param(urgent(**NOMINATED), [node_with("n", unschedulable=True)], set(), id="the node is empty"),
         pytest.param(
             urgent(**NOMINATED), [NODE, leaving(priority=100)], set(), id="a victim of another pod terminates"
         ),
         pytest.param(
-            urgent(**NOMINATED), [NODE, leaving("2"), placed("a", 100, cpu="2")], set(), id="that will not be enough"
+            urgent(**NOMINATED),
+            [NODE, leaving("2"), placed("a", 100, cpu="2")],
+            set(),
+            id="it will not fit after its victims have terminated",
         ),
         pytest.param(
-            urgent("2", **NOMINATED), [NODE, leaving("2"), placed("a", 100, "2")], {"n"}, id="that will be enough"
+            urgent("2", **NOMINATED),
+            [NODE, leaving("2"), placed("a", 100, "2")],
+            {"n"},
+            id="it will fit after one victim has terminated",
         ),
         pytest.param(
             urgent("2", **NOMINATED),
@@ -63,13 +69,13 @@ def leaving(cpu: str = "4", priority: int = 0, reason: str = "PreemptionBySchedu
             urgent(**NOMINATED),
             [node_with("n", unschedulable=True), leaving()],
             set(),
-            id="something else is wrong, too",
+            id="another filter also rejects the node",
         ),
         pytest.param(
             urgent(**NOMINATED),
             [NODE, leaving(), node_with("m"), placed("b", cpu="4", node="m")],
             {"n"},
-            id="the other nodes are unresolvable as ever",
+            id="other nodes stay unresolvable",
         ),
     ],
 )
@@ -82,7 +88,7 @@ def test_nominated_node_with_terminating_victims_is_resolvable(
     assert POLICY.resolvable(asking, rejected, cluster) == wanted
 
 
-@pytest.mark.parametrize("labels", [pytest.param({}, id="missing"), pytest.param({PRIORITY: "x"}, id="no integer")])
+@pytest.mark.parametrize("labels", [pytest.param({}, id="missing"), pytest.param({PRIORITY: "x"}, id="not an integer")])
 def test_node_without_label_stays_unresolvable(labels: dict[str, str]) -> None:
     by_label, asking, cluster = (
         BerthConfiguration().policy(),

@@ -44,49 +44,49 @@ DB, WEB = {"app": "db"}, {"app": "web"}
 @pytest.mark.parametrize(
     ("pod", "objects", "wanted"),
     [
-        pytest.param(urgent("4"), [placed("a"), placed("b")], ["a", "b"], id="all where all the room is needed"),
+        pytest.param(urgent("4"), [placed("a"), placed("b")], ["a", "b"], id="all pods if all room is needed"),
         pytest.param(
-            urgent("2"), [placed("a", 1, "2"), placed("b", 2, "2")], ["a"], id="the more important pod stays: priority"
+            urgent("2"), [placed("a", 1, "2"), placed("b", 2, "2")], ["a"], id="the pod of higher priority stays"
         ),
         pytest.param(
             urgent("2"),
             [placed("a", cpu="2", start=SECOND), placed("b", cpu="2", start=FIRST)],
             ["a"],
-            id="of equal priority the one that runs longer stays",
+            id="the longer running pod of equal priority stays",
         ),
         pytest.param(
             urgent("2"),
             [placed("a", cpu="2", start=None), placed("b", cpu="2", start=THIRD)],
             ["a"],
-            id="one that has not started counts least",
+            id="a pod that has not started is least important",
         ),
         pytest.param(
             urgent("2"),
             [placed("a", 3, "3"), placed("b", 2, "1"), placed("c", 1, "1")],
             ["a"],
-            id="the most important one that is in the way goes, less important ones beside it stay",
+            id="only the blocking pod is a victim even if it is more important",
         ),
         pytest.param(
             urgent("3"),
             [placed("a", 3), placed("b", 2), placed("c", 1)],
             ["b", "c"],
-            id="the most important come first",
+            id="sorted by importance",
         ),
         pytest.param(
             urgent("3"),
             [placed("a", 1), placed("b", None), placed("c", -1)],
             ["b", "c"],
-            id="without a priority it is 0",
+            id="a missing priority is 0",
         ),
-        pytest.param(urgent(), [placed("a", 100)], None, id="a pod of equal priority is no victim"),
-        pytest.param(urgent(), [placed("a", 101)], None, id="nor is one of higher priority"),
+        pytest.param(urgent(), [placed("a", 100)], None, id="a pod of equal priority is not a victim"),
+        pytest.param(urgent(), [placed("a", 101)], None, id="a pod of higher priority is not a victim"),
         pytest.param(urgent(priority=None), [placed("a", -1)], ["a"], id="the pod itself may have no priority"),
-        pytest.param(urgent(priority=None), [placed("a", None)], None, id="then it has 0 too"),
-        pytest.param(urgent("4"), [placed("a", 100), placed("b")], None, id="those of lower priority are not enough"),
-        pytest.param(urgent("5"), [placed("a")], None, id="the node never has so much"),
+        pytest.param(urgent(priority=None), [placed("a", None)], None, id="a missing priority of both pods is 0"),
         pytest.param(
-            urgent("4"), [placed("a", terminating=True)], ["a"], id="one that is being deleted anyway is a victim too"
+            urgent("4"), [placed("a", 100), placed("b")], None, id="evicting all lower priorities is not enough"
         ),
+        pytest.param(urgent("5"), [placed("a")], None, id="the node is too small"),
+        pytest.param(urgent("4"), [placed("a", terminating=True)], ["a"], id="a terminating pod is also a victim"),
         pytest.param(
             urgent("1", affinity=away_from("db")),
             [placed("a", labels=DB), placed("b", labels=WEB)],
@@ -97,13 +97,13 @@ DB, WEB = {"app": "db"}, {"app": "web"}
             urgent("1", metadata={"labels": DB}, affinity=None),
             [placed("a", labels=WEB, affinity=away_from("db")), placed("b", labels=WEB)],
             ["a"],
-            id="the anti-affinity of a pod that is there",
+            id="the anti-affinity of a pod on the node",
         ),
         pytest.param(
             urgent("4", affinity=near("db")),
             [placed("a", cpu="4", labels=DB)],
             None,
-            id="the only pod that it must be near cannot go",
+            id="the only pod it has affinity to stays",
         ),
         pytest.param(
             urgent("1", containers=port(80)),
@@ -126,11 +126,15 @@ def test_selects_the_expected_victims(pod: Object, objects: list[Object], wanted
 @pytest.mark.parametrize(
     ("budgets", "wanted"),
     [
-        pytest.param([], ["low"], id="no budget: the least important goes"),
-        pytest.param([budget(0, app("db"))], ["high"], id="a pod whose budget is used up is asked to stay first"),
-        pytest.param([budget(1, app("db"))], ["low"], id="a budget that allows its eviction does not keep it"),
+        pytest.param([], ["low"], id="no budget: the least important pod is evicted"),
+        pytest.param([budget(0, app("db"))], ["high"], id="a pod with an exhausted budget is reprieved first"),
         pytest.param(
-            [budget(0, app("db")), budget(0, app("web"))], ["low"], id="where both violate, the least important goes"
+            [budget(1, app("db"))], ["low"], id="a pod with a budget that allows eviction is not reprieved first"
+        ),
+        pytest.param(
+            [budget(0, app("db")), budget(0, app("web"))],
+            ["low"],
+            id="if both violate budgets the least important pod is evicted",
         ),
     ],
 )
@@ -148,11 +152,19 @@ def test_sorts_victims_by_importance_even_with_budget_violations() -> None:
     ("nominated", "wanted"),
     [
         pytest.param({}, ["low"], id="no pod is nominated"),
-        pytest.param({"priority": 200}, ["high", "low"], id="one of higher priority needs its room"),
-        pytest.param({"priority": 100}, ["high", "low"], id="so does one of equal priority"),
-        pytest.param({"priority": 99}, ["low"], id="one of lower priority does not"),
-        pytest.param({"priority": 200, "schedulerName": "another"}, ["low"], id="nor does one of another scheduler"),
-        pytest.param({"priority": 200, "schedulingGates": [{"name": "quota"}]}, ["low"], id="nor one that is gated"),
+        pytest.param({"priority": 200}, ["high", "low"], id="a nominated pod of higher priority needs its room"),
+        pytest.param({"priority": 100}, ["high", "low"], id="a nominated pod of equal priority needs its room"),
+        pytest.param({"priority": 99}, ["low"], id="a nominated pod of lower priority does not count"),
+        pytest.param(
+            {"priority": 200, "schedulerName": "another"},
+            ["low"],
+            id="a nominated pod of another scheduler does not count",
+        ),
+        pytest.param(
+            {"priority": 200, "schedulingGates": [{"name": "quota"}]},
+            ["low"],
+            id="a gated nominated pod does not count",
+        ),
     ],
 )
 def test_counts_pods_nominated_to_the_node(nominated: Object, wanted: list[str]) -> None:

@@ -38,7 +38,7 @@ def candidate(*pods: Pod, violations: int = 0) -> Victims:
         ),
         pytest.param(candidate(pod(5), pod(1)), candidate(pod(5), pod(2)), id="3: lowest sum of priorities"),
         pytest.param(
-            candidate(pod(5)), candidate(pod(5), pod(-10)), id="3: one victim more is a larger sum, even below zero"
+            candidate(pod(5)), candidate(pod(5), pod(-10)), id="3: one more victim is a larger sum even below zero"
         ),
         pytest.param(
             candidate(pod(5), pod(-(2**31))),
@@ -49,14 +49,14 @@ def candidate(*pods: Pod, violations: int = 0) -> Victims:
         pytest.param(
             candidate(pod(5, SECOND), pod(5, SECOND)),
             candidate(pod(5, FIRST), pod(5, THIRD)),
-            id="5: of each node the earliest counts",
+            id="5: earliest start of each node counts",
         ),
         pytest.param(
             candidate(pod(5, SECOND), pod(1, FIRST)),
             candidate(pod(5, FIRST), pod(1, THIRD)),
-            id="5: but only of the victims with the highest priority",
+            id="5: only victims with the highest priority count",
         ),
-        pytest.param(candidate(pod(5, None)), candidate(pod(5, THIRD)), id="5: who has not started, starts last"),
+        pytest.param(candidate(pod(5, None)), candidate(pod(5, THIRD)), id="5: a pod that has not started starts last"),
     ],
 )
 def test_best_candidate_has_the_lowest_eviction_cost(best: Victims, other: Victims) -> None:
@@ -65,7 +65,7 @@ def test_best_candidate_has_the_lowest_eviction_cost(best: Victims, other: Victi
     assert best_candidates({"a": other, "b": best}) == ["b"]
 
 
-def test_first_criterion_takes_precedence() -> None:
+def test_earlier_criterion_takes_precedence_over_later_ones() -> None:
     worse_in_all_else = candidate(pod(9, FIRST), pod(9, FIRST), violations=1)
     assert best_candidates({"a": candidate(pod(0, THIRD), violations=2), "b": worse_in_all_else}) == ["b"]
 
@@ -94,7 +94,10 @@ def test_has_no_best_candidate_if_there_are_no_candidates() -> None:
             id="a victim of the lowest possible priority adds nothing to the sum",
         ),
         pytest.param(
-            candidate(pod(5), pod(-(2**31) + 1)), candidate(pod(5)), Criterion.SUM, id="one of the next priority does"
+            candidate(pod(5), pod(-(2**31) + 1)),
+            candidate(pod(5)),
+            Criterion.SUM,
+            id="a victim of the next priority adds to the sum",
         ),
         pytest.param(candidate(pod(6)), candidate(pod(5)), Criterion.HIGHEST, id="highest priority"),
         pytest.param(candidate(pod(5, FIRST)), candidate(pod(5, SECOND)), Criterion.START, id="start"),

@@ -26,37 +26,39 @@ def three(**labels: str) -> list[Object]:
     ("objects", "wanted"),
     [
         pytest.param([*three(app="db")], 0, id="no budget"),
-        pytest.param([*three(app="db"), budget(0, app("db"))], 3, id="nothing is allowed: each eviction violates"),
-        pytest.param([*three(app="db"), budget(2, app("db"))], 1, id="those beyond what is allowed violate"),
+        pytest.param([*three(app="db"), budget(0, app("db"))], 3, id="no disruption allowed: each eviction violates"),
+        pytest.param([*three(app="db"), budget(2, app("db"))], 1, id="evictions beyond the allowed number violate"),
         pytest.param([*three(app="db"), budget(3, app("db"))], 0, id="all are allowed"),
         pytest.param([*three(app="web"), budget(0, app("db"))], 0, id="another application's budget"),
         pytest.param(
             [*three(app="db"), budget(0, app("db"), namespace="other")], 0, id="a budget of another namespace"
         ),
         pytest.param([*three(app="db"), budget(0, {})], 0, id="an empty selector selects nothing"),
-        pytest.param([*three(app="db"), budget(0, None)], 0, id="so does an absent one"),
+        pytest.param([*three(app="db"), budget(0, None)], 0, id="an absent selector selects nothing"),
         pytest.param(
             [*three(app="db"), budget(0, {"matchExpressions": [{"key": "app", "operator": "Like"}]})],
             0,
-            id="so does one that cannot be parsed",
+            id="an invalid selector selects nothing",
         ),
         pytest.param(
             [*three(), budget(0, {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]})],
             0,
-            id="a pod without labels has no budget, though the selector may match it",
+            id="a pod without labels has no budget",
         ),
         pytest.param(
             [*three(tier="back"), budget(0, {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]})],
             3,
-            id="a pod with another label has",
+            id="a pod with another label has a budget",
         ),
         pytest.param(
             [*three(app="db"), budget(0, app("db"), disrupted=["a", "b"])],
             1,
-            id="pods whose eviction is counted already violate nothing",
+            id="already counted evictions do not violate",
         ),
         pytest.param(
-            [*three(app="db"), budget(1, app("db"), disrupted=["a"])], 1, id="and use up nothing of what is allowed"
+            [*three(app="db"), budget(1, app("db"), disrupted=["a"])],
+            1,
+            id="already counted evictions do not use up the budget",
         ),
         pytest.param(
             [*three(app="db", tier="back"), budget(2, app("db")), budget(1, BACK)],

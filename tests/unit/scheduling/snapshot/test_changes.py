@@ -48,16 +48,19 @@ def cluster(pods: Iterable[Pod] = (), licences: int = 4) -> Snapshot:
     ("pods", "open_reservations", "feasible"),
     [
         pytest.param([], [], ["n1", "n2"], id="no pod"),
-        pytest.param([], [assumed()], ["n2"], id="a pod that the cache has never seen"),
+        pytest.param([], [assumed()], ["n2"], id="a pod unknown to the cache"),
         pytest.param([asking("a", licence="2")], [assumed()], ["n2"], id="a pod that is pending in the cache"),
-        pytest.param([asking("a", "n1", licence="2")], [assumed()], ["n2"], id="one that is there: counted once"),
+        pytest.param([asking("a", "n1", licence="2")], [assumed()], ["n2"], id="a pod on the node is counted once"),
         pytest.param(
-            [], [assumed(shares={LICENCE: 1}), assumed(shares={LICENCE: 1})], NAMES, id="one that was tried twice: once"
+            [],
+            [assumed(shares={LICENCE: 1}), assumed(shares={LICENCE: 1})],
+            NAMES,
+            id="a pod with two attempts is counted once",
         ),
         pytest.param([], [assumed("asks")], ["n1", "n2"], id="the pod itself"),
         pytest.param([], [assumed("asks"), assumed("b")], ["n2"], id="the pod itself and another"),
-        pytest.param([], [assumed(node="gone")], ["n1", "n2"], id="a node that is not known"),
-        pytest.param([], [assumed(shares={LICENCE: 1})], ["n1", "n2"], id="little"),
+        pytest.param([], [assumed(node="gone")], ["n1", "n2"], id="an unknown node"),
+        pytest.param([], [assumed(shares={LICENCE: 1})], ["n1", "n2"], id="a small request"),
     ],
 )
 def test_assumed_pods_reduce_the_remaining_amount(
@@ -104,8 +107,8 @@ def test_assumed_pod_known_to_the_cache_counts_with_all_its_requests() -> None:
 @pytest.mark.parametrize(
     ("scoring", "best"),
     [
-        pytest.param("binpack", "n1", id="binpack: beside what is being bound"),
-        pytest.param("spread", "n2", id="spread: away from it"),
+        pytest.param("binpack", "n1", id="binpack: prefers the node of the assumed pod"),
+        pytest.param("spread", "n2", id="spread: avoids the node of the assumed pod"),
     ],
 )
 def test_scores_count_assumed_pods(scoring: str, best: str) -> None:
@@ -127,10 +130,10 @@ def test_scores_do_not_count_the_pods_own_reservation() -> None:
 @pytest.mark.parametrize(
     ("nominated", "being_bound", "feasible"),
     [
-        pytest.param("", True, ["n1"], id="one that is being bound is there"),
-        pytest.param("n1", False, [], id="one that is nominated may not come: the node must be good without it, too"),
-        pytest.param("n1", True, ["n1"], id="one that is both is there"),
-        pytest.param("", False, [], id="one that is pending is nowhere"),
+        pytest.param("", True, ["n1"], id="an assumed pod counts"),
+        pytest.param("n1", False, [], id="the node must also fit without a nominated pod"),
+        pytest.param("n1", True, ["n1"], id="a pod both assumed and nominated counts"),
+        pytest.param("", False, [], id="a pending pod does not count"),
     ],
 )
 def test_affinity_sees_assumed_pod(nominated: str, being_bound: bool, feasible: list[str]) -> None:
@@ -151,13 +154,13 @@ def test_affinity_sees_assumed_pod(nominated: str, being_bound: bool, feasible: 
 @pytest.mark.parametrize(
     ("pending", "asks", "victims"),
     [
-        pytest.param([], "1", ["uid-v"], id="enough without the one that is there"),
+        pytest.param([], "1", ["uid-v"], id="enough room after evicting the pod on the node"),
         pytest.param(
-            [asking("a", licence="2", priority=5)], "3", ["uid-a", "uid-v"], id="who is being bound goes, too"
+            [asking("a", licence="2", priority=5)], "3", ["uid-a", "uid-v"], id="an assumed pod is also evicted"
         ),
-        pytest.param([asking("a", licence="2", priority=10)], "3", None, id="one of no lower priority stays"),
-        pytest.param([], "3", None, id="so does one that the cache has never seen: its priority is not known"),
-        pytest.param([], "5", None, id="a node that never has enough"),
+        pytest.param([asking("a", licence="2", priority=10)], "3", None, id="an assumed pod of equal priority stays"),
+        pytest.param([], "3", None, id="an assumed pod unknown to the cache stays"),
+        pytest.param([], "5", None, id="a node that is too small"),
     ],
 )
 def test_preemption_counts_assumed_pods(pending: list[Pod], asks: str, victims: list[str] | None) -> None:

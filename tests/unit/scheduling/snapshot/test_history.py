@@ -60,8 +60,8 @@ def test_delta_groups_nodes_of_moved_pods_by_labels_and_spec() -> None:
 @pytest.mark.parametrize(
     ("a_step", "reach"),
     [
-        pytest.param(1, MAX_DELTAS, id="at most so many steps"),
-        pytest.param(100, MIN_NODES // 100, id="at most as many changed nodes as there are, if these are many"),
+        pytest.param(1, MAX_DELTAS, id="maximum number of steps"),
+        pytest.param(100, MIN_NODES // 100, id="maximum number of changed nodes"),
     ],
 )
 def test_history_keeps_a_limited_number_of_deltas(a_step: int, reach: int) -> None:

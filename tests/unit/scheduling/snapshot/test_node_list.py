@@ -31,9 +31,9 @@ def test_reuses_a_position_that_became_vacant_long_ago() -> None:
     "asked",
     [
         pytest.param(["c", "a"], id="in another order"),
-        pytest.param(["new", "b", "other"], id="with names that are not known"),
-        pytest.param(["b"], id="one"),
-        pytest.param([], id="none"),
+        pytest.param(["new", "b", "other"], id="with unknown names"),
+        pytest.param(["b"], id="one name"),
+        pytest.param([], id="no names"),
         pytest.param(["c", "c", "new", "new"], id="repeated"),
     ],
 )
@@ -65,11 +65,11 @@ def test_resolves_names_again_only_if_positions_differ() -> None:
 @pytest.mark.parametrize(
     ("names", "all_known"),
     [
-        pytest.param(["b", "a"], True, id="known"),
-        pytest.param(["b", "b", "a"], True, id="known, one repeated"),
-        pytest.param([], True, id="none"),
-        pytest.param(["new"], False, id="one that is not known"),
-        pytest.param(["a", "new", "b", "other"], False, id="several that are not known"),
+        pytest.param(["b", "a"], True, id="known names"),
+        pytest.param(["b", "b", "a"], True, id="known names with a repetition"),
+        pytest.param([], True, id="no names"),
+        pytest.param(["new"], False, id="one unknown name"),
+        pytest.param(["a", "new", "b", "other"], False, id="several unknown names"),
     ],
 )
 def test_reports_whether_all_names_are_known(names: list[str], all_known: bool) -> None:

@@ -49,7 +49,11 @@ def test_returns_the_same_snapshot_until_a_pod_is_assumed() -> None:
             id="the cache shows the pod",
         ),
         pytest.param(
-            Changes(nodes_gone=["node-a"]), [assumed("p", "node-a")], {"node-b": set()}, set(), id="the node is gone"
+            Changes(nodes_gone=["node-a"]),
+            [assumed("p", "node-a")],
+            {"node-b": set()},
+            set(),
+            id="the node was deleted",
         ),
     ],
 )

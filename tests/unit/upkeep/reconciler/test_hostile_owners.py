@@ -25,7 +25,7 @@ from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarn
         pytest.param("200", id="a device that the node does not have"),
         pytest.param("1", id="the device of another pod"),
         pytest.param(None, id="removed"),
-        pytest.param("none", id="no number"),
+        pytest.param("none", id="not a number"),
     ],
 )
 def test_keeps_device_of_a_bound_pod_if_its_annotation_changes(value: str | None) -> None:

@@ -87,10 +87,10 @@ def test_releases_bound_entry_when_the_end_of_the_pod_is_published(harness: Reco
 @pytest.mark.parametrize(
     ("units", "avail", "owed"),
     [
-        pytest.param(10, {SLOT: 5}, {}, id="what grows is free"),
-        pytest.param(6, {SLOT: 1}, {}, id="what shrinks is taken from what is free"),
-        pytest.param(3, {}, {SLOT: 2}, id="below what is held it is owed"),
-        pytest.param(0, {}, {SLOT: 5}, id="a pool that is gone is owed"),
+        pytest.param(10, {SLOT: 5}, {}, id="added capacity becomes available"),
+        pytest.param(6, {SLOT: 1}, {}, id="removed capacity reduces the available amount"),
+        pytest.param(3, {}, {SLOT: 2}, id="capacity below the held amount is owed"),
+        pytest.param(0, {}, {SLOT: 5}, id="the held amount of a removed pool is owed"),
     ],
 )
 def test_updates_capacity_when_the_node_changes(

@@ -26,7 +26,7 @@ SEATS_AND_DEVICES = Counting(
 """Slots of two devices, which containers request, and seats, which pods request by an annotation."""
 
 UNREADABLE = [
-    pytest.param("three", id="no number"),
+    pytest.param("three", id="not a number"),
     pytest.param("-1", id="negative"),
     pytest.param("9" * 18, id="above 10^15"),
     pytest.param("1e30", id="beyond 64 bits"),
@@ -84,7 +84,9 @@ def test_charges_pod_once_its_only_request_becomes_readable() -> None:
     assert shares_of(harness, key) == {SLOT: 3}
 
 
-@pytest.mark.parametrize("attempt", [pytest.param(True, id="of Berth"), pytest.param(False, id="of others")])
+@pytest.mark.parametrize(
+    "attempt", [pytest.param(True, id="bound by Berth"), pytest.param(False, id="bound by others")]
+)
 def test_keeps_the_counted_amount_if_the_annotation_becomes_unreadable(attempt: bool) -> None:
     harness = with_ledger(ReconcilerHarness(counting=SEATS_AND_DEVICES), 8)
     leader = harness.lead()

@@ -52,7 +52,7 @@ def texts(result: Search) -> list[str]:
                 "lower the gang's size from 3 to 2",
                 "add a node like a",
             ],
-            id="no room for one member: one more node gives places to all",
+            id="no room for one member: one more node",
         ),
         pytest.param(
             [node_with("a"), *members(7, 7)],
@@ -60,7 +60,7 @@ def texts(result: Search) -> list[str]:
                 "lower the gang's size from 7 to 2",
                 "add 3 nodes like a",
             ],
-            id="no room for five: the fewest nodes",
+            id="no room for five members: the fewest nodes",
         ),
         pytest.param(
             [node_with("a"), node_with("b"), *members(2)],
@@ -89,7 +89,7 @@ def texts(result: Search) -> list[str]:
                 "free 1 cpu on node b: end default/web (holds 3 cpu)",
                 "add a node like a",
             ],
-            id="a pod is in the way: members that are only planned are not ended",
+            id="a blocking pod: planned members are not deleted",
         ),
         pytest.param(
             [node_with("a"), node_with("b"), member(0), member(1, cpu="5"), member(2)],
@@ -97,7 +97,7 @@ def texts(result: Search) -> list[str]:
                 "lower each like member's request of cpu from 5 to 4",
                 "lower the gang's size from 3 to 2",
             ],
-            id="another member than the one that is asked about",
+            id="a member other than the explained one",
         ),
     ],
 )

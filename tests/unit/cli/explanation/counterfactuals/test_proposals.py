@@ -80,7 +80,7 @@ ROWS = [
         [node_with("a")],
         LABELLED,
         [f"add the label {PRIORITY}=1 to node a"],
-        id="a node without the priority label gets it",
+        id="adds the missing priority label",
     ),
     pytest.param(
         pod_with(),
@@ -115,7 +115,7 @@ ROWS = [
         [node_with("a")],
         FULL,
         ["lower the pod's request of cpu from 5 to 4"],
-        id="a request that no node ever has",
+        id="a request larger than any node",
     ),
     pytest.param(
         pod_with(requests={"cpu": "3"}),
@@ -157,14 +157,14 @@ ROWS = [
         [
             "make the pod's spread over zone soft (whenUnsatisfiable: ScheduleAnyway)",
         ],
-        id="a spread constraint, beside a node that is out of reach",
+        id="a spread constraint beside an unreachable node",
     ),
     pytest.param(
         pod_with(affinity=near()),
         [node_with("a")],
         FULL,
         ["remove the pod's required podAffinity term 1 (topologyKey kubernetes.io/hostname)"],
-        id="an affinity that no pod matches",
+        id="an affinity without a matching pod",
     ),
     pytest.param(
         pod_with(affinity=near("away")),
@@ -197,7 +197,7 @@ ROWS = [
         [node_with("a", {PRIORITY: "high"})],
         LABELLED,
         [f"change the label {PRIORITY} from high to 1 on node a"],
-        id="a priority label that is no integer",
+        id="a non-integer priority label",
     ),
     pytest.param(
         pod_with(),
@@ -221,14 +221,14 @@ ROWS = [
             "let the pod tolerate dedicated=ml:NoSchedule",
             "remove the pod's required node affinity",
         ],
-        id="a node by its name",
+        id="nodeName",
     ),
     pytest.param(
         pod_with(),
         [node_with("a", allocatable={"pods": "1"}), pod_with("w", nodeName="a")],
         FULL,
         ["free room for a pod on node a: end default/w", "add a node like a"],
-        id="as many pods as the node may have",
+        id="maximum number of pods",
     ),
     pytest.param(
         pod_with(requests={LICENCE: "3"}),
@@ -242,7 +242,7 @@ ROWS = [
         [node_with("a", {"licences": "some"}), pod_with("w", nodeName="a", requests={LICENCE: "1"})],
         COUNTED,
         ["change the label licences from some to 3 on node a"],
-        id="a capacity that cannot be read",
+        id="an unreadable capacity",
     ),
     pytest.param(
         pod_with(topologySpreadConstraints=[SPREAD]),
@@ -256,7 +256,7 @@ ROWS = [
         [node_with("a")],
         COUNTED,
         ["add the label licences=2 to node a"],
-        id="a counted resource of which no node says how much it has",
+        id="a counted resource without capacity on any node",
     ),
 ]
 
@@ -266,7 +266,7 @@ NOTHING_ABSURD = [
         [node_with("a", taints=[NOT_READY], status={"conditions": [{"type": "Ready", "status": "False"}]})],
         FULL,
         ["add a node like a"],
-        id="a node that is not ready: a new one is",
+        id="a node that is not ready: proposes a new node",
     ),
     pytest.param(
         pod_with(),
@@ -280,49 +280,49 @@ NOTHING_ABSURD = [
         [node_with("a", taints=[{"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"}])],
         FULL,
         ["add a node like a"],
-        id="a node that an autoscaler removes: a new one stays",
+        id="a node being removed by an autoscaler: proposes a new node",
     ),
     pytest.param(
         pod_with(nodeSelector={"topology.kubernetes.io/zone": "b"}),
         [node_with("a", {"topology.kubernetes.io/zone": "a"}), node_with("b")],
         FULL,
         ["remove topology.kubernetes.io/zone=b from the pod's nodeSelector"],
-        id="a zone is no label to change, nor to add",
+        id="does not change or add a zone label",
     ),
     pytest.param(
         pod_with(nodeSelector={"disk": "ssd"}),
         [node_with("a", {"disk": "hdd"})],
         FULL,
         ["remove disk=ssd from the pod's nodeSelector"],
-        id="a label that the node has says what it is",
+        id="does not change an existing label",
     ),
     pytest.param(
         pod_with(requests={GPU: "1"}),
         [node_with("a"), pod_with("w", nodeName="a", requests={"cpu": "4"})],
         SEGREGATED,
         [],
-        id="a resource that no node has: no pod holds it, and the pod keeps its request",
+        id="a resource missing on every node",
     ),
     pytest.param(
         pod_with(),
         [node_with("a", allocatable={"cpu": "4", "memory": "8Gi", "pods": "10", GPU: "2"})],
         SEGREGATED,
         [],
-        id="a node that the policy keeps for others stays kept",
+        id="a node reserved by the policy stays reserved",
     ),
     pytest.param(
         owned("p", requests={"cpu": "3"}),
         [node_with("a"), owned("w", nodeName="a", requests={"cpu": "4"})],
         FULL,
         ["add a node like a"],
-        id="a pod of the same controller is not ended",
+        id="does not delete a pod of the same controller",
     ),
     pytest.param(
         pod_with(requests={"cpu": "3"}, priority=1),
         [node_with("a"), pod_with("w", nodeName="a", requests={"cpu": "4"}, priority=2)],
         FULL,
         ["add a node like a"],
-        id="a pod that is more important is not ended",
+        id="does not delete a more important pod",
     ),
 ]
 

@@ -81,22 +81,22 @@ SHOWN = ["Each of these would place it; the rules were run on each:", "  - add t
 @pytest.mark.parametrize(
     ("result", "lines"),
     [
-        pytest.param(Search(), ["No small change was found that would place it."], id="none"),
+        pytest.param(Search(), ["No small change was found that would place it."], id="no change found"),
         pytest.param(
             Search(end=SearchEnd.TIME),
             ["The search for changes ended after 5 s, and had found none by then."],
-            id="none in time",
+            id="no change found in time",
         ),
         pytest.param(
             Search(end=SearchEnd.NODES, tried=40),
             ["No small change was found that would place it, on the 40 nodes that were tried."],
-            id="none on the nodes that were tried",
+            id="no change found on the tried nodes",
         ),
-        pytest.param(Search([FOUND]), SHOWN, id="all"),
+        pytest.param(Search([FOUND]), SHOWN, id="changes found"),
         pytest.param(
             Search([FOUND], SearchEnd.TIME),
             [*SHOWN, "The search ended after 5 s; there may be other changes."],
-            id="some in time",
+            id="changes found before the time limit",
         ),
     ],
 )
@@ -107,7 +107,7 @@ def test_reports_why_the_search_ended(result: Search, lines: Sequence[str]) -> N
 
 @pytest.mark.parametrize(
     ("count", "end"),
-    [pytest.param(3, SearchEnd.COMPLETE, id="all nodes"), pytest.param(4, SearchEnd.NODES, id="three that are alike")],
+    [pytest.param(3, SearchEnd.COMPLETE, id="all nodes"), pytest.param(4, SearchEnd.NODES, id="three similar nodes")],
 )
 def test_reports_whether_all_nodes_were_tried(count: int, end: SearchEnd) -> None:
     nodes = [node_with(f"n{number}") for number in range(count)]

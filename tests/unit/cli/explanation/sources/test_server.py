@@ -124,7 +124,7 @@ def recorded(**changed: Any) -> HttpResponse:
         pytest.param(
             NoResponse("connection refused or blocked"),
             "connection refused or blocked; is berth serve running there?",
-            id="nobody answers",
+            id="no response",
         ),
         pytest.param(
             answered({"message": "Not Found"}, 404),
@@ -158,14 +158,14 @@ def test_reports_a_problem_in_one_line(answer: HttpResponse | NoResponse, messag
             {},
             0,
             "has no records: no scheduler has called it since it started; try berth doctor",
-            id="no call yet",
+            id="no call recorded yet",
         ),
         pytest.param(
             {},
             2,
             "has no record of pod ml/p: it is not among its 2 decisions since 1970-01-01T00:00:01+00:00; "
             "check the name, and the pod's schedulerName",
-            id="a pod that was never seen",
+            id="an unknown pod",
         ),
     ],
 )

@@ -140,7 +140,7 @@ def test_attempts_come_from_the_decision_table() -> None:
             {**LABELLED, "decisions": "table"},
             "the stack s has no record of this pod: no scheduler has asked about it in seven days, or it asked a "
             "moment ago",
-            id="a pod that was never seen",
+            id="an unknown pod",
         ),
         pytest.param(
             [{"version": 1, "time": "soon"}],

@@ -21,7 +21,7 @@ REVIEWS = "/apis/authorization.k8s.io/v1/"
         pytest.param(
             "arn:aws:sts::1:assumed-role/w/s, watchers",
             Subject("arn:aws:sts::1:assumed-role/w/s", ("watchers", "system:authenticated")),
-            id="of an access entry, with its group",
+            id="an access entry with its group",
         ),
         pytest.param(
             "system:serviceaccount:kube-system:berth-watcher",
@@ -29,7 +29,7 @@ REVIEWS = "/apis/authorization.k8s.io/v1/"
                 "system:serviceaccount:kube-system:berth-watcher",
                 ("system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"),
             ),
-            id="a service account has the groups of all and of its namespace",
+            id="a service account with the groups of all and of its namespace",
         ),
     ],
 )

@@ -29,9 +29,9 @@ FINDINGS = [
 @pytest.mark.parametrize(
     ("findings", "strict", "status"),
     [
-        pytest.param(FINDINGS[:1] + FINDINGS[3:], True, 0, id="skipped is no failure"),
-        pytest.param(FINDINGS[:2], False, 0, id="a warning is none"),
-        pytest.param(FINDINGS[:2], True, 1, id="but with --strict"),
+        pytest.param(FINDINGS[:1] + FINDINGS[3:], True, 0, id="a skipped check is not a failure"),
+        pytest.param(FINDINGS[:2], False, 0, id="a warning is not a failure"),
+        pytest.param(FINDINGS[:2], True, 1, id="a warning with --strict is a failure"),
         pytest.param(FINDINGS, False, 1, id="a failure"),
     ],
 )

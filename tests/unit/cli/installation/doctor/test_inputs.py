@@ -94,8 +94,8 @@ def test_each_function_reads_its_own_secret(
         pytest.param(
             ClientError({"Error": {"Code": "AccessDeniedException"}}, "Get"), True, id="caller lacks permission"
         ),
-        pytest.param(ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "Get"), False, id="it is not there"),
-        pytest.param(None, False, id="it is there, and is no kubeconfig"),
+        pytest.param(ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "Get"), False, id="missing"),
+        pytest.param(None, False, id="not a kubeconfig"),
     ],
 )
 def test_missing_permission_is_skipped_instead_of_failed(error: ClientError | None, skipped: bool) -> None:

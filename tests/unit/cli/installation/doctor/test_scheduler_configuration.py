@@ -25,10 +25,10 @@ ENCODED = b64encode(TEXT.encode()).decode()
 @pytest.mark.parametrize(
     "documents",
     [
-        pytest.param([document()], id="alone"),
+        pytest.param([document()], id="only document"),
         pytest.param([{"kind": "ConfigMap", "data": {"config.yaml": TEXT, "ca.crt": "x"}}], id="in a ConfigMap"),
-        pytest.param([{"kind": "Secret", "stringData": {"config.yaml": TEXT}}], id="in a Secret that is to be applied"),
-        pytest.param([{"kind": "Secret", "data": {"config.yaml": ENCODED}}], id="in a Secret as it is"),
+        pytest.param([{"kind": "Secret", "stringData": {"config.yaml": TEXT}}], id="in a Secret with stringData"),
+        pytest.param([{"kind": "Secret", "data": {"config.yaml": ENCODED}}], id="in a Secret with data"),
         pytest.param([{"kind": "Role"}, None, {"kind": "ConfigMap", "data": {"c": TEXT}}], id="among manifests"),
         pytest.param([{"kind": "List", "items": [{"kind": "ConfigMap", "data": {"c": TEXT}}]}], id="in a List"),
     ],
@@ -67,9 +67,9 @@ def test_reads_configmap_or_secret() -> None:
     [
         pytest.param({"extenders": [{"urlPrefix": "x", "nodeCacheCapabel": True}]}, "nodeCacheCapabel", id="a typo"),
         pytest.param(
-            {"extenders": [{"urlPrefix": "x", "httpTimeout": 5}]}, "httpTimeout", id="a number for a duration"
+            {"extenders": [{"urlPrefix": "x", "httpTimeout": 5}]}, "httpTimeout", id="a number instead of a duration"
         ),
-        pytest.param({"extenders": [{"urlPrefix": "x", "weight": "1"}]}, "weight", id="a text for a number"),
+        pytest.param({"extenders": [{"urlPrefix": "x", "weight": "1"}]}, "weight", id="a string instead of a number"),
         pytest.param({"extenders": [{"filterVerb": "filter"}]}, "urlPrefix", id="no address"),
         pytest.param({"apiVersion": "kubescheduler.config.k8s.io/v1beta3"}, "apiVersion", id="an old version"),
     ],

@@ -48,12 +48,12 @@ def case(
 @pytest.mark.parametrize(
     "expected",
     [
-        pytest.param({"node": "high"}, id="its node"),
+        pytest.param({"node": "high"}, id="expected node"),
         pytest.param({"node": "h*"}, id="a pattern of nodes"),
         pytest.param({"node": ("low", "high")}, id="one of several nodes"),
         pytest.param({"pending": False}, id="any node"),
-        pytest.param({"rejected": {"none": NO_LABEL}}, id="why not another node"),
-        pytest.param({"rejected": {"none": "PriorityLabelMissing"}}, id="why not another node, by its code"),
+        pytest.param({"rejected": {"none": NO_LABEL}}, id="reason for another node"),
+        pytest.param({"rejected": {"none": "PriorityLabelMissing"}}, id="reason code for another node"),
     ],
 )
 def test_passes_if_a_placed_pod_is_as_expected(expected: dict[str, Any]) -> None:
@@ -64,10 +64,10 @@ def test_passes_if_a_placed_pod_is_as_expected(expected: dict[str, Any]) -> None
     "expected",
     [
         pytest.param({"pending": True}, id="no node"),
-        pytest.param({"reason": "Insufficient cpu"}, id="its event"),
+        pytest.param({"reason": "Insufficient cpu"}, id="event message"),
         pytest.param({"reason": "InsufficientResource"}, id="the code of a reason"),
-        pytest.param({"rejected": {"*": "Insufficient cpu"}, "pending": True}, id="why not a node"),
-        pytest.param({"rejected": {"*": "InsufficientResource"}}, id="why not a node, by its code"),
+        pytest.param({"rejected": {"*": "Insufficient cpu"}, "pending": True}, id="reason for a node"),
+        pytest.param({"rejected": {"*": "InsufficientResource"}}, id="reason code for a node"),
     ],
 )
 def test_passes_if_a_pending_pod_is_as_expected(expected: dict[str, Any]) -> None:
@@ -80,15 +80,21 @@ def test_passes_if_a_pending_pod_is_as_expected(expected: dict[str, Any]) -> Non
         pytest.param(
             {"node": "none"},
             ["default/p: expected node none, found high", f"none: NodePriorityLabel: {NO_LABEL}"],
-            id="a node that is rejected",
+            id="expects a rejected node",
         ),
-        pytest.param({"node": "x*"}, ["default/p: expected node x*, found high", "no node has such a name"], id="none"),
-        pytest.param({"pending": True}, ["default/p: expected no node, found high"], id="it has a node"),
-        pytest.param({"reason": "cpu"}, ["default/p: expected a reason with 'cpu', found high"], id="no reason"),
+        pytest.param(
+            {"node": "x*"},
+            ["default/p: expected node x*, found high", "no node has such a name"],
+            id="node pattern without a match",
+        ),
+        pytest.param({"pending": True}, ["default/p: expected no node, found high"], id="expects pending"),
+        pytest.param(
+            {"reason": "cpu"}, ["default/p: expected a reason with 'cpu', found high"], id="expects an absent reason"
+        ),
         pytest.param(
             {"rejected": {"low": "cpu"}},
             ["default/p: expected low rejected with 'cpu', found low: not rejected"],
-            id="a node that is not rejected",
+            id="expects rejection by a feasible node",
         ),
         pytest.param(
             {"rejected": {"none": "cpu"}},
@@ -98,7 +104,7 @@ def test_passes_if_a_pending_pod_is_as_expected(expected: dict[str, Any]) -> Non
         pytest.param(
             {"rejected": {"x": "cpu"}},
             ["default/p: expected x rejected with 'cpu', found no such node; it has low, high, none"],
-            id="no such",
+            id="unknown node",
         ),
     ],
 )
@@ -110,9 +116,9 @@ def test_failure_describes_the_actual_outcome(expected: dict[str, Any], says: li
 @pytest.mark.parametrize(
     ("expected", "codes"),
     [
-        pytest.param({"node": "none"}, [ReasonCode.PRIORITY_LABEL_MISSING], id="of the node that was expected"),
-        pytest.param({"rejected": {"none": "cpu"}}, [ReasonCode.PRIORITY_LABEL_MISSING], id="of another reason"),
-        pytest.param({"reason": "cpu"}, [], id="of a pod that has a node"),
+        pytest.param({"node": "none"}, [ReasonCode.PRIORITY_LABEL_MISSING], id="reason of the expected node"),
+        pytest.param({"rejected": {"none": "cpu"}}, [ReasonCode.PRIORITY_LABEL_MISSING], id="another reason code"),
+        pytest.param({"reason": "cpu"}, [], id="pod with a node"),
     ],
 )
 def test_failure_lists_the_reason_codes_of_the_actual_outcome(

@@ -50,7 +50,7 @@ def test_node_may_be_one_pattern_or_several(tmp_path: Path, node: object, patter
         pytest.param(
             {"cases": [{**CASE, "expect": {"p": {"pending": "yes"}}}]},
             "t.yaml:8: cases[0].expect.p.pending: Input should be a valid boolean",
-            id="text for a boolean",
+            id="string instead of a boolean",
         ),
         pytest.param({"cluster": None}, "case 'c' has no cluster", id="no cluster"),
         pytest.param({"config": "a", "profile": "b"}, "config and profile exclude each other", id="two policies"),

@@ -75,9 +75,9 @@ def test_counts_the_pods_affected_by_each_rejecting_rule() -> None:
         pytest.param((Limit(1), Limit(2)), [], id="within both"),
         pytest.param((Limit(0), None), ["1 of 10 pods newly pending, at most 0 allowed"], id="pending"),
         pytest.param((None, Limit(1)), ["2 of 10 pods moved, at most 1 allowed"], id="moved"),
-        pytest.param((None, Limit(20, per_cent=True)), [], id="exactly the per cent"),
+        pytest.param((None, Limit(20, per_cent=True)), [], id="exactly the percentage"),
         pytest.param(
-            (None, Limit(19, per_cent=True)), ["2 of 10 pods moved, at most 19% allowed"], id="above the per cent"
+            (None, Limit(19, per_cent=True)), ["2 of 10 pods moved, at most 19% allowed"], id="above the percentage"
         ),
     ],
 )

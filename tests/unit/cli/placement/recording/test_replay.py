@@ -115,9 +115,9 @@ YOUNG = OpenGang(GangKey("ml", "young"), 0, {"uid-young-1": "a"})
 @pytest.mark.parametrize(
     ("verb", "asked"),
     [
-        pytest.param("filter", "young-0", id="a member that the node cache has"),
-        pytest.param("filter_onlyone", "young-0", id="the only place"),
-        pytest.param("filter", "young-9", id="a member that it does not have yet"),
+        pytest.param("filter", "young-0", id="a member in the node cache"),
+        pytest.param("filter_onlyone", "young-0", id="only one node"),
+        pytest.param("filter", "young-9", id="a member not yet in the node cache"),
     ],
 )
 def test_replay_repeats_a_members_decision_with_the_open_gangs(tmp_path: Path, verb: str, asked: str) -> None:

@@ -84,7 +84,7 @@ def test_pending_pod_does_not_affect_next_pod() -> None:
             [*(node(f"small-{index}", "1") for index in range(10)), node("off", unschedulable=True)],
             pod("p", "2"),
             "0/11 nodes are available: 1 node(s) were unschedulable, 10 Insufficient cpu.",
-            id="reasons are counted, and sorted as text",
+            id="reasons are counted and sorted",
         ),
         pytest.param(
             [node("a", "1"), node("b", "1")],
@@ -112,7 +112,7 @@ def test_pending_pod_does_not_affect_next_pod() -> None:
                 },
             ),
             "0/1 nodes are available: pod affinity terms conflict.",
-            id="a pod that is rejected as such",
+            id="a pod rejected without node reasons",
         ),
     ],
 )
@@ -155,8 +155,8 @@ def test_extender_filters_only_nodes_that_pass_the_plugins() -> None:
 @pytest.mark.parametrize(
     ("weight", "wanted"),
     [
-        pytest.param(1, "gpu", id="at weight 1 the scheduler's own scores win here"),
-        pytest.param(13, "cpu", id="at weight 13 they cannot: all of them together are worth 1,200"),
+        pytest.param(1, "gpu", id="weight 1 lets the scheduler's own scores win"),
+        pytest.param(13, "cpu", id="weight 13 outweighs all other scores"),
     ],
 )
 def test_extender_scores_are_weighted(weight: int, wanted: str) -> None:

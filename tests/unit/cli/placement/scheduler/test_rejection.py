@@ -40,7 +40,7 @@ def pod(name: str, **spec: str) -> Pod:
         pytest.param(pod("p"), "ranked", None, id="feasible"),
         pytest.param(pod("p", cpu="9"), "ranked", "NodeResourcesFit", id="the scheduler's plugin"),
         pytest.param(pod("p"), "plain", "NodePriorityLabel", id="Berth's plugin"),
-        pytest.param(pod("p", cpu="9"), "plain", "NodeResourcesFit", id="the scheduler's before Berth's"),
+        pytest.param(pod("p", cpu="9"), "plain", "NodeResourcesFit", id="the scheduler's plugin before Berth's"),
     ],
 )
 def test_returns_the_plugin_that_rejects_the_node(asked: Pod, node: str, plugin: str | None) -> None:

@@ -38,7 +38,7 @@ def names(victims: Victims | None) -> list[str] | None:
     [
         pytest.param([100, 30], [["fifty", "ten"], None], id="a lower priority has fewer potential victims"),
         pytest.param([30, 100], [None, ["fifty", "ten"]], id="a higher priority has more"),
-        pytest.param([100, 50], [["fifty", "ten"], None], id="a pod of equal priority is no victim"),
+        pytest.param([100, 50], [["fifty", "ten"], None], id="a pod of equal priority is not a victim"),
         pytest.param([51, 100], [["fifty", "ten"], ["fifty", "ten"]], id="no pod between the two priorities"),
         pytest.param([100, 10, 100], [["fifty", "ten"], None, ["fifty", "ten"]], id="back and forth"),
     ],
@@ -55,7 +55,10 @@ def test_selects_the_same_victims_as_a_new_dry_run(priorities: list[int], expect
 
 @pytest.mark.parametrize(
     "first",
-    [pytest.param(30, id="the next higher priority ends the range"), pytest.param(50, id="and so does an equal one")],
+    [
+        pytest.param(30, id="the next higher priority ends the range"),
+        pytest.param(50, id="an equal priority ends the range"),
+    ],
 )
 def test_selects_victims_again_for_a_higher_priority(first: int) -> None:
     cluster = snapshot(NODE, placed("eighty", 80), placed("fifty", 50, cpu="2"), placed("ten", 10))

@@ -95,7 +95,7 @@ HEADER = {"version", "reasonCodesVersion", "time", "verb", "outcome", "milliseco
     [
         pytest.param("node=b", ["q", "r"], id="a node"),
         pytest.param("node=b&pod=ml/r", ["r"], id="a node and a pod"),
-        pytest.param("node=b&nodes=1", ["q", "r"], id="a node, whatever else is asked"),
+        pytest.param("node=b&nodes=1", ["q", "r"], id="a node with other parameters"),
         pytest.param("node=%C3%A9%00%27%22%3Cscript%3E", [], id="no node"),
     ],
 )

@@ -41,13 +41,11 @@ def test_keeps_existing_values() -> None:
 @pytest.mark.parametrize(
     ("spec", "classes", "wanted"),
     [
-        pytest.param({}, CLASSES, 0, id="no class and no default one"),
+        pytest.param({}, CLASSES, 0, id="no class and no default class"),
         pytest.param({"priorityClassName": "high"}, CLASSES, 1000, id="of its class"),
         pytest.param({"priorityClassName": "low"}, CLASSES, -5, id="below zero"),
-        pytest.param({}, WITH_DEFAULT, 10, id="of the default class; of two the lower"),
-        pytest.param(
-            {"priorityClassName": "system-node-critical"}, CLASSES, 2_000_001_000, id="a class of every cluster"
-        ),
+        pytest.param({}, WITH_DEFAULT, 10, id="lower of two default classes"),
+        pytest.param({"priorityClassName": "system-node-critical"}, CLASSES, 2_000_001_000, id="a built-in class"),
         pytest.param({"priorityClassName": "high", "priority": 3}, CLASSES, 3, id="a stored pod keeps what it has"),
     ],
 )
@@ -72,7 +70,11 @@ def test_rejects_unknown_priority_class() -> None:
     [
         pytest.param({"limits": {GPU: "1"}}, {GPU: "1"}, id="a limit without a request is the request"),
         pytest.param({"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}, {"cpu": "1"}, id="a request stays"),
-        pytest.param({"limits": {GPU: "1"}, "requests": {"cpu": "1"}}, {GPU: "1", "cpu": "1"}, id="name by name"),
+        pytest.param(
+            {"limits": {GPU: "1"}, "requests": {"cpu": "1"}},
+            {GPU: "1", "cpu": "1"},
+            id="requests are filled in per resource",
+        ),
         pytest.param({"requests": {"cpu": "1"}}, {"cpu": "1"}, id="no limits"),
         pytest.param({}, None, id="nothing"),
     ],
@@ -88,9 +90,9 @@ def test_limits_become_container_requests(field: str, resources: Mapping[str, ob
         pytest.param(
             {"limits": {"cpu": "2"}}, {}, {"cpu": "2"}, id="a limit that no container asks for is the request"
         ),
-        pytest.param({"limits": {"cpu": "2"}}, {"cpu": "1"}, None, id="else the containers' requests add up"),
+        pytest.param({"limits": {"cpu": "2"}}, {"cpu": "1"}, None, id="otherwise the containers' requests add up"),
         pytest.param({"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}, {}, {"cpu": "1"}, id="a request stays"),
-        pytest.param({"limits": {GPU: "1"}}, {}, None, id="only what a pod as a whole may ask for"),
+        pytest.param({"limits": {GPU: "1"}}, {}, None, id="only resources allowed at pod level"),
     ],
 )
 def test_limits_become_pod_requests(
@@ -103,9 +105,9 @@ def test_limits_become_pod_requests(
 @pytest.mark.parametrize(
     ("host_network", "port", "wanted"),
     [
-        pytest.param(True, {"containerPort": 80}, 80, id="on the node's network a container's port is the node's"),
-        pytest.param(True, {"containerPort": 80, "hostPort": 81}, 81, id="unless it says another"),
-        pytest.param(False, {"containerPort": 80}, None, id="on a network of its own it is not"),
+        pytest.param(True, {"containerPort": 80}, 80, id="containerPort becomes hostPort on the host network"),
+        pytest.param(True, {"containerPort": 80, "hostPort": 81}, 81, id="a given hostPort stays"),
+        pytest.param(False, {"containerPort": 80}, None, id="unchanged without the host network"),
     ],
 )
 def test_host_network_sets_host_ports(host_network: bool, port: Mapping[str, object], wanted: int | None) -> None:
@@ -119,9 +121,9 @@ NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unr
 @pytest.mark.parametrize(
     ("tolerations", "added"),
     [
-        pytest.param([], [NOT_READY, UNREACHABLE], id="both, for a while"),
-        pytest.param([{"key": NOT_READY, "effect": "NoExecute"}], [UNREACHABLE], id="not the one that is there"),
-        pytest.param([{"operator": "Exists"}], [], id="none where all is tolerated"),
+        pytest.param([], [NOT_READY, UNREACHABLE], id="adds both tolerations"),
+        pytest.param([{"key": NOT_READY, "effect": "NoExecute"}], [UNREACHABLE], id="keeps the existing toleration"),
+        pytest.param([{"operator": "Exists"}], [], id="adds nothing if everything is tolerated"),
         pytest.param([{"operator": "Exists", "effect": "NoSchedule"}], [NOT_READY, UNREACHABLE], id="another effect"),
         pytest.param([{"key": "x", "operator": "Exists"}], [NOT_READY, UNREACHABLE], id="another key"),
     ],
@@ -159,9 +161,9 @@ def _affinity(term: Mapping[str, object], kind: str, *, preferred: bool) -> dict
             id="the pods with another value",
         ),
         pytest.param(
-            {"labelSelector": {}, "matchLabelKeys": ["absent"]}, {"matchExpressions": []}, id="a label it has not"
+            {"labelSelector": {}, "matchLabelKeys": ["absent"]}, {"matchExpressions": []}, id="a missing label"
         ),
-        pytest.param({"matchLabelKeys": ["hash"]}, None, id="without a selector no pod is meant, and none stays so"),
+        pytest.param({"matchLabelKeys": ["hash"]}, None, id="a term without selector stays unchanged"),
     ],
 )
 def test_merges_label_keys_of_pod_affinity(

@@ -20,9 +20,9 @@ def classes(*found: PriorityClass) -> dict[str, PriorityClass]:
     ("name", "known", "wanted"),
     [
         pytest.param("high", classes(HIGH, USUAL), HIGH, id="by its name"),
-        pytest.param("", classes(HIGH, USUAL), USUAL, id="the default where none is named"),
-        pytest.param("", classes(USUAL, MODEST), MODEST, id="of several defaults the lowest"),
-        pytest.param("unknown", classes(HIGH, USUAL), None, id="a name that is none: not the default"),
+        pytest.param("", classes(HIGH, USUAL), USUAL, id="default class if none is named"),
+        pytest.param("", classes(USUAL, MODEST), MODEST, id="lowest of several defaults"),
+        pytest.param("unknown", classes(HIGH, USUAL), None, id="unknown name does not use the default"),
     ],
 )
 def test_resolves_priority_class(name: str, known: dict[str, PriorityClass], wanted: PriorityClass | None) -> None:
@@ -32,9 +32,9 @@ def test_resolves_priority_class(name: str, known: dict[str, PriorityClass], wan
 @pytest.mark.parametrize(
     ("name", "known", "value"),
     [
-        pytest.param("", classes(HIGH), 0, id="0 where there is no default"),
-        pytest.param("system-node-critical", {}, 2_000_001_000, id="every cluster has this one"),
-        pytest.param("system-cluster-critical", {}, 2_000_000_000, id="and this one"),
+        pytest.param("", classes(HIGH), 0, id="0 if there is no default"),
+        pytest.param("system-node-critical", {}, 2_000_001_000, id="system-cluster-critical is built in"),
+        pytest.param("system-cluster-critical", {}, 2_000_000_000, id="system-node-critical is built in"),
     ],
 )
 def test_knows_system_classes_even_if_not_listed(name: str, known: dict[str, PriorityClass], value: int) -> None:

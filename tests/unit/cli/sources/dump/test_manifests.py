@@ -38,17 +38,17 @@ def workload(kind: str, **spec: object) -> dict[str, object]:
         pytest.param(
             {"kind": "Pod", "metadata": {"generateName": "web-"}}, ["web-1"], id="a generated name is made up"
         ),
-        pytest.param({"kind": "Pod"}, ["pod-1"], id="even one that has nothing"),
+        pytest.param({"kind": "Pod"}, ["pod-1"], id="a name is generated for an empty Pod"),
         pytest.param(workload("Deployment", replicas=2), ["web-1", "web-2"], id="a Deployment has replicas"),
-        pytest.param(workload("Deployment"), ["web-1"], id="one, unless it says how many"),
-        pytest.param(workload("ReplicaSet", replicas=1), ["web-1"], id="so has a ReplicaSet"),
-        pytest.param(workload("StatefulSet", replicas=2), ["web-0", "web-1"], id="those of a StatefulSet begin at 0"),
+        pytest.param(workload("Deployment"), ["web-1"], id="one replica by default"),
+        pytest.param(workload("ReplicaSet", replicas=1), ["web-1"], id="a ReplicaSet has replicas"),
+        pytest.param(workload("StatefulSet", replicas=2), ["web-0", "web-1"], id="StatefulSet replicas begin at 0"),
         pytest.param(workload("ReplicationController", replicas=1), ["web-1"], id="a ReplicationController"),
+        pytest.param(workload("Job", parallelism=3), ["web-1", "web-2", "web-3"], id="a Job has its parallelism"),
         pytest.param(
-            workload("Job", parallelism=3), ["web-1", "web-2", "web-3"], id="a Job has those that run at once"
+            workload("Job", parallelism=3, completions=2), ["web-1", "web-2"], id="never more than its completions"
         ),
-        pytest.param(workload("Job", parallelism=3, completions=2), ["web-1", "web-2"], id="never more than it needs"),
-        pytest.param(workload("Job"), ["web-1"], id="or one"),
+        pytest.param(workload("Job"), ["web-1"], id="one pod by default"),
         pytest.param(
             {"kind": "List", "items": [{"kind": "Pod", "metadata": {"name": name}} for name in ("a", "b")]},
             ["a", "b"],
@@ -130,7 +130,7 @@ def test_keeps_unknown_fields_for_later_warnings(manifests: Any, document: objec
         pytest.param({"kind": "DaemonSet"}, "has no pods, only 1 DaemonSet; give Pods or Deployment, ", id="no pods"),
         pytest.param({"a": 1}, "has no pods, only 1 document without a kind; give Pods", id="no kind"),
         pytest.param(
-            {"kind": "Service"}, "pods.yaml has no pods; give Pods or Deployment, ", id="only what goes with pods"
+            {"kind": "Service"}, "pods.yaml has no pods; give Pods or Deployment, ", id="only related objects"
         ),
         pytest.param({"kind": "Pod", "spec": []}, "pods.yaml: Pod.spec is not an object", id="a wrong type"),
         pytest.param(workload("Deployment", replicas="3"), "Deployment.spec.replicas is not an integer", id="a number"),

@@ -217,45 +217,47 @@ def with_value(plugin: Any, attribute: str, value: object) -> Any:
         pytest.param(
             with_value(Raises, "error", Unreadable()),
             r"filter on node b: Unreadable: <its text raises LookupError> \(test_checked_plugin.py, line \d+\)",
-            id="raises what has no text",
+            id="raises an exception without a message",
         ),
         pytest.param(
             with_value(Filters, "found", Unreadable()),
             r"filter on node b: it returned <its text raises LookupError> \(Unreadable\), not a Status",
-            id="a result without a text",
+            id="a result without a string form",
         ),
         pytest.param(
             OddShape,
             r"shape: it returned .*, not something hashable \(<its text raises LookupError>",
             id="a shape without a hash",
         ),
-        pytest.param(Filters, r"filter on node b: it returned None \(NoneType\), not a Status", id="no result"),
+        pytest.param(Filters, r"filter on node b: it returned None \(NoneType\), not a Status", id="returns no result"),
         pytest.param(
             with_value(Filters, "found", Status(Code.UNSCHEDULABLE, "full")),  # type: ignore[arg-type]
             r"filter on node b: it returned a Status with the reasons 'full' \(str\), not a tuple of texts",
-            id="one text as reasons",
+            id="a string as reasons",
         ),
         pytest.param(
             with_value(Filters, "found", Status("Success")),  # type: ignore[arg-type]
             r"filter on node b: it returned a Status with the code 'Success' \(str\), not a Code",
-            id="a text as code",
+            id="a string as code",
         ),
         pytest.param(
             with_value(Filters, "found", unschedulable("Filters", "full", reason_code="F")),  # type: ignore[arg-type]
             r"filter on node b: it returned a Status with the reason codes \('F',\) \(tuple\), not a tuple of Reason",
-            id="a text as reason code",
+            id="a string as reason code",
         ),
         pytest.param(
             with_value(Filters, "found", unschedulable(None, "full")),  # type: ignore[arg-type]
             r"filter on node b: it returned a Status with the plugin None \(NoneType\), not a text",
-            id="no plugin",
+            id="does not name a plugin",
         ),
         pytest.param(
             PreparesNothing,
             r"pre_filter: it returned \[\] \(list\), not a PluginState, a Status that rejects, or None",
             id="a state of another type",
         ),
-        pytest.param(RejectsWithAText, "pre_filter: it returned a Status with the reasons 'no'", id="a text rejects"),
+        pytest.param(
+            RejectsWithAText, "pre_filter: it returned a Status with the reasons 'no'", id="a string as rejection"
+        ),
         pytest.param(NamesAList, "pre_filter: it returned PluginState.*, not a PluginState", id="a list of node names"),
         pytest.param(Scores, r"score on node b: it returned 0.5 \(float\), not an integer", id="a fraction"),
         pytest.param(
@@ -266,12 +268,12 @@ def with_value(plugin: Any, attribute: str, value: object) -> Any:
         pytest.param(
             with_value(Normalizes, "normal", [1]),
             r"normalize: it returned \[1\] .*not a list of 2 integers",
-            id="too few",
+            id="too few scores",
         ),
         pytest.param(Counts, r"filter on node a: it returned None \(NoneType\), not a Status", id="cluster filter"),
         pytest.param(Skips, "skips: KeyError: 'team'", id="skips raises"),
-        pytest.param(SkipsWord, r"skips: it returned 'no' \(str\), not a boolean", id="skips is no boolean"),
-        pytest.param(NoState, r"pre_filter: it returned Status.*, not a ClusterFilter", id="success, no state"),
+        pytest.param(SkipsWord, r"skips: it returned 'no' \(str\), not a boolean", id="skips is not a boolean"),
+        pytest.param(NoState, r"pre_filter: it returned Status.*, not a ClusterFilter", id="success without state"),
         pytest.param(Spreads, r"scores: it returned a list with True \(bool\)", id="cluster score"),
     ],
 )

@@ -157,16 +157,16 @@ def test_builds_custom_plugin_with_name_and_arguments() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("os:system", id="a module of Python's"),
-        pytest.param("berth.scheduling.plugins.node_name:NodeName", id="a module of Berth's"),
+        pytest.param("os:system", id="a module of the standard library"),
+        pytest.param("berth.scheduling.plugins.node_name:NodeName", id="a module of Berth"),
         pytest.param("berth_plugins:Passes", id="the package itself"),
-        pytest.param("berth_plugins2.mine:Passes", id="a package whose name only begins so"),
+        pytest.param("berth_plugins2.mine:Passes", id="a package with a similar name"),
         pytest.param("berth_plugins.mine", id="a module"),
-        pytest.param("berth_plugins.mine:Passes.filter", id="something in a class"),
+        pytest.param("berth_plugins.mine:Passes.filter", id="an attribute of a class"),
         pytest.param("berth_plugins.mine:Popen()", id="a call"),
-        pytest.param("berth_plugins.mine:Passes\n", id="a line end"),
-        pytest.param("berth_plugins.mine:P\u00e4sse", id="letters that look alike"),
-        pytest.param("", id="nothing"),
+        pytest.param("berth_plugins.mine:Passes\n", id="a line break"),
+        pytest.param("berth_plugins.mine:P\u00e4sse", id="look-alike letters"),
+        pytest.param("", id="empty name"),
     ],
 )
 def test_does_not_import_for_names_outside_the_package(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,22 +187,26 @@ def test_does_not_import_for_names_outside_the_package(name: str, monkeypatch: p
             "absent:X",
             "No module named 'berth_plugins.absent'; give the command --plugins DIR with the module, and the stack its "
             "layer (PluginLayerArn)",
-            id="none",
+            id="missing module",
         ),
         pytest.param(
-            "lacks:X", "No module named 'a_module_that_is_not_there'; is the module part of", id="it lacks one"
+            "lacks:X", "No module named 'a_module_that_is_not_there'; is the module part of", id="missing dependency"
         ),
-        pytest.param("broken:X", "its module cannot be imported: SyntaxError: ", id="a module that is no Python"),
+        pytest.param("broken:X", "its module cannot be imported: SyntaxError: ", id="a module with a syntax error"),
         pytest.param(
-            "raises:X", "its module cannot be imported: ZeroDivisionError: division by zero", id="that raises"
+            "raises:X", "its module cannot be imported: ZeroDivisionError: division by zero", id="a module that raises"
         ),
-        pytest.param("exits:X", "its module cannot be imported: SystemExit: 3 (exits.py, line 1)", id="that exits"),
-        pytest.param("unreadable:X", ": <its text raises AttributeError>; is the module", id="without a text"),
+        pytest.param(
+            "exits:X", "its module cannot be imported: SystemExit: 3 (exits.py, line 1)", id="a module that exits"
+        ),
+        pytest.param(
+            "unreadable:X", ": <its text raises AttributeError>; is the module", id="an exception without a message"
+        ),
         pytest.param("asks:X", "asks:X cannot be loaded: RuntimeError: X (asks.py, line 1)", id="that finds no names"),
         pytest.param("mine:FailsWhenExtended", "cannot be loaded: TypeError: it is final (mine.py, line", id="final"),
-        pytest.param("mine:Absent", "is not a class that extends one of FilterPlugin, ScorePlugin, ", id="no class"),
-        pytest.param("mine:FilterPlugin", "lacks filter", id="the class to extend"),
-        pytest.param("mine:WithoutFilter", "lacks filter", id="a class that is not whole"),
+        pytest.param("mine:Absent", "is not a class that extends one of FilterPlugin, ScorePlugin, ", id="not a class"),
+        pytest.param("mine:FilterPlugin", "lacks filter", id="the base class"),
+        pytest.param("mine:WithoutFilter", "lacks filter", id="an abstract class"),
         pytest.param(
             "mine:OddArgs", "Args does not extend berth.scheduling.plugins.arguments.Args", id="odd arguments"
         ),
@@ -256,10 +260,10 @@ def test_argument_validator_that_exits_is_reported_as_field_error() -> None:
         pytest.param(
             "FailsWithoutText",
             "failed in __init__: Unreadable: <its text raises AttributeError> (mine.py, line",
-            id="raises what has no text",
+            id="raises an exception without a message",
         ),
         pytest.param(
-            "BuildsNoPlugin", "failed in __init__: it returned NoArgs() (NoArgs), not a plugin", id="no plugin"
+            "BuildsNoPlugin", "failed in __init__: it returned NoArgs() (NoArgs), not a plugin", id="not a plugin"
         ),
         pytest.param(
             "FailsAfterArguments", "failed in Args: RuntimeError: no licence (mine.py, line", id="arguments raise"

@@ -111,10 +111,10 @@ SILENT = NoResponse("no response in time")
         pytest.param(answered({}, 401), TRUSTED, False, ["credentials"], id="no password, or a wrong one"),
         pytest.param(answered({}, 403), TRUSTED, True, ["client-certificate"], id="a certificate not on the list"),
         pytest.param(CLOSED, TRUSTED, True, ["client-certificate"], id="certificate of another CA"),
-        pytest.param(CLOSED, UNTRUSTED, False, ["server-certificate"], id="a server not trusted"),
+        pytest.param(CLOSED, UNTRUSTED, False, ["server-certificate"], id="an untrusted server"),
         pytest.param(CLOSED, CLOSED, False, ["server-certificate"], id="server without certificate"),
         pytest.param(CLOSED, None, False, ["verbs"], id="connection closed on plain http"),
-        pytest.param(CLOSED, SILENT, False, ["verbs"], id="the certificate cannot be read"),
+        pytest.param(CLOSED, SILENT, False, ["verbs"], id="an unreadable certificate"),
         pytest.param(SILENT, TRUSTED, False, ["verbs"], id="no server"),
     ],
 )

@@ -42,11 +42,11 @@ def held(age: float, holder: str = "watcher-1") -> HeadItem:
             replace(HELD, head=Head("u", None)),
             FAILED,
             "nothing has been published yet",
-            id="a lease alone",
+            id="only a lease",
         ),
     ],
 )
-def test_reports_table(item: HeadItem | None, result: Result, message: str) -> None:
+def test_reports_whether_the_cache_is_published(item: HeadItem | None, result: Result, message: str) -> None:
     expect([check_table(item)], "table", result, message)
 
 
@@ -63,7 +63,7 @@ def test_reports_table(item: HeadItem | None, result: Result, message: str) -> N
         pytest.param(replace(HELD, lease=NO_RECORD), False, FAILED, "never acquired", id="never held"),
     ],
 )
-def test_reports_lease(item: HeadItem, periodic: bool, result: Result, message: str) -> None:
+def test_reports_state_of_the_lease(item: HeadItem, periodic: bool, result: Result, message: str) -> None:
     expect([check_lease(item, NOW, periodic=periodic)], "lease", result, message)
 
 
@@ -88,10 +88,10 @@ def test_reports_a_leader_epoch_below_the_ledgers_epoch(ledger_epoch: int | None
         pytest.param(
             FakeAccount(scheduled=[Schedule("s", "DISABLED", "rate(1 minute)")]), FAILED, "s is DISABLED", id="disabled"
         ),
-        pytest.param(FakeAccount(scheduled=[]), FAILED, "nothing starts the watcher", id="none"),
+        pytest.param(FakeAccount(scheduled=[]), FAILED, "nothing starts the watcher", id="no schedule"),
     ],
 )
-def test_reports_schedule(account: FakeAccount, result: Result, message: str) -> None:
+def test_reports_whether_the_schedule_is_enabled(account: FakeAccount, result: Result, message: str) -> None:
     expect(check_schedule(account), "schedule", result, message)
 
 

@@ -83,14 +83,14 @@ def test_reports_each_missing_permission_with_its_user() -> None:
 @pytest.mark.parametrize(
     ("access", "result", "message"),
     [
-        pytest.param(FakeAccess(), OK, "has all 2 permissions", id="all of them"),
+        pytest.param(FakeAccess(), OK, "has all 2 permissions", id="all permissions"),
         pytest.param(
             FakeAccess(forbidden=lambda right: right.subresource == "binding"), FAILED, "may not create pods/binding",
-            id="no Binding",
+            id="no permission to create bindings",
         ),
     ],
 )  # fmt: skip
-def test_reports_permissions(access: FakeAccess, result: Result, message: str) -> None:
+def test_reports_whether_permissions_are_granted(access: FakeAccess, result: Result, message: str) -> None:
     expect(check_permissions(CheckName.BIND_RIGHTS, access, BINDER_PERMISSIONS), "bind-rights", result, message)
 
 
@@ -109,15 +109,19 @@ def test_does_not_propose_granting_a_permission_to_a_shared_user(name: str, is_a
     ("access", "how", "result", "message"),
     [
         pytest.param(
-            FakeAccess(), WakeUp.OBJECT, OK, "the wake-up of the scheduling queue works", id="the object is there"
+            FakeAccess(), WakeUp.OBJECT, OK, "the wake-up of the scheduling queue works", id="the object exists"
         ),
-        pytest.param(FakeAccess(wake_up_error="forbidden"), WakeUp.OBJECT, FAILED, "after minutes", id="it is not"),
+        pytest.param(
+            FakeAccess(wake_up_error="forbidden"), WakeUp.OBJECT, FAILED, "after minutes", id="the object is missing"
+        ),
         pytest.param(
             FakeAccess(wake_up_error="forbidden"), WakeUp.NONE, SKIPPED, "wakeUp: none", id="wake-up disabled"
         ),
     ],
 )
-def test_reports_wake_up(access: FakeAccess, how: WakeUp, result: Result, message: str) -> None:
+def test_reports_whether_the_wake_up_object_exists(
+    access: FakeAccess, how: WakeUp, result: Result, message: str
+) -> None:
     expect([check_wake_up(access, how)], "wake-up", result, message)
 
 
@@ -155,7 +159,7 @@ def test_compares_cluster_uid_with_the_running_berth(
         pytest.param("v1.36.4-eks-3025e55", OK, "v1.36.4-eks-3025e55", id="managed"),
         pytest.param("v1.33.9", WARNING, "Kubernetes v1.33.9: Berth is tested with", id="older"),
         pytest.param("v1.38.0-alpha.0", WARNING, "v1.38.0-alpha.0", id="newer"),
-        pytest.param("v1.3.0", WARNING, "v1.3.0", id="a tested version begins like it"),
+        pytest.param("v1.3.0", WARNING, "v1.3.0", id="a tested version with a similar prefix"),
         pytest.param("", WARNING, "unknown version", id="no version"),
     ],
 )

@@ -52,7 +52,7 @@ def test_passes_for_output_of_scheduler_config(
             ManagedResources((LICENCE, OTHER)),
             FAILED,
             "are not bound by Berth",
-            id="one that bind misses",
+            id="a resource missing in bind",
         ),
         pytest.param(
             ManagedResources((LICENCE,), counts_only=True),
@@ -66,7 +66,7 @@ def test_passes_for_output_of_scheduler_config(
             ManagedResources((LICENCE,), rules_about_pods=True),
             WARNING,
             "best effort",
-            id="pods that bind does not see",
+            id="pods not passed to bind",
         ),
         pytest.param(
             ManagedResources((ManagedResource("licence"),)),
@@ -80,7 +80,7 @@ def test_passes_for_output_of_scheduler_config(
             ManagedResources((LICENCE,)),
             FAILED,
             "fact 46",
-            id="taken",
+            id="a name reserved by Kubernetes",
         ),
     ],
 )

@@ -21,7 +21,7 @@ COUNTED = ManagedResources((ManagedResource("example.com/licence"),))
 @pytest.mark.parametrize(
     ("managed", "changes", "result", "message"),
     [
-        pytest.param(ManagedResources(gangs=True), {}, Result.OK, "every pod", id="as scheduler-config prints it"),
+        pytest.param(ManagedResources(gangs=True), {}, Result.OK, "every pod", id="output of scheduler-config"),
         pytest.param(
             ManagedResources(COUNTED.resources, gangs=True), {}, Result.OK, "every pod", id="with counted resources"
         ),
@@ -44,8 +44,8 @@ def test_reports_missing_settings_in_the_scheduler_configuration(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        pytest.param({"podMaxBackoffSeconds": 60}, "after up to 60 s", id="a longer one"),
-        pytest.param({}, "after up to 10 s", id="that of kube-scheduler"),
+        pytest.param({"podMaxBackoffSeconds": 60}, "after up to 60 s", id="a longer backoff"),
+        pytest.param({}, "after up to 10 s", id="kube-scheduler's default backoff"),
     ],
 )
 def test_warns_about_a_long_backoff(changes: dict[str, int], message: str) -> None:

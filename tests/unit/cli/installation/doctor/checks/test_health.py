@@ -59,7 +59,7 @@ def test_passes_for_healthy_cache() -> None:
         pytest.param(answered(HEALTHY, ahead=None), "clock", SKIPPED, "sends no Date header", id="no Date"),
     ],
 )  # fmt: skip
-def test_reports_healthz(health: Any, check: str, result: Result, message: str) -> None:
+def test_reports_problems_shown_by_healthz(health: Any, check: str, result: Result, message: str) -> None:
     found = list(check_healthz(FakeEndpoint(health=health)))
     expect(found, check, result, message)
     assert len(of(found, check)) == 1

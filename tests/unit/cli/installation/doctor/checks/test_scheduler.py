@@ -40,21 +40,21 @@ def test_passes_for_output_of_scheduler_config() -> None:
             "percentageOfNodesToScore",
             FAILED,
             "0 for default-scheduler",
-            id="0 is the default too",
+            id="0 is also the default",
         ),
         pytest.param(
             {"profiles": [{"schedulerName": "a", "percentageOfNodesToScore": 50}]},
             "percentageOfNodesToScore",
             FAILED,
             "50 for a",
-            id="a profile's own goes before",
+            id="the profile's own value takes precedence",
         ),
         pytest.param(
             {"percentageOfNodesToScore": 5, "profiles": [{"percentageOfNodesToScore": 100}]},
             "percentageOfNodesToScore",
             OK,
             "all nodes",
-            id="also where it is the right one",
+            id="the profile's own value takes precedence if it is right",
         ),
         pytest.param(
             {"profiles": [{"schedulerName": "mine"}]},
@@ -68,15 +68,15 @@ def test_passes_for_output_of_scheduler_config() -> None:
             "leaderElection",
             OK,
             "kube-system/mine",
-            id="a lock of its own",
+            id="a separate lock",
         ),
         pytest.param(
             {"leaderElection": {"leaderElect": False}}, "leaderElection", WARNING, "would both schedule", id="no lock"
         ),
-        pytest.param({"extenders": []}, "extender", FAILED, "no extender that calls", id="Berth is not asked"),
+        pytest.param({"extenders": []}, "extender", FAILED, "no extender that calls", id="Berth is not configured"),
     ],
 )
-def test_reports_document_field(changed: dict[str, Any], check: str, result: Result, message: str) -> None:
+def test_checks_each_field_of_the_document(changed: dict[str, Any], check: str, result: Result, message: str) -> None:
     found = {key: value for key, value in (document() | changed).items() if value is not None}
     expect(findings(found), check, result, message)
 
@@ -85,7 +85,7 @@ def test_reports_document_field(changed: dict[str, Any], check: str, result: Res
     ("entry", "check", "result", "message"),
     [
         pytest.param({"nodeCacheCapable": False}, "nodeCacheCapable", WARNING, "fact 13", id="full mode"),
-        pytest.param({"nodeCacheCapable": None}, "nodeCacheCapable", WARNING, "fact 13", id="which is the default"),
+        pytest.param({"nodeCacheCapable": None}, "nodeCacheCapable", WARNING, "fact 13", id="full mode by default"),
         pytest.param({"weight": None}, "weight", FAILED, "does not start (fact 35)", id="no weight"),
         pytest.param({"weight": 3}, "weight", OK, "score x 30", id="a weight"),
         pytest.param({"ignorable": True}, "bindVerb", FAILED, "fact 24", id="ignorable, and binds"),
@@ -93,7 +93,7 @@ def test_reports_document_field(changed: dict[str, Any], check: str, result: Res
         pytest.param({"bindVerb": None}, "bindVerb", OK, "the scheduler binds", id="no bind"),
     ],
 )
-def test_reports_extender_field(entry: dict[str, Any], check: str, result: Result, message: str) -> None:
+def test_checks_each_field_of_the_extender(entry: dict[str, Any], check: str, result: Result, message: str) -> None:
     found = findings(document(**entry), str(entry.get("urlPrefix", ADDRESS)))
     expect(found, check, result, message)
     assert "hidden" not in str(found)

@@ -36,7 +36,7 @@ def test_requests_do_not_contain_a_real_pod_or_a_candidate_node() -> None:
             id="misspelt prioritize",
         ),
         pytest.param("filterVerb", "filters", None, FAILED, "404", "set filterVerb: filter", id="a wrong name"),
-        pytest.param("filterVerb", "filteronly", None, FAILED, "404", "filter_onlyone", id="the nearest of two"),
+        pytest.param("filterVerb", "filteronly", None, FAILED, "404", "filter_onlyone", id="the nearest of two names"),
         pytest.param(
             "bindVerb", "bind", answered({}, 404), FAILED, "404", "ends in /scheduler", id="a right name elsewhere"
         ),
@@ -55,17 +55,17 @@ def test_requests_do_not_contain_a_real_pod_or_a_candidate_node() -> None:
         pytest.param("filterVerb", "filter", answered(b"<html>"), FAILED, "not JSON", "Berth", id="another server"),
         pytest.param(
             "filterVerb", "filter", answered({"Error": "the node cache is empty"}), FAILED, "the node cache is empty",
-            "cache", id="filter's own Error",
+            "cache", id="Error in the response of filter",
         ),
         pytest.param(
             "prioritizeVerb", "prioritize", answered([{"Host": "a", "Score": 1.0}]), FAILED, "integer scores", "Berth",
-            id="a score that Go does not take",
+            id="a score that Go cannot decode",
         ),
         pytest.param("prioritizeVerb", "prioritize", answered([]), FAILED, "no scores", "log", id="fact 28"),
-        pytest.param("bindVerb", "bind", answered({"Error": ""}), WARNING, "not rejected", "Berth", id="binds nothing"),
+        pytest.param("bindVerb", "bind", answered({"Error": ""}), WARNING, "not rejected", "Berth", id="does not bind"),
     ],
 )  # fmt: skip
-def test_reports_verb(
+def test_reports_failing_verb_with_its_cause(
     field: str, verb: str, answer: HttpResponse | None, result: Result, message: str, remedy: str
 ) -> None:
     endpoint = FakeEndpoint(verbs={} if answer is None else {verb: answer})
