@@ -166,7 +166,7 @@ def load_function(stack: LocalStack) -> Callable[[str, Mapping[str, str]], Calla
 
 @pytest.fixture
 def log_lines() -> Iterator[LogLines]:
-    """What is logged during the test, from the level of information upwards."""
+    """Return the lines logged during the test at level INFO and above."""
     import logging
 
     from aws_lambda_powertools import Logger

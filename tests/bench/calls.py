@@ -66,7 +66,7 @@ class Environment(NodeCache):
         self._snapshot = next(self._changes)
 
     def answer(self) -> bytes:
-        """The response of the function."""
+        """Return the response of the function."""
         return orjson.dumps(self.handle(self.next_event()))
 
     def next_event(self) -> HTTPEvent:
@@ -76,7 +76,7 @@ class Environment(NodeCache):
         return found
 
     def handle(self, event: HTTPEvent) -> HTTPAnswer:
-        """What the handler does."""
+        """Run the handler once."""
         return self._endpoint.handle(event)
 
     def floor(self) -> bytes:
@@ -105,7 +105,7 @@ class Environment(NodeCache):
 
     @property
     def changed(self) -> Timed:
-        """A known pod shape after a change of 1 % of the nodes."""
+        """Return a call with a known pod shape after 1 % of the nodes changed."""
         return Timed(self.answer, self.change)
 
 

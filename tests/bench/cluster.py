@@ -88,7 +88,7 @@ def _node(index: int) -> NodeInfo:
 
 
 def node_name(index: int) -> str:
-    """A name as long as those of a cloud."""
+    """Return a node name as long as in a cloud."""
     return f"ip-10-{index // 256}-{index % 256}-17.eu-central-1.compute.internal"
 
 
@@ -202,7 +202,7 @@ def spread_pod() -> Manifest:
 
 
 def changes(of: Snapshot, share: float = 0.01) -> Iterator[Snapshot]:
-    """The snapshots that follow, without an end: each time another share of the nodes has a pod less and one more."""
+    """Yield snapshots without end: each time, other nodes lose one pod and gain one."""
     names = list(of.nodes)
     step = max(1, int(len(names) * share))
     # Spread over the cluster.

@@ -76,7 +76,7 @@ def figures() -> Iterator[Figure]:
 
 
 def beside_floor(directory: Path, contents: Contents, runs: int = RUNS) -> Iterator[Figure]:
-    """The figures with these contents of the table."""
+    """Yield the figures for a table with these contents."""
     from tests.bench import cluster
     from tests.bench.calls import event
     from tests.bench.functions import NODES

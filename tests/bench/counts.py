@@ -70,7 +70,7 @@ MARGINS: Mapping[str, float] = {
 
 
 def excesses(measured: Mapping[str, float]) -> list[str]:
-    """Return what is beyond its committed value and margin, and what has no committed value."""
+    """Return counts above their committed value and margin, and counts without a committed value."""
     committed: Mapping[str, float] = json.loads(COMMITTED.read_text())
     limits = {name: value * (1 + MARGINS[name.partition(".")[0]]) for name, value in committed.items()}
     return [
@@ -81,7 +81,7 @@ def excesses(measured: Mapping[str, float]) -> list[str]:
 
 
 def measured() -> Mapping[str, float]:
-    """By name, in the order of the page."""
+    """Return the counts by name, in the order of the page."""
     return dict(
         [
             *_imports(),
@@ -97,14 +97,14 @@ def measured() -> Mapping[str, float]:
 
 
 def _imports() -> Iterator[tuple[str, float]]:
-    """Modules outside of the standard library that a function's handler imports, in a process of its own."""
+    """Yield how many modules outside the standard library each handler imports in a separate process."""
     for function in FUNCTIONS:
         lines = run("-c", COUNT_MODULES, str(PROJECT / "functions" / function / "app.py"))
         yield f"imports.{function}", json.loads(lines[-1])
 
 
 def _cold() -> Iterator[tuple[str, float]]:
-    """Requests to the table of the first call of an environment."""
+    """Yield the number of requests to the table in the first call of an environment."""
     verbs = _verbs("label-priority")
     _ask(verbs, "filter", NODES)
     yield "requests.cold.filter", len(verbs.table.calls)
@@ -125,7 +125,7 @@ def _warm() -> Iterator[tuple[str, float]]:
 
 
 def _changed() -> Iterator[tuple[str, float]]:
-    """Of filter after 1 % of the nodes have changed since the last call, and not for the first time."""
+    """Yield counts of a filter call after 1 % of the nodes changed since the last call, not for the first time."""
     for profile in ("label-priority", "full"):
         verbs, priorities = _verbs(profile), count(1)
         change = partial(_change, verbs, priorities)
@@ -143,7 +143,7 @@ def _change(verbs: Verbs, priorities: Iterator[int]) -> None:
 
 
 def _binds() -> Iterator[tuple[str, float]]:
-    """Requests of a warm bind to the tables and to the API server, with and without rules about other pods."""
+    """Yield the requests of a warm bind to tables and API server, with and without rules about other pods."""
     for name, announces in (("plain", False), ("rules-about-pods", True)):
         world = World()
         world.bind("warm-up")
@@ -179,7 +179,7 @@ class _Inline(Executor):
 
 
 def _http() -> Iterator[tuple[str, float]]:
-    """Of the gateway of berth serve, between HTTP server and function."""
+    """Yield the calls of berth serve's gateway, between HTTP server and function."""
     body = _body(NODES)
     sent = body.encode() if isinstance(body, str) else body
     gateway = Gateway({"POST /scheduler/filter": lambda event, context: {"statusCode": 200, "headers": {}, "body": ""}})
@@ -235,7 +235,7 @@ def _read_by_parts() -> Iterator[tuple[str, float]]:
 
 
 def _after_pod_changes() -> Iterator[tuple[str, float]]:
-    """Requests to the table of a warm call whose policy reads nodes alone."""
+    """Yield the requests to the table in a warm call whose policy reads only nodes."""
     verbs = _verbs("label-priority")
     _ask(verbs, "filter", NODES)
     verbs.cluster.publish("pods", [pod_object("p", "ml", "uid-p")])

@@ -11,7 +11,7 @@ from statistics import median
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`name` stays the same over releases. `target` is None where the figure only informs."""
+    """One figure. `name` stays the same over releases; `target` is None if the figure only informs."""
 
     name: str
     value: float
@@ -60,7 +60,7 @@ def milliseconds(*timed: Timed, seconds: float = 0.7) -> list[float]:
 
 
 def beside_floor(name: str, floor: Timed, timed: Timed, target: float | None = None) -> Iterator[Figure]:
-    """The time of a call, the time of its baseline, and their ratio, which has the target."""
+    """Yield the time of a call, the time of its baseline, and their ratio, which has the target."""
     least, taken = milliseconds(floor, timed)
     yield Figure(f"{name}.floor", least, "ms")
     yield Figure(name, taken, "ms")

@@ -56,7 +56,7 @@ Measured = dict[str, float]
 
 
 class Contents(NamedTuple):
-    """Of a cache table: the chunks of a snapshot by the name of their part, and the log of pods since then."""
+    """Contents of a cache table: the chunks of a snapshot by part name, and the log of pods since then."""
 
     chunks: dict[str, list[bytes]]
     log: list[bytes]
@@ -222,7 +222,7 @@ _OTHERS: Mapping[str, Callable[[str, Contents], Measured]] = {
 
 
 def _loaded(function: str, contents: Contents) -> Any:
-    """The module of the handler with an in-memory table."""
+    """Return the handler's module with an in-memory table."""
     if function not in ("authorizer", "pre_traffic"):
         from berth.runtime import tables
 
@@ -237,7 +237,7 @@ def _loaded(function: str, contents: Contents) -> Any:
 
 
 def table_of(contents: Contents) -> InMemoryCacheTable:
-    """The table of a watcher that has published all of it."""
+    """Return the table of a watcher that has published all of it."""
     from berth_cli.server.store.cache_table import InMemoryCacheTable
     from berth_cli.server.store.lease_lock import InMemoryItem
 
@@ -260,7 +260,7 @@ def put(table: CacheTable, contents: Contents, uid: str, now: float) -> None:
 
 
 def pointer_to(contents: Contents, now: float) -> Pointer:
-    """What the head says of them: a snapshot `SNAPSHOT_ID` that was published now, and the log."""
+    """Return the pointer to a snapshot `SNAPSHOT_ID` published now, and to the log."""
     from berth.nodecache.feed.head import (
         Observation,
         Pointer,

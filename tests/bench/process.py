@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def timed(call: Callable[[], T]) -> tuple[float, T]:
-    """Seconds of processor time, and the result of the call."""
+    """Return the seconds of processor time and the result of the call."""
     started = time.process_time()
     found = call()
     return time.process_time() - started, found

@@ -1,4 +1,4 @@
-"""What the HTTP API sends to its authorizer: payload format 2.0."""
+"""Events that the HTTP API sends to its authorizer, in payload format 2.0."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def basic(username: str, password: str) -> str:
 
 
 def basic_event(*identity: object) -> dict[str, object]:
-    """With these values of the identity source; usually it is one, the Authorization header."""
+    """Return an event with these identity-source values; usually one, the Authorization header."""
     return _request() | {"identitySource": list(identity)}
 
 
@@ -33,7 +33,7 @@ def certificate_event(serial: object, not_before: float, not_after: float) -> di
 
 
 def with_client_certificate(certificate: object) -> dict[str, object]:
-    """With whatever the gateway may tell of a certificate."""
+    """Return an event with this description of a client certificate."""
     event = _request() | {"identitySource": ["POST /scheduler/filter"]}
     context = event["requestContext"]
     assert isinstance(context, dict)

@@ -27,7 +27,7 @@ class ChartRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What an object is: its kind, namespace and name."""
+    """The key of an object: its kind, namespace and name."""
 
     kind: str
     namespace: str
@@ -55,7 +55,7 @@ def rendered(values: Values, *arguments: str) -> list[dict[str, Any]]:
 
 
 def by_key(documents: list[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
-    """The objects by what they are. Two of one key are an error: helm would apply both."""
+    """Return the objects by key. Two objects with one key are an error: helm would apply both."""
     found: dict[Key, dict[str, Any]] = {}
     for document in documents:
         metadata = document["metadata"]

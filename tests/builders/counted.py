@@ -43,7 +43,7 @@ def configuration(*resources: Mapping[str, object], **others: object) -> BerthCo
 def counted_node_object(
     name: str = "n", licences: str | None = None, sizes: str | None = None, **allocatable: str
 ) -> dict[str, object]:
-    """A v1.Node that says so."""
+    """Return a v1.Node with these counted resources."""
     labels = {} if licences is None else {LICENCE: licences}
     annotations = {"example.com/other": "x"} | ({} if sizes is None else {SIZES: sizes})
     return {
@@ -54,7 +54,7 @@ def counted_node_object(
 
 
 def counted_node(name: str = "n", licences: str | None = None, sizes: str | None = None) -> NodeInfo:
-    """The node of a decision."""
+    """Return the node as the scheduling code reads it."""
     found = read_node(counted_node_object(name, licences, sizes))
     assert isinstance(found, NodeInfo)
     return found
@@ -95,7 +95,7 @@ def asking_object(
 
 
 def asking(name: str = "p", node: str = "", annotations: Mapping[str, str] | None = None, **others: object) -> Pod:
-    """The pod of a decision, as the cache has it."""
+    """Return the pod as the cache has it."""
     found = read_placed_pod(asking_object(name, node, annotations, **others))  # type: ignore[arg-type]
     assert isinstance(found, Pod)
     return found

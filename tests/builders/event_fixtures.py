@@ -55,7 +55,7 @@ def read_fixtures() -> list[EventFixture]:
 
 
 def bodies(fixtures: Iterable[EventFixture]) -> dict[Path, Mapping[str, Any]]:
-    """What curl can send in place of an event, by file: each body once that is a JSON object and is not in Base64."""
+    """Return the bodies that curl can send instead of events, by file: JSON objects that are not in Base64."""
     found: dict[Path, Mapping[str, Any]] = {}
     known: set[tuple[str, bytes]] = set()
     for fixture in fixtures:

@@ -6,7 +6,7 @@ import base64
 
 
 def http_event(body: str | bytes | None, route: str = "POST /scheduler/filter") -> dict[str, object]:
-    """What the gateway makes of a request: text as it is, bytes as base64."""
+    """Encode a request as the gateway does: text unchanged, bytes as base64."""
     method, path = route.split(" ")
     encoded = isinstance(body, bytes)
     return {

@@ -23,7 +23,7 @@ def intent(
     shares: Shares | None = None,
     topology: str = "",
 ) -> Intent:
-    """Of a pod of this name. attempt: by default of this pod's own."""
+    """Return the intent of a pod with this name. attempt: by default, one per pod."""
     pod = PodKey("ml", name, f"uid-{name}")
     return Intent(pod, node, attempt or f"attempt-{name}", until, demands, shares or {}, topology)
 
@@ -49,5 +49,5 @@ def gang(
 def claim(
     name: str = "train", *, priority: int = 0, until: float = 60.5, opened_at: float = 0.0, minimum: int = 1
 ) -> Claim:
-    """Of a gang of this name."""
+    """Return a claim of a gang with this name."""
     return Claim(GangKey("ml", name), priority, until, opened_at, minimum)

@@ -86,7 +86,7 @@ def custom_group_object(name: str = "train", minimum: object = 4, **spec: object
 
 
 def pod_group(obj: object, api: PodGroupApi = PodGroupApi.NATIVE) -> PodGroup:
-    """The value of one of these objects."""
+    """Return the PodGroup read from one of these objects."""
     found = read_pod_group(obj, api)
     assert isinstance(found, PodGroup)
     return found

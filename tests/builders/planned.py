@@ -32,7 +32,7 @@ def gang_policy(**document: Any) -> Policy:
 
 
 def room_for(name: str, pods: int, labels: Mapping[str, str] | None = None, **fields: Any) -> NodeInfo:
-    """A node with room for so many pods of one cpu."""
+    """Return a node with room for this number of pods with one cpu each."""
     found = read_node(node_with(name, labels, allocatable={"cpu": str(pods), "pods": "100"}, **fields))
     assert isinstance(found, NodeInfo)
     return found
@@ -45,13 +45,13 @@ def answers(
     open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
     names: Sequence[str] | None = None,
 ) -> dict[str, Feasibility]:
-    """What filter answers each of these pods about these nodes; about all of them without a list."""
+    """Return filter's decision for each pod about these nodes; by default about all nodes."""
     asked = [*snapshot.nodes] if names is None else names
     return {pod.name: policy.feasibility(pod, asked, snapshot, open_gangs=open_gangs) for pod in pods}
 
 
 def places(found: Mapping[str, Feasibility]) -> dict[str, str]:
-    """The place of each member: the first node that passes; a reason where none does."""
+    """Return the place of each member: the first node that passes, or the reason if none does."""
     return {
         name: answer.feasible[0] if answer.feasible else next(iter(answer.rejected.values())).message
         for name, answer in found.items()

@@ -16,7 +16,7 @@ def pod(
     priority: int | None = None,
     controller_kind: str = "",
 ) -> Pod:
-    """The pod of a decision."""
+    """Return the pod as the scheduling code reads it."""
     read = read_pod(pod_object(name, namespace, uid, priority=priority, controller_kind=controller_kind))
     assert isinstance(read, Pod)
     return read
@@ -65,7 +65,7 @@ def pod_object(
 
 
 def daemon_set_fields(node_name: str) -> dict[str, Any]:
-    """What the DaemonSet controller sets in the spec of its pod for that node."""
+    """Return the fields that the DaemonSet controller sets in the spec of a pod for that node."""
     taints = ["not-ready:NoExecute", "unreachable:NoExecute"]
     taints += [f"{name}:NoSchedule" for name in ("disk-pressure", "memory-pressure", "pid-pressure", "unschedulable")]
     fields = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node_name]}]}

@@ -45,7 +45,7 @@ def items_of(client: DynamoDBClient, table: str) -> list[Item]:
 
 
 def recorded(release: str, table: str) -> list[Item]:
-    """What that release left in a table (cache, ledger)."""
+    """Return the items that this release left in a table (cache, ledger)."""
     found: list[Item] = json.loads((RECORDED / release / f"{table}.json").read_text(), object_hook=_with_bytes)
     return list(map(_stored, found))
 

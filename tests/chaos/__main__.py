@@ -90,7 +90,7 @@ def _faults(text: str) -> Sequence[Fault]:
 
 
 def _play(chosen: argparse.Namespace, directory: Path, rounds: list[Round]) -> None:
-    """All rounds; after one that broke the next begins on a new set-up, so that it tells of its own fault."""
+    """Run all rounds. After a failed round, the next starts on a new set-up, so that it reports its own fault."""
     left = islice(enumerate(deck(chosen.only, Random(chosen.seed)), 1), chosen.rounds or len(chosen.only))
     until = time.monotonic() + chosen.seconds
     set_ups = 0

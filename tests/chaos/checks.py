@@ -78,7 +78,7 @@ class Checks:
         )
 
     def state(self) -> list[Finding]:
-        """What can be read of API server and tables; nothing changes there meanwhile but what Berth does."""
+        """Return findings about API server and tables; while they are read, only Berth changes them."""
         pods = [
             self._set_up.witness.as_bound(pod_on_account(each))
             for each in self._set_up.api.get("/api/v1/pods")["items"]
@@ -124,11 +124,11 @@ class Checks:
         return found
 
     def witnessed(self) -> list[Finding]:
-        """What must never have happened, even for a moment, since the last call."""
+        """Return violations since the last call of rules that must never break, even for a moment."""
         return [Finding(CheckKind.NOT_OVERCOMMITTED, message) for message in self._set_up.witness.violations()]
 
     def doctor(self) -> Diagnosis:
-        """What `berth doctor` says of the first scheduler and its Berth."""
+        """Return the findings of `berth doctor` about the first scheduler and its Berth."""
         scheduler, berth = self._set_up.schedulers[0], self._set_up.berths[0]
         environment = self._set_up.emulator.environment()
         return doctor_in_process(
@@ -217,7 +217,7 @@ def differences(what: str, truth: Mapping[str, object], found: Mapping[str, obje
 
 
 def expected_ledger(pods: Sequence[PodOnAccount], nodes: Iterable[str]) -> Mapping[str, object]:
-    """What the ledger has to have, amount by amount and pod by pod."""
+    """Return the ledger expected by pod and amount."""
     found: dict[str, object] = {}
     on = held(pods)
     for name in nodes:
@@ -231,7 +231,7 @@ def expected_ledger(pods: Sequence[PodOnAccount], nodes: Iterable[str]) -> Mappi
 
 
 def recorded_ledger(ledgers: Iterable[NodeLedger]) -> Mapping[str, object]:
-    """What it has, in the same terms."""
+    """Return the actual ledger in the same terms."""
     found: dict[str, object] = {}
     for ledger in ledgers:
         avail = ledger.avail or {}
@@ -269,5 +269,5 @@ def shortened(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def names(diagnosis: Diagnosis, expected: frozenset[CheckName]) -> bool:
-    """Whether one of the expected checks is among what is bad."""
+    """Return whether one of the expected checks failed."""
     return bool(expected & set(diagnosis.bad))

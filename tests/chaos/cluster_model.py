@@ -69,7 +69,7 @@ def node(name: str) -> JsonObject:
 
 
 def drawn_request(random: Random) -> dict[str, int]:
-    """What the next pod asks for; one in eight asks for nothing that is counted."""
+    """Return the requests of the next pod; one in eight requests no counted resource."""
     kind = random.randrange(8)
     found = {}
     if kind in (1, 2, 3, 4):
@@ -80,7 +80,7 @@ def drawn_request(random: Random) -> dict[str, int]:
 
 
 def drawn_team(random: Random) -> str:
-    """That of the next pod; two in three pods have none."""
+    """Return the team of the next pod; two in three pods have none."""
     number = random.randrange(3 * TEAMS)
     return f"team-{number}" if number < TEAMS else ""
 
@@ -146,7 +146,7 @@ def _amount(text: str) -> int:
 
 
 def pod_on_account(found: JsonObject) -> PodOnAccount:
-    """Read an object of the API."""
+    """Parse an object of the API."""
     metadata, spec = found["metadata"], found["spec"]
     limits = spec["containers"][0].get("resources", {}).get("limits", {})
     message = next(
@@ -170,7 +170,7 @@ def pod_on_account(found: JsonObject) -> PodOnAccount:
 
 
 def held(pods: Iterable[PodOnAccount]) -> Mapping[str, Mapping[str, int]]:
-    """By node, what its pods hold of each pool."""
+    """Return the amounts that pods hold of each pool, by node."""
     found: dict[str, Counter[str]] = {}
     for each in pods:
         if each.node:
@@ -184,7 +184,7 @@ def teams_on(pods: Iterable[PodOnAccount], node: str) -> Counter[str]:
 
 
 def overcommitted(on: Mapping[str, int]) -> str:
-    """What is held beyond the capacity of a node, or of no device; empty: nothing."""
+    """Describe the amounts above a node's capacity or without a device; empty if there are none."""
     return ", ".join(
         f"{amount} {pool[:-1]} of no device" if pool.endswith("#") else f"{amount} of {CAPACITY.get(pool, 0)} {pool}"
         for pool, amount in sorted(on.items())

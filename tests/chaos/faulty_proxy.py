@@ -25,7 +25,7 @@ CHUNK = 65536
 
 @dataclass(frozen=True)
 class Answer:
-    """What a faulty server says in place of the answer."""
+    """The response of a faulty server."""
 
     status: int
     body: bytes
@@ -34,7 +34,7 @@ class Answer:
 
 
 class Cut(Enum):
-    """The connection ends without an answer. AFTER: the server has done what it was asked."""
+    """The connection ends without a response. AFTER: the server has carried out the request."""
 
     BEFORE = auto()
     AFTER = auto()
@@ -80,7 +80,7 @@ class FaultyProxy:
 
     @contextmanager
     def failing(self, rate: float, faults: Sequence[Fault], random: Random) -> Iterator[None]:
-        """Until the block ends so large a part of the calls ends in one of these ways."""
+        """Let this share of the calls fail in one of these ways until the block ends."""
         with self._lock:
             self._rate, self._faults, self._random = rate, faults, random
         try:
@@ -110,7 +110,7 @@ class FaultyProxy:
                 each.shutdown(socket.SHUT_RDWR)
 
     def drawn(self, path: str) -> Fault | None:
-        """What becomes of the next call."""
+        """Choose the fate of the next call."""
         with self._lock:
             self.calls += 1
             if self._expired is not None and "watch=" in path.lower() and "resourceversion=" in path.lower():

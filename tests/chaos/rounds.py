@@ -1,4 +1,4 @@
-"""A round: a fault under load, its end, and what holds afterwards."""
+"""A round: a fault under load, its end, and the checks afterwards."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ANYWAY = frozenset({CheckName.HTTP_TIMEOUT, CheckName.LEADER_ELECTION})
 
 @dataclass(frozen=True)
 class Round:
-    """How one ended. recovery: seconds from the end of the fault until all held; None: it did not."""
+    """The end of a round. recovery: seconds from the end of the fault until all checks passed, or None."""
 
     number: int
     seed: int
@@ -120,7 +120,7 @@ def held_to_end(find: Callable[[Checks], Sequence[Finding]], checks: Checks, end
 
 @dataclass(frozen=True)
 class _Recovery:
-    """seconds: None where it did not recover. left: what does not hold in the end. last: what was waited for."""
+    """seconds: None if it did not recover. left: checks still failing. last: the check waited for."""
 
     seconds: float | None
     left: Sequence[Finding]

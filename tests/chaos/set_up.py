@@ -71,7 +71,7 @@ class Berth:
         )
 
     def wait_until_ready(self) -> None:
-        """Until it answers, whatever it says."""
+        """Wait until it responds, with any status."""
         assert self._process is not None
         self._process.wait_until(self._answers, seconds=START_SECONDS)
 
@@ -265,7 +265,7 @@ class SetUp:
             yield berth.url_prefix
 
     def epoch(self) -> int:
-        """Of the lease; -1: there is none."""
+        """Return the epoch of the lease; -1 if there is no lease."""
         found = self.tables.get_item(TableName=CACHE_TABLE, Key=HEAD_KEY, ConsistentRead=True).get("Item", {})
         return int(found["leaseTransitions"]["N"]) if "leaseTransitions" in found else -1
 

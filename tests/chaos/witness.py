@@ -1,4 +1,4 @@
-"""Watches the API server beside Berth, and keeps what must never have happened, however short."""
+"""Watches the API server beside Berth, and records every violation, however short."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Witness:
         return version
 
     def learn(self, kind: str, found: JsonObject) -> None:
-        """An event of the watch: the kind of change, and the object."""
+        """Learn an event of the watch: the type of change and the object."""
         pod = pod_on_account(found)
         with self._lock:
             before = self._pods.pop(pod.uid, None)

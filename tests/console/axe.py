@@ -1,4 +1,4 @@
-"""axe-core in the page: what people without a mouse, or without sight, would meet."""
+"""Runs axe-core in the page, to find what excludes users without a mouse or without sight."""
 
 from __future__ import annotations
 

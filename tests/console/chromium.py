@@ -126,7 +126,7 @@ class Browser:
         return found
 
     def events(self, session: str, method: str) -> list[dict[str, Any]]:
-        """The events of a tab so far."""
+        """Return the events of a tab so far."""
         self.call("Runtime.evaluate", session, expression="0")
         return [each["params"] for each in self._events if (each.get("sessionId"), each["method"]) == (session, method)]
 
@@ -181,7 +181,7 @@ class Tab:
         self.call("Page.navigate", url=address)
 
     def reload(self) -> None:
-        """Load the page anew; the old document is gone then."""
+        """Reload the page and wait until the old document is gone."""
         self.evaluate("window.isOld = true")
         self.call("Page.reload")
         self.wait_for("!window.isOld")
@@ -231,7 +231,7 @@ class Tab:
         raise AssertionError(f"{condition}: the page was loaded anew each time")
 
     def text(self, selector: str) -> str:
-        """What an element shows."""
+        """Return the text that an element shows."""
         found: str = self.evaluate(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
         return found
 
@@ -248,7 +248,7 @@ class Tab:
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
     def click(self, x: float, y: float) -> None:
-        """The left button at a place of the window."""
+        """Press the left button at a position in the window."""
         self.point(x, y)
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
@@ -265,7 +265,7 @@ class Tab:
 
     @property
     def errors(self) -> list[str]:
-        """Exceptions that nobody caught."""
+        """Return the uncaught exceptions."""
         return [
             str(each["exceptionDetails"]) for each in self._browser.events(self._session, "Runtime.exceptionThrown")
         ]

@@ -1,4 +1,4 @@
-"""What the pictures show: a cluster and its decisions, the same each time."""
+"""The contents of the pictures: a cluster and its decisions, the same each time."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def waiting() -> Iterator[Pod]:
 
 
 def decisions(nodes: Sequence[NodeInfo]) -> RecentDecisions:
-    """What the verbs said of some pods."""
+    """Return the decisions of the verbs about some pods."""
     recent = RecentDecisions(time)
     configuration = BerthConfiguration.model_validate({"profile": "label-priority"})
     verbs = Verbs(nodes, configuration=configuration, recorder=recent)

@@ -23,7 +23,7 @@ DRAWN = "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFr
 
 @dataclass(frozen=True)
 class Picture:
-    """until: what is shown. act: what somebody does before."""
+    """until: the condition to wait for. act: user actions before it."""
 
     until: str
     act: str = "0"
@@ -43,7 +43,7 @@ PICTURES = {
 
 
 def take(tab: Tab, console: Served, name: str, path: Path) -> None:
-    """One picture of what fits on the screen."""
+    """Take a picture of the visible part of the page."""
     picture = PICTURES[name]
     tab.open(f"{console.origin}/#/{name}")
     tab.wait_for(f"({picture.act}, true)")

@@ -21,7 +21,7 @@ from tests.unit.cli.console.cases import DEFAULT
 
 
 class LiveSource(ClusterSource):
-    """What it shows, it shows at once."""
+    """A source whose changes are visible at once."""
 
     def __init__(
         self, nodes: Iterable[NodeInfo] = (), pods: Iterable[Pod] = (), configured: ActiveConfiguration = DEFAULT

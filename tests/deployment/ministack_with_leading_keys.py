@@ -39,7 +39,7 @@ def parts_of(request: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _keys_of(batch: Any) -> list[dict[str, Any]]:
-    """Of a table in BatchGetItem or BatchWriteItem."""
+    """Return the keys in a table's part of BatchGetItem or BatchWriteItem."""
     if isinstance(batch, dict):
         return list(batch["Keys"])
     return [each.get("DeleteRequest", {}).get("Key") or each["PutRequest"]["Item"] for each in batch]

@@ -97,7 +97,7 @@ def table(logical_id: str) -> str:
 
 
 def arn(service: str, resource: str) -> str:
-    """Of a resource in the stack's account."""
+    """Return the ARN of a resource in the stack's account."""
     return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{resource}"
 
 

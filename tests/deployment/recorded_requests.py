@@ -1,4 +1,4 @@
-"""What the functions ask AWS for, as IAM judges it: recorded at the events of botocore's clients."""
+"""Requests of the functions to AWS as IAM evaluates them, recorded at the events of botocore's clients."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def deploy(
 
 
 def deployed_parameters(template: Path) -> dict[str, str]:
-    """Of the last deployment of this template."""
+    """Return the parameters of the last deployment of this template."""
     found: dict[str, str] = json.loads(_parameters_file(template.parent).read_text())
     return found
 

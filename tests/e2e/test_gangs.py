@@ -59,7 +59,7 @@ def gangs(cluster: Cluster, api: KubernetesApi) -> Gangs:
 
 @pytest.fixture
 def naming(request: pytest.FixtureRequest, api: KubernetesApi) -> Iterator[Mapping[str, str]]:
-    """What names the gang `train` of four, as options of a member."""
+    """Return the options of a member that name the gang `train` of four."""
     if getattr(request, "param", ANNOTATIONS) == ANNOTATIONS:
         yield {}
         return

@@ -149,7 +149,7 @@ def test_burst_does_not_break_any_rule_if_berth_binds(berth: Extender, control_p
 
 @pytest.mark.parametrize("berth", ["serve"], indirect=True)
 def test_burst_breaks_rules_if_the_scheduler_binds(berth: Extender, control_plane: ControlPlane) -> None:
-    """What the protocol is for; and the judgment above can fail."""
+    """Shows that the check above can fail, and why bind's protocol is needed."""
     found = _place_burst(control_plane, berth, replace(filter_prioritize_bind(berth.url_prefix), bind_verb=None))
     assert found.rejected() != []
     assert found.teams_together() != []

@@ -187,7 +187,7 @@ class KubernetesOnLoopback:
         return 200, deepcopy(found)
 
     def objects(self, path: str) -> list[object]:
-        """What there is of the resource now."""
+        """Return the current objects of the resource."""
         if path == NODES:
             return self.nodes
         return list(self.pods.values()) if path == PODS else []

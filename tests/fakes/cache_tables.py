@@ -82,5 +82,5 @@ class Once:
 
 
 def outage() -> None:
-    """What happens to every request when the table cannot be reached."""
+    """Fail every request as an unreachable table does."""
     raise TableUnavailable("node cache table berth-cache: the table is throttled (ThrottlingException)")

@@ -18,6 +18,6 @@ class HandDrivenClock:
         self.now += seconds
 
     def sleep(self, seconds: float) -> None:
-        """What a sleeper sees of it: afterwards it is later."""
+        """Sleep by advancing this clock."""
         self.slept.append(seconds)
         self.advance(seconds)

@@ -105,7 +105,7 @@ class CountedCluster(PodBinder, ReservedPods):
     # ------------------------------------------------------------------------------------------- what happens there
 
     def create_pod(self, name: str, units: int = 1) -> PodKey:
-        """One that asks for so many slots. The same name again is another pod."""
+        """Create a pod that requests this number of slots. The same name again creates another pod."""
         key = PodKey(NAMESPACE, name, f"uid-{name}-{next(self._uids)}")
         annotations = {REQUEST: str(units)}
         self.pods[name] = _Pod(key, units, next(self._versions), annotations=annotations, by_percent=self.by_percent)
@@ -116,7 +116,7 @@ class CountedCluster(PodBinder, ReservedPods):
         self._change(name).node = node
 
     def annotate(self, name: str, key: str, value: str | None) -> None:
-        """Its owner changes an annotation; None removes it."""
+        """Change an annotation as the owner of the pod; None removes it."""
         annotations = self._change(name).annotations
         annotations.pop(key, None)
         if value is not None:
@@ -159,7 +159,7 @@ class CountedCluster(PodBinder, ReservedPods):
     # ------------------------------------------------------------------------------------------------ what is published
 
     def publish(self) -> tuple[dict[str, NodeInfo | None], dict[str, Pod | None]]:
-        """What has changed since the last time."""
+        """Return the changes since the last call."""
         nodes, pods = dict(map(_node, self.nodes.items())), dict(map(self._published_pod, self.pods.values()))
         changes = _difference(self._shown_nodes, nodes), _difference(self._shown_pods, pods)
         self._shown_nodes, self._shown_pods = nodes, pods

@@ -57,7 +57,7 @@ class LeaseInMemory(LedgerLease):
 
 
 class IdentityInMemory(StoreIdentity):
-    """Of one store."""
+    """The identity of one store."""
 
     def __init__(self, identity: str | None = None) -> None:
         self.identity = identity

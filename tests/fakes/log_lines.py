@@ -1,4 +1,4 @@
-"""What functions log, read back."""
+"""Reads back the lines that functions log."""
 
 from __future__ import annotations
 

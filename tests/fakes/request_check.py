@@ -8,7 +8,7 @@ from berth_cli.server.gateway import RequestCheck
 
 
 class AnyRequest(RequestCheck):
-    """For tests of what the functions do with requests that `berth serve` refuses."""
+    """Accepts requests that `berth serve` refuses, to test how functions handle them."""
 
     def refusal(self, method: str, headers: Mapping[str, str]) -> None:
         """Accept it."""

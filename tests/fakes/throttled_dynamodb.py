@@ -141,7 +141,7 @@ class ThrottledMoto:
         self._moto.enabled = True
 
     def send(self, request: AWSPreparedRequest) -> AWSResponse | None:
-        """What botocore gets."""
+        """Return the response that botocore receives."""
         if self.guard is None:
             return self._answer(request)
         return send_throttled(self.guard, request, self._answer)

@@ -65,5 +65,5 @@ def stops_at_sigterm(container: str) -> None:
 
 
 def logs(container: str) -> str:
-    """What the command wrote, both of its outputs."""
+    """Return both outputs of the command."""
     return docker("logs", "--tail=30", container)

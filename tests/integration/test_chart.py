@@ -51,7 +51,7 @@ def comparable(documents: list[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
 
 
 def scheduler_config(*options: str) -> str:
-    """What the command prints for a second scheduler."""
+    """Return the command's output for a second scheduler."""
     arguments = ["scheduler-config", f"--url={URL}", "--second-scheduler=berth-scheduler", *options]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0, done.output

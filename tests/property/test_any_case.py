@@ -1,4 +1,4 @@
-"""Whatever a cluster holds, it is decided on, or the answer says what is wrong with it."""
+"""Any cluster is evaluated, or the response names the defect."""
 
 from __future__ import annotations
 

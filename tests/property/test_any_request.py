@@ -1,4 +1,4 @@
-"""Whatever arrives, a handler answers in its contract's shape and tells nothing of its inside."""
+"""A handler responds to any request in its contract's form and reveals no internals."""
 
 from __future__ import annotations
 

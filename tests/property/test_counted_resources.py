@@ -175,7 +175,7 @@ amounts = json_values | texts
 def test_node_passes_exactly_if_it_has_room(
     pods: list[tuple[str, tuple[Demand, ...]]], asks: tuple[Demand, ...], packing: Mapping[str, object]
 ) -> None:
-    """What filter says, and what bind would find."""
+    """Compare the verdict of filter with the choice that bind would make."""
     policy = configuration(LICENCES, packing).policy()
     nodes = [counted_node(f"n{number}", "6", "40,20") for number in range(3)]
     snapshot = Snapshot.of(

@@ -1,4 +1,4 @@
-"""What holds for every cluster and every request that lists nodes."""
+"""Properties of decisions for every cluster and every request that lists nodes."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def cases(draw: st.DrawFn, largest: int = 2, alike: bool = False) -> Case:
 
 
 def fits(policy: Policy, pod: Pod, name: str, snapshot: Snapshot) -> bool:
-    """By all filters, computed anew."""
+    """Return whether the pod passes all filters, evaluated without a cache."""
     profile: Profile = policy.planning_profile(pod)
     found = Evaluation.of(profile, pod, snapshot, LocalEvaluation.of(profile, pod, snapshot))
     return found.statuses[name] is SUCCESS

@@ -1,4 +1,4 @@
-"""What holds for the victims of any cluster, of kube-scheduler's algorithm and of the preempt verb."""
+"""Properties of victims in any cluster, for kube-scheduler's algorithm and for the preempt verb."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of an object reads as the whole object does: generated ones, and ones with anything done to them."""
+"""A projection parses like the whole object, for generated and for mutated objects."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ NODES = [found for found in OBJECTS if found["kind"] == "Node"]
 
 
 def stored(found: object) -> Any:
-    """As it comes out of an item of the cache."""
+    """Return the object as it is decoded from an item of the cache."""
     return orjson.loads(orjson.dumps(found))
 
 

@@ -68,7 +68,7 @@ class Facts:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """What `write` has written."""
+        """Read a file written by `write`."""
         values = json.loads(path.read_text())
         return cls(**{**values, "empty_victims": EmptyVictims(values["empty_victims"])})
 

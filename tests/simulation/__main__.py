@@ -15,7 +15,7 @@ from .nodecache.history import History, Plan
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What became of one history. `error`: the invariant that broke, if one did."""
+    """The result of one history. `error`: the broken invariant, if any."""
 
     seed: int
     steps: int

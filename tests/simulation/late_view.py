@@ -53,7 +53,7 @@ class Running:
 
 @dataclass(frozen=True)
 class State:
-    """What the API server has at one version."""
+    """The state of the API server at one version."""
 
     nodes: frozenset[str]
     pods: Mapping[str, Running]

@@ -1,4 +1,4 @@
-"""What the cache promises, in histories drawn from seeds; and that the simulation would notice if it did not."""
+"""Guarantees of the cache in histories drawn from seeds, and a check that the simulation detects violations."""
 
 from __future__ import annotations
 

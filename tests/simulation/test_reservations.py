@@ -1,4 +1,4 @@
-"""What the ledger promises, in histories drawn from seeds; and that the simulation would notice if it did not."""
+"""Guarantees of the ledger in histories drawn from seeds, and a check that the simulation detects violations."""
 
 from __future__ import annotations
 

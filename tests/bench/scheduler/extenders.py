@@ -37,7 +37,7 @@ READY_ROUNDS = 5
 
 
 class Servers:
-    """Starts what a case needs, on nodes that exist."""
+    """Starts the servers that a case needs, on existing nodes."""
 
     def __init__(self, control_plane: ControlPlane, directory: Path) -> None:
         self._control_plane = control_plane
@@ -46,7 +46,7 @@ class Servers:
 
     @contextmanager
     def of(self, case: Case, nodes: int) -> Iterator[tuple[list[ExtenderConfiguration], Path]]:
-        """Yield what the scheduler calls, and the file of what the ledger did."""
+        """Yield the extender that the scheduler calls, and the file with the ledger's writes."""
         self._started += 1
         folder = self._directory / f"{self._started}-{case.name}"
         folder.mkdir()

@@ -37,7 +37,7 @@ def node_manifest(index: int) -> Manifest:
 
 
 def pod_manifest(number: int) -> Manifest:
-    """Make the pod with this number; all are of one controller."""
+    """Return the pod with this number; one controller owns all pods."""
     manifest = cluster.plain_pod()
     container = manifest["spec"]["containers"][0]
     del manifest["spec"]["volumes"], container["volumeMounts"]
@@ -85,7 +85,7 @@ class Workload:
         return api
 
     def set_nodes(self, count: int) -> None:
-        """Create what is missing of the first so many nodes, or delete what is too much."""
+        """Create the missing nodes of the first `count`, or delete the surplus."""
         added = [node_manifest(index) for index in range(self._nodes, count)]
         surplus = [cluster.node_name(index) for index in range(count, self._nodes)]
         self._each(lambda node: self.api.create(NODES_PATH, node), added)

@@ -1,1 +1,1 @@
-"""What goes wrong in a round. Entering a fault does it, leaving it ends it; the workload goes on all the time."""
+"""The faults of a round. Entering a fault causes it and leaving ends it; the workload continues."""

@@ -1,4 +1,4 @@
-"""What changes in the cluster at once: nodes, a namespace, many pods, the Lease of the ledger, a second server."""
+"""Faults by sudden changes of the cluster: nodes, a namespace, many pods, the ledger's Lease, a second server."""
 
 from __future__ import annotations
 

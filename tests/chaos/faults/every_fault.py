@@ -1,4 +1,4 @@
-"""Every fault of a round, with what has to hold meanwhile and afterwards."""
+"""Every fault of a round, with its checks during and after the fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the owners of running pods do."""
+"""Faults caused by the owners of running pods."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tests.chaos.set_up import SetUp
 
 
 def killed(*berths: int) -> Callable[[SetUp], AbstractContextManager[None]]:
-    """These of the two end by SIGKILL, and are started again."""
+    """Kill these of the two processes with SIGKILL, and start them again."""
 
     @contextmanager
     def does(set_up: SetUp) -> Iterator[None]:
@@ -64,7 +64,7 @@ def all_killed(set_up: SetUp) -> Iterator[None]:
 
 
 def server_frozen(process: str) -> Callable[[SetUp], AbstractContextManager[None]]:
-    """A process of the control plane pauses: it neither refuses nor answers."""
+    """Pause a process of the control plane: it neither refuses nor responds."""
     return lambda set_up: standing_still(lambda what: set_up.control_plane.send(process, what))
 
 
@@ -95,7 +95,7 @@ def standing_still(send: Callable[[Signals], None]) -> Iterator[None]:
 
 
 def clock(seconds: float) -> Callable[[SetUp], AbstractContextManager[None]]:
-    """One of the two has another time than everybody else, and then the right one again."""
+    """Set the clock of one of the two wrong, and then right again."""
 
     @contextmanager
     def does(set_up: SetUp) -> Iterator[None]:

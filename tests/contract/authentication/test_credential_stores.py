@@ -30,7 +30,7 @@ from tests.fakes.moto_account import moto_client
 
 
 class KeptPassword(ABC):
-    """A password record, and what its owner does to it."""
+    """A password record, and the operations of its owner."""
 
     record: PasswordStore
 
@@ -202,13 +202,13 @@ def test_makes_one_call_a_day_after_rotation() -> None:
 
 
 class KeptList(ABC):
-    """An allow-list, and what its owner does to it."""
+    """An allow-list, and the operations of its owner."""
 
     record: AllowListStore
 
     @abstractmethod
     def write(self, text: str) -> None:
-        """In the place of what was there."""
+        """Replace the stored allow-list."""
 
     @abstractmethod
     def delete(self) -> None:

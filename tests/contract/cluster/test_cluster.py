@@ -35,7 +35,7 @@ class Setting(ABC):
 
     @abstractmethod
     def uid(self) -> str:
-        """What the port says."""
+        """Return the UID that the port reports."""
 
     @abstractmethod
     def watched(self) -> ClusterWatch:

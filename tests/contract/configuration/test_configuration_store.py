@@ -30,7 +30,7 @@ FIRST, SECOND = '{"profile": "full"}', '{"profile": "label-priority"}'
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A store, the head beside it, who may lead it, and how to delete it."""
+    """A store, the head beside it, a lock for leaders, and a way to delete the head."""
 
     store: ConfigurationStore
     table: CacheTable

@@ -102,7 +102,7 @@ def test_reads_the_table_once_a_second_for_any_number_of_pages(client: DynamoDBC
 
 
 def test_pod_that_is_now_on_a_node_still_shows_its_last_decisions(client: DynamoDBClient, name: str) -> None:
-    """Also those that a function writes later, and those of a pod that never was seen without a node."""
+    """Includes decisions that a function writes later, and decisions about a pod never seen as pending."""
     stack = Stack(client, name)
     stack.shows(waiting("p"))
     assert stack.all() == []

@@ -290,7 +290,7 @@ def test_fact_23_bind_ends_a_second_before_http_timeout_if_api_server_is_silent(
 def test_fact_23_deadline_starts_when_the_gateway_receives_the_request(
     kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]], seconds_ago: float, bound: bool
 ) -> None:
-    """However cold the start was: nothing is sent that nobody waits for."""
+    """Does not send a request after the scheduler has stopped waiting, even after a slow cold start."""
     event = http_event(body_of(binding()), "POST /scheduler/bind")
     context = event["requestContext"]
     assert isinstance(context, dict)

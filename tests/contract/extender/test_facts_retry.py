@@ -1,4 +1,4 @@
-"""Facts 41 to 43 of docs/reference/extender-contract.md: what is done so that a rejected pod is tried again in time."""
+"""Facts 41 to 43 of docs/reference/extender-contract.md: a rejected pod is retried in time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a lease is acquired, on every implementation of the lock: client-go's rows first, then what they leave out."""
+"""Acquisition of a lease on every implementation of the lock: client-go's rows first, then additional ones."""
 
 from __future__ import annotations
 

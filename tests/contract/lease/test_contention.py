@@ -1,4 +1,4 @@
-"""What happens to a lease that several take at once, its item, and answers that are lost, on every implementation."""
+"""Contention for a lease, changes of its item, and lost responses, on every implementation of the lock."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class TestPublishing:
 
 
 def flush(store: LeaseStore, leader: Contender, fence: Fence, versions: range) -> Iterator[bool]:
-    """What the node cache's writer does, halting after each write: the log items, and then the publication."""
+    """Write as the node cache's writer does, pausing after each write: the log items, then the publication."""
     for version in versions:
         yield store.put_log_item(version, fence.lease_transitions, f"{fence.holder_identity}-{version}")
     yield store.publish(fence, {"version": Decimal(versions[-1])}, renew_time=leader.clock.wall())

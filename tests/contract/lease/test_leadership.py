@@ -1,4 +1,4 @@
-"""How a lease is kept and lost, on every implementation of the lock."""
+"""Renewal and loss of a lease, on every implementation of the lock."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def updated(store: LeaseStore, seen: Lease, spec: LeaseSpec) -> Lease:
 
 
 def fence_of(lease: Lease) -> Fence:
-    """What its holder publishes under."""
+    """Return the fence of the lease's holder."""
     return Fence(lease.spec.holder_identity, lease.spec.lease_transitions, lease.uid, lease.resource_version)
 
 

@@ -1,4 +1,4 @@
-"""How a term ends on purpose, and what a paused leader cannot do any more; on every implementation of the lock."""
+"""Release of a lease, and writes that a paused leader can no longer make, on every implementation of the lock."""
 
 from __future__ import annotations
 

@@ -20,6 +20,6 @@ def table(request: pytest.FixtureRequest) -> Iterator[LedgerTable]:
 
 @pytest.fixture
 def ledger(table: LedgerTable) -> Ledger:
-    """On a table that has one node: 8,000 of one pool and 3 of the other."""
+    """Return a ledger on a table with one node: 8,000 of one pool and 3 of the other."""
     assert table.create(EMPTY) == Written(EMPTY)
     return Ledger(table)

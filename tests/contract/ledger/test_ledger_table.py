@@ -58,7 +58,7 @@ class TestItems:
 
 class TestOpenReservations:
     def test_keeps_one_item_for_each_attempt(self, table: LedgerTable) -> None:
-        """Were there one for all, who gives up would delete the trace of who goes on."""
+        """With one item for all attempts, an attempt that gives up would delete the trace of another one."""
         for attempt in ("a1", "a2"):
             table.put_open(open_reservation(attempt=attempt))
         table.delete_open("uid-train-0", NODE, "a1")

@@ -102,7 +102,7 @@ class Cache:
         return found
 
     def writer(self, holder: str, clock: EnvironmentClock, ids: Iterator[str]) -> Writer:
-        """Of a leader that has just taken the lease, and knows what is published."""
+        """Return the writer of a leader that has just taken the lease and knows the published state."""
         lock = DynamoDBLeaseLock(self.client, self.name, lambda: next(ids))
         found, head = lock.get(), self.table.head()
         assert found is None or isinstance(found, Lease)
@@ -128,7 +128,7 @@ def cold(cache: Cache) -> NodeCacheReader[CachedCluster]:
 
 
 def kept(policy: Policy) -> list[Change]:
-    """What a watcher keeps of a small cluster."""
+    """Return the objects that a watcher keeps of a small cluster."""
     reduced = {resource.name: trim for resource, trim in projections(RequiredFields.of(policy)).items()}
     running = pod_object("web-0", "shop", "uid-web-0", node_name="gpu-1", requests={"cpu": "2"})
     pending = pod_object("web-1", "shop", "uid-web-1", requests={"cpu": "3"})

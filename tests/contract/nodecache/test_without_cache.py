@@ -1,4 +1,4 @@
-"""What the verbs answer with nothing to decide on: an error, or what the request alone allows (`whenStale`)."""
+"""Responses of the verbs without a usable cache: an error, or a decision on the request alone (`whenStale`)."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ EVERY_SECONDS = 0.25
 
 
 def ledger_document(ledgers: list[NodeLedger]) -> dict[str, Any]:
-    """What the tests ask of a ledger, by node."""
+    """Return the ledger's fields that the tests check, by node."""
     return {
         ledger.node: {
             "capacity": dict(ledger.capacity),

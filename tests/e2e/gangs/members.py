@@ -108,7 +108,7 @@ class Gangs:
         ]
 
     def failed_scheduling(self, pod: Pod) -> list[str]:
-        """What the scheduler has said of the pod."""
+        """Return the scheduler's messages about the pod."""
         return self.events(pod, "FailedScheduling")
 
     def wait_until_rejected(self, pods: Sequence[Pod], reason: str) -> None:

@@ -60,7 +60,7 @@ class NativePodGroup:
         self._api.delete(f"{self._collection}/{self._name}")
 
     def scheduled(self) -> list[str]:
-        """What the condition has been since the group was created, in this order."""
+        """Return every value of the condition since the group was created, in order."""
         found = []
         query = {
             "fieldSelector": f"metadata.name={self._name}",
@@ -107,7 +107,7 @@ def coscheduling(api: KubernetesApi) -> Iterator[CoschedulingPodGroups]:
 
 
 def custom_resource_of_pod_groups() -> JsonObject:
-    """What coscheduling installs, as far as it matters here."""
+    """Return the relevant objects that coscheduling installs."""
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",

@@ -38,7 +38,7 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """Of the process."""
+        """Return the id of the process."""
         return self._process.pid
 
     def wait_until(self, ready: Callable[[], bool], *, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""What kube-scheduler's own filter plugins say of a final state, by the oracle of tests/parity."""
+"""Runs kube-scheduler's own filter plugins on a final state, with the oracle of tests/parity."""
 
 from __future__ import annotations
 

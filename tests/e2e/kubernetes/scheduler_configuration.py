@@ -37,7 +37,7 @@ class ClientTLS:
 
 @dataclass(frozen=True, kw_only=True)
 class ExtenderConfiguration:
-    """One entry of `extenders`; a verb that is None is not called."""
+    """One entry of `extenders`; a verb set to None is not called."""
 
     url_prefix: str
     filter_verb: str | None = None

@@ -10,7 +10,7 @@ from berth_cli.main import main
 
 
 def run(*arguments: str, stdin: str | None = None) -> Result:
-    """What the command prints, and its exit status."""
+    """Return the output of the command and its exit status."""
     return CliRunner().invoke(main, ["simulate", *arguments], input=stdin, prog_name="berth")
 
 

@@ -58,7 +58,7 @@ else:
 
 @dataclass(slots=True)
 class Run:
-    """What a run of the action leaves."""
+    """The results of a run of the action."""
 
     status: int = 0
     log: str = ""

@@ -90,7 +90,7 @@ class Served:
             connection.close()
 
     def forget(self) -> None:
-        """What the function remembers of the allow-list is old."""
+        """Lets the allow-list in the function's memory expire."""
         self.clock.ahead += MAX_AGE_SECONDS
 
 

@@ -22,7 +22,7 @@ def dump() -> Path:
 
 
 def refused(*arguments: str) -> str:
-    """What a `berth serve` that cannot start says on stderr: one line, besides how it is used."""
+    """Return the error line of a `berth serve` that cannot start; the usage is dropped."""
     from berth_cli.main import main
 
     return _only_line(CliRunner().invoke(main, ["serve", *arguments], prog_name="berth"))

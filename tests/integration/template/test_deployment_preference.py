@@ -146,7 +146,7 @@ def test_hook_waits_longer_than_a_hanging_verb_can_run() -> None:
 
 
 def client_options() -> dict[str, int]:
-    """Of the hook's client, in seconds."""
+    """Return the attempts and the timeouts (in seconds) of the hook's client."""
     options: Any = CALLS
     return {
         "attempts": options.retries["total_max_attempts"],

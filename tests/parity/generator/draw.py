@@ -24,11 +24,11 @@ class Draw:
         return self._random.randint(least, most)
 
     def one_of(self, choices: Sequence[T]) -> T:
-        """One of the choices with equal probability."""
+        """Draw one of the choices with equal probability."""
         return self._random.choice(choices)
 
     def weighted(self, choices: Mapping[T, float]) -> T:
-        """One of the keys with a probability by its weight."""
+        """Draw one of the keys with a probability proportional to its weight."""
         return self._random.choices(tuple(choices), tuple(choices.values()))[0]
 
     def some_of(self, choices: Sequence[T], least: int, most: int) -> list[T]:

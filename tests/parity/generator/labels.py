@@ -41,7 +41,7 @@ def label_selector(draw: Draw, vocabulary: Mapping[str, tuple[str, ...]]) -> dic
 
 
 def optional_label_selector(draw: Draw, vocabulary: Mapping[str, tuple[str, ...]]) -> dict[str, Any] | None:
-    """As label_selector; rarely none, which selects nothing."""
+    """Draw a selector like label_selector; rarely None, which selects nothing."""
     return None if draw.chance(0.04) else label_selector(draw, vocabulary)
 
 

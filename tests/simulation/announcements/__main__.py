@@ -16,7 +16,7 @@ MOST_SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What became of one history. error: the rule that broke, if one did."""
+    """The result of one history. error: the broken rule, if any."""
 
     seed: int
     bound: int

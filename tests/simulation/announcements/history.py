@@ -75,7 +75,7 @@ class Rule:
             yield node(name, {ZONE: domain})
 
     def spec(self, team: str, scheduler: str) -> dict[str, Any]:
-        """Of a pod of this team."""
+        """Return the spec of a pod of this team."""
         if not self.is_affinity or scheduler == UNRULED:
             return {"schedulerName": scheduler}
         term = {"labelSelector": {"matchLabels": {"team": team}}, "topologyKey": ZONE}
@@ -149,7 +149,7 @@ class AnnouncementsHistory:
         self._check_end()
 
     def published(self) -> _Published:
-        """What a reader finds now."""
+        """Return the state that a reader finds now."""
         return self._published
 
     def wall(self) -> float:
@@ -173,7 +173,7 @@ class AnnouncementsHistory:
         return bind(binding, _Binder(self), deadline, BindRules(announcements=announcements)).outcome
 
     def wait(self, seconds: float) -> None:
-        """What a bind waits before its next try."""
+        """Wait as bind does before its next try."""
         self.world.pause(seconds)
 
     def between(self) -> None:

@@ -171,7 +171,7 @@ class GangWorld:
     # -------------------------------------------------------------------------------------------------------- actors
 
     def bind(self, member: Member, wire: Wire | None = None) -> BindOutcome | None:
-        """One call of bind; None if its process died, or if there is no slot for it."""
+        """Run one call of bind; None if its process died or there is no slot for it."""
         if not self._slots:
             return None
         self._slots -= 1
@@ -327,7 +327,7 @@ def node_object(name: str, zone: str = "", licences: int = 2) -> dict[str, objec
 
 
 def cluster_of(pods: PodsInMemory, nodes: Iterable[str], zones: Mapping[str, str] = NO_ZONES) -> FixedNodeCache:
-    """What the watcher has published of these pods, and these nodes."""
+    """Return the node cache after the watcher published these pods and nodes."""
     found = [pod.content(namespace, name) for (namespace, name), pod in pods.all().items()]
     return FixedNodeCache.of(CONFIGURATION, *(node_object(node, zones.get(node, "")) for node in nodes), *found)
 

@@ -89,7 +89,7 @@ class Watchers:
         world.ledger.put_marker(Marker(MarkerState.READY, 1, EPOCH, "ready"), world.ledger.marker())
 
     def start(self, *, after: float = 0.0) -> None:
-        """One more watcher, of the next epoch."""
+        """Start another watcher with the next epoch."""
         self._epoch += 1
         epoch = self._epoch
         self._world.world.start(f"watcher {epoch}", lambda: self._run(epoch, after))

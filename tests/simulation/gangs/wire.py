@@ -18,7 +18,7 @@ REQUEST_SECONDS = 0.001
 
 
 def unavailable() -> NoReturn:
-    """What a call without an answer raises."""
+    """Raise as a call without a response does."""
     raise TableUnavailable("ledger table: no answer")
 
 

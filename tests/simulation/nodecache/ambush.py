@@ -30,7 +30,7 @@ class Ambush:
         self._is_laid = self._caught is None
 
     def lift(self) -> None:
-        """None from now on; what is on its way still arrives."""
+        """Stop intercepting; calls in flight still arrive."""
         self._is_laid, self._is_lifted = False, True
 
     def meet(self, uid: str, item: LogItem, write: Callable[[], object]) -> None:

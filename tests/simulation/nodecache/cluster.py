@@ -73,7 +73,7 @@ class ApiServer:
         return {name: kept for (kind, name), kept in self.objects.items() if kind == resource}
 
     def as_of(self, resource: str, version: int) -> Mapping[str, Object]:
-        """What `listed` was at a resourceVersion."""
+        """Return `listed` as of a resourceVersion."""
         return next(state for at, state in reversed(self.past[resource]) if at <= version)
 
     def compact(self) -> None:

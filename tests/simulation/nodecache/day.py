@@ -82,7 +82,7 @@ def crashing(seed: int, duration: float = DAY, *, standby: bool = False) -> Arra
 
 
 class Request(StrEnum):
-    """What a run asks the table for, beside its publications."""
+    """A run's requests to the table other than its publications."""
 
     READ = "read"
     """Of the head or the place of the standby."""

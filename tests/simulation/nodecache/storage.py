@@ -90,7 +90,7 @@ class RecordedTable(InMemoryCacheTable):
             self._world.after(self._cleaned_in(expires_at, self._lifetime), partial(self._chunks.pop, key, None))
 
     def log_item(self, uid: str, part: SnapshotPart, version: int) -> LogItem | None:
-        """What stands there."""
+        """Return the stored item."""
         return next(iter(self.log(uid, version - 1, {part: version})), None)
 
     def spoil(self, random: Random) -> None:

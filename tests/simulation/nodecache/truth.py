@@ -1,4 +1,4 @@
-"""What really happened to the table: kept beside it, so that what actors do and see can be held against it."""
+"""The true history of the table, kept beside it to check the actions and views of all actors."""
 
 from __future__ import annotations
 

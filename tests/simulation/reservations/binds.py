@@ -59,7 +59,7 @@ class Died(BaseException):
 
 
 class Fault(StrEnum):
-    """What becomes of a call. LATE: it goes unanswered, and is carried out some time later."""
+    """The fate of a call. LATE: it gets no response, and is carried out some time later."""
 
     DIES_BEFORE = "dies before"
     DIES_AFTER = "dies after"
@@ -102,7 +102,7 @@ class Wire:
         return unanswered()
 
     def deliver(self) -> None:
-        """What is late arrives."""
+        """Deliver the late calls."""
         for effect in self.late:
             effect()
         self.late.clear()
@@ -233,7 +233,7 @@ class BindWorld:
     def bind(
         self, name: str, uid: str, node: str, wire: Wire | None = None, limits: BindConfiguration = EVERY_POD
     ) -> BindOutcome | None:
-        """One call of bind; None if its process died."""
+        """Run one call of bind; None if its process died."""
         wire = wire or Wire()
         reservations = Reservations(
             WiredTable(self.table, wire), lambda: f"attempt-{next(self._ids)}", self.clock, call_seconds=0.05

@@ -259,7 +259,7 @@ class ReservationsHistory:
             assert sum(entry.shares.values()) >= pod.units, f"{pod.key.name} holds more than is written down"
 
     def capacity(self, node: str) -> Mapping[str, int]:
-        """What the node has, by pool."""
+        """Return the capacity of the node by pool."""
         return {SLOT: self.cluster.nodes[node]}
 
     def check_end(self) -> None:

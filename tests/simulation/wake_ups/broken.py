@@ -21,7 +21,7 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 
 def nodes_and_ended_pods_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the rule reads of other pods is not registered."""
+    """Does not register the events of other pods that the rule reads."""
     monkeypatch.setattr(leader, "REGISTERED", NODE_EVENTS | {ClusterEvent.ASSIGNED_POD_DELETE})
 
 
@@ -98,7 +98,7 @@ def new_leader_does_not_wake(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def new_leader_knows_what_it_has_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its first publication has a part of what it knows."""
+    """Its first publication contains only a part of the objects that it knows."""
     learn = WakeUp.published
 
     def published(self, publication):
@@ -109,7 +109,7 @@ def new_leader_knows_what_it_has_not_published(monkeypatch: pytest.MonkeyPatch) 
 
 
 def list_shows_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What came and went before a list was never seen."""
+    """Assumes that a list misses no pod that came and went."""
     learn = WakeUp.published
 
     def published(self, publication):

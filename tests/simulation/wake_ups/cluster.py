@@ -75,7 +75,7 @@ class ApiServer:
         self.changed = lambda: None
 
     def put(self, name: str, obj: Node | Pod | None) -> None:
-        """None: a pod is deleted."""
+        """Create or change an object; None deletes the pod."""
         self.version += 1
         resource = NODES if isinstance(obj, Node) else PODS
         if isinstance(obj, Node):
@@ -96,7 +96,7 @@ class ApiServer:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What verbs read."""
+    """The state that verbs read."""
 
     objects: Mapping[Key, Object]
     pods: Position

@@ -145,7 +145,7 @@ class Scheduler:
             self._reject(name, pod, by_berth=bool(roomy))
 
     def _state(self) -> Published:
-        """What the verb reads; it may remember it for a while."""
+        """Return the state that the verb reads; it may remember it for a while."""
         now, last = self._history.world.now, self._read
         if last is None or now - last[0] >= self._history.plan.readable_after:
             self._read = last = now, self._history.published
@@ -196,11 +196,11 @@ class WakeUpHistory:
         self._leader = Leader(self, None)
 
     def latency(self) -> float:
-        """Of what is usually quick."""
+        """Draw the duration of an action that is usually quick."""
         return self.random.uniform(0.001, 0.03)
 
     def write_latency(self) -> float:
-        """Of a write, which may be late."""
+        """Draw the duration of a write, which may be late."""
         late = self._is_troubled and self.random.random() < 0.3
         return self.random.uniform(0.002, 0.05) + (self.random.random() * self.plan.late if late else 0.0)
 

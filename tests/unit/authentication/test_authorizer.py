@@ -173,7 +173,7 @@ def test_preload_reads_the_store_for_the_next_request(clock: Clock) -> None:
 
 
 def test_password_age_counts_from_the_start_of_the_read(clock: Clock) -> None:
-    """What was withdrawn while the answer was on its way is withdrawn."""
+    """A password removed during the read must not count as fresh."""
 
     class Slow(InMemoryPasswords):
         def read(self) -> Passwords:

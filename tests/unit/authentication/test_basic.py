@@ -104,7 +104,7 @@ def test_rejects_empty_digest_if_there_is_no_previous_password() -> None:
 
 @pytest.mark.parametrize("password", ["new", "old", "", "x", "x" * 500])
 def test_compares_only_digests_of_equal_length(password: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that its time tells neither how much of a password is right, nor how long it is, nor which one it was."""
+    """Its duration must not reveal a part of the password, its length, or which password matched."""
     compared: list[tuple[int, int]] = []
 
     def recording(one: bytes, other: bytes) -> bool:

@@ -310,7 +310,7 @@ def test_refuses_if_too_little_time_is_left_to_evaluate() -> None:
 
 
 def test_refuses_pod_that_is_too_expensive_to_evaluate() -> None:
-    """It is not judged again for a while: bind has the time limit of filter."""
+    """The pod is not evaluated again for a while: bind has the time limit of filter."""
     looks: list[float] = []
 
     def clock() -> float:

@@ -1,4 +1,4 @@
-"""What bind counts, and when it refuses to bind without counting."""
+"""The rules that bind counts by, and when it refuses to bind without counting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bind leaves in the ledger after its Binding was created: what the pod has got, whoever edits the pod then."""
+"""The ledger entry after bind created its Binding: the pod's actual shares, even if its owner edits it."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class TwoAttempts:
         )
 
     def reserve(self, units: int) -> Reservation:
-        """What a bind does before its Binding."""
+        """Run the steps of a bind before its Binding."""
         found = self.reservations.reserve(
             self.binding(), (Demand(SLOT, units),), DEVICES_BY_ANNOTATION, lambda: HTTP_TIMEOUT
         )

@@ -28,7 +28,7 @@ PATIENCE_SECONDS = 60.0
 
 
 class Exchange:
-    """One request and its answer, written by the thread of the test."""
+    """One request and its response, written by the thread of the test."""
 
     def __init__(self, handler: BaseHTTPRequestHandler) -> None:
         url = urlsplit(handler.path)

@@ -78,7 +78,7 @@ def running(pod: dict[str, Any]) -> dict[str, Any]:
 
 
 def kept(resource: Resource, found: Mapping[str, Any], needs: RequiredFields = LITTLE) -> dict[str, Any]:
-    """What is kept; a compact pod's shared part decoded."""
+    """Return the kept fields, with the shared part of a compact pod decoded."""
     trimmed = dict(projections(needs)[resource](orjson.loads(orjson.dumps(found))))
     if "shared" in trimmed:
         trimmed["shared"] = decode_shared_fields(str(trimmed["shared"]))

@@ -1,4 +1,4 @@
-"""How Berth's rejections of a pod are distinguished from others'."""
+"""Berth's rejections of a pod are distinguished from rejections by others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of PodGroups, and of the pods that name a gang."""
+"""Fields kept of PodGroups and of pods that name a gang."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the adapters of the Kubernetes API make of its answers."""
+"""Interpretation of API server responses by the adapters of the Kubernetes API."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ NODES = [labelled("fits", "1"), node("plain")]
 
 
 class Written:
-    """What was written, and a wall clock that stands still. broken: writing raises."""
+    """The written documents, and a wall clock that stands still. broken: writing raises."""
 
     def __init__(self, most_a_second: int = 100, *, broken: bool = False) -> None:
         self.now, self.broken = 1_800_000_000.0, broken
@@ -38,7 +38,7 @@ class Written:
 
     @property
     def names(self) -> list[object]:
-        """Of the pods, once all that waits is written."""
+        """Return the names of the pods once all pending documents are written."""
         self.recorder.close()
         return [each["name"] for each in self.documents]
 

@@ -1,4 +1,4 @@
-"""How calls ended, and the forms of a failure."""
+"""Outcomes of calls, and the forms of a failure."""
 
 from __future__ import annotations
 

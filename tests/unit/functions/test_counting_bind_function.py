@@ -53,7 +53,7 @@ def ledger(dynamodb: DynamoDBClient) -> Iterator[DynamoDBLedgerTable]:
 
 @pytest.fixture
 def operations(dynamodb: DynamoDBClient) -> list[str]:
-    """What every client that is made from now on asks DynamoDB for."""
+    """Record the DynamoDB requests of every client created from now on."""
     found: list[str] = []
     events: Any = boto3.DEFAULT_SESSION.events  # type: ignore[union-attr]
     events.register("before-call.dynamodb", lambda model, **_: found.append(model.name))

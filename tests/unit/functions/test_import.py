@@ -1,4 +1,4 @@
-"""What a function does when its environment starts: it reads its settings and touches nothing."""
+"""Start of a function's environment: it reads its settings and does not connect to anything."""
 
 from __future__ import annotations
 

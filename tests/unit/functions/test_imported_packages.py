@@ -1,4 +1,4 @@
-"""What a cold start imports: a package that a function does not need is time that the scheduler waits."""
+"""Imports of a cold start: the scheduler waits for every package that a function imports."""
 
 from __future__ import annotations
 

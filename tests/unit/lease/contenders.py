@@ -75,7 +75,7 @@ class Contender:
         return fence
 
     def fence(self) -> Fence | None:
-        """What it would publish under now."""
+        """Return the fence that it would publish under now."""
         return self.elector.fence()
 
     def publish(self, **attributes: object) -> bool:

@@ -1,4 +1,4 @@
-"""What can happen to a call on its way to the store and back; planned by a test, done by the store's own means."""
+"""Faults of a call to the store; planned by a test, carried out by the store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Fault(StrEnum):
-    """What happens to one call."""
+    """The fate of one call."""
 
     LOST = "committed, response lost"
     DELAYED = "no response, committed later"
@@ -29,11 +29,11 @@ class Faults:
         self.always: Fault | None = None
 
     def plan(self, *faults: Fault | None) -> None:
-        """For the next calls, one each; None: succeeds."""
+        """Plan the fates of the next calls, one each; None: succeeds."""
         self._planned += faults
 
     def forget(self) -> None:
-        """What was planned for calls that were not made."""
+        """Drop the planned faults of calls that were not made."""
         self._planned.clear()
 
     def take(self) -> Fault | None:

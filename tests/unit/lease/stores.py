@@ -62,7 +62,7 @@ class ObservedLock(LeaseLock):
         self._actions.append((f"after {call}", action))
 
     def forget(self) -> None:
-        """What was to happen at calls that were not made."""
+        """Drop the planned actions of calls that were not made."""
         self._actions.clear()
 
     def get(self) -> Lease | Unavailable | None:
@@ -97,7 +97,7 @@ class LeaseStore(ABC):
 
     @abstractmethod
     def attributes(self) -> Attributes:
-        """What is in the item; numbers are Decimal. Empty: there is no item."""
+        """Return the attributes of the item; numbers are Decimal. Empty if there is no item."""
 
     @abstractmethod
     def put(self, attributes: Mapping[str, object]) -> None:
@@ -109,11 +109,11 @@ class LeaseStore(ABC):
 
     @abstractmethod
     def publish(self, fence: Fence, attributes: Mapping[str, object], *, renew_time: float) -> bool:
-        """What the node cache's writer does at the end of a flush; whether the store took it."""
+        """Publish as the node cache's writer does at the end of a flush; return whether the store accepted it."""
 
     @abstractmethod
     def put_log_item(self, version: int, epoch: int, change: str) -> bool:
-        """What the node cache's writer does before; whether the store took it."""
+        """Write as the node cache's writer does before it publishes; return whether the store accepted it."""
 
     @abstractmethod
     def log(self) -> dict[int, str]:

@@ -1,4 +1,4 @@
-"""What the lock does on DynamoDB alone: its requests, what each error becomes, and botocore's own retries."""
+"""Behavior of the lock specific to DynamoDB: its requests, its errors, and botocore's retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read from an item's attributes, and what is not."""
+"""Parsing of an item's attributes."""
 
 from __future__ import annotations
 

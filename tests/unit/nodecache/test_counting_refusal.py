@@ -1,4 +1,4 @@
-"""What the head says of another store that counts: filter and the health check refuse by it."""
+"""Refusal in the head because another store counts: filter and the health check apply it."""
 
 from __future__ import annotations
 

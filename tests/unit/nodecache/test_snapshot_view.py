@@ -1,4 +1,4 @@
-"""What becomes of the snapshot when something happens to the cluster."""
+"""Changes of the snapshot when the cluster changes."""
 
 from __future__ import annotations
 

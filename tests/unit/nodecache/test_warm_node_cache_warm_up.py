@@ -24,7 +24,7 @@ def test_warm_up_loads_new_data() -> None:
 
 
 def test_warm_up_reads_the_head_with_eventual_consistency() -> None:
-    """It answers nobody, and the next call reads again."""
+    """A warm-up has no caller, and the next call reads again."""
     verbs = Verbs([labelled("n1", "10")])
     verbs.cache.current()
     verbs.table.calls.clear()
@@ -49,7 +49,7 @@ def test_warm_up_reads_the_latest_head_if_an_older_one_could_be_harmful(configur
 
 
 def test_first_warm_up_of_an_environment_reads_the_latest_head() -> None:
-    """What is configured is not known yet."""
+    """The configuration is not known yet."""
     verbs = Verbs([labelled("n1", "10")])
     verbs.cache.catch_up()
     assert verbs.table.calls.count("head") == 1

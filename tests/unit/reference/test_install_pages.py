@@ -1,4 +1,4 @@
-"""What a reader of the pages needs for a deployment stands where it is needed."""
+"""The install pages contain everything that a deployment needs."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tests.fakes.log_lines import LogLines
 def metrics(
     log_lines: LogLines, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> pytest.CaptureFixture[str]:
-    """What is printed, log lines too, with all metrics in detail."""
+    """Capture the output, log lines included, with detailed metrics."""
     monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED", raising=False)
     monkeypatch.setenv("BERTH_DETAILED_METRICS", "true")
 

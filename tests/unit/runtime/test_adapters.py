@@ -1,4 +1,4 @@
-"""What the functions of one process share."""
+"""State shared by the functions of one process."""
 
 from __future__ import annotations
 

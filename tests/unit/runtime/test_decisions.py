@@ -1,4 +1,4 @@
-"""Where the decisions of a function go: to its log, or where the process and the configuration say."""
+"""Destinations of a function's decisions: its log, or a place set by process and configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a new policy would change for a sample of recent pods."""
+"""Changes by a new policy for a sample of recent pods."""
 
 from __future__ import annotations
 

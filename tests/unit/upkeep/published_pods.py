@@ -33,5 +33,5 @@ def pod(
 
 
 def pod_change(name: str, found: Mapping[str, object] | None) -> Change:
-    """None: it is removed."""
+    """Return the change of a pod; None removes it."""
     return Change("pods", f"default/{name}", found)

@@ -63,7 +63,7 @@ class TestGangsThatWaitForAnother:
         assert world.outcomes == {BindOutcome.BOUND: 6 * gangs}
 
     def test_does_not_wait_for_a_gang_that_has_been_open_for_long(self) -> None:
-        """It misses a member, which may need what the calls of the others occupy."""
+        """The open gang may need resources that the calls of waiting gangs occupy."""
         first, second = gang_of(6)[:5], gang_of(6, name="other")
         world = GangWorld([*first, *second], http_timeout=29.0)
         for member in first:

@@ -1,4 +1,4 @@
-"""Which members of a gang live: what the API server is asked, and what the node cache says."""
+"""Liveness of gang members, from the API server and the node cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of `berth config` share: commands that wait do it in no time."""
+"""Lets the commands of `berth config` wait without delay."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def test_client_key_is_only_in_the_secret(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------------------ the stack
 @pytest.fixture
 def stack(monkeypatch: pytest.MonkeyPatch) -> DeployedStack:
-    """What `--stack NAME` finds."""
+    """Return the stack that `--stack NAME` finds."""
     found = DeployedStack("berth", None, {"HttpTimeoutSeconds": "8", "Profile": "full"}, {"UrlPrefix": URL})
     monkeypatch.setattr(stacks, "describe", lambda name, region: found)
     monkeypatch.setattr(stacks, "configuration_in_force", lambda stack: _configuration("gpus"))

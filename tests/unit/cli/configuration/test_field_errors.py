@@ -1,4 +1,4 @@
-"""What `berth config check` says about a newcomer's mistakes: line, path, finding, and what may stand there."""
+"""Errors of `berth config check` for common mistakes: line, path, problem, and allowed values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may ask the console, and what the answers let a page do."""
+"""Access to the console, and the security headers of its responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the console reads: a dump, a live cluster, a node cache. None of them is written to."""
+"""Sources of the console: a dump, a live cluster, a node cache. All are only read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages are told of the cluster: its state once, and how current it is each time."""
+"""The feed of a page: the state of the cluster once, and its age each time."""
 
 from __future__ import annotations
 

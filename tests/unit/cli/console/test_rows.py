@@ -1,4 +1,4 @@
-"""What the page shows of a node and of a pod."""
+"""The row of a node and of a pod in the console."""
 
 from __future__ import annotations
 

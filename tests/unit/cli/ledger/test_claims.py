@@ -1,4 +1,4 @@
-"""What pods claim, beside what the ledger holds for them."""
+"""Claims of pods compared with the ledger's entries."""
 
 from __future__ import annotations
 

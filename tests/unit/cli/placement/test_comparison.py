@@ -1,4 +1,4 @@
-"""What becomes of pods, from two runs."""
+"""Effects on pods, from two runs."""
 
 from __future__ import annotations
 

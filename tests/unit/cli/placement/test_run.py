@@ -1,4 +1,4 @@
-"""Where pods are after a run of the control loop."""
+"""Places of pods after a run of the control loop."""
 
 from __future__ import annotations
 

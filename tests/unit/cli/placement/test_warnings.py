@@ -1,4 +1,4 @@
-"""What a simulation cannot see of a pod: unknown fields, volumes and claims, and kinds that the dump lacks."""
+"""Warnings about data that a simulation ignores: unknown fields, volumes, claims, and kinds missing in the dump."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy reads, and states that were kept for another one lack."""
+"""Fields that a policy reads but states kept for another policy lack."""
 
 from __future__ import annotations
 

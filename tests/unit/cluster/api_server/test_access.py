@@ -1,4 +1,4 @@
-"""What becomes of credentials that the API server no longer accepts."""
+"""Renewal of credentials that the API server no longer accepts."""
 
 from __future__ import annotations
 

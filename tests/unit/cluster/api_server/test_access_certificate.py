@@ -37,7 +37,7 @@ def user(tmp_path: Path) -> Texts:
 
 @pytest.fixture
 def host(tmp_path: Path, user: Texts) -> Iterator[str]:
-    """Of a server that admits this user alone."""
+    """Yield the address of a server that accepts only this user."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(*self_signed(tmp_path, "server"))
     tls.verify_mode = ssl.CERT_REQUIRED
@@ -79,7 +79,7 @@ def _encrypted(user: Texts) -> str:
 
 @pytest.mark.parametrize("wrong", ["the key of another", "an encrypted key", "no certificate", "no authority"])
 def test_returns_no_tls_context_for_an_unusable_certificate_or_key(tmp_path: Path, user: Texts, wrong: str) -> None:
-    """Nor does it ask anybody for a password."""
+    """It also does not prompt for a password."""
     certificate, key, authority = user.certificate, user.key, None
     match wrong:
         case "the key of another":

@@ -1,4 +1,4 @@
-"""One connection to a Kubernetes API server: what is sent, what becomes of each kind of failure."""
+"""One connection to a Kubernetes API server: its requests, and its handling of each kind of failure."""
 
 from __future__ import annotations
 

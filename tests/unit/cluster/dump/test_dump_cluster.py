@@ -1,4 +1,4 @@
-"""What a dump does that the Kubernetes API does not: files, formats, edits."""
+"""Behavior of a dump that differs from the Kubernetes API: files, formats, edits."""
 
 from __future__ import annotations
 

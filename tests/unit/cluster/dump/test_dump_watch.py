@@ -64,7 +64,7 @@ def dumped(tmp_path: Path) -> Dumped:
 
 
 def names(received: Sequence[ResourceEvent]) -> dict[str, list[str]]:
-    """Of a list of every resource, the names."""
+    """Return the names in a list of every resource."""
     found = {}
     for each in received:
         assert isinstance(each.event, Listed)

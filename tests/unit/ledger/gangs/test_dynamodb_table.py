@@ -1,4 +1,4 @@
-"""What the table of gangs does with answers of DynamoDB that its emulators do not give."""
+"""Handling of DynamoDB responses that its emulators do not produce, by the table of gangs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large the item of a gang is, by DynamoDB's own rules, and what happens to a gang that one item cannot hold."""
+"""Size of a gang's item by DynamoDB's rules, and the handling of a gang that does not fit."""
 
 from __future__ import annotations
 

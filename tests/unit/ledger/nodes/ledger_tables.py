@@ -54,7 +54,7 @@ def emulator_url(kind: str, request: pytest.FixtureRequest) -> str:
 
 @cache
 def emulator_client(endpoint_url: str, *, connections: int = 10) -> DynamoDBClient:
-    """Of a session of its own: the default one may belong to an embedded DynamoDB by now."""
+    """Return a client of a separate session: the default one may belong to an embedded DynamoDB."""
     session = boto3.session.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="eu-central-1")
     client: DynamoDBClient = session.client(
         "dynamodb",

@@ -55,7 +55,7 @@ class Store(InMemoryCacheTable):
         return Head(self.uid, pointer)
 
     def log_items(self, after: int = 0) -> list[LogItem]:
-        """Whatever stands in the logs after that version, in the order of versions."""
+        """Return all log items after that version, in the order of versions."""
         found = self.log(self.uid, after, dict.fromkeys(SnapshotPart, BEYOND))
         return sorted(found, key=lambda item: item.version)
 
@@ -227,7 +227,7 @@ def log_item(version: int, epoch: int, previous: tuple[int, int], change: Change
 
 
 def state_of(*changes: Change) -> State:
-    """What is there after these changes."""
+    """Return the objects after these changes."""
     return InPlaceView().applied({}, changes)
 
 
@@ -263,6 +263,6 @@ def leader_of(store: Store) -> Writing:
 
 
 def read(store: Store) -> State:
-    """What a cold reader gets."""
+    """Return the objects that a cold reader gets."""
     reader: NodeCacheReader[State] = NodeCacheReader(store, InPlaceView(), lambda seconds: None)
     return reader.at(store.head())

@@ -1,4 +1,4 @@
-"""How far the consumer has come, by what it took."""
+"""Progress of the consumer, by the events it took."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the pace of a writer follows what the table takes."""
+"""Adaptation of a writer's pace to the table's capacity."""
 
 from __future__ import annotations
 

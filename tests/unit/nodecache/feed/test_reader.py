@@ -97,7 +97,7 @@ def test_orphan_in_place_of_an_expired_item_makes_the_reader_load_a_snapshot(sto
 
 @pytest.mark.usefixtures("leader")
 def test_same_version_of_another_epoch_is_read_again(store: Store) -> None:
-    """As after a restore from a backup. What was read of the one is not kept for the other."""
+    """Happens after a restore from a backup. State read at one version is not kept for the other."""
     reading = Reading(store)
     reading.read()
     store.point(last_epoch=5, newest={**store.pointer.newest, SnapshotPart.NODES: PublishedVersion(3, 5)})

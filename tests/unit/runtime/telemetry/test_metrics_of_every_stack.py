@@ -38,7 +38,7 @@ OUTCOMES = {
 
 @pytest.fixture
 def lines(metrics: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> pytest.CaptureFixture[str]:
-    """What is printed, without the metrics in detail."""
+    """Capture the output without detailed metrics."""
     monkeypatch.setenv("BERTH_DETAILED_METRICS", "false")
     return metrics
 

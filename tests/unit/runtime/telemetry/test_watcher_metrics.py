@@ -1,4 +1,4 @@
-"""What the watcher does, as metrics of its stack."""
+"""Metrics of the watcher's work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which gang a pod belongs to, and what is wrong with a gang."""
+"""The gang of a pod, and the defects of a gang."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_rejects_gang_that_cannot_be_planned(fields: dict[str, Any], reason: str
 
 
 def test_unnamed_scheduling_group_is_invalid_instead_of_no_gang() -> None:
-    """It asks to be placed with others: alone it would take what they need."""
+    """The pod requests to be placed with others: placed individually, it would take their room."""
     unnamed = member(gang=None, spec={"schedulingGroup": {"podGroupName": 7}})
     assert isinstance(gang_of(unnamed, GROUPS, ENABLED), InvalidGang)
 

@@ -1,4 +1,4 @@
-"""Which pods count as members of a gang, and which gang is committed: its members are placed like other pods."""
+"""Members of a gang, and members of a committed gang, which are placed like other pods."""
 
 from __future__ import annotations
 

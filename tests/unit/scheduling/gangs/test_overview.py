@@ -1,4 +1,4 @@
-"""What people are told of a gang: how far it is, and what it waits for."""
+"""The overview of a gang: its stage, and what it waits for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What filter answers for members of gangs: a place for each, or one constant reason for all."""
+"""Decisions of filter for gang members: a place for each, or one constant reason for all."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_filter_onlyone_keeps_only_the_planned_node() -> None:
 
 
 def test_alternatives_of_different_members_do_not_overlap() -> None:
-    """Whatever the scheduler chooses for each member, all of them have room."""
+    """All members have room for any choice of the scheduler."""
     snapshot = cluster(*[1] * 12, pods=TRAIN)
     found = answers(POLICY, snapshot, TRAIN)
     chosen = [name for answer in found.values() for name in answer.feasible]

@@ -1,4 +1,4 @@
-"""What nodes have of counted resources."""
+"""Capacity of nodes for counted resources."""
 
 from __future__ import annotations
 

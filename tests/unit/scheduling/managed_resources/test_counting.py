@@ -1,4 +1,4 @@
-"""What pods hold, and which pools a pod gets."""
+"""Shares of placed pods, and the choice of pools for a pod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pods ask for of counted resources."""
+"""Requests of pods for counted resources."""
 
 from __future__ import annotations
 

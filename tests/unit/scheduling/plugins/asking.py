@@ -18,14 +18,14 @@ Object = Mapping[str, object]
 
 
 def verdicts(plugin: AnyFilter, pod: Object, *objects: Object) -> dict[str, Status]:
-    """What the plugin says of each node."""
+    """Return the plugin's verdict on each node."""
     done = cycle.run(Profile("alone", (plugin,), ()), _read(pod), _snapshot(objects))
     assert done.error is None
     return {name: verdict.status for name, verdict in done.verdicts.items()}
 
 
 def verdict(plugin: AnyFilter, pod: Object, *objects: Object) -> Status:
-    """What it says of the only node."""
+    """Return the plugin's verdict on the only node."""
     (found,) = verdicts(plugin, pod, *objects).values()
     return found
 

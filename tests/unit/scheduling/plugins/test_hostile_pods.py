@@ -24,7 +24,7 @@ MOST_CALLS_PER_ITEM = 20
 
 
 def calls_of(pod: Pod) -> int:
-    """How many functions of Python the filters and scores call for all nodes, after what is prepared for the pod."""
+    """Count the Python calls of filters and scores for all nodes, after the preparation for the pod."""
     cluster = snapshot(NODES)
     names = NodeRefs.of([node_name(index) for index in range(NODES)], cluster.positions)
     number = 0

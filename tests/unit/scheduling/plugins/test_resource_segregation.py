@@ -64,7 +64,7 @@ def policy(**args: object) -> Policy:
 
 
 def verdict(args: Mapping[str, object], asking: Pod, candidate: NodeInfo) -> Status:
-    """What the plugin says of one node."""
+    """Return the plugin's verdict on one node."""
     plugin = ResourceSegregation(ResourceSegregationArgs.model_validate(args))
     prepared = plugin.pre_filter(asking)
     return SUCCESS if prepared is None else plugin.filter(prepared.state, candidate)
@@ -200,7 +200,7 @@ def test_counts_request_of_init_container() -> None:
 
 
 def test_gpu_in_use_still_makes_the_node_a_gpu_node() -> None:
-    """What is left is the scheduler's business, which has a fresher view of it."""
+    """The scheduler checks the remaining amount, with a more recent view."""
     taken = pod({GPU: "1"}, name="first", node_name="n")
     assert verdict({}, pod({GPU: "1"}), node("n", {GPU: "1"}).with_pods([taken])) is SUCCESS
     assert verdict({}, pod(), node("n", {GPU: "1"}).with_pods([taken])) == RESERVED

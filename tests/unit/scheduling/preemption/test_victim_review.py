@@ -1,4 +1,4 @@
-"""What becomes of the victims that kube-scheduler proposes: nodes left out, victims added (facts 26, 27 and 29)."""
+"""Review of kube-scheduler's proposed victims: nodes dropped, victims added (facts 26, 27 and 29)."""
 
 from __future__ import annotations
 

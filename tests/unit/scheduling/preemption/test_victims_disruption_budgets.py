@@ -1,4 +1,4 @@
-"""What counts as a violation of a PodDisruptionBudget (fact 31)."""
+"""Violations of PodDisruptionBudgets (fact 31)."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_node_filled_by_its_own_pods_keeps_its_reason() -> None:
 
 
 def test_counts_devices_as_reserved() -> None:
-    """What the pod asks for says nothing of which device it gets."""
+    """The request of the pod does not determine its device."""
     nodes = [counted_node("n1", sizes="8000,8000")]
     snapshot = Snapshot.of(nodes, [asking("a", gpumem="5000")])
     pod = asking("asks", gpumem="6000")

@@ -1,4 +1,4 @@
-"""What a case expects of its pods, and how it says that something else happens."""
+"""Expectations of a case, and the message if something else happens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def failures(
     also: tuple[Object, ...] = (),
     policy: BerthConfiguration = RANKED,
 ) -> list[str]:
-    """What does not hold, with the details."""
+    """Return the failed expectations with their details."""
     failed = run_case(case(*pods, expect=expect, also=also, policy=policy)).failures
     return [line for each in failed for line in (str(each), *each.details)]
 

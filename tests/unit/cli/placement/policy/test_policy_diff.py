@@ -1,4 +1,4 @@
-"""What a new policy changes, and the limits that it must keep."""
+"""Changes by a new policy, and the limits on them."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def diff_by_a_policy_that_reads_more(tmp_path: Path, *options: str, has_all_fiel
 
 
 def test_limits_are_not_checked_if_the_policy_reads_unrecorded_fields(tmp_path: Path) -> None:
-    """It would be judged without it, and could pass for that reason alone."""
+    """A policy evaluated without the missing fields could pass for that reason alone."""
     done = diff_by_a_policy_that_reads_more(tmp_path)
     assert done.exit_code == 2
     assert done.stdout.startswith("warning: the policies are judged without Services and controllers, by which")

@@ -149,7 +149,7 @@ def test_decision_on_a_state_that_is_too_old_is_dropped(tmp_path: Path) -> None:
 
 
 def test_replay_repeats_a_decision_on_a_state_older_than_the_last_recorded(tmp_path: Path) -> None:
-    """It names the version that it read, and the state of a later one is written before it."""
+    """The decision names the version that it read; the state of a later version is written first."""
     with recorded_world(RecordingWriter(tmp_path / "r", HEADER)) as world:
         world.recorded.versions_back = 1
         for version in range(20):

@@ -56,7 +56,7 @@ def key(name: str, **labels: str) -> str:
 
 
 def samples(metrics: ServerMetrics, recorded: Mapping[str, int] | None = None) -> dict[str, float]:
-    """What Prometheus reads, by name and labels."""
+    """Return the samples that Prometheus reads, by name and labels."""
     cluster = published()
     endpoint = MetricsEndpoint(
         EndpointSettings(), metrics, cluster.table, None, None, cluster.clock.wall, lambda: recorded or {}

@@ -64,7 +64,7 @@ class Raises(Filters):
 
 
 class Unreadable(Exception):
-    """Its text cannot be made, nor its hash."""
+    """Raises in both its string form and its hash."""
 
     def __str__(self) -> str:
         raise LookupError("no text")
