@@ -164,7 +164,7 @@ def test_cluster_uid_survives_an_edit_and_differs_for_another_file(tmp_path: Pat
     assert cluster(tmp_path, LIST, "other.yaml").uid() != uid
 
 
-def test_warns_about_what_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_warns_about_skipped_objects(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     published(cluster(tmp_path, LIST + "- {kind: ConfigMap}\n- {kind: Node, metadata: {name: plain}}\n"))
     assert caplog.messages == [
         f"dump {tmp_path}/dump.yaml: left out are 1 ConfigMap that scheduling does not use, 1 Node that occurs again"

@@ -36,10 +36,10 @@ def as_kubectl(value: object) -> bytes:
     [
         pytest.param(orjson.dumps(LIST), [NODE, POD], id="a List as JSON"),
         pytest.param(as_kubectl(LIST), [NODE, POD], id="a List as YAML, which is read item by item"),
-        pytest.param(as_kubectl(NODE), [NODE], id="one object alone"),
+        pytest.param(as_kubectl(NODE), [NODE], id="one object"),
         pytest.param(as_kubectl(NODE) + b"---\n" + as_kubectl(POD), [NODE, POD], id="several documents"),
         pytest.param(as_kubectl(LIST) + b"---\n" + as_kubectl(POD), [NODE, POD, POD], id="a List and more documents"),
-        pytest.param(b"---\n" + as_kubectl(LIST), [NODE, POD], id="with a document's mark before it"),
+        pytest.param(b"---\n" + as_kubectl(LIST), [NODE, POD], id="with a document marker"),
         pytest.param(b"# a dump\n" + as_kubectl(LIST) + b"# the end\n", [NODE, POD], id="with comments"),
         pytest.param(as_kubectl(LIST).replace(b"- apiV", b"# next\n- apiV"), [NODE, POD], id="with comments inside"),
         pytest.param(as_kubectl(LIST).replace(b"\n", b"\r\n"), [NODE, POD], id="with the line ends of Windows"),
@@ -77,7 +77,7 @@ def as_kubectl(value: object) -> bytes:
         pytest.param(
             b"items:\n- kind: Node\n  status: &s {phase: x}\n- kind: Node\n  status: *s\n",
             [{"kind": "Node", "status": {"phase": "x"}}] * 2,
-            id="an alias for what another item has",
+            id="an alias to another item",
         ),
         pytest.param(b"items:\n  - kind: Node\n", [{"kind": "Node"}], id="indented items"),
         pytest.param(orjson.dumps(NODE) + b"\n---\n" + orjson.dumps(POD), [NODE, POD], id="several documents of JSON"),
@@ -100,7 +100,7 @@ values = st.recursive(
 
 
 @given(st.lists(st.fixed_dictionaries({"kind": st.just("Node"), "x": values}), max_size=4))
-def test_item_by_item_equals_whole_document(items: list[object]) -> None:
+def test_parsing_item_by_item_equals_parsing_the_whole_document(items: list[object]) -> None:
     text = as_kubectl({"apiVersion": "v1", "items": items, "kind": "List"})
     assert list(parse_objects(text)) == items
 
@@ -115,7 +115,7 @@ def test_item_by_item_equals_whole_document(items: list[object]) -> None:
         pytest.param(b"{kind: Node, x: .nan, y: !!binary aGk=}", "has a Node that JSON cannot express", id="bytes"),
     ],
 )
-def test_refuses_what_kubectl_refuses(text: bytes, message: str) -> None:
+def test_rejects_input_that_kubectl_rejects(text: bytes, message: str) -> None:
     with pytest.raises(MalformedDump, match=message):
         list(parse_objects(text))
 
@@ -146,11 +146,11 @@ def test_refuses_what_kubectl_refuses(text: bytes, message: str) -> None:
         ),
     ],
 )
-def test_sets_the_fields_that_an_api_server_sets(text: bytes, wanted: object) -> None:
+def test_sets_api_server_defaults(text: bytes, wanted: object) -> None:
     assert list(parse_objects(text)) == [wanted]
 
 
-def test_the_last_of_several_objects_with_one_name_counts() -> None:
+def test_last_object_with_a_name_is_used() -> None:
     other = {**POD, "metadata": {**META, "namespace": "web"}}
     newer = {**POD, "spec": {"nodeName": "a"}}
     assert select_objects([POD, NODE, other, newer]) == (
@@ -159,7 +159,7 @@ def test_the_last_of_several_objects_with_one_name_counts() -> None:
     )
 
 
-def test_counts_what_is_left_out() -> None:
+def test_counts_skipped_objects() -> None:
     native, foreign = ({"apiVersion": f"{group}/v1", "kind": "PodGroup"} for group in ("scheduling.k8s.io", "acme.com"))
     objects: list[dict[str, Any]] = [
         {"kind": "ConfigMap"},

@@ -125,7 +125,7 @@ class Documents:
 
 
 @pytest.mark.parametrize(("before", "after"), list(permutations(DOCUMENTS, 2)))
-def test_what_running_pods_hold_stays_counted(before: str, after: str) -> None:
+def test_amounts_of_running_pods_stay_counted(before: str, after: str) -> None:
     documents = Documents()
     documents.lead(before)
     for name in ("a", "b"):
@@ -140,7 +140,7 @@ def test_what_running_pods_hold_stays_counted(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), list(permutations(DOCUMENTS, 2)))
-def test_what_is_reserved_during_the_change_stays_counted(before: str, after: str) -> None:
+def test_amounts_reserved_during_the_change_stay_counted(before: str, after: str) -> None:
     documents = Documents()
     documents.lead(before)
     under_way = [name for name in ("a", "b") if documents.reserve(name)]
@@ -156,7 +156,7 @@ def test_what_is_reserved_during_the_change_stays_counted(before: str, after: st
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_releases_what_is_reserved_during_the_change(document: str) -> None:
+def test_releases_amounts_reserved_during_the_change(document: str) -> None:
     documents = Documents()
     documents.lead("allocatable")
     documents.reserve("a")

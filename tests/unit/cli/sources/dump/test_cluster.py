@@ -52,7 +52,7 @@ def test_every_command_reads_the_same_cluster(
     ]
 
 
-def test_names_the_file_that_is_malformed(tmp_path: Path) -> None:
+def test_error_names_the_malformed_file(tmp_path: Path) -> None:
     path = tmp_path / "dump.yaml"
     path.write_text("words")
     with pytest.raises(InvalidInput, match=r"dump.yaml contains 'words' instead of a Kubernetes object"):
