@@ -1,4 +1,4 @@
-"""What every kind of test may ask for. Nothing here happens to a test that does not."""
+"""Fixtures for every kind of test. They do not affect a test that does not request them."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def dynamodb(stack: LocalStack) -> DynamoDBClient:
 
 @pytest.fixture(scope="session")
 def endpoint_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where ministack answers: an emulator that serves several clients at once, as DynamoDB does and moto does not."""
+    """Yield the address of ministack: an emulator that serves several clients at once, unlike moto."""
     from tests.deployment.emulator import COMMAND, Emulator
 
     if not COMMAND.exists():
@@ -135,7 +135,7 @@ def endpoint_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def dynamodb_local_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where DynamoDB Local answers: AWS' own emulator of DynamoDB."""
+    """Yield the address of DynamoDB Local, AWS' own emulator of DynamoDB."""
     from tests.deployment.dynamodb_local import DynamoDBLocal, missing
 
     if reason := missing():

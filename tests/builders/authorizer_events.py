@@ -21,7 +21,7 @@ def basic_event(*identity: object) -> dict[str, object]:
 
 
 def certificate_event(serial: object, not_before: float, not_after: float) -> dict[str, object]:
-    """With the client certificate that the gateway has verified; times in seconds since the epoch."""
+    """Return an event with the client certificate that the gateway verified; times in seconds since the epoch."""
     certificate = {
         "clientCertPem": "-----BEGIN CERTIFICATE-----",
         "subjectDN": "CN=scheduler,O=my-cluster",
@@ -41,7 +41,7 @@ def with_client_certificate(certificate: object) -> dict[str, object]:
 
 
 def openssl_time(seconds: float) -> str:
-    """As certificates' times are printed, `Aug  5 09:36:04 2021 GMT`."""
+    """Format a time as in certificates, `Aug  5 09:36:04 2021 GMT`."""
     return datetime.fromtimestamp(seconds, UTC).strftime(OPENSSL_TIME)
 
 

@@ -29,7 +29,7 @@ ANNOTATED: Mapping[str, object] = {"name": LICENCE, "requests": {"podAnnotation"
 
 
 def counting(*resources: Mapping[str, object]) -> Counting:
-    """Of these resources; without any, of licences and slices."""
+    """Return the counting of these resources; by default, of licences and slices."""
     return Counting(map(ManagedResource.model_validate, resources or (LICENCES, SLICES)))
 
 

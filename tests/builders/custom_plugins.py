@@ -21,7 +21,7 @@ PATH = "berth_plugins.mine:FailsForOne"
 
 
 class FailsForOne(FilterPlugin):
-    """Divides by zero for the pod `bad`. It reads pods, so bind judges by it too."""
+    """Divides by zero for the pod `bad`. It reads pods, so bind also evaluates it."""
 
     name = "FailsForOne"
 

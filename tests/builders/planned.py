@@ -64,7 +64,7 @@ def cluster(*rooms: int, pods: Iterable[Pod], **fields: Any) -> Snapshot:
 
 
 def counts(found: dict[str, str]) -> dict[str, int]:
-    """How many members each node or reason has."""
+    """Return the number of members by node or reason."""
     return {value: [*found.values()].count(value) for value in sorted(set(found.values()))}
 
 

@@ -1,4 +1,4 @@
-"""What a snapshot holds, so that two of them can be compared: by themselves they are two moments."""
+"""The contents of a snapshot, for comparison: two snapshot objects never compare equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has to hold after every fault, whatever it was. Each check gives the reasons why it does not hold (yet)."""
+"""Checks after every fault. Each check returns the reasons why it does not hold (yet)."""
 
 from __future__ import annotations
 

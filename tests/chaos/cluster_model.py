@@ -179,7 +179,7 @@ def held(pods: Iterable[PodOnAccount]) -> Mapping[str, Mapping[str, int]]:
 
 
 def teams_on(pods: Iterable[PodOnAccount], node: str) -> Counter[str]:
-    """How many pods of each team are on a node."""
+    """Count the pods of each team on a node."""
     return Counter(each.team for each in pods if each.node == node and each.team)
 
 

@@ -147,7 +147,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that goes away is no news."""
+        """Ignore a client that disconnects."""
 
 
 class _Handler(BaseHTTPRequestHandler):

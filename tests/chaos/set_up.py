@@ -239,7 +239,7 @@ class SetUp:
     # --------------------------------------------------------------------------------------------------- what rounds do
 
     def apply_configuration(self) -> None:
-        """As an operator does. A round does not wait: its document is always the same."""
+        """Apply the configuration as an operator does. A round does not wait: its document is always the same."""
         file = self.directory / "berth.yaml"
         file.write_text(DOCUMENT)
         subprocess.run(

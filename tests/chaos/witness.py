@@ -42,13 +42,13 @@ class Witness:
         self._thread.join(2 * WATCH_SECONDS)
 
     def violations(self) -> list[str]:
-        """Those since the last call."""
+        """Return the violations since the last call."""
         with self._lock:
             found, self._seen = self._seen, []
             return found
 
     def as_bound(self, pod: PodOnAccount) -> PodOnAccount:
-        """The pod with the device that it was bound to, whatever its owner has written there since."""
+        """Return the pod with the device of its Binding, regardless of later edits by its owner."""
         return replace(pod, device=self._devices.get(pod.uid, pod.device))
 
     def _follow(self) -> None:

@@ -128,7 +128,7 @@ class Workload:
         self.created += 1
 
     def delete(self, name: str) -> None:
-        """It ends at once: there is no kubelet."""
+        """Delete a pod at once: there is no kubelet."""
         with suppress(ApiError):
             self._api.delete(f"/api/v1/namespaces/{NAMESPACE}/pods/{name}", NOW)
             self.deleted += 1

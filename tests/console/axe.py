@@ -15,7 +15,7 @@ RUN = (
 
 
 def axe_violations(tab: Tab) -> list[object]:
-    """Of what the page shows now. Skips or fails the test where axe-core is not installed."""
+    """Return the violations in the shown page. Skips or fails the test if axe-core is not installed."""
     if not SCRIPT.exists():
         missing("axe-core is not installed: make .tools/console/.ready")
     if not tab.evaluate("'axe' in window"):

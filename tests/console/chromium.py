@@ -34,7 +34,7 @@ window.alert = () => window.{BINDING}('alert');
 
 
 class NoBrowser(Exception):
-    """There is no Chromium. The message says how to get one."""
+    """Chromium is not installed. The message says how to get it."""
 
 
 def find_browser(command: str = "") -> str:
@@ -260,7 +260,7 @@ class Tab:
 
     @property
     def violations(self) -> list[str]:
-        """What the policies of all documents so far have blocked, and calls of alert."""
+        """Return everything that the policies of all documents so far have blocked, and calls of alert."""
         return [each["payload"] for each in self._browser.events(self._session, "Runtime.bindingCalled")]
 
     @property

@@ -78,7 +78,7 @@ class Served:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """Return the port it listens on."""
         return int(self.origin.rpartition(":")[2])
 
 

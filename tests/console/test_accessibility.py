@@ -37,7 +37,7 @@ VIEWS = (
 
 
 def check(tab: Tab, state: str) -> None:
-    """Nothing that axe finds, and nothing that has to be scrolled sideways."""
+    """Assert that axe finds no violation and that nothing needs horizontal scrolling."""
     assert (state, axe_violations(tab)) == (state, [])
     assert (state, tab.evaluate(CUT_OFF)) == (state, 0)
 

@@ -122,7 +122,7 @@ REJECTED = Rules.rejected
 
 
 def hostile_rejected(rules: Rules, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Rejection]:
-    """As a plugin of a user's own may say it: the reasons of Berth's rules have nothing of objects in them."""
+    """A custom plugin may put such texts into its reasons; reasons of Berth's rules contain nothing from objects."""
     return {
         name: replace(each, status=replace(each.status, reasons=(HOSTILE,), plugin=HOSTILE))
         for name, each in REJECTED(rules, pod, names, snapshot).items()

@@ -1,4 +1,4 @@
-"""The overview on a cluster that changes: what is seen, opened, followed, and said."""
+"""The overview on a changing cluster: rows, details, links and announcements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS = "[...document.querySelectorAll('.grid-body [role=row]')].map((row) => row
 
 
 def opened(tab: Tab, console: Served, fragment: str = "") -> None:
-    """With the newest address, and then with this fragment."""
+    """Open the newest address, and then this fragment."""
     tab.open(console.addresses[-1])
     tab.wait_for(IS_CURRENT)
     if fragment:

@@ -153,7 +153,7 @@ class _Server(ThreadingHTTPServer):
         return [on_its_node(item, bound) for item in found] if kind == "Pod" else found
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up is no error."""
+        """Ignore a client that disconnects."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Policies of the processed template, judged by `@cloud-copilot/iam-simulate` (`tools/iam_simulate`)."""
+"""Evaluates policies of the processed template with `@cloud-copilot/iam-simulate` (`tools/iam_simulate`)."""
 
 from __future__ import annotations
 

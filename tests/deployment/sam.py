@@ -79,7 +79,7 @@ def deploy(
     project: Path = PROJECT,
     stack_name: str = STACK_NAME,
 ) -> None:
-    """Deploy a built template to the account of `environment`; an empty change set is no error."""
+    """Deploy a built template to the account of `environment`; an empty change set is not an error."""
     run(
         [
             "deploy",

@@ -104,7 +104,7 @@ def _patches(api: KubernetesApi, target: Target, *, body: JsonObject, subresourc
 
 
 def annotates(annotations: Mapping[str, str | None], subresource: str = "") -> Action:
-    """None removes an annotation."""
+    """Try to set an annotation; None removes it."""
     return partial(_patches, body={"metadata": {"annotations": annotations}}, subresource=subresource)
 
 

@@ -96,7 +96,7 @@ def test_api_server_accepts_every_object_of_the_chart(api: KubernetesApi, everyt
 
 
 def test_helm_installs_upgrades_and_uninstalls_the_chart(control_plane: ControlPlane, api: KubernetesApi) -> None:
-    """With the program itself, as a user does. No controller runs here, so no pod starts."""
+    """Uses the helm program as a user does. No controller runs here, so no pod starts."""
     place = (f"--kubeconfig={control_plane.kubeconfig()}", f"--namespace={NAMESPACE}")
     url = "https://berth.example.com/scheduler"
     values = {**_scheduler(url), "rbac": {"enabled": False}}

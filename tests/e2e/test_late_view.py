@@ -1,6 +1,6 @@
-"""What a cache that is behind the scheduler costs: a delay, but no eviction (docs/concepts/late-view.md).
+"""A cache that lags behind the scheduler causes a delay, but no eviction (docs/concepts/late-view.md).
 
-Each round changes the cluster and asks at once, before the change can be in the cache.
+Each round changes the cluster and sends requests at once, before the change can be in the cache.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def call(environment: Mapping[str, str], path: str, body: bytes | None = None) -
 
 
 def filter_answer(environment: Mapping[str, str]) -> Any:
-    """What filter answers to the body of an event. After a deployment a cold start may take the time of a call."""
+    """Return filter's response to the body of an event. After a deployment a cold start may exceed the call's time."""
     body = (EVENTS / "filter" / "cache-mode.body.json").read_bytes()
     until = time.monotonic() + FIRST_CALL_SECONDS
     while True:

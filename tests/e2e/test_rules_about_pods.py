@@ -77,7 +77,7 @@ class _Stack(DeployedStack):
         return self
 
     def rejected_binds(self) -> int:
-        """How many calls of bind ended with `rejected`."""
+        """Count the calls of bind that ended with `rejected`."""
         lines = [json.loads(line) for line in self.logged().splitlines() if line.startswith("{")]
         return sum((line.get("verb"), line.get("outcome")) == ("bind", "rejected") for line in lines)
 

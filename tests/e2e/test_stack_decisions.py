@@ -37,7 +37,7 @@ _RIGHT = re.compile(r"^\| (`(?:cloudformation|dynamodb):[^|]*) \| ([^|]*) \|$", 
 
 @pytest.fixture
 def stack(extender: Extender) -> Iterator[DeployedStack]:
-    """With decisions in its table until the test ends."""
+    """Yield a stack with decisions in its table until the test ends."""
     assert isinstance(extender, DeployedStack)
     extender.apply(TO_TABLE)
     yield extender

@@ -176,7 +176,7 @@ def _holder(stack: DeployedStack) -> str:
 
 
 def _version(stack: DeployedStack) -> int:
-    """Of the published state."""
+    """Return the version of the published state."""
     item = stack.client("dynamodb").get_item(TableName=stack.name("CacheTable"), Key=HEAD_KEY)["Item"]
     head = read_head(item)
     return 0 if head.pointer is None else head.pointer.version

@@ -44,7 +44,7 @@ _POD = re.compile(r"/api/v1/namespaces/([^/]+)/pods/([^/]+)(/binding)?")
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A request as it arrived; `connection` tells connections apart."""
+    """A request as received; `connection` distinguishes connections."""
 
     method: str
     path: str
@@ -131,7 +131,7 @@ class KubernetesOnLoopback:
         self.pods[namespace, name]["status"] = {"phase": "Pending", "conditions": [condition]}
 
     def node_of(self, name: str, namespace: str = "ml") -> str:
-        """Where the pod is bound to; empty while it is not."""
+        """Return the node that the pod is bound to; empty if it is unbound."""
         node: str = self.pods[namespace, name]["spec"].get("nodeName", "")
         return node
 

@@ -26,12 +26,12 @@ def lost(cause: str = "the connection broke", seconds: float = 0.0) -> Step:
 
 
 def pod_on(node: str, uid: str = "uid-train-0", seconds: float = 0.0) -> Step:
-    """Reading the pod finds it there; an empty node is none."""
+    """Let reads find the pod on this node; empty: unbound."""
     return ("read", FoundPod(uid, node, "", False, {}), seconds)
 
 
 def pod_missing() -> Step:
-    """Reading the pod finds none."""
+    """Let reads not find the pod."""
     return ("read", Refused(404, 'pods "train-0" not found'), 0.0)
 
 

@@ -123,7 +123,7 @@ class CountedCluster(PodBinder, ReservedPods):
             annotations[key] = value
 
     def hide(self, name: str) -> None:
-        """It becomes too large for the cache: whoever leads by now knows it, and a new leader does not."""
+        """Make the pod too large for the cache: the current leader knows it, a new leader does not."""
         self._hidden.add(self.pods[name].key.uid)
 
     def reduce(self, name: str) -> None:

@@ -40,7 +40,7 @@ class StoredPod:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def content(self, namespace: str, name: str) -> dict[str, object]:
-        """As JSON."""
+        """Return the pod as JSON."""
         metadata: dict[str, object] = {
             "namespace": namespace,
             "name": name,
@@ -104,7 +104,7 @@ class PodsInMemory(PodBinder, ReservedPods):
                 self._pods[namespace, name] = replace(found, resource_version=self._next(), **changes)  # type: ignore[arg-type]
 
     def all(self) -> dict[tuple[str, str], StoredPod]:
-        """As of now."""
+        """Return all pods as of now."""
         with self._lock:
             return dict(self._pods)
 

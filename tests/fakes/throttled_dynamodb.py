@@ -151,7 +151,7 @@ class ThrottledMoto:
 
 
 def send_throttled(guard: NewTable, request: AWSPreparedRequest, send: Send) -> AWSResponse | None:
-    """What botocore gets for a request that it is about to send: the refusal, or what `send` answers."""
+    """Return a refusal for a request that botocore is about to send, or the response of `send`."""
     target: Any = request.headers["X-Amz-Target"]
     body: Any = request.body
     operation = target.decode().rpartition(".")[2]

@@ -44,7 +44,7 @@ def answers_filter(container: str) -> None:
 
 
 def has_no_package_manager(container: str) -> None:
-    """Neither a command nor a module of Python installs anything."""
+    """Check that neither a command nor a Python module can install packages."""
     script = f"for name in {' '.join(PACKAGE_MANAGERS)}; do command -v $name; done; python -m pip --version; true"
     found = docker("exec", container, "sh", "-c", f"({script}) 2>/dev/null")
     if found:

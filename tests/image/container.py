@@ -30,7 +30,7 @@ def running(image: str, options: Sequence[str | Path], command: Sequence[str]) -
 
 
 def wait_until(container: str, problem: Callable[[], str]) -> None:
-    """Until there is no problem. Raises Failed with the last one after a time, or if the container has ended."""
+    """Wait until there is no problem. Raises Failed with the last one after a time, or if the container has ended."""
     deadline = time.monotonic() + HEALTHY_SECONDS
     while found := problem():
         is_running = docker("inspect", "--format={{.State.Running}}", container) == "true"
@@ -50,14 +50,14 @@ def becomes_healthy(container: str) -> None:
 
 
 def is_nobody(container: str) -> None:
-    """The process is no root, and its root cannot be written."""
+    """Check that the process is not root and cannot write below /opt/berth."""
     found = docker("exec", container, "sh", "-c", "id -u; touch /opt/berth/x 2>/dev/null || echo refused")
     if found.split() != [USER, "refused"]:
         raise Failed(f"user, and a write below /opt/berth: {found.split()}")
 
 
 def stops_at_sigterm(container: str) -> None:
-    """As a kubelet ends it: cleanly, and not by SIGKILL after the time."""
+    """Stop it as kubelet does, and check that it exits cleanly before SIGKILL."""
     docker("stop", "--time=20", container)
     code = docker("inspect", "--format={{.State.ExitCode}}", container)
     if code not in ("0", "143"):

@@ -176,16 +176,16 @@ class Cluster:
     served: bool = False
 
     def namespaces(self) -> list[Namespace]:
-        """As objects."""
+        """Return the namespaces as objects."""
         return [Namespace(name, {"team": "yes"} if self.teams else {}) for name in NAMESPACES]
 
     def workloads(self) -> Workloads:
-        """As objects."""
+        """Return the workloads as objects."""
         service = [Workload("Service", name, "web", {"app": "web"}) for name in NAMESPACES]
         return Workloads.of(service if self.served else [])
 
     def anew(self) -> Snapshot:
-        """A snapshot that knows of none before."""
+        """Return a snapshot without a history."""
         found, _ = read_pods(self.pods.values())
         return Snapshot.of(
             map(as_node, self.nodes.values()), found, namespaces=self.namespaces(), workloads=self.workloads()

@@ -1,4 +1,4 @@
-"""A cluster updated by changes gets the same verdicts as one that is read anew, whatever is cached."""
+"""A cluster updated by changes gets the same verdicts as one read again, for any cache content."""
 
 from __future__ import annotations
 

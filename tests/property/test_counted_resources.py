@@ -1,4 +1,4 @@
-"""Counting, whatever nodes and pods say: nothing exceeds what there is, and nothing that is JSON makes it raise."""
+"""Counting any nodes and pods: nothing exceeds the capacity, and no JSON makes it raise."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class History:
         return self
 
     def _steps(self, *, settles: bool = False) -> list[Any]:
-        """What can happen next, first what happens soon: Berth learns of a change after the scheduler."""
+        """Return the possible next steps, soonest first: Berth learns of a change after the scheduler."""
         now = self.versions[-1]
         steps: list[Any] = []
         if self.queue == "active":

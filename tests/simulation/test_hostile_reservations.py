@@ -1,4 +1,4 @@
-"""Nothing is given twice, whatever owners and creators of pods write; and the simulation notices a missing rule."""
+"""Nothing is reserved twice for any edits by owners and creators of pods; and the simulation detects a missing rule."""
 
 from __future__ import annotations
 

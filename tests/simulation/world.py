@@ -110,7 +110,7 @@ class World:
             self._arm(actor, seconds)
 
     def current(self) -> Actor:
-        """Who is asking."""
+        """Return the current actor."""
         return self._actor()
 
     def crash(self, actor: Actor) -> None:
@@ -200,7 +200,7 @@ class Mutex:
         self.release()
 
     def acquire(self, *, blocking: bool = True) -> bool:
-        """As of threading.Lock."""
+        """Acquire it like threading.Lock."""
         while self._held:
             if not blocking:
                 return False
@@ -210,7 +210,7 @@ class Mutex:
         return True
 
     def release(self) -> None:
-        """As of threading.Lock."""
+        """Release it like threading.Lock."""
         self._held = False
         waiting, self._waiting = self._waiting, []
         for actor in waiting:

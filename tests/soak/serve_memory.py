@@ -82,7 +82,7 @@ class Pods:
 
 
 def resident_megabytes(process: int) -> float:
-    """Of this process now."""
+    """Return the resident memory of this process now."""
     [line] = [line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("VmRSS:")]
     return int(line.split()[1]) * 1024 / 1e6
 

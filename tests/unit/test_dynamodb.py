@@ -1,4 +1,4 @@
-"""What DynamoDB's errors mean. No emulator refuses a write while a transaction holds its item, so a stub does."""
+"""Meaning of DynamoDB's errors. No emulator refuses a write while a transaction holds its item, so a stub does."""
 
 from __future__ import annotations
 

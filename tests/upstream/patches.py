@@ -1,4 +1,4 @@
-"""How a release is made to start Berth: our own files beside upstream's, and one edit of the place that they share."""
+"""Makes a release start Berth: our own files beside upstream's, and one edit of a shared place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test binary of Go says of its cases."""
+"""Reads the results of a Go test binary."""
 
 from __future__ import annotations
 

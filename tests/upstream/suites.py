@@ -47,5 +47,5 @@ SUITES = (
 
 
 def suites(names: Container[str]) -> list[Suite]:
-    """Those with these names."""
+    """Return the suites with these names."""
     return [suite for suite in SUITES if suite.name in names]

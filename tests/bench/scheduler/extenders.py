@@ -1,4 +1,4 @@
-"""The extenders of the cases as running servers, and how the scheduler is told of them."""
+"""The extenders of the cases as running servers, and their entries in the scheduler's configuration."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def ledger_table_lost(set_up: SetUp) -> AbstractContextManager[None]:
 
 @contextmanager
 def both_tables_lost(set_up: SetUp) -> Iterator[None]:
-    """Nothing is left that tells what was counted: Berth gets its tables back when the configuration is applied."""
+    """Both tables are lost, and nothing tells what was counted: applying the configuration restores them."""
     with set_up.tables_proxy.failing(1.0, (NO_TABLE,), set_up.random):
         with set_up.without_table(CACHE_TABLE), set_up.without_table(LEDGER_TABLE):
             yield

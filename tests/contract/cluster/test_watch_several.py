@@ -1,4 +1,4 @@
-"""Several watches at once: one consumer, one age of the data, one stop that ends whatever is waited for."""
+"""Several concurrent watches: one consumer, one age of the data, one stop that ends every wait."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_restore_recovers_the_lost_copies(tables: Tables, lost: tuple[tuple[str,
 
 
 def test_applies_a_document_after_an_interrupted_apply(tables: Tables) -> None:
-    """That one was recorded, and is not in force."""
+    """The interrupted apply was recorded but is not in force."""
     tables.store.apply(FIRST)
     in_force = tables.keep_item(*CACHE_COPY), tables.keep_item(*LEDGER_COPY)
     tables.store.apply(SECOND)

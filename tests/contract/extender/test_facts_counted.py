@@ -82,7 +82,7 @@ def test_fact_15_every_rejected_node_is_unresolvable_by_default() -> None:
 
 
 def test_fact_15_preempt_rejects_only_nodes_with_too_little_capacity() -> None:
-    """Where the scheduler counts the resource, too, it proposes victims; c has nothing to make free."""
+    """If the scheduler also counts the resource, it proposes victims; c has no pods to evict."""
     found = verbs([asking_object("x", "a", licence="2", priority=1)])
     urgent = asking_object("urgent", licence="2", priority=1000)
     answer = found.ask("preempt", victims_by_uid({"a": ["uid-x"], "b": ["uid-y"], "c": ["uid-z"]}, pod=urgent))

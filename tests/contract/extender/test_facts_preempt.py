@@ -13,7 +13,7 @@ from tests.fakes.verbs import Answer, Verbs
 
 
 def preempt(request: object) -> Answer:
-    """Of nodes that the cache has never seen: the scheduler's own word counts for them."""
+    """Call preempt for nodes that the cache has never seen: the request alone is used."""
     return Verbs([]).ask("preempt", request)
 
 

@@ -128,7 +128,7 @@ def test_fact_02_null_is_treated_as_absent(handlers: Handlers, verb: str) -> Non
 
 @pytest.fixture(scope="module")
 def answers(handlers: Handlers) -> dict[str, str]:
-    """Of each verb, to a plain pod."""
+    """Return the response of each verb to a plain pod."""
     return {verb: ask(handlers, verb, body_of(REQUESTS[verb])).text for verb in POD_VERBS}
 
 

@@ -101,7 +101,7 @@ class TestRelease:
         assert alpha.events[-3:] == [("stopped", ElectionOutcome.RELEASED), ("freed", None), ("leader", "")]
 
     def test_late_release_does_not_remove_the_successor(self, store: LeaseStore) -> None:
-        """client-go reads the version anew but goes by the holder that it remembers."""
+        """client-go reads the version again but uses the holder that it remembers."""
         alpha, beta = leading(store), Contender(store, "beta")
         beta.step()
         beta.clock.advance(15)

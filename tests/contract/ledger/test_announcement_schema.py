@@ -25,7 +25,7 @@ def write_today(client: DynamoDBClient, name: str) -> None:
 
 
 def with_additions(item: Item) -> Item:
-    """As the next release might have written it."""
+    """Return the item as the next release might write it."""
     added: dict[str, Any] = {"ofTheNextRelease": {"M": {"nested": {"L": [{"N": "1"}]}}}}
     return item | added | {"schema": {"N": str(int(item["schema"]["N"]) + 1)}}
 

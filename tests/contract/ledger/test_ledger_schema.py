@@ -1,4 +1,4 @@
-"""What another release left in the ledger, one release before or after this one; see docs/how-to/upgrade.md."""
+"""Items of another release in the ledger, one release before or after this one; see docs/how-to/upgrade.md."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def node_item(client: DynamoDBClient, table: str) -> Item:
 
 # -------------------------------------------------------------------------------------------------- this very release
 def test_writes_recorded_items_of_this_release(any_dynamodb: DynamoDBClient) -> None:
-    """Who fails here has changed the format: raise SCHEMA_VERSION, and add it: python -m tests.recorded RELEASE."""
+    """If this fails, the format has changed: raise SCHEMA_VERSION, record it: python -m tests.recorded RELEASE."""
     with table_of(any_dynamodb, (), "S") as name:
         write_today(any_dynamodb, name)
         assert items_of(any_dynamodb, name) == recorded(LATEST, "ledger")

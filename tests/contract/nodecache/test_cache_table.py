@@ -180,7 +180,7 @@ def test_log_item_conflicts_only_with_items_of_its_own_part(store: Store) -> Non
 
 
 def test_log_items_belong_to_one_head_item(store: Store) -> None:
-    """A head that was made anew begins with epoch 0: to it the old one's items are neither there nor in the way."""
+    """A recreated head begins with epoch 0 and must not conflict with the old head's items."""
     old, new = log_item(5, 7, b"old"), log_item(5, 0, b"new")
     through = {SnapshotPart.PODS: 5}
     store.table.put_log("uid-1", old, "n1", LATER)

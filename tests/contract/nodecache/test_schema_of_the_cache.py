@@ -1,4 +1,4 @@
-"""What another release left in the cache table, one release before or after this one; see docs/how-to/upgrade.md."""
+"""Items of another release in the cache table, one release before or after this one; see docs/how-to/upgrade.md."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ Filled = Callable[[list[Item]], Cache]
 
 # -------------------------------------------------------------------------------------------------- this very release
 def test_writes_recorded_items(cache_of: Filled, any_dynamodb: DynamoDBClient) -> None:
-    """Who fails here has changed the format: raise SCHEMA_VERSION, and add it: python -m tests.recorded RELEASE."""
+    """If this fails, the format has changed: raise SCHEMA_VERSION, record it: python -m tests.recorded RELEASE."""
     cache = cache_of([])
     write_today(cache)
     assert unpacked(items_of(any_dynamodb, cache.name)) == unpacked(recorded(LATEST, "cache"))
@@ -281,7 +281,7 @@ def test_watcher_continues_a_cache_of_the_next_release_with_its_own_schema(cache
 
 @pytest.fixture
 def unreadable(cache_of: Filled) -> Cache:
-    """What the next release wrote for its own readers only: all but the outline is different."""
+    """Return items that only the next release can read: all but the outline is different."""
     items = later(recorded(LATEST, "cache"), oldest_reader=SCHEMA_VERSION + 1)
     for item in items:
         if "data" in item:

@@ -95,7 +95,7 @@ class RecordingProxy(LoopbackService):
         return [call.verb for call in self.calls(pod)]
 
     def count(self, verb: str) -> int:
-        """How often it was called so far."""
+        """Count the calls of this verb so far."""
         return sum(call.verb == verb for call in self.calls())
 
     def _pass_on(self, request: Request) -> Response:

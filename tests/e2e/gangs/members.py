@@ -94,7 +94,7 @@ class Gangs:
         return self.bound(pods)
 
     def assert_none_is_bound(self, pods: Sequence[Pod], seconds: float = STABLE_SECONDS) -> None:
-        """Neither now nor later."""
+        """Assert that no pod is bound, now and a while later."""
         time.sleep(seconds)
         assert self.bound(pods) == {}
 

@@ -92,7 +92,7 @@ class Cluster:
         return full_name
 
     def delete_node(self, node: str) -> None:
-        """Its pods stay: there is no controller."""
+        """Delete a node. Its pods stay: there is no controller."""
         self._api.delete(f"/api/v1/nodes/{node}")
 
     def relabel(self, node: str, labels: Mapping[str, str]) -> None:

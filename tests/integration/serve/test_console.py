@@ -88,7 +88,7 @@ def test_serves_the_page_and_the_data_of_a_dump(console: Console, dump: Path) ->
 
 
 def test_serves_every_module_of_the_page(console: Console) -> None:
-    """From the page's first file on, whatever is imported."""
+    """Follows every import from the first file of the page."""
     seen, waiting = set(), ["/main.js"]
     while waiting:
         path = waiting.pop()

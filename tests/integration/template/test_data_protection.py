@@ -64,7 +64,7 @@ def test_cache_is_not_protected_and_not_recoverable(
 
 
 def test_only_the_ledger_is_retained() -> None:
-    """A version is deleted with its function, whatever its own policy."""
+    """A version is deleted with its function, regardless of its own policy."""
     kept = {
         name: resource["Type"]
         for name, resource in transformed()["Resources"].items()

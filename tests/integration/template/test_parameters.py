@@ -200,7 +200,7 @@ def test_every_environment_variable_is_a_string(size: str) -> None:
 
 @pytest.mark.parametrize("given", ["", PLUGIN_LAYER])
 def test_functions_that_load_a_configuration_have_the_plugin_layer(template: dict[str, Any], given: str) -> None:
-    """The authorizer reads the password: nobody's code runs beside it."""
+    """The authorizer reads the password, so no custom code runs beside it."""
     found = functions(template, PluginLayerArn=given, DeploymentPreference="Canary10Percent10Minutes")
     with_layer = {name for name, properties in found.items() if PLUGIN_LAYER in properties["Layers"]}
     loading = {name for name, each in found.items() if "BERTH_CONFIGURATION" in each["Environment"]["Variables"]}

@@ -77,7 +77,7 @@ def folder_of(function: str) -> str:
 
 
 def forged(route: str) -> dict[str, object]:
-    """What the gateway makes of a call without credentials that pretends to have some."""
+    """Return the gateway's event for a call without credentials that pretends to have some."""
     return {
         "version": "2.0",
         "routeKey": route,

@@ -102,7 +102,7 @@ class Gangs:
         assert self.table.transact(Transaction(preparing, None, None, {member.node: change})) is None
 
     def commit(self, item: GangItem) -> CommitOutcome:
-        """As the last member does it."""
+        """Commit as the last member does."""
         return GangCommit(self.table, lambda: AT).commit(item, self.table.domain(), "coordinator", COUNTING)
 
 

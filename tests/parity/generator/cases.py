@@ -23,7 +23,7 @@ MOST_PODS_ON_A_NODE = 10
 
 
 def cases(seed: int, family: Family, count: int, first: int = 0) -> Iterator[Case]:
-    """The cases of a family; the same number is the same case, whatever the count."""
+    """Yield the cases of a family; one number is always the same case, for any count."""
     return (case(seed, family, number) for number in range(first, first + count))
 
 

@@ -1,4 +1,4 @@
-"""What makes preemption happen and hard: a pod that needs room, nodes that tie or nearly, victims already leaving."""
+"""Cases for preemption: a pod that needs room, nodes that tie or nearly tie, victims that already terminate."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def priority_classes() -> list[dict[str, Any]]:
 
 
 def set_priority(draw: Draw, spec: dict[str, Any], names: tuple[str, ...]) -> None:
-    """What admission writes into a pod of one of these classes; rarely nothing, as before there were classes."""
+    """Set the fields that admission writes into a pod of one of these classes; rarely none, as in old clusters."""
     if draw.chance(0.05):
         return
     name = draw.one_of(names)

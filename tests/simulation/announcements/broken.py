@@ -35,7 +35,7 @@ def judged_before_others_announced(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bound_without_announcement(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pod is judged once more, and nobody learns that it is being bound."""
+    """The pod is evaluated again, but its bind is not announced."""
     monkeypatch.setattr(InMemoryAnnouncementLog, "append", lambda self, announcement: True)
 
 

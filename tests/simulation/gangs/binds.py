@@ -93,7 +93,7 @@ class Member:
 
 
 class _WorldClock(HandDrivenClock):
-    """Who waits lets others go on."""
+    """A clock on which waiting lets others run."""
 
     def __init__(self, world: World) -> None:
         super().__init__()
@@ -292,12 +292,12 @@ class GangWorld:
                 yield name, pod
 
     def assert_whole(self, gang: str = "train") -> None:
-        """All members of the gang are on their nodes, or none."""
+        """Assert that all members of the gang are on their nodes, or none."""
         members = {name for name, member in self.members.items() if member.gang == gang}
         assert self.bound(gang) in (set(), members), f"only {self.bound(gang)} of {gang} are bound"
 
     def held(self) -> Counter[str]:
-        """How many entries each node's ledger has."""
+        """Count the entries in each node's ledger."""
         return Counter({ledger.node: len(ledger.entries) for ledger in self.ledger.nodes() if ledger.entries})
 
     def _assert_committed(self, binding: Binding) -> None:

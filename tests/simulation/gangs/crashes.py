@@ -158,7 +158,7 @@ def calls_of(members: Sequence[Member]) -> list[str]:
 
 
 def cases() -> Iterator[Case]:
-    """Every call with every fault, for each kind of gang of 4, and whatever happens afterwards."""
+    """Yield every call with every fault, for each kind of gang of 4 and each continuation."""
     two_watchers = cycle((False, True))
     for (name, members), afterwards in product(GANGS.items(), Afterwards):
         # A fault makes binds longer: they look again.

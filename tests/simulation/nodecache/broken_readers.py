@@ -114,14 +114,14 @@ def further_part_from_the_log_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def log_key_without_the_uid(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A head that was made anew begins at the old one's versions and epochs, and takes its log for its own."""
+    """A recreated head begins at the old head's versions and epochs, and takes its log for its own."""
     log, put_log = InMemoryCacheTable.log, InMemoryCacheTable.put_log
     monkeypatch.setattr(InMemoryCacheTable, "log", lambda self, uid, *rest: log(self, "", *rest))
     monkeypatch.setattr(InMemoryCacheTable, "put_log", lambda self, uid, *rest: put_log(self, "", *rest))
 
 
 def cursor_without_the_uid(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader does not notice that the head was made anew, at version 0."""
+    """The reader does not notice that the head was recreated at version 0."""
     following = NodeCacheReader._cursor_for
 
     def same(self, uid, pointer, parts, *, is_current):
@@ -150,7 +150,7 @@ def old_head_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def parts_at_hand_whatever_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call that finds its parts loaded returns them, whatever the head says."""
+    """A call that finds its parts loaded returns them without checking the head."""
     monkeypatch.setattr(
         reader._Cursor, "has", lambda self, uid, pointer, parts: uid == self.uid and self.newest.keys() >= parts
     )

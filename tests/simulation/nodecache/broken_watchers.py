@@ -34,7 +34,7 @@ from .broken_readers import Break, chain_of_versions_alone
 
 
 def link_to_an_item_of_any_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A log item names the published item before it, of whatever part: a reader of one part cannot follow it."""
+    """A log item names the previous published item of any part: a reader of one part cannot follow it."""
     pack = Writer._pack_batches
 
     def relinked(self):
@@ -216,7 +216,7 @@ def changes_cut_anew_after_a_lost_answer(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def changes_of_a_failed_flush_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What could not be published is left out, and the positions go on."""
+    """Changes that could not be published are dropped, and the positions advance."""
     flush = Writer.flush
 
     def flush_once(self: Writer, changes: Iterable[Change], observation: Observation) -> None:
@@ -266,7 +266,7 @@ def full_snapshot_without_compacted_version(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def snapshot_never_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where little changes, the snapshot's chunks expire while the head points to them."""
+    """If little changes, the snapshot's chunks expire while the head points to them."""
     monkeypatch.setattr(Retention, "compaction_age", property(lambda self: math.inf))
 
 

@@ -261,7 +261,7 @@ class Day(Witness):
             self._had_standby = standby is not None and standby is not actor
 
     def _holder(self, item: InMemoryItem) -> Actor | None:
-        """The run that holds a lease; None if there is none any more."""
+        """Return the run that holds a lease, or None."""
         found = item.get()
         actor = self._runs.get(str(found["holderIdentity"])) if found else None
         return None if actor is None or actor.ended else actor

@@ -44,7 +44,7 @@ class Schedule:
         self._world.after(MINUTE, self.begin)
 
     def pause(self, seconds: float) -> None:
-        """Nothing starts for so long; 0 ends a pause."""
+        """Start no run for this time; 0 ends a pause."""
         self._paused_until = self._world.now + seconds
 
     def _fire(self) -> None:

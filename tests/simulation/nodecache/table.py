@@ -101,7 +101,7 @@ class Network:
 
     @property
     def wall_error(self) -> float:
-        """How far the actor's clock is off."""
+        """The error of the actor's clock in seconds."""
         return self._world.current().wall_error
 
 

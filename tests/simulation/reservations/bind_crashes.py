@@ -199,7 +199,7 @@ class Case:
 
 
 def calls_of(asked: str, prior: Prior, event: str = "nothing", event_at: int = 0) -> int:
-    """How many calls such a bind makes where no fault cuts it short."""
+    """Count the calls of such a bind without a fault."""
     return len(Case(asked, prior, None, 0, event, event_at, "no retry", 0).run())
 
 

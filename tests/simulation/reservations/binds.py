@@ -176,7 +176,7 @@ class CheckedTable(InMemoryLedgerTable):
 
 
 def assert_adds_up(ledger: NodeLedger) -> None:
-    """Nothing is given that is not there."""
+    """Assert that no more is reserved than exists."""
     if ledger.avail is None:
         return
     avail = ledger.avail

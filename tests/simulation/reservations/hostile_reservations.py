@@ -148,7 +148,7 @@ class HostileHistory(ReservationsHistory):
                 assert amount <= self._largest[name], f"{name} gave {amount} of {pool}"
 
     def check_end(self) -> None:
-        """The slots of every pod are counted, whatever it says of its seats."""
+        """Assert that the slots of every pod are counted, for any request of seats."""
         super().check_end()
         for ledger in self.table.nodes():
             for entry in ledger.entries.values():

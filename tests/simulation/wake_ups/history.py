@@ -281,7 +281,7 @@ class WakeUpHistory:
                 self.world.after((0.3 + 0.7 * self.random.random()) * self.plan.lag, self._leader.relist)
 
     def _monitor(self) -> None:
-        """How long pods have fitted."""
+        """Record how long pods have fitted."""
         while True:
             self.world.pause(MONITOR_SECONDS)
             for name, pod in self.api.pods.items():

@@ -1,4 +1,4 @@
-"""The client certificate as the gateway tells it."""
+"""The client certificate as the gateway describes it."""
 
 from __future__ import annotations
 

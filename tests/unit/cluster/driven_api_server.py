@@ -111,7 +111,7 @@ class Exchange:
 
 
 def status_object(code: int, reason: str, message: str = "", **details: object) -> dict[str, object]:
-    """Kubernetes' Status, as it is answered and as an ERROR event tells it."""
+    """Return a Kubernetes Status, as sent in a response and in an ERROR event."""
     return {
         "kind": "Status",
         "status": "Failure",

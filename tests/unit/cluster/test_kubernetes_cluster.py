@@ -1,4 +1,4 @@
-"""A live cluster: which cluster, what is watched of it, how long a watch lasts and when all is listed anew."""
+"""A live cluster: its identity, its watched resources, the length of a watch, and when it lists again."""
 
 from __future__ import annotations
 

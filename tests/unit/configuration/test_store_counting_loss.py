@@ -1,4 +1,4 @@
-"""Nothing is counted by accident: a configuration that counts nothing is refused while the ledger counts."""
+"""Counting does not end by accident: a configuration that counts nothing is refused while the ledger counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a call waits for a read."""
+"""The time that a call waits for a read."""
 
 from __future__ import annotations
 

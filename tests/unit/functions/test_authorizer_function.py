@@ -1,4 +1,4 @@
-"""The authorizer's function: its settings, its answer to the gateway, and what it tells of a call."""
+"""The authorizer's function: its settings, its response to the gateway, and its log line."""
 
 from __future__ import annotations
 

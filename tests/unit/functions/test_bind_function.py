@@ -1,4 +1,4 @@
-"""bind's function: what becomes of a request when there is no cluster to bind in."""
+"""bind's function without a cluster to bind in."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def imported(*functions: str, **variables: str) -> set[str]:
 
 
 def packages(modules: set[str]) -> set[str]:
-    """Those that are not Python's own."""
+    """Return the imported packages outside the standard library."""
     names = {module.partition(".")[0] for module in modules}
     return {name for name in names if not name.startswith("_")} - set(sys.stdlib_module_names)
 

@@ -124,7 +124,7 @@ def pass_time(seconds: float, *contenders: Contender) -> None:
 
 
 def holder(store: LeaseStore) -> tuple[object, int]:
-    """Who holds the record, and in which epoch."""
+    """Return the holder of the record and its epoch."""
     transitions = store["leaseTransitions"]
     assert isinstance(transitions, Decimal)
     return store["holderIdentity"], int(transitions)

@@ -101,7 +101,7 @@ class LeaseStore(ABC):
 
     @abstractmethod
     def put(self, attributes: Mapping[str, object]) -> None:
-        """Replace the item, whatever it is."""
+        """Replace the item."""
 
     @abstractmethod
     def delete(self) -> None:

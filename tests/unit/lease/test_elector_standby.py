@@ -1,4 +1,4 @@
-"""Of all who could wait for a leader to fail, one does."""
+"""Only one candidate waits for a leader to fail."""
 
 from __future__ import annotations
 

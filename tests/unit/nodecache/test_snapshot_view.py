@@ -172,7 +172,7 @@ def test_ignores_resources_of_a_later_release() -> None:
     ],
 )
 def test_change_without_effect_returns_the_same_snapshot(change: Change) -> None:
-    """So that everything that was worked out on it holds on."""
+    """All results computed on the snapshot stay valid."""
     state = loaded(
         node("n1"),
         pod("p", "n1"),

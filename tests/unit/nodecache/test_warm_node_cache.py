@@ -233,7 +233,7 @@ def test_reports_failure_during_a_read_and_reads_again_at_the_next_call(method: 
 
 
 def test_does_not_read_a_table_after_the_deadline() -> None:
-    """A cold start took all of the time: nobody waits for the answer."""
+    """A cold start took all of the time: the scheduler no longer waits for the response."""
     verbs = Verbs([labelled("n1", "10")])
     found = verbs.cache.current(Deadline(0.0, verbs.clock.monotonic)).cluster
     assert isinstance(found, CacheUnavailable)

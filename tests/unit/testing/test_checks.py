@@ -1,4 +1,4 @@
-"""The checks of a plugin: each finds the plugin that breaks its rule, and none finds anything in a sound one."""
+"""The checks of a plugin: each detects a plugin that breaks its rule, and none complains about a sound one."""
 
 from __future__ import annotations
 

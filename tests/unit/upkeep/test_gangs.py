@@ -1,4 +1,4 @@
-"""The watcher's part in gangs: rounds that nobody finishes, holds, and gangs of which nobody lives."""
+"""The watcher's work on gangs: abandoned rounds, their holds, and gangs without a live member."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class World:
         assert self.gangs.transact(Transaction(item, None, None, {"n0": change})) is None
 
     def state(self) -> GangState | None:
-        """Of the gang; None where it is forgotten."""
+        """Return the state of the gang; None if it is forgotten."""
         item = self.gangs.gang(TRAIN)
         return None if item is None else item.state
 
@@ -270,7 +270,7 @@ class TestCommitted:
         assert world.events == []
 
     def test_is_degraded_if_a_member_is_being_deleted(self) -> None:
-        """It is no member any more, for filter and bind, too."""
+        """A terminating pod is no longer a member, also for filter and bind."""
         world = self.world("n0", "n1", published=(0,))
         world.pods.change("train-1", deleting=True)
         assert world.after(EXPIRY_SECONDS) is None

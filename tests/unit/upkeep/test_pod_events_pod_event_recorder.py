@@ -1,4 +1,4 @@
-"""Events on pods are aggregated and limited, and whoever records one neither waits nor fails."""
+"""Events on pods are aggregated and rate-limited, and the caller neither waits nor fails."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def waiting(obj: Object) -> WaitingPod | None:
 
 
 class Scene:
-    """A leader that published these objects when it began, and woke whoever waited; ten seconds ago."""
+    """A leader that published these objects when it began, and woke the waiting pods; ten seconds ago."""
 
     def __init__(self, *there_is: Change, readable_after: float = 0.0) -> None:
         self.clock = EnvironmentClock()
@@ -172,7 +172,7 @@ def test_next_step_is_due_after_a_second_if_nothing_is_pending() -> None:
 
 
 class TestLateRejection:
-    """The pod may have been judged on the state before the change: the watcher learns of its rejection later."""
+    """The pod may have been evaluated before the change: the watcher learns of its rejection later."""
 
     @pytest.mark.parametrize("seconds", [0.5, 5.0, 60.0])
     def test_pod_that_existed_before_the_change_is_woken_once(self, seconds: float) -> None:
@@ -312,7 +312,7 @@ def test_gang_that_does_not_fit_is_woken_at_most_every_3_seconds() -> None:
 
 
 def test_gang_is_woken_within_3_seconds_while_other_pods_change() -> None:
-    """With the back-off of 3 s that is 5 s at most."""
+    """With the backoff of 3 s that is at most 5 s."""
     scene = Scene(node_change(), MEMBER)
     busy_minutes(scene, 5)
     for _ in range(20):

@@ -1,4 +1,4 @@
-"""What a published change is for waiting pods."""
+"""The events of a published change for waiting pods."""
 
 from __future__ import annotations
 

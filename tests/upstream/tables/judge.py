@@ -1,6 +1,7 @@
-"""What Berth answers to a row of upstream's tables.
+"""Berth's results for a row of upstream's tables.
 
-Each function of upstream has one here that takes the row's input and returns what upstream's output is compared with.
+Each function of upstream has one here that takes the row's input and returns the value that upstream's output is
+compared with.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ ZONES = {LEADER.node: "a"} | {worker.node: "b" for worker in WORKERS}
 
 
 def filtered(world: GangWorld, asked: list[Member]) -> list[Member]:
-    """Those that filter lets pass, each with the node that it gets."""
+    """Return the members that filter passes, each with its node."""
     snapshot, pods = world.publish()
     opened = [each for item in world.gangs.gangs() if (each := shown(item, world.wall())) is not None]
     found = []
@@ -33,7 +33,7 @@ def filtered(world: GangWorld, asked: list[Member]) -> list[Member]:
 
 
 def bound(world: GangWorld, sent: list[Member]) -> set[str]:
-    """Those of these members that one try of bind binds."""
+    """Return the members that one try of bind binds."""
     before = world.bound()
     for member in sent:
         world.schedule(member, tries=1)

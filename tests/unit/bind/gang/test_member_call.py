@@ -59,7 +59,7 @@ class TestSlowTable:
 
     @pytest.mark.long
     def test_rolls_back_a_commit_if_too_few_calls_still_wait(self) -> None:
-        """The table becomes slow when the coordinator has begun to hold. Later calls begin anew."""
+        """The table becomes slow after the coordinator has begun to hold. Later calls start over."""
         world = GangWorld(gang_of(500), http_timeout=8.0, request_seconds=0.05)
         world.wire.ambush["BatchGetItem"] = lambda: setattr(world.wire, "seconds", CALL_SECONDS)
         world.run(13.0, tries=1)

@@ -41,7 +41,7 @@ def test_waits_for_the_longest_interval_plus_the_longest_call(
 
 @pytest.fixture
 def deployed_stack(dynamodb: DynamoDBClient, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """With a table of its own."""
+    """Deploy a stack with its own table."""
     create_cache_table(dynamodb, TABLE)
     monkeypatch.setattr(stacks, "describe", lambda name, region=None: STACK)
     yield

@@ -129,7 +129,7 @@ class Running:
         return key
 
     def data(self, path: str, query: str = "") -> tuple[int, Any]:
-        """With a session."""
+        """Return the data with a session."""
         status, _, body = self.ask(path, query=query, authorization=f"Bearer {self.session()}")
         return status, orjson.loads(body)
 

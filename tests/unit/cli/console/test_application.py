@@ -15,7 +15,7 @@ SLOW = "/api/slow"
 
 @pytest.mark.parametrize("path", ["/api/cluster", "/api/pods"])
 def test_cluster_document_does_not_wait_for_slow_documents(path: str) -> None:
-    """A page that opens shows the cluster while others judge, explain or plan."""
+    """A new page shows the cluster while other requests evaluate, explain or plan."""
     end = Event()
 
     def slow(_: Query) -> bytes:

@@ -115,7 +115,7 @@ COUNTING, SCORING = ["ManagedResources"], ["NodePriorityLabel"]
 
 
 def configuration(counted: list[Any], *plugins: list[str]) -> BerthConfiguration:
-    """With a profile for each list of plugins."""
+    """Return a configuration with a profile for each list of plugins."""
     named = {str(index): [SimpleNamespace(name=name) for name in each] for index, each in enumerate(plugins)}
     found = SimpleNamespace(
         managed_resources=tuple(counted),

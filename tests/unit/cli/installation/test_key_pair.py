@@ -60,7 +60,7 @@ def test_authority_cannot_sign_authorities(authority: KeyPair) -> None:
 
 
 def test_serials_and_keys_are_random(authority: KeyPair) -> None:
-    """Of 159 bits, which no one can guess and no two share."""
+    """Serials have 159 bits: they cannot be guessed and do not collide."""
     made = [new_client("scheduler", authority, NOW, YEAR) for _ in range(8)]
     assert len({each.certificate.serial_number for each in made}) == 8
     assert max(each.certificate.serial_number for each in made).bit_length() > 140

@@ -162,7 +162,7 @@ def test_reports_cause_if_credentials_cannot_be_renewed(server: DrivenApiServer,
 
 
 def test_time_limit_covers_both_attempts(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
-    """bind has to answer before the scheduler gives up, whatever becomes of its credentials."""
+    """bind must respond before the scheduler gives up, even if its credentials must be renewed."""
     clock = HandDrivenClock()
     source = Source(server, "Bearer old", "Bearer new")
 

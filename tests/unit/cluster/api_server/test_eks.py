@@ -1,4 +1,4 @@
-"""An EKS cluster's token: what it says, and when it is minted anew."""
+"""An EKS cluster's token: its contents, and when a new one is created."""
 
 from __future__ import annotations
 

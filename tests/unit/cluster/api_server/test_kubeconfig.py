@@ -1,4 +1,4 @@
-"""Where the API server is and who we are there."""
+"""The server and the user of a kubeconfig."""
 
 from __future__ import annotations
 

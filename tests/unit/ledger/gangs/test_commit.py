@@ -22,7 +22,7 @@ DOMAIN = Domain(claim(until=NOW + 60), 1)
 
 
 def tables(item: GangItem) -> tuple[InMemoryGangTable, InMemoryLedgerTable]:
-    """With a ledger for each node, and the gang open."""
+    """Return tables with a ledger for each node and the open gang."""
     ledger = InMemoryLedgerTable()
     found = InMemoryGangTable(ledger)
     for each in item.intents.values():

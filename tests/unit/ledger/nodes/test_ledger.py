@@ -1,4 +1,4 @@
-"""A ledger that is made anew."""
+"""A new ledger."""
 
 from __future__ import annotations
 

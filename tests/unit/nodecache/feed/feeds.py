@@ -60,12 +60,12 @@ class Store(InMemoryCacheTable):
         return sorted(found, key=lambda item: item.version)
 
     def lose_log(self, *versions: int) -> None:
-        """As TTL does."""
+        """Delete log items as TTL does."""
         for key in [key for key in self._log if key[0] == self.uid and key[2] in versions]:
             del self._log[key]
 
     def overwrite_log(self, item: LogItem) -> None:
-        """As no writer can."""
+        """Overwrite a log item, which no writer can."""
         self._log[self.uid, item.part, item.version] = (item, "by hand")
 
     def lose_chunk(self, index: int = 0) -> None:

@@ -97,7 +97,7 @@ def test_ignores_parts_added_by_a_later_release() -> None:
     ],
 )
 def test_rejects_part_versions_that_contradict_the_version(of: str, newest: list[int]) -> None:
-    """Otherwise a reader would miss changes, or look for items that nobody wrote."""
+    """Otherwise a reader would miss changes, or look for items that were never written."""
     compacted = replace(PUBLISHED, snapshot=replace(SNAPSHOT, version=4, newest=PUBLISHED.newest))
     written = item(**_attributes_of(compacted))
     has_parts = written if of == "the pointer" else written["snapshot"]["M"]
@@ -127,7 +127,7 @@ def _attributes_of(pointer: Pointer) -> dict[str, Any]:
 
 
 def test_reads_only_version_and_epoch_of_an_unreadable_release() -> None:
-    """A watcher publishes anew from there."""
+    """A watcher publishes a new snapshot with the next version."""
     written = item(version={"N": "7"}, lastEpoch={"N": "3"}, **FUTURE)
     for attribute in ("newest", "snapshot", "positions", "heartbeat"):
         del written[attribute]

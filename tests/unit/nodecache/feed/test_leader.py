@@ -65,7 +65,7 @@ class Leading:
             self.leader.work(until - self.clock.monotonic())
 
     def nodes(self) -> list[list[str]]:
-        """Of each publication the nodes that changed."""
+        """Return the changed nodes of each publication."""
         return [[change.key for change in each.changes] for each in self.publications]
 
 

@@ -202,7 +202,7 @@ def test_repeats_request_without_response_unchanged(store: Store, leader: Writin
 
 
 def test_packs_each_version_once(store: Store, leader: Writing) -> None:
-    """A late attempt finds its own bytes, or none: it never replaces what was published under that version."""
+    """A late attempt finds its own bytes or none: it never replaces data published under that version."""
     leader.table.faults["put_log"] = ["late"]
     with pytest.raises(TableUnavailable):
         leader.flush(TWO)

@@ -1,4 +1,4 @@
-"""Who may call, where the stores of credentials are slow."""
+"""Authorization of callers if the stores of credentials are slow."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SERIAL, SECRET = "1f00000000000001", '{"username": "berth", "password": "hunter2
 
 
 class LateStore(AllowListStore):
-    """Answers when it is told to."""
+    """Returns its value only when told to."""
 
     def __init__(self) -> None:
         self.answer = threading.Event()

@@ -30,7 +30,7 @@ IN_LAMBDA = EndpointSettings.from_environ({"BERTH_AUTHENTICATION": "basic", "AWS
 
 @pytest.fixture
 def mutual_tls(tmp_path: Path) -> EndpointSettings:
-    """With LISTED on the allow-list."""
+    """Return settings of mutual TLS with LISTED on the allow-list."""
     path = tmp_path / "allow-list"
     path.write_text(f"{LISTED} # scheduler\n")
     return EndpointSettings.from_environ({"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(path)})

@@ -58,7 +58,7 @@ def test_deadline_counts_from_the_handler_if_the_event_has_no_time(event: dict[s
 
 
 def test_deadline_uses_the_monotonic_clock() -> None:
-    """A wall clock that is set during the call neither ends nor lengthens it."""
+    """Setting the wall clock during the call neither ends nor extends it."""
     clock = EnvironmentClock()
     deadline = call_deadline(received(1.0, clock), HTTP_TIMEOUT, clock)
     clock.advance(1.5)

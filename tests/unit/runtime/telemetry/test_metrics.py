@@ -1,4 +1,4 @@
-"""How fresh the verbs find the node cache, as metrics."""
+"""Metrics of the node cache's freshness in the verbs."""
 
 from __future__ import annotations
 

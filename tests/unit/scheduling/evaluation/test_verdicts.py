@@ -1,4 +1,4 @@
-"""Verdicts are kept as one byte a node, whatever plugins answer."""
+"""Verdicts are stored as one byte per node, for any number of statuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans of all gangs in several calls: what one call has done is kept, and nobody pays for the gangs of others."""
+"""Planning of all gangs in several calls: a call keeps its progress, and no gang pays for the others."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class World:
         return self.policy.feasibility(pod, [*snapshot.nodes], snapshot, seconds_left)
 
     def answer(self, pod: Pod, snapshot: Snapshot, seconds_left: float = LIMIT) -> str:
-        """The place, or why there is none."""
+        """Return the place, or the reason if there is none."""
         try:
             return places({"": self.ask(pod, snapshot, seconds_left)})[""]
         except DeadlineExceeded as error:

@@ -1,4 +1,4 @@
-"""Reading nodes from whatever arrives as one."""
+"""Reading nodes from any JSON."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_node_without_a_name_is_unreadable(obj: object) -> None:
     ],
 )
 def test_reads_annotations_used_for_counting(metadata: dict[str, object], annotations: dict[str, str]) -> None:
-    """What cannot be read stays as what is no amount: left out, it would be as if nothing was asked for."""
+    """An unreadable amount is kept as invalid: dropped, it would count as no request."""
     pod, node = read_pod({"metadata": metadata}), read_node({"metadata": {"name": "n", **metadata}})
     assert isinstance(pod, Pod)
     assert isinstance(node, NodeInfo)

@@ -1,4 +1,4 @@
-"""Reading pods from whatever arrives as one."""
+"""Reading pods from any JSON."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ def test_counts_pods_by_namespace_and_labels(other: Object, wanted: Status) -> N
 
 
 def test_ignores_label_keys_already_merged_by_the_api_server() -> None:
-    """They are no rule of the scheduler any more: matchLabelKeys would leave this pod out."""
+    """The API server has merged them into the selector: applying matchLabelKeys again would exclude this pod."""
     elsewhere = pod_with("o", {"app": "db", "hash": "1"}, nodeName="a")
     own = pod(away(term(matchLabelKeys=["hash"], mismatchLabelKeys=["app"])), metadata={"labels": {"hash": "2"}})
     assert verdict(plugin, own, A, elsewhere) == TOO_NEAR

@@ -22,7 +22,7 @@ FIRST, SECOND, THIRD = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-
 
 
 def preempt(pod: Mapping[str, object], *objects: Mapping[str, object]) -> Preemption:
-    """With the profile `full`. No node may be feasible."""
+    """Run preemption with the profile `full`. No node may be feasible."""
     done = cycle.run(PROFILE, read(pod), snapshot(*objects))
     assert done.error is None
     assert done.preemption is not None, "a node is feasible"
@@ -36,7 +36,7 @@ def victims(pod: Mapping[str, object], *objects: Mapping[str, object]) -> list[s
 
 
 def violations(pod: Mapping[str, object], *objects: Mapping[str, object]) -> int:
-    """How many budgets are violated on the only node."""
+    """Return the number of violated budgets on the only node."""
     return preempt(pod, *objects).candidates["n"].num_pdb_violations
 
 

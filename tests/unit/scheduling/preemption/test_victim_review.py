@@ -155,7 +155,7 @@ def test_accepts_rejects_or_extends_the_proposed_victims(
 
 
 class Alone(FilterPlugin):
-    """Says of a node with pods that it is no good, and that this will not change."""
+    """Rejects every node with pods as unresolvable."""
 
     name = "Alone"
 

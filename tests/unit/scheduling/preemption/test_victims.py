@@ -179,7 +179,7 @@ def test_keeps_a_pod_that_fits_beside_nominated_pods() -> None:
 
 
 def test_pod_must_also_fit_without_nominated_pods() -> None:
-    """Their affinity is no promise: they may never come."""
+    """Affinity to nominated pods is not enough: they may never arrive."""
     waiting = pod_with("waiting", DB, priority=200, status={"nominatedNodeName": "n"}, requests={"cpu": "0"})
     here = placed("here", 200, "0", labels=DB, node="m")
     pod = urgent("4", affinity=near("db"))
@@ -232,7 +232,7 @@ def test_finds_no_victims_on_an_unresolvable_node(objects: list[Object]) -> None
 
 
 def test_finds_victims_on_a_nominated_node_that_filters_skip() -> None:
-    """kube-scheduler filters the nominated node whatever its PreFilter results are."""
+    """kube-scheduler filters the nominated node regardless of its PreFilter results."""
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["m"]}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
     pod = urgent(affinity=affinity, status={"nominatedNodeName": "m"})

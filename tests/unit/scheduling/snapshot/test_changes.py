@@ -95,7 +95,7 @@ def test_counts_devices_as_reserved() -> None:
 
 
 def test_assumed_pod_known_to_the_cache_counts_with_all_its_requests() -> None:
-    """As kube-scheduler's assumed pods do. Of one that the cache has never seen, only what is reserved is known."""
+    """Matches kube-scheduler's assumed pods. Of a pod unknown to the cache, only the reserved amount is known."""
     document = {"profile": "mine", "managedResources": [LICENCES], "definitions": {"mine": {"extends": FULL}}}
     found = BerthConfiguration.model_validate(document).policy()
     pod, pending = asking("asks", cpu="33"), asking("a", cpu="32", licence="1")

@@ -1,4 +1,4 @@
-"""Snapshots with assumed pods on their nodes: each follows the one before it, and is as if it was made anew."""
+"""Snapshots with assumed pods on their nodes: each is derived from the previous one and equals a new one."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class ReconcilerHarness:
         return reconciler
 
     def publish(self, *reconcilers: Reconciler) -> None:
-        """What has happened becomes visible, and the leader hears of it."""
+        """Publish the changes so far, and pass them to the leader."""
         changes = self.cluster.publish()
         for reconciler in reconcilers:
             reconciler.update(*changes, self.clock.now)
@@ -81,7 +81,7 @@ class ReconcilerHarness:
         self.cluster.nodes[name] = units
 
     def reserve(self, pod: PodKey, units: int = 1, node: str = NODE) -> Entry:
-        """What a bind does before its Binding; it goes no further."""
+        """Run the steps of a bind before its Binding."""
         attempt = f"attempt-{next(self.attempts)}"
         entry = Entry(pod, EntryState.RESERVED, attempt, {SLOT: units}, self.clock.now)
         self.table.put_open(OpenReservation(pod, node, attempt, {SLOT: units}, self.clock.now))
@@ -100,7 +100,7 @@ class ReconcilerHarness:
         return {entry.pod.name: entry.state for entry in self.ledger(node).entries.values()}
 
     def happened(self) -> list[ReservationEventType]:
-        """What was reported since the last call."""
+        """Return the events reported since the last call."""
         found, self.events = [event.type for event in self.events], []
         return found
 

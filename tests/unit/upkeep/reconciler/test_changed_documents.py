@@ -104,14 +104,14 @@ class Documents:
 
     @property
     def demanded(self) -> int:
-        """What the running pods request of the resources that are counted now."""
+        """Return the running pods' requests for the resources that are counted now."""
         found = [read_pod(pod.content()) for pod in self.harness.cluster.pods.values() if pod.node]
         demands = [self.counting.demands(pod) for pod in found if isinstance(pod, Pod)]
         return sum(demand.amount for each in demands if isinstance(each, tuple) for demand in each)
 
     @property
     def held(self) -> int:
-        """What the entries hold of the resources that are counted now."""
+        """Return the amounts that the entries hold of the resources that are counted now."""
         found = self.harness.table.node(NODE)
         pools = [] if found is None else [each.shares for each in found.entries.values()]
         return sum(

@@ -1,4 +1,4 @@
-"""What is bound stays counted: the owners of pods release and move nothing by annotations."""
+"""Bound amounts stay counted: owners of pods cannot release or move them by annotations."""
 
 from __future__ import annotations
 

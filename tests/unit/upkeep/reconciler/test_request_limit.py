@@ -1,4 +1,4 @@
-"""What a pod is charged that its creator bound with `spec.nodeName`: at most what one pod can have."""
+"""The charge of a pod whose creator set `spec.nodeName`: at most what one pod can have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Absence from the cache is no end: only a proof releases what a bound pod holds."""
+"""Absence from the cache does not mean the end of a pod: only a proof releases a bound pod's amounts."""
 
 from __future__ import annotations
 

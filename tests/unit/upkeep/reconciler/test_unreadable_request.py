@@ -1,4 +1,4 @@
-"""What a pod that others bound is charged when one of its requests cannot be read: all its other requests."""
+"""The charge of a pod bound by others with one unreadable request: all its other requests."""
 
 from __future__ import annotations
 

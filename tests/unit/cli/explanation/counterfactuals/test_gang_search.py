@@ -1,4 +1,4 @@
-"""Counterfactuals of a gang: each change is judged with all members planned on all nodes."""
+"""Counterfactuals of a gang: each change is evaluated with all members planned on all nodes."""
 
 from __future__ import annotations
 

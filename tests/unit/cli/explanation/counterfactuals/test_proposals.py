@@ -1,4 +1,4 @@
-"""Each reason of filter has the change that answers it, tried with the real rules, or says why there is none."""
+"""Each reason of filter has a change that removes it, tried with the real rules, or a statement why there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search: the smallest changes first, none that contains another one, and why it ended."""
+"""The search: smallest changes first, no change that contains another one, and the cause of its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a recording has when its disk is slow or full, and when calls decide on a state that another one has applied."""
+"""Recordings with a slow or full disk, and with calls that decide on a state applied by another call."""
 
 from __future__ import annotations
 

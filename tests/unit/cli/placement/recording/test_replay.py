@@ -137,7 +137,7 @@ def test_comparison_uses_the_recorded_open_gangs(tmp_path: Path) -> None:
 
 
 def test_decision_that_took_too_long_is_not_recorded(tmp_path: Path) -> None:
-    """How long it takes depends on the machine."""
+    """The duration of a decision depends on the machine."""
     path = tmp_path / "r"
     nodes = [node_with("a")]
 

@@ -1,4 +1,4 @@
-"""The control loop with gangs: all members of a gang get nodes on one state, or none does."""
+"""The control loop with gangs: either all members of a gang get nodes on one state, or none."""
 
 from __future__ import annotations
 

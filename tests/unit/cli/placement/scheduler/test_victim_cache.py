@@ -1,4 +1,4 @@
-"""The victims that the simulation remembers for pods of one shape: equal to a fresh dry run, whatever the priority."""
+"""The simulation's cached victims for pods of one shape equal a new dry run, for any priority."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who has to end when requests and answers take all the memory that they may."""
+"""The request that is ended first if requests and responses use all the memory allowed."""
 
 from __future__ import annotations
 

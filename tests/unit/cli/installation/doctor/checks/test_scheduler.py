@@ -16,7 +16,7 @@ FAILED, WARNING, OK = Result.FAILED, Result.WARNING, Result.OK
 
 
 def findings(found: dict[str, Any], address: str = ADDRESS) -> list[Finding]:
-    """Of everything that reads the configuration."""
+    """Return the findings of every check that reads the configuration."""
     read = side(found, address)
     return [*check_document(read, address), *check_extenders(read), *check_transport(read)]
 
