@@ -78,7 +78,7 @@ def test_binds_without_rechecking_if_the_configuration_has_no_rule_about_pods() 
     assert world.announced() == []
 
 
-def test_refuses_bind_when_the_cache_is_lost_with_the_configuration_that_has_the_rule() -> None:
+def test_refuses_bind_if_the_cache_and_its_configuration_with_the_rule_are_lost() -> None:
     """The configuration in force is then the deployed one, which may have no rule about pods."""
     world = World(BerthConfiguration.model_validate({"profile": "label-priority"}))
     world.published.clock.advance(1_000)

@@ -163,7 +163,7 @@ def test_lists_first_the_reason_of_nodes_that_are_meant_for_the_pod() -> None:
     assert [each.code for each in found.reasons] == [ReasonCode.INSUFFICIENT_RESOURCE, ReasonCode.UNTOLERATED_TAINT]
 
 
-def test_names_first_the_taint_of_the_nodes_that_have_the_resource() -> None:
+def test_lists_first_the_taint_of_nodes_that_have_the_resource() -> None:
     taint = {"key": GPU, "effect": "NoSchedule"}
     gpu_node = node_with("gpu", allocatable={"cpu": "4", GPU: "1"}, taints=[taint])
     nodes = [node_with(f"n{number}", allocatable={"cpu": "1"}) for number in range(3)]
@@ -189,7 +189,7 @@ def test_names_first_the_taint_of_the_nodes_that_have_the_resource() -> None:
         pytest.param({"affinity": _required({"key": "zone", "operator": "In", "values": ["b", "d"]})}, [], id="one of"),
     ],
 )
-def test_names_labels_that_no_node_has(spec: dict[str, Any], wanted: list[str]) -> None:
+def test_names_labels_missing_on_every_node(spec: dict[str, Any], wanted: list[str]) -> None:
     nodes = [node_with(zone, labels={"zone": zone}) for zone in "ab"]
     found = _explanation(spec, None, *nodes)
     assert document(found)["warnings"] == wanted

@@ -19,7 +19,7 @@ def warnings(spec: dict[str, Any], kinds: Counter[str] = ALL, **metadata: object
     return list(pod_warnings({"kind": "Pod", "metadata": metadata, "spec": spec}, kinds))
 
 
-def test_names_the_pods_of_a_warning() -> None:
+def test_warning_names_its_pods() -> None:
     spec: dict[str, Any] = {"volumes": [{"persistentVolumeClaim": {}}]}
     pods: list[dict[str, Any]] = [{"kind": "Pod", "metadata": {"name": name}, "spec": spec} for name in "abcd"]
     text = "spec.volumes[].persistentVolumeClaim: volumes are not checked; the scheduler may reject more nodes"
