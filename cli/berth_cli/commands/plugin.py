@@ -79,10 +79,13 @@ def check(plugin: str, cluster: Path | None, config: Path | None, output: str) -
             "pods": result.pods,
             "microsecondsPerNode": None if result.microseconds is None else round(result.microseconds, 1),
             "findings": [{"rule": each.rule, "message": each.message} for each in result.findings],
+            "warnings": result.warnings,
         }
         click.echo(render(content, output))
     elif not result.findings:
         click.echo(f"{plugin} keeps every rule on {size}; {result.microseconds:.1f} µs for a node")
+        for warning in result.warnings:
+            click.echo(f"{plugin}: warning: {warning}; try another --cluster, or arguments with --config", err=True)
     else:
         for each in result.findings:
             click.echo(f"{plugin}: {each}", err=True)

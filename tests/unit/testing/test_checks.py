@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -200,6 +201,50 @@ def without(method: str) -> type[Plugin]:
     return type("Broken", (OneEach,), {"broken": method})
 
 
+@dataclass(frozen=True)
+class Counts(ClusterFilter):
+    """Rejects the nodes of a zone with `most` pods. `broken`: the method that returns the same state."""
+
+    pods: Mapping[str, int]
+    most: int
+    broken: str
+
+    def filter(self, node: NodeInfo) -> Status:
+        return FULL if self.pods[node.labels[ZONE]] >= self.most else SUCCESS
+
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
+        return (self, None) if self.broken == "updated_to" else (counts(snapshot, self.most, self.broken), None)
+
+    def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
+        return self if self.broken == "with_pod" else self._changed(node, 1)
+
+    def without_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
+        return self if self.broken == "without_pod" else self._changed(node, -1)
+
+    def _changed(self, node: NodeInfo, number: int) -> ClusterFilter:
+        zone = node.labels[ZONE]
+        return replace(self, pods={**self.pods, zone: self.pods[zone] + number})
+
+
+def counts(snapshot: Snapshot, most: int, broken: str) -> Counts:
+    pods: Counter[str] = Counter()
+    for each in snapshot.nodes.values():
+        pods[each.labels[ZONE]] += len(each.pods)
+    return Counts(pods, most, broken)
+
+
+def at_most(most: int, broken: str = "") -> type[Plugin]:
+    """A plugin that allows this number of pods in a zone. One runs in each zone of two nodes."""
+
+    class AtMost(ClusterFilterPlugin):
+        name = "Mine"
+
+        def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter:
+            return counts(snapshot, most, broken)
+
+    return AtMost
+
+
 class RejectsFullCluster(OneEach):
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter | Status:
         return FULL if len(snapshot.nodes) != len(NODES) else super().pre_filter(pod, snapshot)
@@ -262,7 +307,7 @@ def checked(plugin: type[Plugin]) -> Callable[[], Plugin]:
     return checked_plugin(plugin, "berth_plugins.mine:Mine")
 
 
-@pytest.mark.parametrize("plugin", [Filters, Scores, OneEach])
+@pytest.mark.parametrize("plugin", [Filters, Scores, OneEach, at_most(6)])
 def test_finds_no_violation_in_a_sound_plugin(plugin: type[Plugin]) -> None:
     result = check(checked(plugin))
     assert (result.findings, result.nodes, result.pods) == ((), 4, 3)
@@ -339,6 +384,13 @@ def test_finds_no_violation_in_plugins_shipped_with_berth(name: str) -> None:
             r"without_pod\(db\) judges node node-2 differently",
             id="does not remove nodes",
         ),
+        pytest.param(
+            at_most(6, "updated_to"), Rule.UPDATED_TO, "is judged differently by updated_to", id="limit not updated"
+        ),
+        pytest.param(at_most(6, "with_pod"), Rule.WITH_POD, r" with_pod\(db\) judges node", id="not added to limit"),
+        pytest.param(
+            at_most(6, "without_pod"), Rule.WITH_POD, r"without_pod\(db\) judges node", id="not removed from limit"
+        ),
     ],
 )
 def test_finds_plugin_that_breaks_a_rule(plugin: type[Plugin], rule: Rule, message: str) -> None:
@@ -347,6 +399,26 @@ def test_finds_plugin_that_breaks_a_rule(plugin: type[Plugin], rule: Rule, messa
     messages = [each.message for each in result.findings if each.rule is rule]
     assert len(messages) <= MAX_FINDINGS
     assert any(re.search(message, each) for each in messages), messages
+
+
+@pytest.mark.parametrize(
+    ("plugin", "warnings"),
+    [
+        pytest.param(Scores, (), id="it does not filter"),
+        pytest.param(at_most(6), (), id="it rejects a node after some pods"),
+        pytest.param(calling(lambda: None), (), id="a filter of single nodes always rejects"),
+        pytest.param(Filters, ("it rejected no node in any case",), id="it never rejects"),
+        pytest.param(at_most(99, "with_pod"), ("it rejected no node in any case",), id="its limit is not reached"),
+        pytest.param(
+            at_most(0, "updated_to"),
+            ("no change of the cluster changed a verdict, so updated_to, with_pod and without_pod were not tested",),
+            id="it always rejects",
+        ),
+    ],
+)
+def test_warns_if_verdicts_never_differ(plugin: type[Plugin], warnings: tuple[str, ...]) -> None:
+    result = check(checked(plugin))
+    assert (result.findings, result.warnings) == ((), warnings)
 
 
 ADD, UPDATE, DELETE = (

@@ -9,28 +9,30 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
+from functools import cached_property
+from itertools import chain, islice, product
 
 from berth.cluster.field_projection import has_any_reason, reasons_of
 from berth.scheduling.framework.plugin import (
     MAX_NODE_SCORE,
     NODE_EVENTS,
     SUCCESS,
+    ClusterEvent,
     ClusterFilter,
     ClusterFilterPlugin,
     ClusterScorePlugin,
+    FilterPlugin,
     Plugin,
     PluginFailed,
     ScorePlugin,
     Status,
 )
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.parts import SnapshotPart
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth.testing.harness import Judgment, PluginHarness, side_effects
-from berth.testing.variants import history, placed, reduced, variants
+from berth.testing.variants import filled, history, reduced, variants
 
 MAX_NODES = 200
 MAX_PODS = 30
@@ -39,6 +41,8 @@ STEPS = 12
 FEW_NODES = 12
 HISTORIES = 20
 """The number of histories per pod, on few nodes, so that a change often concerns the pod."""
+PODS_PER_NODE = 3
+"""The number of pods that come to each node, so that a rule with a limit rejects it."""
 MAX_FINDINGS = 3
 """The limit of findings per rule: more of the same do not help."""
 
@@ -83,15 +87,20 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """nodes, pods: how many were evaluated. microseconds: for one node and one pod; None if the plugin failed."""
+    """nodes, pods: how many were evaluated. microseconds: for one node and one pod; None if the plugin failed.
+    warnings: what the checks did not see, because the plugin did the same in all cases."""
 
     findings: tuple[Finding, ...]
     nodes: int
     pods: int
     microseconds: float | None
+    warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+_History = Sequence[tuple[ClusterEvent, Snapshot]]
+
+
+@dataclass(frozen=True)
 class _Subject:
     create: Callable[[], Plugin]
     plugin: Plugin
@@ -101,6 +110,19 @@ class _Subject:
     @property
     def harness(self) -> PluginHarness:
         return PluginHarness(self.plugin, self.snapshot)
+
+    @cached_property
+    def few(self) -> Snapshot:
+        return _limited(self.snapshot, FEW_NODES)
+
+    @cached_property
+    def histories(self) -> Sequence[_History]:
+        """Changes of `few`, each with the snapshot after it: pods fill the nodes and leave, and random changes."""
+        full = (filled(self.few, pod, PODS_PER_NODE) for pod in self.pods[:5])
+        return [
+            *([(event, snapshot) for event, _, snapshot in each] for each in full),
+            *([*history(self.few, self.pods, STEPS, seed)] for seed in range(HISTORIES)),
+        ]
 
 
 _Check = Callable[[_Subject], Iterator[str]]
@@ -130,7 +152,8 @@ def check_plugin(
         if microseconds > MAX_MICROSECONDS:
             message = f"{microseconds:.0f} µs for a node; more than {MAX_MICROSECONDS:.0f} µs are too slow for 5,000"
             findings.append(Finding(Rule.TIME, message))
-    return CheckResult(tuple(findings), len(snapshot.nodes), len(subject.pods), microseconds)
+    warnings = () if findings else tuple(_unseen(subject))
+    return CheckResult(tuple(findings), len(snapshot.nodes), len(subject.pods), microseconds, warnings)
 
 
 def _limited(snapshot: Snapshot, nodes: int) -> Snapshot:
@@ -255,39 +278,40 @@ def _side_effects(subject: _Subject) -> Iterator[str]:
 
 
 def _updated_to(subject: _Subject) -> Iterator[str]:
-    for seed, pod in enumerate(subject.pods[:5]):
-        yield from _updated_filter(subject, pod, seed)
-        yield from _updated_scores(subject, pod, seed)
+    for pod in subject.pods[:5]:
+        for later in subject.histories:
+            yield from _updated_filter(subject, pod, later)
+            yield from _updated_scores(subject, pod, later)
 
 
-def _updated_filter(subject: _Subject, pod: Pod, seed: int) -> Iterator[str]:
-    plugin, before = subject.plugin, subject.snapshot
+def _updated_filter(subject: _Subject, pod: Pod, later: _History) -> Iterator[str]:
+    plugin, before = subject.plugin, subject.few
     if not isinstance(plugin, ClusterFilterPlugin):
         return
     state = plugin.pre_filter(pod, before)
-    for _, snapshot in history(before, subject.pods, STEPS, seed):
+    for _, snapshot in later:
         anew, delta = plugin.pre_filter(pod, snapshot), snapshot.changed_since(before)
         if isinstance(state, Status) != isinstance(anew, Status):
             yield f"pod {_name(pod)}: pre_filter rejects it by one snapshot and not by another; filter has to do that"
         if delta is None or isinstance(state, Status) or isinstance(anew, Status):
             return
-        later, named = state.updated_to(snapshot, delta)
+        updated, named = state.updated_to(snapshot, delta)
         for name, node in snapshot.nodes.items():
-            if _answer(later, node) != _answer(anew, node):
+            if _answer(updated, node) != _answer(anew, node):
                 yield f"pod {_name(pod)}: node {name} is judged differently by updated_to than by a new state"
             elif named is not None and name not in delta.names and name not in named:
                 earlier = before.nodes[name]
                 if _answer(state, earlier) != _answer(anew, node):
                     yield f"pod {_name(pod)}: the verdict on node {name} changes, and updated_to does not name it"
-        state, before = later, snapshot
+        state, before = updated, snapshot
 
 
-def _updated_scores(subject: _Subject, pod: Pod, seed: int) -> Iterator[str]:
-    plugin, before = subject.plugin, subject.snapshot
+def _updated_scores(subject: _Subject, pod: Pod, later: _History) -> Iterator[str]:
+    plugin, before = subject.plugin, subject.few
     if not isinstance(plugin, ClusterScorePlugin):
         return
     state = plugin.pre_score(pod, before)
-    for _, snapshot in history(before, subject.pods, STEPS, seed):
+    for _, snapshot in later:
         anew, delta = plugin.pre_score(pod, snapshot), snapshot.changed_since(before)
         if delta is None or state is None or anew is None or isinstance(state, Status) or isinstance(anew, Status):
             return
@@ -301,32 +325,31 @@ def _updated_scores(subject: _Subject, pod: Pod, seed: int) -> Iterator[str]:
 
 
 def _with_pod(subject: _Subject) -> Iterator[str]:
-    plugin, snapshot = subject.plugin, subject.snapshot
+    plugin = subject.plugin
     if not isinstance(plugin, ClusterFilterPlugin):
         return
     for pod in subject.pods[:5]:
-        without = plugin.pre_filter(pod, snapshot)
         for other in subject.pods[:5]:
-            for name in islice(snapshot.nodes, 10):
-                added = placed(other, name, "added")
-                node = snapshot.nodes[name].replacing_pods((), (added,))
-                beside = plugin.pre_filter(pod, snapshot.with_changes(Changes(pods=[added])))
-                if isinstance(without, Status) or isinstance(beside, Status):
-                    continue
-                if _answer(without.with_pod(added, node), node) != _answer(beside, node):
-                    yield f"pod {_name(pod)}: with_pod({other.name}) judges node {name} differently than a new state"
-                bare = snapshot.nodes[name]
-                if _answer(beside.without_pod(added, bare), bare) != _answer(without, bare):
-                    yield f"pod {_name(pod)}: without_pod({other.name}) judges node {name} differently than a new state"
+            state = plugin.pre_filter(pod, subject.few)
+            for event, changed, snapshot in filled(subject.few, other, PODS_PER_NODE):
+                anew, node = plugin.pre_filter(pod, snapshot), snapshot.nodes[changed.node_name]
+                if isinstance(state, Status) or isinstance(anew, Status):
+                    break
+                comes = event is ClusterEvent.ASSIGNED_POD_ADD
+                state = state.with_pod(changed, node) if comes else state.without_pod(changed, node)
+                call = f"{'with_pod' if comes else 'without_pod'}({other.name})"
+                for name, each in snapshot.nodes.items():
+                    if _answer(state, each) != _answer(anew, each):
+                        yield f"pod {_name(pod)}: {call} judges node {name} differently than a new state"
+                        state = anew
 
 
 def _events(subject: _Subject) -> Iterator[str]:
     registered = NODE_EVENTS | subject.plugin.events_to_register
-    few = _limited(subject.snapshot, FEW_NODES)
     for pod in subject.pods[:5]:
-        for seed in range(HISTORIES):
-            before = few
-            for event, snapshot in history(few, subject.pods, STEPS, seed):
+        for later in subject.histories:
+            before = subject.few
+            for event, snapshot in later:
                 if event not in registered:
                     rejected = subject.harness.at(before).statuses(pod)
                     for name, status in subject.harness.at(snapshot).statuses(pod).items():
@@ -336,6 +359,25 @@ def _events(subject: _Subject) -> Iterator[str]:
                                 "leaves out; a pod that waits for it would not be tried again"
                             )
                 before = snapshot
+
+
+def _unseen(subject: _Subject) -> Iterator[str]:
+    """Yield what the checks did not see, because the plugin did the same in all cases."""
+    rejects = not isinstance(subject.plugin, FilterPlugin | ClusterFilterPlugin)
+    changes = not isinstance(subject.plugin, ClusterFilterPlugin)
+    later = [snapshot for each in subject.histories for _, snapshot in each]
+    verdicts: dict[object, Status] = {}
+    for pod, snapshot in chain(product(subject.pods, [subject.snapshot]), product(subject.pods[:5], later)):
+        for name, status in subject.harness.at(snapshot).statuses(pod).items():
+            rejects = rejects or status is not SUCCESS
+            key = pod.uid, name, snapshot is subject.snapshot
+            changes = changes or verdicts.setdefault(key, status) != status
+        if rejects and changes:
+            return
+    if not rejects:
+        yield "it rejected no node in any case"
+    else:
+        yield "no change of the cluster changed a verdict, so updated_to, with_pod and without_pod were not tested"
 
 
 def _answer(state: ClusterFilter, node: NodeInfo) -> tuple[object, ...]:

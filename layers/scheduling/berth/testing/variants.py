@@ -78,6 +78,18 @@ def _change(
     return ClusterEvent.ASSIGNED_POD_ADD, Changes(pods=[placed(pod, node.name, f"arrived-{step}")])
 
 
+def filled(snapshot: Snapshot, pod: Pod, per_node: int) -> Iterator[tuple[ClusterEvent, Pod, Snapshot]]:
+    """Yield later snapshots: pods like this one come one by one, until each node has so many more, and leave again.
+    The pod is the one that came or left."""
+    added = [placed(pod, name, f"added-{step}") for step, name in enumerate([*snapshot.nodes] * per_node)]
+    for each in added:
+        snapshot = snapshot.with_changes(Changes(pods=[each]))
+        yield ClusterEvent.ASSIGNED_POD_ADD, each, snapshot
+    for each in added:
+        snapshot = snapshot.with_changes(Changes(pods_gone=[(each.node_name, each.uid)]))
+        yield ClusterEvent.ASSIGNED_POD_DELETE, each, snapshot
+
+
 def _relabelled(node: NodeInfo, other: NodeInfo) -> dict[str, str]:
     """Return the labels of another node, with the own host name."""
     own = {key: value for key, value in node.labels.items() if key == "kubernetes.io/hostname"}

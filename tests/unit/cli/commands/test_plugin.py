@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -117,6 +118,14 @@ def test_check_passes_for_a_sound_plugin(example: Path) -> None:
     done = run("plugin", "check", TEAM_NODES, "--plugins", example, *files)
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith(f"{TEAM_NODES} keeps every rule on 3 nodes and 2 pods of {EXAMPLE}/cluster.yaml; ")
+
+
+def test_warns_about_plugin_that_rejects_no_node(plugins: Path) -> None:
+    check = ["plugin", "check", "berth_plugins.mine:Sound", "--plugins", plugins]
+    done = run(*check)
+    assert (done.exit_code, "keeps every rule" in done.stdout) == (0, True)
+    assert "berth_plugins.mine:Sound: warning: it rejected no node in any case; try another --cluster" in done.stderr
+    assert json.loads(run(*check, "-o", "json").stdout)["warnings"] == ["it rejected no node in any case"]
 
 
 @pytest.mark.parametrize(
