@@ -20,11 +20,15 @@ from berth_cli.installation.doctor.checks.cluster import (
     check_wake_up,
     watcher_permissions,
 )
-from berth_cli.installation.doctor.checks.counting import check_managed_resources
-from berth_cli.installation.doctor.checks.gangs import check_gang_scheduling
 from berth_cli.installation.doctor.checks.health import check_configuration, check_healthz
 from berth_cli.installation.doctor.checks.pending_pods import check_pending_pods
-from berth_cli.installation.doctor.checks.scheduler import check_document, check_extenders, check_transport
+from berth_cli.installation.doctor.checks.scheduler import (
+    check_document,
+    check_extenders,
+    check_gang_scheduling,
+    check_managed_resources,
+    check_transport,
+)
 from berth_cli.installation.doctor.checks.verbs import check_bind_time, check_latency, check_policy, check_verbs, probe
 from berth_cli.installation.doctor.findings import CheckName, Finding, Result, failed, ok, skipped
 from berth_cli.installation.doctor.inputs import Inputs
@@ -116,10 +120,9 @@ def _table_findings(account: AWSAccount, inputs: Inputs, now: Callable[[], float
     yield account_checks.check_table(item)
     if item is None:
         return
-    try:
+    epoch = None
+    with suppress(AccountUnavailable, StackUnavailable):
         epoch = account.ledger_epoch()
-    except (AccountUnavailable, StackUnavailable):
-        epoch = None
     periodic = inputs.watcher_mode == "periodic"
     yield account_checks.check_lease(item, now(), periodic=periodic, ledger_epoch=epoch)
     access = inputs.reader or inputs.watcher

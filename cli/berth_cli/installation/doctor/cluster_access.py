@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -101,15 +101,7 @@ class ClusterAccess:
         spec: dict[str, object] = {}
         if subject is not None:
             kind, spec = "SubjectAccessReview", {"user": subject.name, "groups": list(subject.groups)}
-        attributes = {
-            "verb": right.verb,
-            "group": right.group,
-            "resource": right.resource,
-            "subresource": right.subresource,
-            "namespace": right.namespace,
-            "name": right.name,
-        }
-        spec["resourceAttributes"] = {key: value for key, value in attributes.items() if value}
+        spec["resourceAttributes"] = {field: value for field, value in asdict(right).items() if value}
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
         path = f"/apis/authorization.k8s.io/v1/{kind.lower()}s"
         status = self._request_ok("POST", path, review).content.get("status")

@@ -154,13 +154,12 @@ class Inputs:
 def read_inputs(options: Options) -> Inputs:
     """Read all inputs. Raises only InvalidAddress."""
     reading = _Reading(options)
-    stack = reading.stack()
-    address = reading.address(stack)
-    reader = reading.cluster(options.kubeconfig)
-    side = reading.scheduler_side(reader, address)
-    endpoint, material = reading.endpoint(side, address, stack)
+    stack, reader = reading.stack, reading.reader
+    address = reading.address()
+    side = reading.scheduler_side(address)
+    endpoint, material = reading.endpoint(side, address)
     watcher, binder = (
-        reading.identity(user, parameter, stack, reader, is_running=endpoint is not None)
+        reading.identity(user, parameter, is_running=endpoint is not None)
         for user, parameter in (
             (options.watcher_user, "WatcherKubeconfigSecretArn"),
             (options.binder_user, "BinderKubeconfigSecretArn"),
@@ -171,7 +170,7 @@ def read_inputs(options: Options) -> Inputs:
         address=address,
         endpoint=endpoint,
         material=material,
-        configuration=reading.configuration(stack),
+        configuration=reading.configuration(),
         is_configuration_given=options.config is not None,
         account=None if stack is None else AWSAccount(stack),
         stack_timeout=float(stack.http_timeout) if stack is not None and stack.http_timeout else None,
@@ -184,11 +183,24 @@ def read_inputs(options: Options) -> Inputs:
 
 
 class _Reading:
-    """Reads each input once, and records a finding for each unreadable input."""
+    """Reads each input once, and records a finding for each unreadable input. stack, reader: as in Inputs."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self.findings: list[Finding] = []
+        name, path = options.stack, options.kubeconfig
+        self.stack: DeployedStack | None = None
+        if name is not None:
+            self.stack = self._read(
+                CheckName.STACK, "check name, region and credentials", lambda: describe(name, options.region)
+            )
+        self.reader: ClusterAccess | None = None
+        if path is not None:
+            self.reader = self._read(
+                CheckName.KUBECONFIG,
+                "give a kubeconfig that kubectl accepts",
+                lambda: ClusterAccess.of(kubeconfig.from_file(path), options.timeout),
+            )
 
     def _read(self, check: CheckName, remedy: str, read_input: Callable[[], T]) -> T | None:
         try:
@@ -197,50 +209,27 @@ class _Reading:
             self.findings.append(failed(check, str(error), remedy))
             return None
 
-    def stack(self) -> DeployedStack | None:
-        name, region = self._options.stack, self._options.region
-        if name is None:
-            return None
-        return self._read(CheckName.STACK, "check name, region and credentials", lambda: describe(name, region))
-
-    def address(self, stack: DeployedStack | None) -> str:
+    def address(self) -> str:
         """Return the address from the options, without credentials."""
         if self._options.url is not None:
             parse_address(self._options.url)
             return self._options.url
+        stack = self.stack
         if stack is None:
             return ""
         return self._read(CheckName.STACK, "give the name of a Berth stack", lambda: stack.output(URL_PREFIX)) or ""
 
-    def cluster(self, path: Path | None) -> ClusterAccess | None:
-        if path is None:
-            return None
-        timeout = self._options.timeout
-        return self._read(
-            CheckName.KUBECONFIG,
-            "give a kubeconfig that kubectl accepts",
-            lambda: ClusterAccess.of(kubeconfig.from_file(path), timeout),
-        )
-
-    def identity(
-        self,
-        user: str | None,
-        parameter: str,
-        stack: DeployedStack | None,
-        reader: ClusterAccess | None,
-        *,
-        is_running: bool,
-    ) -> ClusterAccess | None:
+    def identity(self, user: str | None, parameter: str, *, is_running: bool) -> ClusterAccess | None:
         """Return the cluster with reviews for the given user, or with the kubeconfig in the stack's secret.
 
         Without a stack, Berth runs as `berth serve`: it reports its own user (is_running), or will use the caller's
         kubeconfig.
         """
         if user is not None:
-            return None if reader is None else reader.reviewing(parse_subject(user))
-        if stack is not None:
-            return self._of_secret(stack, parameter)
-        return None if is_running else reader
+            return None if self.reader is None else self.reader.reviewing(parse_subject(user))
+        if self.stack is not None:
+            return self._of_secret(self.stack, parameter)
+        return None if is_running else self.reader
 
     def _of_secret(self, stack: DeployedStack, parameter: str) -> ClusterAccess | None:
         """Return the kubeconfig in the stack's secret, if the caller may read it."""
@@ -259,8 +248,8 @@ class _Reading:
                 self.findings.append(failed(check, message, "put a kubeconfig with a token or certificates into it"))
             return None
 
-    def scheduler_side(self, reader: ClusterAccess | None, address: str) -> SchedulerSide | None:
-        path, name = self._options.scheduler_config, self._options.scheduler_configmap
+    def scheduler_side(self, address: str) -> SchedulerSide | None:
+        path, name, reader = self._options.scheduler_config, self._options.scheduler_configmap, self.reader
         remedy = "kube-scheduler does not start with it: use the output of `berth scheduler-config`"
         if path is not None:
             source, document = str(path), self._read(CheckName.SCHEDULER, remedy, lambda: from_file(path))
@@ -271,9 +260,7 @@ class _Reading:
             return None
         return None if document is None else scheduler_side(source, document, address)
 
-    def endpoint(
-        self, side: SchedulerSide | None, address: str, stack: DeployedStack | None
-    ) -> tuple[Endpoint | None, TLSMaterial]:
+    def endpoint(self, side: SchedulerSide | None, address: str) -> tuple[Endpoint | None, TLSMaterial]:
         """Return the endpoint with the scheduler's TLS settings and credentials if its configuration is known."""
         entries = side.berth_extenders if side is not None else ()
         prefix = entries[0].url_prefix if entries else address
@@ -283,8 +270,8 @@ class _Reading:
         # The scheduler's configuration contains its own password.
         try:
             tls = load_tls_material(config, self._options.files)
-            if stack is not None and not entries and stack.parameters.get("Authentication") == "basic":
-                prefix = basic_credentials(stack).in_address(address)
+            if self.stack is not None and not entries and self.stack.parameters.get("Authentication") == "basic":
+                prefix = basic_credentials(self.stack).in_address(address)
             return Endpoint(prefix, tls, self._options.timeout), tls
         except (CredentialsMissing, StackUnavailable) as error:
             # The installation may be correct: the scheduler's credentials are on another machine.
@@ -296,11 +283,11 @@ class _Reading:
                 self.findings.append(failed(CheckName.CREDENTIALS, str(error), remedy))
         return None, NO_MATERIAL
 
-    def configuration(self, stack: DeployedStack | None) -> BerthConfiguration | None:
+    def configuration(self) -> BerthConfiguration | None:
         try:
             if self._options.config is not None:
                 return load_configuration(self._options.config, None)
-            return None if stack is None else configuration_in_force(stack)
+            return None if self.stack is None else configuration_in_force(self.stack)
         except StackUnavailable as error:
             if isinstance(error.__cause__, ConfigurationInvalid):
                 self._invalid_configuration(str(error), "apply a valid one: berth config apply")

@@ -108,12 +108,7 @@ class Extender(_Part):
     @property
     def verbs(self) -> dict[str, str]:
         """The configured verbs, by field name."""
-        named = {
-            "filterVerb": self.filter_verb,
-            "prioritizeVerb": self.prioritize_verb,
-            "bindVerb": self.bind_verb,
-            "preemptVerb": self.preempt_verb,
-        }
+        named = self.model_dump(by_alias=True, include={"filter_verb", "prioritize_verb", "bind_verb", "preempt_verb"})
         return {field: verb for field, verb in named.items() if verb}
 
 

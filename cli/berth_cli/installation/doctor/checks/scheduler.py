@@ -1,18 +1,23 @@
-"""Checks the scheduler's configuration: whether exactly one scheduler calls Berth, for all nodes and pods, and
-securely."""
+"""Checks the scheduler's configuration: whether exactly one scheduler calls Berth, for all nodes and pods, securely,
+and as counted resources and gangs need it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
 from berth_cli.installation.doctor.scheduler_configuration import Extender, SchedulerSide
-from berth_cli.installation.extenders import is_loopback
-from berth_cli.installation.kube_scheduler_configuration import DEFAULT_SCHEDULER
+from berth_cli.installation.extenders import ManagedResources, is_loopback, member_waits
+from berth_cli.installation.kube_scheduler_configuration import DEFAULT_SCHEDULER, GANG_BACKOFF_SECONDS
 from berth_cli.sources.server import without_credentials
 
+COUNTED, GANGS = CheckName.MANAGED_RESOURCES, CheckName.GANGS
 DEFAULT_LOCK = "kube-scheduler"
+MIN_TIMEOUT_SECONDS = 5
+"""With a shorter timeout, gang members that the scheduler binds a second apart miss each other."""
+PRINTED_REMEDY = "use the extenders that `berth scheduler-config --config FILE` prints"
 
 
 def check_document(side: SchedulerSide, address: str) -> Iterator[Finding]:
@@ -186,3 +191,119 @@ def _verification(entry: Extender) -> Finding:
             "remove enableHTTPS; for a private CA set tlsConfig.caFile or caData",
         )
     return ok(check, "by tlsConfig's CA" if tls is not None and tls.has_ca else "by the system's root certificates")
+
+
+def check_managed_resources(side: SchedulerSide, managed: ManagedResources) -> Iterator[Finding]:
+    """Check the scheduler's configuration. `managed`: the counted resources in Berth's configuration."""
+    listed = {
+        each.name: each.ignored_by_scheduler for entry in side.berth_extenders for each in entry.managed_resources
+    }
+    found = [
+        *_name_findings(listed),
+        *_missing_findings(listed, managed),
+        *_gate_findings(side, managed),
+    ]
+    if found:
+        yield from found
+    else:
+        listed_names = ", ".join(sorted(listed)) or "none"
+        yield ok(COUNTED, listed_names if managed.resources or listed else "none, as in Berth's configuration")
+
+
+def _name_findings(listed: dict[str, bool]) -> Iterator[Finding]:
+    for name in listed:
+        domain, slash, _ = name.partition("/")
+        if not slash or not domain or domain == "kubernetes.io" or domain.endswith(".kubernetes.io"):
+            yield failed(
+                COUNTED,
+                f"{name} has no domain prefix: kube-scheduler does not start (fact 46)",
+                "rename the resource",
+            )
+
+
+def _missing_findings(listed: dict[str, bool], managed: ManagedResources) -> Iterator[Finding]:
+    for resource in managed.resources:
+        if not resource.ignored_by_scheduler or listed.get(resource.name):
+            continue
+        yield warning(
+            COUNTED,
+            f"{resource.name} is counted by Berth but not ignored by the scheduler: nodes without it in `allocatable` "
+            "accept no pod that requests it (fact 38)",
+            PRINTED_REMEDY,
+        )
+    for name in sorted(listed.keys() - {each.name for each in managed.resources}):
+        if listed[name]:
+            yield failed(COUNTED, f"{name} is ignored by the scheduler but not counted by Berth", PRINTED_REMEDY)
+
+
+def _gate_findings(side: SchedulerSide, managed: ManagedResources) -> Iterator[Finding]:
+    """Check managedResources: an extender with this field is called only for pods that request one of them (fact 7)."""
+    for_all_pods = [each for each in side.berth_extenders if not each.managed_resources]
+    sees_all = any(each.filter_verb or each.prioritize_verb for each in for_all_pods)
+    gated = any(each.filter_verb or each.prioritize_verb for each in side.berth_extenders if each.managed_resources)
+    if gated and not sees_all and not managed.counts_only:
+        yield failed(
+            COUNTED,
+            "Berth is called only for pods that request one of them, but its policy is for all pods (fact 7)",
+            PRINTED_REMEDY,
+        )
+    limits_bind = side.binder is not None and bool(side.binder.managed_resources)
+    if managed.by_annotation and limits_bind:
+        message = "pods that request by annotation are not sent to bind, which counts them (fact 7)"
+        yield failed(COUNTED, message, PRINTED_REMEDY)
+    if managed.rules_about_pods and (limits_bind or side.binder is None):
+        called = "only pods that request one of them are sent to bind" if limits_bind else "Berth does not bind"
+        yield warning(
+            COUNTED,
+            f"{called}: rules that depend on other pods are best effort for pods that are created at the same time "
+            "(fact 7)",
+            PRINTED_REMEDY,
+        )
+    if (managed.resources or managed.by_annotation) and side.binder is None:
+        yield failed(COUNTED, "Berth does not bind, so nothing is counted", PRINTED_REMEDY)
+    bound = {each.name for each in side.binder.managed_resources} if side.binder is not None else set()
+    for resource in managed.resources if bound else ():
+        if resource.name not in bound:
+            message = f"pods that request only {resource.name} are not bound by Berth, which counts it"
+            yield failed(COUNTED, message, PRINTED_REMEDY)
+
+
+def check_gang_scheduling(side: SchedulerSide, gangs: GangsConfiguration) -> Iterator[Finding]:
+    """Check the scheduler settings that gangs need. Yields nothing if gangs are not enabled."""
+    if not gangs.enabled:
+        return
+    problems = [*_calls(side), *_times(side)]
+    yield from problems or [ok(GANGS, "kube-scheduler sends filter and bind every pod")]
+
+
+def _calls(side: SchedulerSide) -> Iterator[Finding]:
+    if not any(entry.filter_verb and not entry.managed_resources for entry in side.berth_extenders):
+        yield failed(GANGS, "filter is not called for every pod, so gangs have no plan (fact 7)", PRINTED_REMEDY)
+    binder = side.binder
+    if binder is None:
+        yield failed(GANGS, "Berth does not bind, so the members of a gang are bound one by one", PRINTED_REMEDY)
+    elif binder.managed_resources:
+        yield failed(
+            GANGS,
+            "only pods that request a managed resource are sent to bind: the other members of a gang are bound "
+            "without it (fact 7)",
+            PRINTED_REMEDY,
+        )
+
+
+def _times(side: SchedulerSide) -> Iterator[Finding]:
+    binder = side.binder
+    if binder is not None and binder.timeout < MIN_TIMEOUT_SECONDS:
+        yield warning(
+            GANGS,
+            f"httpTimeout {binder.http_timeout} lets a member wait {member_waits(binder.timeout):.1f} s in bind for "
+            "the others",
+            f"set httpTimeout to {MIN_TIMEOUT_SECONDS}s or more",
+        )
+    longest = side.configuration.pod_max_backoff_seconds
+    if longest > GANG_BACKOFF_SECONDS:
+        yield warning(
+            GANGS,
+            f"podMaxBackoffSeconds is {longest}: a gang that did not fit is tried again after up to {longest} s",
+            f"set podMaxBackoffSeconds to {GANG_BACKOFF_SECONDS} or less",
+        )

@@ -24,13 +24,8 @@ POD: Mapping[str, Mapping[str, object]] = {
 PROBE_NODE = "berth-doctor"
 SHOWN_REASONS = 3
 
-VERBS_BY_FIELD: Mapping[str, tuple[str, ...]] = {
-    "filterVerb": ("filter", "filter_onlyone"),
-    "prioritizeVerb": ("prioritize",),
-    "bindVerb": ("bind",),
-    "preemptVerb": ("preempt",),
-}
 DEFAULT_VERBS = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "bindVerb": "bind", "preemptVerb": "preempt"}
+FILTER_VERBS = ("filter", "filter_onlyone")
 TIMED_FIELDS = ("filterVerb", "prioritizeVerb")
 CALLS = 5
 MIN_BIND_TIMEOUT_SECONDS = 2
@@ -94,11 +89,10 @@ def _verb_finding(endpoint: Endpoint, field: CheckName, verb: str, answer: HttpR
 
 
 def _verb_remedy(field: str, verb: str) -> str:
-    right = VERBS_BY_FIELD[field]
+    right = FILTER_VERBS if field == "filterVerb" else (DEFAULT_VERBS[field],)
     if verb in right:
         return "set a urlPrefix that ends in /scheduler"
-    close = get_close_matches(verb, right, 1, 0.0)
-    return f"set {field}: {(close or right)[0]}"
+    return f"set {field}: {get_close_matches(verb, right, 1, 0.0)[0]}"
 
 
 def _content_finding(field: CheckName, verb: str, content: object) -> Finding:

@@ -1,4 +1,5 @@
-"""The checks of the scheduler's configuration: document, extender entries, encryption, verification and passwords."""
+"""The checks of the scheduler's configuration: document, extender entries, encryption, verification, passwords, counted
+resources and gangs."""
 
 from __future__ import annotations
 
@@ -6,8 +7,17 @@ from typing import Any
 
 import pytest
 
-from berth_cli.installation.doctor.checks.scheduler import check_document, check_extenders, check_transport
+from berth.scheduling.gangs.gang import GangsConfiguration
+from berth_cli.installation.doctor.checks.scheduler import (
+    check_document,
+    check_extenders,
+    check_gang_scheduling,
+    check_managed_resources,
+    check_transport,
+)
 from berth_cli.installation.doctor.findings import Finding, Result
+from berth_cli.installation.extenders import ExtenderOptions, ManagedResource, ManagedResources, Verb, extenders
+from tests.builders.gangs import ENABLED
 from tests.fakes.doctor import ADDRESS
 from tests.unit.cli.installation.doctor.finding_assertions import expect
 from tests.unit.cli.installation.doctor.scheduler_documents import document, side
@@ -141,3 +151,146 @@ def test_reports_transport_of_extender(entry: dict[str, Any], check: str, result
     found = findings(document(**entry), str(entry.get("urlPrefix", ADDRESS)))
     expect(found, check, result, message)
     assert "hidden" not in str(found)
+
+
+LICENCE, OTHER = ManagedResource("example.com/licence"), ManagedResource("example.com/slot")
+
+
+@pytest.mark.parametrize("by_annotation", [True, False])
+@pytest.mark.parametrize("counts_only", [True, False])
+@pytest.mark.parametrize("resources", [(), (LICENCE, ManagedResource("example.com/gpu", ignored_by_scheduler=False))])
+def test_passes_for_counted_resources_in_output_of_scheduler_config(
+    resources: tuple[ManagedResource, ...], counts_only: bool, by_annotation: bool
+) -> None:
+    managed = ManagedResources(resources, counts_only=counts_only, by_annotation=by_annotation)
+    found = list(check_managed_resources(side(document(managed)), managed))
+    assert [finding.result for finding in found] == [OK], found
+
+
+@pytest.mark.parametrize(
+    ("printed_for", "managed", "result", "message"),
+    [
+        pytest.param(
+            ManagedResources(), ManagedResources((LICENCE,)), WARNING, "not ignored by the scheduler", id="forgotten"
+        ),
+        pytest.param(
+            ManagedResources((LICENCE,)),
+            ManagedResources(),
+            FAILED,
+            "not counted by Berth",
+            id="ignored and not counted",
+        ),
+        pytest.param(
+            ManagedResources((LICENCE,), counts_only=True),
+            ManagedResources((LICENCE,)),
+            FAILED,
+            "its policy is for all pods",
+            id="fact 7",
+        ),
+        pytest.param(
+            ManagedResources((LICENCE,)),
+            ManagedResources((LICENCE, OTHER)),
+            FAILED,
+            "are not bound by Berth",
+            id="a resource missing in bind",
+        ),
+        pytest.param(
+            ManagedResources((LICENCE,), counts_only=True),
+            ManagedResources((LICENCE,), counts_only=True, by_annotation=True),
+            FAILED,
+            "by annotation are not sent to bind",
+            id="an annotation opens no entry",
+        ),
+        pytest.param(
+            ManagedResources((LICENCE,)),
+            ManagedResources((LICENCE,), rules_about_pods=True),
+            WARNING,
+            "best effort",
+            id="pods not passed to bind",
+        ),
+        pytest.param(
+            ManagedResources((ManagedResource("licence"),)),
+            ManagedResources((LICENCE,)),
+            FAILED,
+            "fact 46",
+            id="a name without a domain",
+        ),
+        pytest.param(
+            ManagedResources((ManagedResource("a.kubernetes.io/x"),)),
+            ManagedResources((LICENCE,)),
+            FAILED,
+            "fact 46",
+            id="a name reserved by Kubernetes",
+        ),
+    ],
+)
+def test_compares_managed_resources_with_counted_resources(
+    printed_for: ManagedResources, managed: ManagedResources, result: Result, message: str
+) -> None:
+    expect(check_managed_resources(side(document(printed_for)), managed), "managedResources", result, message)
+
+
+def test_fails_if_berth_does_not_bind_counted_resources() -> None:
+    managed = ManagedResources((LICENCE,), counts_only=True)
+    found = document() | {
+        "extenders": extenders(ExtenderOptions(url_prefix=ADDRESS, managed=managed, verbs=frozenset()))
+    }
+    expect(check_managed_resources(side(found), managed), "managedResources", FAILED, "nothing is counted")
+
+
+@pytest.mark.parametrize(
+    ("verbs", "managed", "warns"),
+    [
+        pytest.param(frozenset({Verb.FILTER}), ManagedResources(rules_about_pods=True), True, id="another binds"),
+        pytest.param(frozenset(Verb), ManagedResources(rules_about_pods=True), False, id="Berth binds"),
+        pytest.param(frozenset({Verb.FILTER}), ManagedResources(), False, id="no such rule"),
+    ],
+)
+def test_rules_about_pods_are_best_effort_if_berth_does_not_bind(
+    verbs: frozenset[Verb], managed: ManagedResources, warns: bool
+) -> None:
+    found = document() | {"extenders": extenders(ExtenderOptions(url_prefix=ADDRESS, managed=managed, verbs=verbs))}
+    [finding] = check_managed_resources(side(found), managed)
+    assert (finding.result is WARNING, "Berth does not bind: rules" in finding.message) == (warns, warns)
+
+
+COUNTED = ManagedResources((ManagedResource("example.com/licence"),))
+
+
+@pytest.mark.parametrize(
+    ("managed", "changes", "result", "message"),
+    [
+        pytest.param(ManagedResources(gangs=True), {}, Result.OK, "every pod", id="output of scheduler-config"),
+        pytest.param(
+            ManagedResources(COUNTED.resources, gangs=True), {}, Result.OK, "every pod", id="with counted resources"
+        ),
+        pytest.param(
+            COUNTED, {}, Result.FAILED, "only pods that request a managed resource", id="printed without gangs"
+        ),
+        pytest.param(ManagedResources(), {"bindVerb": None}, Result.FAILED, "does not bind", id="no bind"),
+        pytest.param(ManagedResources(), {"filterVerb": None}, Result.FAILED, "gangs have no plan", id="no filter"),
+        pytest.param(
+            ManagedResources(), {"httpTimeout": "3s"}, Result.WARNING, "lets a member wait 0.5 s", id="a short time"
+        ),
+    ],
+)
+def test_reports_settings_that_gangs_need(
+    managed: ManagedResources, changes: dict[str, Any], result: Result, message: str
+) -> None:
+    expect(check_gang_scheduling(side(document(managed, **changes)), ENABLED), "gangs", result, message)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        pytest.param({"podMaxBackoffSeconds": 60}, "after up to 60 s", id="a longer backoff"),
+        pytest.param({}, "after up to 10 s", id="kube-scheduler's default backoff"),
+    ],
+)
+def test_warns_about_a_long_backoff(changes: dict[str, int], message: str) -> None:
+    found = side({**document(), **changes})
+    expect(check_gang_scheduling(found, ENABLED), "gangs", Result.WARNING, message)
+
+
+def test_does_not_check_gangs_if_they_are_disabled() -> None:
+    assert list(check_gang_scheduling(side(document(bindVerb=None)), GangsConfiguration())) == []
