@@ -124,20 +124,17 @@ def _echo_issued(directory: CertificateDirectory, issued: IssuedCertificate) -> 
     click.echo(NOT_ALLOWED_YET)
 
 
-@certificates.command(epilog="Example: berth certificates revoke scheduler --stack berth-my-cluster")
+@certificates.command(epilog="Example: berth certificates revoke scheduler")
 @click.argument("name_or_serial")
-@click.option("--stack", help="Also update the allow-list of this stack.")
-@click.option("--region", help=REGION_HELP)
 @_directory_option()
-def revoke(name_or_serial: str, stack: str | None, region: str | None, found: CertificateDirectory) -> None:
+def revoke(name_or_serial: str, found: CertificateDirectory) -> None:
     """Revoke all certificates of a client, or one certificate by its serial number.
 
-    With --stack, the stack's allow-list is replaced with the certificates of this directory only. The revocation takes
-    effect within 30 seconds.
+    A stack accepts them until `berth certificates allow` replaces its allow-list.
     """
     for each in found.revoke(name_or_serial, _now()):
         click.echo(f"revoked {each.name} {each.serial}")
-    click.echo(NOT_ALLOWED_YET if stack is None else f"updated {_publish_allow_list([found], stack, region)}")
+    click.echo(NOT_ALLOWED_YET)
 
 
 @certificates.command("list", epilog="Example: berth certificates list -o json")
@@ -186,12 +183,6 @@ def upload(bucket: str, key: str, region: str | None, found: Sequence[Certificat
 @_directory_option(multiple=True)
 def allow(stack: str, region: str | None, found: Sequence[CertificateDirectory]) -> None:
     """Replace the stack's allow-list with all certificates that are neither revoked nor expired."""
-    name = _publish_allow_list(found, stack, region)
-    click.echo(f"updated {name}; the change takes effect within 30 seconds")
-
-
-def _publish_allow_list(found: Sequence[CertificateDirectory], stack: str, region: str | None) -> str:
-    """Write the allow-list of these directories to SSM; return the parameter's name."""
     import boto3
 
     from berth.authentication.allow_list import format_entries
@@ -206,7 +197,7 @@ def _publish_allow_list(found: Sequence[CertificateDirectory], stack: str, regio
         raise CertificateError(f"the stack {stack} has no output {OUTPUT}; is its Authentication mtls?")
     with aws_errors():
         publish_allow_list(boto3.client("ssm", region_name=region), name, text)
-    return name
+    click.echo(f"updated {name}; the change takes effect within 30 seconds")
 
 
 def publish_allow_list(client: SSMClient, parameter: str, text: str) -> None:
@@ -232,17 +223,9 @@ def _now() -> datetime:
 
 def _document(directory: CertificateDirectory, issued: IssuedCertificate, now: datetime) -> dict[str, object]:
     """Return the certificate as a JSON object, with times in ISO 8601."""
-    certificate, key = directory.files(issued)
-    return {
-        "name": issued.name,
-        "serial": issued.serial,
-        "state": issued.state(now),
-        "notAfter": issued.not_after,
-        "retiresAt": issued.retires_at,
-        "revokedAt": issued.revoked_at,
-        "certificate": str(certificate),
-        "key": str(key),
-    }
+    certificate, key = map(str, directory.files(issued))
+    document = issued.model_dump(mode="json", by_alias=True)
+    return {**document, "state": issued.state(now), "certificate": certificate, "key": key}
 
 
 def _end_time(issued: IssuedCertificate) -> str:

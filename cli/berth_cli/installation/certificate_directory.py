@@ -6,8 +6,9 @@
     certificates.json   the record of all client certificates
     allow-list          the serials of allowed clients; for berth serve --allow-list
 
-Certificates and keys are never overwritten. A certificate is accepted once its serial is on the allow-list. The
-allow-list is written last, so an interrupted command never allows a client that is not on record.
+Keys are ECDSA on P-256, which API Gateway and Go both accept. Certificates and keys are never overwritten. A
+certificate is accepted once its serial is on the allow-list. The allow-list is written last, so an interrupted command
+never allows a client that is not on record.
 """
 
 from __future__ import annotations
@@ -20,16 +21,41 @@ from pathlib import Path
 from typing import Self
 
 import click
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
 
 from berth.authentication.allow_list import AllowListEntry, format_entries
-from berth_cli.installation.key_pair import InvalidKeyPair, KeyPair, new_authority, new_client, read_key_pair
 
+CLOCK_SKEW = timedelta(minutes=5)
 _SECRET, _PUBLIC, _DIRECTORY = 0o600, 0o644, 0o700
 
 
 class CertificateError(click.ClickException):
     """The operation failed. The message states the cause and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """A certificate and its private key."""
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+
+    @property
+    def certificate_pem(self) -> bytes:
+        """The certificate in PEM, which is public."""
+        return self.certificate.public_bytes(serialization.Encoding.PEM)
+
+    @property
+    def key_pem(self) -> bytes:
+        """The private key in PEM (PKCS #8, unencrypted)."""
+        return self.key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
 
 
 class CertificateState(StrEnum):
@@ -46,7 +72,7 @@ class CertificateState(StrEnum):
 class IssuedCertificate(BaseModel):
     """A client certificate. `serial` is hexadecimal."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True)
 
     name: str
     serial: str
@@ -218,12 +244,16 @@ class CertificateDirectory:
 
     def _authority(self) -> KeyPair:
         try:
-            return read_key_pair(self.authority_file.read_bytes(), self.authority_key_file.read_bytes())
-        except InvalidKeyPair as error:
-            raise CertificateError(f"{self.authority_file}, {self.authority_key_file}: {error}") from error
+            certificate = x509.load_pem_x509_certificate(self.authority_file.read_bytes())
+            key = serialization.load_pem_private_key(self.authority_key_file.read_bytes(), None)
+        except (ValueError, TypeError):
+            raise CertificateError(f"{self.path}: ca.crt and ca.key are not a certificate and its key in PEM") from None
+        if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != certificate.public_key():
+            raise CertificateError(f"{self.authority_key_file} does not match {self.authority_file}")
+        return KeyPair(certificate, key)
 
     def _save(self, record: CertificateRecord, now: datetime) -> None:
-        _replace(self._record_file, record.model_dump_json(indent=2).encode() + b"\n")
+        _replace(self._record_file, record.model_dump_json(indent=2, by_alias=True).encode() + b"\n")
         self.write_allow_list(now)
 
 
@@ -242,3 +272,70 @@ def _replace(path: Path, content: bytes) -> None:
     temporary = path.with_name(f".{path.name}.new")
     temporary.write_bytes(content)
     temporary.replace(path)
+
+
+def new_authority(cluster: str, now: datetime, lifetime: timedelta) -> KeyPair:
+    """Create an authority that signs client certificates only. Its name is unique, because a trust store may contain
+    two."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    serial = x509.random_serial_number()
+    name = _name(cluster, f"Berth {serial:040x}"[:22])
+    builder = (
+        _builder(name, name, key, serial, now, lifetime)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_key_usage(certificate_sign=True), critical=True)
+    )
+    return KeyPair(builder.sign(key, hashes.SHA256()), key)
+
+
+def new_client(name: str, authority: KeyPair, now: datetime, lifetime: timedelta) -> KeyPair:
+    """Create a certificate for TLS clients only (extended key usage clientAuth)."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    [organization] = authority.certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    subject = _name(str(organization.value), name)
+    builder = (
+        _builder(subject, authority.certificate.subject, key, x509.random_serial_number(), now, lifetime)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_key_usage(certificate_sign=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key()), critical=False)
+    )
+    return KeyPair(builder.sign(authority.key, hashes.SHA256()), key)
+
+
+def _builder(
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    serial: int,
+    now: datetime,
+    lifetime: timedelta,
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(serial)
+        .not_valid_before(now - CLOCK_SKEW)
+        .not_valid_after(now + lifetime)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+
+
+def _name(organization: str, common_name: str) -> x509.Name:
+    attributes = {NameOID.ORGANIZATION_NAME: organization, NameOID.COMMON_NAME: common_name}
+    return x509.Name([x509.NameAttribute(oid, value) for oid, value in attributes.items()])
+
+
+def _key_usage(*, certificate_sign: bool) -> x509.KeyUsage:
+    unused = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
+    return x509.KeyUsage(
+        digital_signature=not certificate_sign,
+        key_cert_sign=certificate_sign,
+        crl_sign=certificate_sign,
+        encipher_only=False,
+        decipher_only=False,
+        **dict.fromkeys(unused, False),
+    )

@@ -132,15 +132,6 @@ def test_allow_omits_revoked_certificates(issued: Berth, account: boto3.Session)
     assert parse(value(account, name)).until == {int(first["serial"], 16): None}
 
 
-def test_revoke_with_stack_updates_the_stacks_allow_list(issued: Berth, account: boto3.Session) -> None:
-    name = parameter(account)
-    issued("allow", "--stack", "berth")
-    assert len(parse(value(account, name)).until) == 1
-    done = issued("revoke", "scheduler", "--stack", "berth")
-    assert done.exit_code == 0, done.output
-    assert parse(value(account, name)).until == {}
-
-
 def test_allow_does_not_create_unknown_parameter(issued: Berth, account: boto3.Session) -> None:
     """Or who was revoked would still be let in, by the list that the authorizer reads."""
     deploy(account, "AllowListParameterName", "mistyped")

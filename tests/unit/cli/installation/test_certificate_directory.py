@@ -1,4 +1,5 @@
-"""The directory of an authority: allowed certificates over time, and protection of existing files."""
+"""The directory of an authority: allowed certificates over time, protection of existing files, and the fields of its
+certificates and keys that API Gateway, Go and OpenSSL evaluate."""
 
 from __future__ import annotations
 
@@ -9,6 +10,9 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID
+from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
 from berth.authentication.allow_list import parse
 from berth.authentication.outcomes import AuthorizerOutcome
@@ -17,8 +21,10 @@ from berth_cli.installation.certificate_directory import (
     CertificateError,
     CertificateState,
     IssuedCertificate,
+    KeyPair,
+    new_authority,
+    new_client,
 )
-from berth_cli.installation.key_pair import new_authority
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -157,7 +163,14 @@ def test_incomplete_authority_is_not_overwritten(tmp_path: Path, left: str) -> N
             "is not a valid certificate record",
             id="an invalid entry",
         ),
+        pytest.param("ca.crt", b"x", "not a certificate and its key in PEM", id="invalid certificate"),
         pytest.param("ca.key", b"x", "not a certificate and its key in PEM", id="an invalid key"),
+        pytest.param(
+            "ca.key",
+            new_authority("other", NOW, YEAR).key_pem,
+            "ca.key does not match .*ca.crt",
+            id="another authority's key",
+        ),
     ],
 )
 def test_reports_damaged_directory(directory: CertificateDirectory, name: str, content: bytes, message: str) -> None:
@@ -181,3 +194,62 @@ def test_interrupted_issue_does_not_allow_any_client(
             directory.issue("scheduler", NOW, YEAR)
     assert directory.allow_list_file.read_text() == before
     assert listing(directory, directory.issue("scheduler", NOW, YEAR), NOW) is AuthorizerOutcome.ALLOWED
+
+
+@pytest.fixture(scope="module")
+def authority() -> KeyPair:
+    return new_authority("my-cluster", NOW, 10 * YEAR)
+
+
+@pytest.fixture(scope="module")
+def client(authority: KeyPair) -> KeyPair:
+    return new_client("scheduler", authority, NOW, YEAR)
+
+
+def verify(client: KeyPair, authority: KeyPair, at: datetime) -> None:
+    PolicyBuilder().store(Store([authority.certificate])).time(at).build_client_verifier().verify(
+        client.certificate, []
+    )
+
+
+def test_client_certificate_verifies_against_its_authority(client: KeyPair, authority: KeyPair) -> None:
+    verify(client, authority, NOW)
+
+
+@pytest.mark.parametrize("at", [NOW - timedelta(minutes=6), NOW + YEAR + timedelta(seconds=1)])
+def test_client_certificate_fails_outside_its_validity(client: KeyPair, authority: KeyPair, at: datetime) -> None:
+    with pytest.raises(VerificationError):
+        verify(client, authority, at)
+
+
+def test_client_certificate_is_for_client_authentication_only(client: KeyPair) -> None:
+    extensions = client.certificate.extensions
+    usage = extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    assert list(usage) == [ExtendedKeyUsageOID.CLIENT_AUTH]
+    key_usage = extensions.get_extension_for_class(x509.KeyUsage)
+    assert (key_usage.critical, key_usage.value.digital_signature, key_usage.value.key_cert_sign) == (True, True, False)
+    assert extensions.get_extension_for_class(x509.BasicConstraints).value.ca is False
+
+
+def test_authority_cannot_sign_authorities(authority: KeyPair) -> None:
+    extensions = authority.certificate.extensions
+    constraints = extensions.get_extension_for_class(x509.BasicConstraints)
+    assert (constraints.critical, constraints.value.ca, constraints.value.path_length) == (True, True, 0)
+    usage = extensions.get_extension_for_class(x509.KeyUsage).value
+    assert (usage.key_cert_sign, usage.digital_signature) == (True, False)
+
+
+def test_serials_and_keys_are_random(authority: KeyPair) -> None:
+    """Serials have 159 bits: they cannot be guessed and do not collide."""
+    made = [new_client("scheduler", authority, NOW, YEAR) for _ in range(8)]
+    assert len({each.certificate.serial_number for each in made}) == 8
+    assert max(each.certificate.serial_number for each in made).bit_length() > 140
+    assert len({each.key_pem for each in made}) == 8
+
+
+def test_keys_use_p256_and_sha256(authority: KeyPair, client: KeyPair) -> None:
+    for pair in (authority, client):
+        assert isinstance(pair.key.curve, ec.SECP256R1)
+        assert pair.certificate.signature_hash_algorithm is not None
+        assert pair.certificate.signature_hash_algorithm.name == "sha256"
+        assert pair.certificate.version is x509.Version.v3
