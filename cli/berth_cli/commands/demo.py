@@ -1,23 +1,18 @@
-"""`berth demo`: runs four scenarios against one local server. Each scenario writes its own cluster dump."""
+"""`berth demo`: runs four scenarios, three of them against one local server, with a cluster dump of their own."""
 
 from __future__ import annotations
 
 import tempfile
 import time
-from functools import partial
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from berth_cli.demo import counted_resources, gangs, label_priority, resource_segregation
 from berth_cli.demo.extender import Extender
-from berth_cli.demo.view import View
 from berth_cli.server import local_stack
 from berth_cli.server.http import server
 from berth_cli.server.watcher_thread import watcher_thread
-from berth_cli.sources.server import running_document
-from berth_cli.terminal.options import TLSFiles
 
 
 @click.command(epilog="Example: berth demo | less")
@@ -26,31 +21,25 @@ def demo() -> None:
 
     label-priority: the value of a node label is the node's score. resource-segregation: nodes with GPUs accept only
     pods that request GPUs. gangs: all pods of a job are placed, or none. managed-resources: GPU memory is allocated
-    without overcommit. The demo does not need an AWS account, a cluster or Docker. Every step calls the extender's HTTP
-    API as kube-scheduler does. Exit status: 0 finished, 1 the extender failed.
+    without overcommit. The demo does not need an AWS account, a cluster or Docker. It calls the extender's HTTP API as
+    kube-scheduler does; resource-segregation is simulated like `berth simulate`. Exit status: 0 finished, 1 the
+    extender failed.
     """
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         dump = Path(folder) / "cluster.json"
         label_priority.write_cluster(dump, label_priority.LABELLED)
-        configuration = counted_resources.configuration({**resource_segregation.PROFILES, **gangs.PROFILES})
+        configuration = counted_resources.configuration(gangs.PROFILES)
         source = local_stack.dump_environment(dump)
         store = local_stack.memory_store(configuration, source)
         stack = local_stack.start(configuration, source, store=store)
         stack.run_watcher_once()
         listener = server.listen("127.0.0.1", 0)
         with server.serve_in_thread(stack.gateway, listener):
-            view = View(Console())
-            url = f"http://127.0.0.1:{listener.getsockname()[1]}/scheduler"
-            extender = Extender(url)
-            label_priority.run(dump, extender, stack.run_watcher_once, view)
-            resource_segregation.run(dump, extender, stack.run_watcher_once, view)
-            gangs.run(dump, extender, stack.run_watcher_once, partial(_why_gang_waits, url), view)
+            extender = Extender(f"http://127.0.0.1:{listener.getsockname()[1]}/scheduler")
+            label_priority.run(dump, extender, stack.run_watcher_once)
+            resource_segregation.run()
+            gangs.run(dump, extender, stack.run_watcher_once)
             with watcher_thread(stack.run_watcher):
-                counted_resources.run(dump, extender, view, store.ledger)
-    view.footer(f"\nFinished in {time.monotonic() - started:.1f} s. To connect your own scheduler: berth serve --help")
-
-
-def _why_gang_waits(url: str, gang: str) -> str:
-    gangs_of_server = running_document(url, TLSFiles(), "gangs")["gangs"]
-    return next(f"{gang} {each['waitsFor']}" for each in gangs_of_server if each["gang"] == gang)
+                counted_resources.run(dump, extender, store.ledger)
+    click.echo(f"\nFinished in {time.monotonic() - started:.1f} s. To connect your own scheduler: berth serve --help")

@@ -1,1 +1,1 @@
-"""`berth demo`: runs four policies on small clusters, through the HTTP server of `berth serve`."""
+"""`berth demo`: runs four policies on small clusters, three of them through the HTTP server of `berth serve`."""

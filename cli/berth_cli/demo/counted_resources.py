@@ -16,8 +16,9 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.configuration.document import load_configuration
+from berth_cli.demo import view
 from berth_cli.demo.extender import Extender, ExtenderFailed, Manifest, name_of
-from berth_cli.demo.view import Occupants, View, write_dump
+from berth_cli.demo.view import Occupants, write_dump
 from berth_cli.sources.dump.admission import PriorityClasses
 from berth_cli.sources.dump.cluster import read_dump
 from berth_cli.sources.dump.manifests import read_manifests
@@ -41,7 +42,7 @@ def configuration(others: Mapping[str, str]) -> BerthConfiguration:
     return example.model_copy(update={**profiles, "gangs": GangsConfiguration(enabled=True)})
 
 
-def run(path: Path, extender: Extender, view: View, table: LedgerTable) -> None:
+def run(path: Path, extender: Extender, table: LedgerTable) -> None:
     """Run the scenario. `path`: the dump that the watcher reads. `table`: the server's ledger. Raises
     ExtenderFailed."""
     nodes: list[Manifest] = list(read_dump(EXAMPLE / "cluster.yaml"))
@@ -53,7 +54,7 @@ def run(path: Path, extender: Extender, view: View, table: LedgerTable) -> None:
     _wait(table, lambda found: found.keys() >= set(names))
 
     view.heading("GPUs of 8,000, 8,000 and 16,000 MiB: 11 pods of 3,000 MiB and one of 25 percent, in one burst")
-    waiting = [pod for pod in slices if not _schedule(extender, pod, names, view)]
+    waiting = [pod for pod in slices if not _schedule(extender, pod, names)]
     view.success(
         f"{len(slices) - len(waiting)} pods run; the ledger knows the reserved amounts before the node cache does"
     )
@@ -65,12 +66,12 @@ def run(path: Path, extender: Extender, view: View, table: LedgerTable) -> None:
     view.heading("inference-1 ends: its memory is enough for one pending pod")
     before = _device_shares(table)
     for pod in waiting:
-        if _schedule(extender, pod, names, view):
+        if _schedule(extender, pod, names):
             view.success(f"{name_of(pod)} runs")
     view.before_and_after(TITLES, before, _device_shares(table))
 
 
-def _schedule(extender: Extender, pod: Manifest, names: Sequence[str], view: View) -> bool:
+def _schedule(extender: Extender, pod: Manifest, names: Sequence[str]) -> bool:
     placement = extender.schedule(pod, names)
     if not placement.node:
         view.pending(f"{name_of(pod)} is Pending: {placement.event()}")

@@ -10,12 +10,10 @@ import click
 import orjson
 
 from berth_cli.placement.scheduler.control_loop import fit_error_message
-from berth_cli.sources.server import NO_MATERIAL, Endpoint, NoResponse
+from berth_cli.sources.server import CALL_SECONDS, NO_MATERIAL, Endpoint, NoResponse
 
 Manifest = Mapping[str, Any]
 """A complete v1.Pod or v1.Node object."""
-
-CALL_SECONDS = 30.0
 
 
 class ExtenderFailed(click.ClickException):
@@ -51,8 +49,9 @@ class Placement:
 class Extender:
     """Calls one extender, in node-cache mode. Every method raises ExtenderFailed."""
 
-    def __init__(self, url_prefix: str) -> None:
-        self._endpoint = Endpoint(url_prefix, NO_MATERIAL, CALL_SECONDS)
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._endpoint = Endpoint(url, NO_MATERIAL, CALL_SECONDS)
 
     def filter(self, pod: Manifest, names: Sequence[str], verb: str = "filter") -> Placement:
         """Return the nodes that pass, and the reasons for the other nodes. `verb`: filter or filter_onlyone."""

@@ -7,8 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from berth.scheduling.framework.shipped_profiles import FULL
+from berth_cli.demo import view
 from berth_cli.demo.extender import Extender, ExtenderFailed, Manifest, name_of, pending_pod
-from berth_cli.demo.view import View, write_dump
+from berth_cli.demo.view import write_dump
+from berth_cli.sources.server import running_document
+from berth_cli.terminal.options import TLSFiles
 
 # The pods of this scenario set schedulerName, because one server has a profile for each scenario.
 SCHEDULER = "gang-scheduler"
@@ -17,11 +20,8 @@ PROFILES = {SCHEDULER: FULL}
 NAMESPACE, GANG, SIZE = "ml", "train", 4
 GPU = "nvidia.com/gpu"
 
-WhyGangWaits = Callable[[str], str]
-"""Returns the reason in the output of `berth gangs list` for this gang."""
 
-
-def run(path: Path, extender: Extender, run_watcher: Callable[[], object], why_waits: WhyGangWaits, view: View) -> None:
+def run(path: Path, extender: Extender, run_watcher: Callable[[], object]) -> None:
     """Run the scenario. `path`: the dump that the watcher reads. `run_watcher`: publishes the changed cluster. Raises
     ExtenderFailed."""
     members = [_pod(f"{GANG}-{number}", {GPU: "8"}, is_member=True) for number in range(1, SIZE + 1)]
@@ -31,7 +31,8 @@ def run(path: Path, extender: Extender, run_watcher: Callable[[], object], why_w
     names = _publish(path, 3, [*members, notebook], run_watcher)
     for member in members:
         view.pending(f"{name_of(member)} is Pending: {extender.filter(member, names).event()}")
-    view.pending(f"berth gangs list: {why_waits(f'{NAMESPACE}/{GANG}')}")
+    [gang] = running_document(extender.url, TLSFiles(), "gangs")["gangs"]
+    view.pending(f"berth gangs list: {gang['gang']} {gang['waitsFor']}")
     placement = extender.schedule(notebook, names)
     view.success(f"notebook runs on {placement.node}")
 

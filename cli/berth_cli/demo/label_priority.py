@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from berth_cli.demo import view
 from berth_cli.demo.extender import Extender, Manifest, name_of, pending_pod
-from berth_cli.demo.view import View, write_dump
+from berth_cli.demo.view import write_dump
 
 LABEL = "priority.lixueduan.com"
 LABELLED: Mapping[str, str | None] = {"node-a": "10", "node-b": "20", "node-c": "30", "node-d": None}
@@ -22,7 +23,7 @@ def write_cluster(path: Path, priorities: Mapping[str, str | None]) -> None:
     write_dump(path, [*nodes, *PODS])
 
 
-def run(path: Path, extender: Extender, run_watcher: Callable[[], object], view: View) -> None:
+def run(path: Path, extender: Extender, run_watcher: Callable[[], object]) -> None:
     """Run the scenario. `path`: the dump that the watcher reads. `run_watcher`: publishes the changed cluster. Raises
     ExtenderFailed."""
     priorities = dict(LABELLED)

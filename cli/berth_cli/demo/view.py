@@ -16,51 +16,46 @@ Occupants = Mapping[str, Sequence[str]]
 """Maps a node or device to the applications or amounts on it."""
 
 
-class View:
-    """Writes the demo's output to standard output."""
+def heading(title: str) -> None:
+    """Print the title of a step."""
+    _print(f"\n== {title}", "bold")
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
 
-    def heading(self, title: str) -> None:
-        """Print the title of a step."""
-        self._print(f"\n== {title}", "bold")
+def placement(pod: str, priorities: Mapping[str, str | None], placed: Placement) -> None:
+    """Print every node with its label, its filter result and score, and mark the chosen node."""
+    rows = [
+        (name, priority or "-", *_filter_result(name, placed), "<- " + pod if name == placed.node else "")
+        for name, priority in priorities.items()
+    ]
+    _table([("NODE", "LABEL", "FILTER", "SCORE", ""), *rows])
+    if placed.node:
+        success(f"{pod} runs on {placed.node}")
+    else:
+        pending(f"{pod} is Pending: {placed.event()}")
 
-    def placement(self, pod: str, priorities: Mapping[str, str | None], placement: Placement) -> None:
-        """Print every node with its label, its filter result and score, and mark the chosen node."""
-        rows = [
-            (name, priority or "-", *_filter_result(name, placement), "<- " + pod if name == placement.node else "")
-            for name, priority in priorities.items()
-        ]
-        self._lines([("NODE", "LABEL", "FILTER", "SCORE", ""), *rows])
-        if placement.node:
-            self.success(f"{pod} runs on {placement.node}")
-        else:
-            self.pending(f"{pod} is Pending: {placement.event()}")
 
-    def before_and_after(self, titles: tuple[str, str], before: Occupants, after: Occupants) -> None:
-        """Print the pods on each node in both states."""
-        states = ((node, " ".join(before[node]), " ".join(after[node])) for node in before)
-        self._lines([("", *titles), *states])
+def before_and_after(titles: tuple[str, str], before: Occupants, after: Occupants) -> None:
+    """Print the pods on each node in both states."""
+    _table([("", *titles), *((node, " ".join(before[node]), " ".join(after[node])) for node in before)])
 
-    def success(self, line: str) -> None:
-        """Print a line about running pods."""
-        self._print(f"  {line}", "green")
 
-    def pending(self, line: str) -> None:
-        """Print a line about pending pods."""
-        self._print(f"  {line}", "yellow")
+def success(line: str) -> None:
+    """Print a line about running pods."""
+    _print(f"  {line}", "green")
 
-    def footer(self, line: str) -> None:
-        """Print the last line."""
-        self._print(line)
 
-    def _lines(self, rows: Sequence[Sequence[str]]) -> None:
-        for line in table_lines(rows, "  "):
-            self._print(line)
+def pending(line: str) -> None:
+    """Print a line about pending pods."""
+    _print(f"  {line}", "yellow")
 
-    def _print(self, line: str, style: str | None = None) -> None:
-        self._console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+
+def _table(rows: Sequence[Sequence[str]]) -> None:
+    for line in table_lines(rows, "  "):
+        _print(line)
+
+
+def _print(line: str, style: str | None = None) -> None:
+    Console().print(line, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def _filter_result(name: str, placement: Placement) -> tuple[str, str]:
