@@ -9,7 +9,7 @@ from typing import Any
 
 import boto3
 
-from berth_cli.installation.plugin_layer import Platform, build_layer
+from berth_cli.installation.plugin_layer import build_layer
 from tests.deployment import sam
 from tools.local_stack.stack import ENVIRONMENT, Address, CannotStart, Step, start_verbs
 
@@ -22,7 +22,7 @@ def publish_plugins(functions: Any, plugins: Path, directory: Path) -> dict[str,
     functions: a boto3 client of Lambda.
     """
     machine, package = sam.Machine.this(), directory / "plugins.zip"
-    build_layer(plugins, package, Platform(machine.architecture, machine.python_version))
+    build_layer(plugins, package, machine.architecture, machine.python_version)
     layer = functions.publish_layer_version(
         LayerName=f"{sam.STACK_NAME}-plugins",
         Content={"ZipFile": package.read_bytes()},

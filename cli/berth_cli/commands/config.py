@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,18 +11,19 @@ import click
 import orjson
 
 from berth.scheduling.configuration.document import Decisions
-from berth_cli.configuration.apply import ApplyOptions, apply_configuration
-from berth_cli.configuration.check import description, report, warnings_about
-from berth_cli.configuration.document import ValidDocument, error_line, load_document, parse_document
+from berth_cli.configuration.apply import ApplyOptions, Versions, apply_configuration, history_cells
+from berth_cli.configuration.document import ValidDocument, error_line, load_document, parse_document, require_valid
+from berth_cli.configuration.field_errors import FieldError
 from berth_cli.configuration.schema import schema_text
 from berth_cli.configuration.warnings import (
     KEPT_ON_STACK,
     ConfigurationWarning,
     configuration_warnings,
+    dump_warnings,
     records_warnings,
 )
 from berth_cli.sources.tables import TableNames, tables_options
-from berth_cli.terminal.input_files import display_name, read_bytes
+from berth_cli.terminal.input_files import display_name, read_input
 from berth_cli.terminal.options import collected, plugins_option
 from berth_cli.terminal.output import Format, echo_table, output_option, render, to_yaml
 
@@ -79,21 +80,44 @@ def check(file: Path, cluster: Path | None, output: str) -> None:
 
     Exit status: 0 valid, with or without warnings; 1 invalid; 2 file not found or usage error.
     """
-    try:
-        text = read_bytes(file)
-    except OSError as error:
-        raise click.BadParameter(f"{file}: {error.strerror}") from error
-    result, name = parse_document(text), display_name(file)
-    warnings = warnings_about(result.configuration, cluster) if isinstance(result, ValidDocument) else []
+    result, name = parse_document(read_input(file)), display_name(file)
+    warnings: list[ConfigurationWarning] = []
+    if isinstance(result, ValidDocument):
+        warnings += configuration_warnings(result.configuration)
+        warnings += () if cluster is None else dump_warnings(result.configuration, cluster)
+    report = _report(result, warnings)
     if output != Format.TABLE:
-        click.echo(render({"file": name, **report(result, warnings)}, output))
+        click.echo(render({"file": name, **report}, output))
     elif isinstance(result, ValidDocument):
-        click.echo(f"{name} is valid: {description(result.configuration)}")
+        profiles = "; ".join(
+            f"{f'for {scheduler}: ' if scheduler else ''}profile {each['profile']}, plugins "
+            f"{', '.join(plugin['name'] for plugin in each['plugins'])}"
+            for scheduler, each in {"": report, **report["profiles"]}.items()
+        )
+        click.echo(f"{name} is valid: {profiles}")
         _echo_warnings(name, result, warnings)
     else:
         for each in result:
             click.echo(error_line(name, each.field, each.message, each.line), err=True)
     sys.exit(0 if isinstance(result, ValidDocument) else 1)
+
+
+def _report(result: ValidDocument | Sequence[FieldError], warnings: Sequence[ConfigurationWarning]) -> dict[str, Any]:
+    """Return the profiles and plugins, or the invalid fields, as a JSON object."""
+    if not isinstance(result, ValidDocument):
+        return {"valid": False, "errors": result}
+    configuration, line = result.configuration, result.source.line
+
+    def described(profile: str) -> dict[str, object]:
+        plugins = configuration.composition(profile).plugins
+        return {"profile": profile, "plugins": [{"name": each.name, "weight": each.weight} for each in plugins]}
+
+    return {
+        "valid": True,
+        "warnings": [{"line": line(each.path), "field": each.field, "message": each.message} for each in warnings],
+        **described(configuration.profile),
+        "profiles": {scheduler: described(name) for scheduler, name in configuration.profiles.items()},
+    }
 
 
 def _echo_warnings(name: str, document: ValidDocument, warnings: Iterable[ConfigurationWarning]) -> None:
@@ -158,7 +182,6 @@ def show(tables: TableNames, version: int | None, output: str) -> None:
     Exit status: 0 printed, 1 document not found or unavailable stack or table, 2 usage error.
     """
     tables.require("cache")
-    from berth_cli.configuration.versions import Versions
     from berth_cli.sources.stack import open_tables
 
     with open_tables(tables) as opened:
@@ -179,7 +202,6 @@ def history(tables: TableNames, output: str) -> None:
     Exit status: 0 listed, 1 unavailable stack or table, 2 usage error.
     """
     tables.require("cache")
-    from berth_cli.configuration.versions import Versions, history_cells
     from berth_cli.sources.stack import open_tables
 
     with open_tables(tables) as opened:
@@ -209,18 +231,14 @@ def rollback(version: int | None, options: ApplyOptions) -> None:
     Exit status: 0 applied, or tried with --dry-run; 1 unknown version, refused or unavailable; 2 usage error.
     """
     options.check()
-    from berth_cli.configuration.versions import Versions
     from berth_cli.sources.stack import open_tables
 
     with open_tables(options.tables) as opened:
         versions = Versions.of(opened)
         found = versions.previous() if version is None else versions.numbered(version)
         name = f"version {found.version}"
-        result = parse_document(found.document.encode())
-        if not isinstance(result, ValidDocument):
-            causes = "\n".join(error_line(name, each.field, each.message, None) for each in result)
-            raise click.ClickException(causes)
-        apply_configuration(opened, result.configuration, name, options, f"rollback to {name}")
+        document = require_valid(parse_document(found.document.encode()), name)
+        apply_configuration(opened, document.configuration, name, options, f"rollback to {name}")
 
 
 @config.command(epilog="Example: berth config schema > berth.schema.json")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 import click
 
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.configuration.plugin_config import PluginConfig, build_plugin
+from berth.scheduling.configuration.plugin_config import build_plugin
 from berth.scheduling.plugins.custom_plugins import NotAPlugin, custom_plugin
 from berth_cli.configuration.document import load_configuration
 from berth_cli.terminal.options import NAME_PARENT, plugins_option
@@ -61,7 +61,7 @@ def check(plugin: str, cluster: Path | None, config: Path | None, output: str) -
     """
     # Imported here: usage errors must not wait for it.
     from berth.testing.checks import check_plugin
-    from berth_cli.configuration.plugin_cluster import SAMPLE, checked_cluster
+    from berth_cli.configuration.plugin_cluster import SAMPLE, checked_cluster, plugin_configs
 
     configuration = load_configuration(config, None)
     try:
@@ -69,19 +69,11 @@ def check(plugin: str, cluster: Path | None, config: Path | None, output: str) -
     except NotAPlugin as error:
         raise click.ClickException(str(error)) from error
     snapshot, pods = checked_cluster(cluster, configuration)
-    create = partial(build_plugin, plugin, _configs(configuration))
+    create = partial(build_plugin, plugin, plugin_configs(configuration))
     result = check_plugin(lambda: create().with_counting(configuration.counting), snapshot, pods)
     size = f"{result.nodes} nodes and {result.pods} pods of {SAMPLE if cluster is None else cluster}"
     if output != Format.TABLE:
-        content = {
-            "plugin": plugin,
-            "nodes": result.nodes,
-            "pods": result.pods,
-            "microsecondsPerNode": None if result.microseconds is None else round(result.microseconds, 1),
-            "findings": [{"rule": each.rule, "message": each.message} for each in result.findings],
-            "warnings": result.warnings,
-        }
-        click.echo(render(content, output))
+        click.echo(render({"plugin": plugin, **asdict(result)}, output))
     elif not result.findings:
         click.echo(f"{plugin} keeps every rule on {size}; {result.microseconds:.1f} µs for a node")
         for warning in result.warnings:
@@ -91,12 +83,6 @@ def check(plugin: str, cluster: Path | None, config: Path | None, output: str) -
             click.echo(f"{plugin}: {each}", err=True)
         click.echo(f"checked on {size}", err=True)
     sys.exit(1 if result.findings else 0)
-
-
-def _configs(configuration: BerthConfiguration) -> list[PluginConfig]:
-    """Return the plugin arguments of all profiles. If several profiles configure one plugin, the last one wins."""
-    definitions = configuration.definitions.values()
-    return [*configuration.plugin_config, *(each for definition in definitions for each in definition.plugin_config)]
 
 
 @plugin.command(epilog=PACKAGE_EPILOG)
@@ -118,22 +104,21 @@ def package(directory: Path, file: Path | None, architecture: str, python: str) 
     Exit status: 0 written; 1 cannot be packaged; 2 usage error.
     """
     # Imported here: usage errors must not wait for it.
-    from berth_cli.installation.plugin_layer import Platform, build_layer
+    from berth_cli.installation.plugin_layer import build_layer
 
-    platform = Platform(architecture, python)
     if not (directory / "berth_plugins").is_dir():
         raise click.ClickException(f"{directory} has no folder berth_plugins; {NAME_PARENT}")
-    layer = build_layer(directory, file, platform)
+    layer = build_layer(directory, file, architecture, python)
     packages = "1 dependency" if layer.dependencies == 1 else f"{layer.dependencies} dependencies"
     click.echo(
-        f"wrote {layer.file}: plugins {layer.version}, {packages}, {layer.size} bytes, for python{platform.python} on "
-        f"{platform.architecture}"
+        f"wrote {layer.file}: plugins {layer.version}, {packages}, {layer.size} bytes, for python{python} on "
+        f"{architecture}"
     )
     if not layer.is_imported:
         click.echo("its modules were not imported here: the dependencies are for another platform")
     click.echo("publish it, and deploy the stack with the ARN as PluginLayerArn:")
     click.echo(
         f"  aws lambda publish-layer-version --layer-name STACK-plugins --description {layer.version} "
-        f"--zip-file fileb://{layer.file} --compatible-runtimes python{platform.python} "
-        f"--compatible-architectures {platform.architecture} --query LayerVersionArn --output text"
+        f"--zip-file fileb://{layer.file} --compatible-runtimes python{python} "
+        f"--compatible-architectures {architecture} --query LayerVersionArn --output text"
     )

@@ -1,16 +1,19 @@
-"""Tries a BerthConfiguration on the verbs, stores it in the tables, and waits until it takes effect."""
+"""Tries a BerthConfiguration on the verbs, stores it in the tables, and waits until it takes effect; and the versions
+that were applied."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import click
 import orjson
 
-from berth.configuration.store import REFRESH_SECONDS
+from berth.configuration.store import REFRESH_SECONDS, AppliedVersion, hash_of
 from berth.runtime.http.events import LONGEST_WAIT_SECONDS
 from berth_cli.sources.tables import TableNames
 
@@ -45,7 +48,6 @@ def apply_configuration(
 
     name: the document's name in messages. note: the new version's note in the history.
     """
-    from berth.configuration.store import hash_of
     from berth_cli.configuration.trial import deployed_functions, try_document
 
     document = configuration.model_dump_json(by_alias=True, exclude_unset=True)
@@ -59,7 +61,11 @@ def apply_configuration(
     if options.dry_run:
         click.echo(f"{name} is not applied: --dry-run")
         return
-    effect = effect_delay(opened.store.read(), "" if opened.deployed is None else opened.deployed.http_timeout)
+    interval, call = effect_delay(opened.store.read(), "" if opened.deployed is None else opened.deployed.http_timeout)
+    delay = (
+        f"{interval + call:g} s until every verb uses the document: a verb may read it {interval:g} s late, and a call "
+        f"that has begun takes up to {call:g} s"
+    )
     stops = _stops_counting(opened, configuration, options)
     plugin_version = "" if trial is None else trial.plugin_version
     opened.store.apply(document, stops_counting=stops, at=time.time(), note=note, plugin_version=plugin_version)
@@ -68,10 +74,10 @@ def apply_configuration(
     if trial is None and not options.skip_trial:
         click.echo(NOT_TRIED, err=True)
     if options.no_wait:
-        click.echo(f"note: it takes up to {effect.seconds:g} s {effect.cause}", err=True)
+        click.echo(f"note: it takes up to {delay}", err=True)
         return
-    click.echo(f"waiting {effect.seconds:g} s {effect.cause}; --no-wait leaves this out", err=True)
-    time.sleep(effect.seconds)
+    click.echo(f"waiting {delay}; --no-wait leaves this out", err=True)
+    time.sleep(interval + call)
     if opened.store.read() != document:
         raise click.ClickException(
             f"{name} was applied, but another document was applied meanwhile: see berth config history"
@@ -113,41 +119,93 @@ MAX_INTERVAL = 60.0
 """The maximum of `minHeadReadInterval`."""
 
 
-@dataclass(frozen=True, slots=True)
-class EffectDelay:
-    """The delay until all verbs use a new document, in seconds.
-
-    interval: the longest time for which a verb does not read the head. call: the duration of the longest call.
-    """
-
-    interval: float
-    call: float
-
-    @property
-    def seconds(self) -> float:
-        """The delay after the document is stored."""
-        return self.interval + self.call
-
-    @property
-    def cause(self) -> str:
-        """The cause of the delay."""
-        return (
-            f"until every verb uses the document: a verb may read it {self.interval:g} s late, and a call that has "
-            f"begun takes up to {self.call:g} s"
-        )
-
-
-def effect_delay(before: str | None, http_timeout: str) -> EffectDelay:
-    """Compute the delay. before: the document applied until now, as JSON; None if the stack has no applied document.
-    http_timeout: the scheduler's, in seconds; empty if unknown."""
+def effect_delay(before: str | None, http_timeout: str) -> tuple[float, float]:
+    """Return the longest time for which a verb does not read the head, and the duration of the longest call, in
+    seconds. before: the document applied until now, as JSON; None if the stack has no applied document. http_timeout:
+    the scheduler's, in seconds; empty if unknown."""
     call = float(http_timeout) if http_timeout else LONGEST_WAIT_SECONDS
     try:
         content = orjson.loads(before or "{}")
     except orjson.JSONDecodeError:
         # The previous document was written by hand: it is unknown which document the verbs used.
-        return EffectDelay(MAX_INTERVAL, call)
+        return MAX_INTERVAL, call
     match content:
         # The old interval applies until a verb has read the new document.
         case {"nodeCache": {"minHeadReadInterval": int() | float() as seconds}}:
-            return EffectDelay(max(REFRESH_SECONDS, seconds), call)
-    return EffectDelay(REFRESH_SECONDS, call)
+            return max(REFRESH_SECONDS, seconds), call
+    return REFRESH_SECONDS, call
+
+
+DEPLOYED = 0
+"""The number of the configuration that is in force until one is applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The versions of a stack's configuration. `kept`: the newest first; the last one is the deployed configuration, if
+    it is known. `document`: the one in force; None if the stack has no applied document."""
+
+    kept: Sequence[AppliedVersion]
+    document: str | None
+
+    @classmethod
+    def of(cls, opened: OpenTables) -> Versions:
+        """Read the history. Raises TableUnavailable."""
+        found = [*opened.store.history()]
+        if opened.deployed is not None:
+            text = opened.deployed.configuration_document
+            found.append(AppliedVersion(DEPLOYED, text, 0.0, "the stack's parameter Profile"))
+        return cls(found, opened.store.read())
+
+    @property
+    def newest(self) -> int:
+        """The newest version with the document in force; the deployed version if the stack has no applied document."""
+        return next((each.version for each in self.kept if each.document == self.document), DEPLOYED)
+
+    def numbered(self, number: int) -> AppliedVersion:
+        """Return the version with this number. Raises ClickException."""
+        for each in self.kept:
+            if each.version == number:
+                return each
+        kept = ", ".join(str(each.version) for each in self.kept) or "none"
+        raise click.ClickException(f"there is no version {number}; kept are: {kept}; see berth config history")
+
+    def previous(self) -> AppliedVersion:
+        """Return the newest version before the one in force that has a different document. Raises ClickException."""
+        for each in self.kept:
+            if each.version < self.newest and each.document != self.document:
+                return each
+        remedy = "apply another document with: berth config apply"
+        if not any(each.version == DEPLOYED for each in self.kept):
+            remedy = f"with --stack instead of table names the deployed one is known, or {remedy}"
+        raise click.ClickException(f"there is no earlier version: see berth config history; {remedy}")
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return the versions as JSON objects."""
+        return [
+            {
+                "version": each.version,
+                "appliedAt": _time(each),
+                "hash": hash_of(each.document),
+                "profile": str(orjson.loads(each.document).get("profile", "label-priority")),
+                "inForce": each.version == self.newest,
+                "pluginVersion": each.plugin_version,
+                "note": each.note,
+            }
+            for each in self.kept
+        ]
+
+
+def history_cells(row: Mapping[str, object]) -> tuple[str, ...]:
+    """Format a version as the cells of a table row."""
+    version, applied, profile, plugins = (
+        str(row[name]) for name in ("version", "appliedAt", "profile", "pluginVersion")
+    )
+    note = ", ".join(part for part in ("in force" if row["inForce"] else "", str(row["note"])) if part)
+    return version, applied, str(row["hash"])[:12], profile, plugins or "-", note
+
+
+def _time(version: AppliedVersion) -> str:
+    if not version.applied_at:
+        return "deployed" if version.version == DEPLOYED else "unknown"
+    return datetime.fromtimestamp(version.applied_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,26 +28,22 @@ def _invoke(handler: Handler, event: Mapping[str, object]) -> object:
     return handler(event, None)
 
 
+@dataclass
 class ConfigurationFile:
-    """Follows the file of a configuration, in one thread. `say` receives a line for each change."""
+    """Follows the file of a configuration, in one thread.
 
-    def __init__(
-        self,
-        path: Path,
-        counts: bool,
-        store: ConfigurationStore,
-        functions: Mapping[str, Invoke],
-        say: Callable[[str], None],
-        warnings: Callable[[BerthConfiguration], Iterable[object]],
-    ) -> None:
-        """counts: whether the server's first configuration counts resources. warnings: returns the warnings about a
-        document."""
-        self._path = path
-        self._counts = counts
-        self._store = store
-        self._functions = functions
-        self._say = say
-        self._warnings = warnings
+    counts: whether the server's first configuration counts resources. say: receives a line for each change. warnings:
+    returns the warnings about a document.
+    """
+
+    path: Path
+    counts: bool
+    store: ConfigurationStore
+    functions: Mapping[str, Invoke]
+    say: Callable[[str], None]
+    warnings: Callable[[BerthConfiguration], Iterable[object]]
+
+    def __post_init__(self) -> None:
         self._seen = self._read()
 
     def poll(self) -> None:
@@ -59,7 +56,7 @@ class ConfigurationFile:
 
     def _read(self) -> bytes:
         try:
-            return self._path.read_bytes()
+            return self.path.read_bytes()
         except OSError:
             return b""
 
@@ -67,23 +64,23 @@ class ConfigurationFile:
         result = parse_document(text)
         if not isinstance(result, ValidDocument):
             for each in result:
-                self._say(error_line(str(self._path), each.field, each.message, each.line))
+                self.say(error_line(str(self.path), each.field, each.message, each.line))
             self._refuse("it is invalid")
             return
-        if result.configuration.counting.counts != self._counts:
+        if result.configuration.counting.counts != self.counts:
             self._refuse("a document that begins or ends counting resources needs a restart")
             return
-        for warning in self._warnings(result.configuration):
-            self._say(f"{self._path}: warning: {warning}")
+        for warning in self.warnings(result.configuration):
+            self.say(f"{self.path}: warning: {warning}")
         document = result.configuration.model_dump_json(by_alias=True, exclude_unset=True)
-        trial = try_document(document, self._functions)
+        trial = try_document(document, self.functions)
         for line in trial.lines():
-            self._say(line)
+            self.say(line)
         if trial.refusal:
             self._refuse(trial.refusal)
             return
-        self._store.apply(document, at=time.time(), plugin_version=trial.plugin_version)
-        self._say(f"{self._path} is applied: profile {result.configuration.profile}")
+        self.store.apply(document, at=time.time(), plugin_version=trial.plugin_version)
+        self.say(f"{self.path} is applied: profile {result.configuration.profile}")
 
     def _refuse(self, cause: str) -> None:
-        self._say(f"{self._path} is not applied: {cause}; the document before stays in force")
+        self.say(f"{self.path} is not applied: {cause}; the document before stays in force")

@@ -39,7 +39,7 @@ def load_configuration(config: Path | None, profile: str | None) -> BerthConfigu
         result, source = parse_document(text), "--profile"
         if not isinstance(result, ValidDocument):
             result = [replace(error, line=None) for error in result]
-        return _require_valid(result, source).configuration
+        return require_valid(result, source).configuration
     return load_document(config).configuration
 
 
@@ -49,7 +49,7 @@ def load_document(file: Path) -> ValidDocument:
         text = read_bytes(file)
     except OSError as error:
         raise click.ClickException(f"{file}: {error.strerror}") from error
-    return _require_valid(parse_document(text), display_name(file))
+    return require_valid(parse_document(text), display_name(file))
 
 
 def parse_document(text: bytes) -> ValidDocument | list[FieldError]:
@@ -88,7 +88,8 @@ def error_line(source: str, field: str, message: str, line: int | None) -> str:
     return f"{source}{'' if line is None else f':{line}'}: {field}: {message}"
 
 
-def _require_valid(result: ValidDocument | Sequence[FieldError], source: str) -> ValidDocument:
+def require_valid(result: ValidDocument | Sequence[FieldError], source: str) -> ValidDocument:
+    """Return the document. Raises click.ClickException with one line per invalid field."""
     if isinstance(result, ValidDocument):
         return result
     raise click.ClickException("\n".join(error_line(source, each.field, each.message, each.line) for each in result))

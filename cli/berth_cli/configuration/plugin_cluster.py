@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.plugin_config import PluginConfig
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -35,10 +36,14 @@ def checked_cluster(dump: Path | None, configuration: BerthConfiguration) -> tup
     return found.snapshot, pods or _sample_pods(keys)
 
 
-def _label_keys(configuration: BerthConfiguration) -> list[str]:
+def plugin_configs(configuration: BerthConfiguration) -> list[PluginConfig]:
+    """Return the plugin arguments of all profiles. If several profiles configure one plugin, the last one wins."""
     definitions = configuration.definitions.values()
-    configs = [*configuration.plugin_config, *(each for one in definitions for each in one.plugin_config)]
-    values = [value for config in configs for value in config.args.model_dump().values()]
+    return [*configuration.plugin_config, *(each for definition in definitions for each in definition.plugin_config)]
+
+
+def _label_keys(configuration: BerthConfiguration) -> list[str]:
+    values = [value for config in plugin_configs(configuration) for value in config.args.model_dump().values()]
     return sorted({value for value in values if isinstance(value, str) and value})
 
 

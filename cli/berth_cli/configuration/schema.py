@@ -23,17 +23,13 @@ OBJECT = "$object"
 DESCRIPTIONS = Path(__file__).with_name("field_descriptions.yaml")
 
 
-class FieldsUndocumented(Exception):
-    """A field without a description, or a description without a field. The message lists them."""
-
-
 def schema_text() -> str:
     """Return the schema as JSON text, as stored in docs/configuration.schema.json."""
     return json.dumps(schema_document(), indent=2) + "\n"
 
 
 def schema_document() -> Schema:
-    """Return the schema with a description of each field. Raises FieldsUndocumented."""
+    """Return the schema with a description of each field. Raises ValueError."""
     schema = {"$schema": DIALECT, **BerthConfiguration.model_json_schema()}
     _describe(schema, yaml.safe_load(DESCRIPTIONS.read_text(encoding="utf-8")))
     return schema
@@ -58,7 +54,7 @@ def _describe(schema: Schema, texts: Mapping[str, Mapping[str, str]]) -> None:
     fields |= {(title, name): field for title, each in objects.items() for name, field in each["properties"].items()}
     described = {(title, name): text for title, of_title in texts.items() for name, text in of_title.items()}
     if wrong := fields.keys() ^ described.keys():
-        raise FieldsUndocumented(f"{DESCRIPTIONS.name} and the models differ: {sorted(wrong)}")
+        raise ValueError(f"{DESCRIPTIONS.name} and the models differ: {sorted(wrong)}")
     for key, field in fields.items():
         field["description"] = described[key]
 

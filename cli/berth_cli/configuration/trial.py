@@ -4,7 +4,7 @@ change."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -46,13 +46,12 @@ class TrialResult:
     """The result of a trial. errors: by verb, why it cannot use the document. report: from the first verb that
     evaluated pods.
 
-    plugin_versions: the version of custom plugins by verb; empty if the document does not use any.
+    plugin_versions: the version of custom plugins by verb, for the other verbs; empty if the document does not use any.
     """
 
-    verbs: tuple[str, ...]
     errors: Mapping[str, str]
     report: Mapping[str, Any]
-    plugin_versions: Mapping[str, str] = field(default_factory=dict)
+    plugin_versions: Mapping[str, str]
 
     @property
     def plugin_version(self) -> str:
@@ -84,9 +83,8 @@ class TrialResult:
 
     def lines(self) -> Iterator[str]:
         """Yield the result as text, without the refusal."""
-        loaded = [verb for verb in self.verbs if verb not in self.errors]
-        if loaded:
-            yield f"{', '.join(loaded)}: the document can be loaded"
+        if self.plugin_versions:
+            yield f"{', '.join(self.plugin_versions)}: the document can be loaded"
         if self.plugin_version:
             yield f"plugins: {', '.join(sorted(set(self.plugin_versions.values())))}"
         if "notJudged" in self.report:
@@ -107,9 +105,8 @@ def try_document(document: str, functions: Mapping[str, Invoke]) -> TrialResult:
         else:
             reports.append(report)
             plugins[verb] = str(report.get("pluginVersion", ""))
-    keys = ("judged", "pending", "nodes", "fitting", "changes", "notJudged")
-    found = next((each for each in reports if "judged" in each), next((each for each in reports[:1]), {}))
-    return TrialResult(tuple(functions), errors, {key: found[key] for key in keys if key in found}, plugins)
+    found = next((each for each in reports if "judged" in each), reports[0] if reports else {})
+    return TrialResult(errors, found, plugins)
 
 
 def deployed_functions(stack: DeployedStack) -> Mapping[str, Invoke]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from berth.scheduling.configuration.document import BerthConfiguration, BindConfiguration, Decisions, WhenStale
 from berth.scheduling.configuration.plugin_config import ALL_PLUGINS, plugin_factory
@@ -73,6 +74,15 @@ def records_warnings(configuration: BerthConfiguration, kept: Collection[Decisio
     if decisions is not None and decisions not in kept:
         needed = _NEEDED_FOR_RECORDS[decisions]
         yield ConfigurationWarning(("decisions",), f"nothing is recorded: {decisions} needs {needed}")
+
+
+def dump_warnings(configuration: BerthConfiguration, dump: Path) -> Iterator[ConfigurationWarning]:
+    """Warn about names in the document that do not occur in the dump's nodes and pods. Raises InvalidInput."""
+    # Imported here: only --cluster needs it.
+    from berth_cli.sources.dump.cluster import read_cluster, read_dump, trim
+
+    objects = [trim(each, configuration.counting) for each in read_dump(dump)]
+    yield from cluster_warnings(configuration, read_cluster(objects, str(dump)).snapshot)
 
 
 def cluster_warnings(configuration: BerthConfiguration, cluster: Snapshot) -> Iterator[ConfigurationWarning]:
@@ -148,7 +158,9 @@ def _counting(configuration: BerthConfiguration) -> Iterator[ConfigurationWarnin
 
 def _unused_arguments(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
     used = _used_profiles(configuration)
-    own = {name: _configured(configuration, name) for name in used}
+    own = {
+        name: {each.name for each in definition.plugin_config} for name, definition in configuration.definitions.items()
+    }
     in_tree = {each.name for each in SHIPPED[FULL].plugins}
     for index, config in enumerate(configuration.plugin_config):
         path = ("pluginConfig", index)
@@ -156,15 +168,10 @@ def _unused_arguments(configuration: BerthConfiguration) -> Iterator[Configurati
         if not profiles:
             reader = "only berth simulate uses these arguments" if config.name in in_tree else "these have no effect"
             yield ConfigurationWarning(path, f"no profile in use has the plugin {config.name}: {reader}")
-        elif all(config.name in own[name] for name in profiles):
+        elif all(config.name in own.get(name, ()) for name in profiles):
             yield ConfigurationWarning(
                 path, f"these arguments have no effect: each profile with {config.name} has arguments of its own"
             )
-
-
-def _configured(configuration: BerthConfiguration, profile: str) -> set[str]:
-    definition = configuration.definitions.get(profile)
-    return set() if definition is None else {each.name for each in definition.plugin_config}
 
 
 def _definitions(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:

@@ -48,20 +48,6 @@ class InvalidPackage(click.ClickException):
 
 
 @dataclass(frozen=True, slots=True)
-class Platform:
-    """The stack's platform. architecture: arm64 or x86_64. python: for example 3.13."""
-
-    architecture: str
-    python: str
-
-    @classmethod
-    def this(cls) -> Platform:
-        """Return the platform of this process."""
-        machine = os.uname().machine
-        return cls({"aarch64": "arm64"}.get(machine, machine), "{}.{}".format(*sys.version_info))
-
-
-@dataclass(frozen=True, slots=True)
 class Layer:
     """A built layer. dependencies: the number of packages that were added to the plugins. is_imported: whether the
     modules were imported; they cannot be if the dependencies are for another platform."""
@@ -73,8 +59,11 @@ class Layer:
     is_imported: bool
 
 
-def build_layer(directory: Path, file: Path | None, platform: Platform) -> Layer:
-    """Write the layer to the file, by default `berth-plugins-VERSION.zip`. Raises InvalidPackage and OSError."""
+def build_layer(directory: Path, file: Path | None, architecture: str, python: str) -> Layer:
+    """Write the layer to the file, by default `berth-plugins-VERSION.zip`. Raises InvalidPackage and OSError.
+
+    architecture: the stack's, arm64 or x86_64. python: the stack's, for example 3.13.
+    """
     if not declared_version(directory):
         raise InvalidPackage(
             f"{directory}/berth_plugins/__init__.py has no version of up to 20 characters: add a line such as "
@@ -88,15 +77,17 @@ def build_layer(directory: Path, file: Path | None, platform: Platform) -> Layer
         root = Path(folder) / "python"
         root.mkdir()
         if pins:
-            _install(pins, root, platform)
+            _install(pins, root, architecture, python)
         for path in [*package_files(directory), *([requirements] if requirements.is_file() else [])]:
             target = root / path.relative_to(directory)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
-        is_imported = not pins or platform == Platform.this()
+        machine = os.uname().machine
+        own = {"aarch64": "arm64"}.get(machine, machine), "{}.{}".format(*sys.version_info)
+        is_imported = not pins or (architecture, python) == own
         if is_imported:
             _check_imports(root)
-        _compile(root, platform)
+        _compile(root, python)
         _zip(root.parent, file)
     size = file.stat().st_size
     if size > MAX_BYTES:
@@ -147,7 +138,7 @@ def _check_imports(root: Path) -> None:
         raise InvalidPackage(f"{cause}; correct it, or lock what it needs in {REQUIREMENTS}")
 
 
-def _install(pins: Mapping[str, str], root: Path, platform: Platform) -> None:
+def _install(pins: Mapping[str, str], root: Path, architecture: str, python: str) -> None:
     """Install wheels for the platform, as layers/layer.mk does, on any machine and without resolving dependencies."""
     if find_spec("pip") is None:
         raise InvalidPackage(
@@ -159,8 +150,8 @@ def _install(pins: Mapping[str, str], root: Path, platform: Platform) -> None:
     done = subprocess.run(  # noqa: S603  # pip, with the options of Berth's own layers
         [
             *(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"),
-            *("--root-user-action=ignore", "--implementation", "cp", "--platform", PLATFORMS[platform.architecture]),
-            *("--no-deps", "--require-hashes", "--only-binary=:all:", "--python-version", platform.python),
+            *("--root-user-action=ignore", "--implementation", "cp", "--platform", PLATFORMS[architecture]),
+            *("--no-deps", "--require-hashes", "--only-binary=:all:", "--python-version", python),
             *("--target", str(root), "--requirement", str(locked)),
         ],
         capture_output=True,
@@ -173,12 +164,12 @@ def _install(pins: Mapping[str, str], root: Path, platform: Platform) -> None:
     shutil.rmtree(root / "bin", ignore_errors=True)
 
 
-def _compile(root: Path, platform: Platform) -> None:
-    """Compile to byte-code, if the platform's Python is installed: otherwise every cold start compiles its imports."""
-    python = shutil.which(f"python{platform.python}")
-    if python is not None:
+def _compile(root: Path, python: str) -> None:
+    """Compile to byte-code, if this version of Python is installed: otherwise every cold start compiles its imports."""
+    program = shutil.which(f"python{python}")
+    if program is not None:
         options = ["-q", "--invalidation-mode", "unchecked-hash", "-s", str(root), "-p", "/opt/python", str(root)]
-        subprocess.run([python, "-m", "compileall", *options], check=False, capture_output=True)  # noqa: S603
+        subprocess.run([program, "-m", "compileall", *options], check=False, capture_output=True)  # noqa: S603
 
 
 def _zip(root: Path, file: Path) -> None:

@@ -46,12 +46,10 @@ def document(found: Gangs, now: float) -> dict[str, object]:
     items = {item.key: item for item in found.items}
     statuses = {} if isinstance(found.statuses, NotRead) else {each.key: each for each in found.statuses}
     claim = found.domain.open
-    is_open = claim is not None and claim.until > now
+    placed = None if claim is None or claim.until <= now else claim.key
     return {
-        "gangs": [
-            _gang(key, items.get(key), statuses.get(key), found.domain, now) for key in sorted({*items, *statuses})
-        ],
-        "open": str(claim.key) if claim is not None and is_open else None,
+        "gangs": [_gang(key, items.get(key), statuses.get(key), placed, now) for key in sorted({*items, *statuses})],
+        "open": None if placed is None else str(placed),
         "compared": not isinstance(found.statuses, NotRead),
     }
 
@@ -73,9 +71,10 @@ def cells(gang: Mapping[str, Any], now: float) -> tuple[str, ...]:
 
 
 def _gang(
-    key: GangKey, item: GangItem | None, status: GangStatus | None, domain: Domain, now: float
+    key: GangKey, item: GangItem | None, status: GangStatus | None, placed: GangKey | None, now: float
 ) -> dict[str, object]:
-    state, waits_for = _state(item, status, domain, now)
+    """Return the gang. placed: the gang that is being placed."""
+    state, waits_for = _state(item, status, placed, now)
     since = status.created_at if status is not None else None
     if item is not None and (status is None or item.state is not GangState.ENDED):
         since = item.changed_at
@@ -95,7 +94,7 @@ def _gang(
     }
 
 
-def _state(item: GangItem | None, status: GangStatus | None, domain: Domain, now: float) -> tuple[str, str]:
+def _state(item: GangItem | None, status: GangStatus | None, placed: GangKey | None, now: float) -> tuple[str, str]:
     """Return the state, and the reason why the gang waits."""
     if item is not None and item.state is not GangState.ENDED:
         return _state_of_round(item, status, now)
@@ -105,9 +104,8 @@ def _state(item: GangItem | None, status: GangStatus | None, domain: Domain, now
         return _state_of_placed(status, status.minimum)
     if status.stage is not GangStage.HAS_PLACES:
         return status.stage.value, status.waits_for
-    claim = domain.open
-    if claim is not None and claim.until > now and claim.key != status.key:
-        return status.stage.value, f"{claim.key}, which is being placed"
+    if placed is not None and placed != status.key:
+        return status.stage.value, f"{placed}, which is being placed"
     return status.stage.value, "the scheduler's next try"
 
 

@@ -31,7 +31,11 @@ def document(
     found = [_entry(ledger, entry, now, claims) for ledger in ledgers for entry in ledger.entries.values()]
     held = {(each["node"], each["uid"]) for each in found}
     latest = {(each.node, each.pod.uid): each for each in sorted(open_reservations, key=lambda each: each.since)}
-    found += [_announced(each, now, claims) for key, each in latest.items() if key not in held]
+    found += [
+        _reservation(each.node, each.pod, "announced", each.shares, each.since, _unconfirmed(now - each.since), claims)
+        for key, each in latest.items()
+        if key not in held
+    ]
     return {
         "reservations": sorted(found, key=lambda each: (each["node"], each["pod"])),
         "nodes": [
@@ -77,15 +81,8 @@ def _entry(ledger: NodeLedger, entry: Entry, now: float, claims: Claims | NotRea
         # The watcher found an entry without an attempt on the node: bound by another scheduler or before a rebuild.
         why = "the pod is on this node" if entry.attempt else "the pod is on this node, found there by the watcher"
     else:
-        why = _reservation_reason(now - entry.since)
+        why = _unconfirmed(now - entry.since)
     return _reservation(ledger.node, entry.pod, entry.state, entry.shares, entry.since, why, claims)
-
-
-def _announced(each: OpenReservation, now: float, claims: Claims | NotRead) -> dict[str, Any]:
-    known: Claims | NotRead = claims if isinstance(claims, NotRead) else {}
-    return _reservation(
-        each.node, each.pod, "announced", each.shares, each.since, _reservation_reason(now - each.since), known
-    )
 
 
 def _reservation(
@@ -105,7 +102,7 @@ def _reservation(
     }
 
 
-def _reservation_reason(age: float) -> str:
+def _unconfirmed(age: float) -> str:
     # It is unknown here whether the bind still runs: it may take as long as the stack's httpTimeout.
     left = min(EXPIRY_SECONDS, EXPIRY_SECONDS - age)
     if left < 1:
