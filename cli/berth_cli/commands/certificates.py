@@ -114,7 +114,7 @@ def issue(name: str, days: int, found: CertificateDirectory) -> None:
 @_directory_option()
 def rotate(name: str, days: int, overlap_days: int, found: CertificateDirectory) -> None:
     """Issue a new certificate for the client NAME. The previous one stays valid for the overlap."""
-    _echo_issued(found, found.rotate(name, _now(), timedelta(days=days), timedelta(days=overlap_days)))
+    _echo_issued(found, found.issue(name, _now(), timedelta(days=days), timedelta(days=overlap_days)))
 
 
 def _echo_issued(directory: CertificateDirectory, issued: IssuedCertificate) -> None:

@@ -80,11 +80,6 @@ class IssuedCertificate(BaseModel):
     retires_at: AwareDatetime | None = None
     revoked_at: AwareDatetime | None = None
 
-    @property
-    def stem(self) -> str:
-        """The base name of the certificate's files."""
-        return f"{self.name}-{self.serial[:8]}"
-
     def state(self, now: datetime) -> CertificateState:
         """Return the state at this time."""
         if self.revoked_at is not None:
@@ -158,9 +153,10 @@ class CertificateDirectory:
 
     def files(self, issued: IssuedCertificate) -> tuple[Path, Path]:
         """Return the paths of the certificate and its key."""
-        return self.path / f"{issued.stem}.crt", self.path / f"{issued.stem}.key"
+        stem = f"{issued.name}-{issued.serial[:8]}"
+        return self.path / f"{stem}.crt", self.path / f"{stem}.key"
 
-    def create(self, cluster: str, now: datetime, lifetime: timedelta) -> KeyPair:
+    def create(self, cluster: str, now: datetime, lifetime: timedelta) -> None:
         """Create an authority. Raises CertificateError if the directory already has one."""
         if self.authority_file.exists() or self.authority_key_file.exists():
             raise CertificateError(f"{self.path} already has an authority; use another --directory for a new one")
@@ -169,26 +165,37 @@ class CertificateDirectory:
         _write_new(self.authority_key_file, authority.key_pem, _SECRET)
         _write_new(self.authority_file, authority.certificate_pem, _PUBLIC)
         self._save(CertificateRecord(), now)
-        return authority
 
-    def issue(self, name: str, now: datetime, lifetime: timedelta) -> IssuedCertificate:
-        """Issue a client's first certificate. Raises CertificateError if the client already has one."""
-        record = self.record()
-        if record.active(name, now) is not None:
+    def issue(
+        self, name: str, now: datetime, lifetime: timedelta, overlap: timedelta | None = None
+    ) -> IssuedCertificate:
+        """Issue a client's first certificate; with an overlap, another one, and the previous one stays allowed for the
+        overlap. Raises CertificateError."""
+        record, authority = self.record(), self._authority()
+        previous = record.active(name, now)
+        if previous is not None and overlap is not None:
+            record = record.with_times(previous, retires_at=now + overlap)
+        elif previous is not None:
             raise CertificateError(
                 f"{name} already has a certificate; replace it with: berth certificates rotate {name}"
             )
-        return self._issue(record, name, now, lifetime)
-
-    def rotate(self, name: str, now: datetime, lifetime: timedelta, overlap: timedelta) -> IssuedCertificate:
-        """Issue a new certificate; the previous one stays allowed for the overlap. Raises CertificateError."""
-        record = self.record()
-        previous = record.active(name, now)
-        if previous is None:
+        elif overlap is not None:
             raise CertificateError(
                 f"{name} has no certificate to replace; issue one with: berth certificates issue {name}"
             )
-        return self._issue(record.with_times(previous, retires_at=now + overlap), name, now, lifetime)
+        until = authority.certificate.not_valid_after_utc
+        if now + lifetime > until:
+            raise CertificateError(
+                f"the authority expires on {until:%Y-%m-%d}, before the certificate would; use fewer --days"
+            )
+        pair = new_client(name, authority, now, lifetime)
+        serial = f"{pair.certificate.serial_number:x}"
+        issued = IssuedCertificate(name=name, serial=serial, not_after=pair.certificate.not_valid_after_utc)
+        certificate, key = self.files(issued)
+        _write_new(key, pair.key_pem, _SECRET)
+        _write_new(certificate, pair.certificate_pem, _PUBLIC)
+        self._save(CertificateRecord(certificates=(*record.certificates, issued)), now)
+        return issued
 
     def revoke(self, name_or_serial: str, now: datetime) -> tuple[IssuedCertificate, ...]:
         """Revoke all certificates of a client, or one by its serial. Raises CertificateError if it is not found."""
@@ -222,25 +229,6 @@ class CertificateDirectory:
     def write_allow_list(self, now: datetime) -> None:
         """Rewrite the allow-list without expired certificates. Raises CertificateError."""
         _replace(self.allow_list_file, format_entries(self.record().allow_list_entries(now)).encode())
-
-    def _issue(self, record: CertificateRecord, name: str, now: datetime, lifetime: timedelta) -> IssuedCertificate:
-        authority = self._authority()
-        if now + lifetime > authority.certificate.not_valid_after_utc:
-            until = authority.certificate.not_valid_after_utc
-            raise CertificateError(
-                f"the authority expires on {until:%Y-%m-%d}, before the certificate would; use fewer --days"
-            )
-        pair = new_client(name, authority, now, lifetime)
-        issued = IssuedCertificate(
-            name=name,
-            serial=f"{pair.certificate.serial_number:x}",
-            not_after=pair.certificate.not_valid_after_utc,
-        )
-        certificate, key = self.files(issued)
-        _write_new(key, pair.key_pem, _SECRET)
-        _write_new(certificate, pair.certificate_pem, _PUBLIC)
-        self._save(CertificateRecord(certificates=(*record.certificates, issued)), now)
-        return issued
 
     def _authority(self) -> KeyPair:
         try:
@@ -278,10 +266,9 @@ def new_authority(cluster: str, now: datetime, lifetime: timedelta) -> KeyPair:
     """Create an authority that signs client certificates only. Its name is unique, because a trust store may contain
     two."""
     key = ec.generate_private_key(ec.SECP256R1())
-    serial = x509.random_serial_number()
-    name = _name(cluster, f"Berth {serial:040x}"[:22])
+    name = _name(cluster, f"Berth {x509.random_serial_number():040x}"[:22])
     builder = (
-        _builder(name, name, key, serial, now, lifetime)
+        _builder(name, name, key, now, lifetime)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_key_usage(certificate_sign=True), critical=True)
     )
@@ -294,7 +281,7 @@ def new_client(name: str, authority: KeyPair, now: datetime, lifetime: timedelta
     [organization] = authority.certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
     subject = _name(str(organization.value), name)
     builder = (
-        _builder(subject, authority.certificate.subject, key, x509.random_serial_number(), now, lifetime)
+        _builder(subject, authority.certificate.subject, key, now, lifetime)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage(certificate_sign=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
@@ -305,19 +292,14 @@ def new_client(name: str, authority: KeyPair, now: datetime, lifetime: timedelta
 
 
 def _builder(
-    subject: x509.Name,
-    issuer: x509.Name,
-    key: ec.EllipticCurvePrivateKey,
-    serial: int,
-    now: datetime,
-    lifetime: timedelta,
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, now: datetime, lifetime: timedelta
 ) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(key.public_key())
-        .serial_number(serial)
+        .serial_number(x509.random_serial_number())
         .not_valid_before(now - CLOCK_SKEW)
         .not_valid_after(now + lifetime)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)

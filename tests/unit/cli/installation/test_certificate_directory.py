@@ -59,7 +59,7 @@ def test_key_files_are_readable_only_by_their_owner(directory: CertificateDirect
 
 
 def test_only_key_files_contain_private_keys(directory: CertificateDirectory) -> None:
-    directory.rotate(directory.issue("scheduler", NOW, YEAR).name, NOW, YEAR, DAY)
+    directory.issue(directory.issue("scheduler", NOW, YEAR).name, NOW, YEAR, DAY)
     for path in directory.path.iterdir():
         assert (b"PRIVATE KEY" in path.read_bytes()) is (path.suffix == ".key")
 
@@ -72,7 +72,7 @@ def test_issued_certificate_is_on_the_allow_list(directory: CertificateDirectory
 
 def test_rotation_allows_both_certificates_during_overlap(directory: CertificateDirectory) -> None:
     before = directory.issue("scheduler", NOW, YEAR)
-    after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
+    after = directory.issue("scheduler", NOW, YEAR, 7 * DAY)
     assert listing(directory, before, NOW + 6 * DAY) is AuthorizerOutcome.ALLOWED
     assert listing(directory, before, NOW + 7 * DAY) is AuthorizerOutcome.EXPIRED
     assert listing(directory, after, NOW + 7 * DAY) is AuthorizerOutcome.ALLOWED
@@ -82,7 +82,7 @@ def test_rotation_allows_both_certificates_during_overlap(directory: Certificate
 
 def test_revoke_removes_all_certificates_of_a_client(directory: CertificateDirectory) -> None:
     before = directory.issue("scheduler", NOW, YEAR)
-    after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
+    after = directory.issue("scheduler", NOW, YEAR, 7 * DAY)
     other = directory.issue("second-scheduler", NOW, YEAR)
     directory.revoke("scheduler", NOW)
     assert listing(directory, before, NOW) is AuthorizerOutcome.NOT_LISTED
@@ -92,7 +92,7 @@ def test_revoke_removes_all_certificates_of_a_client(directory: CertificateDirec
 
 def test_revoke_accepts_every_notation_of_a_serial(directory: CertificateDirectory) -> None:
     before = directory.issue("scheduler", NOW, YEAR)
-    after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
+    after = directory.issue("scheduler", NOW, YEAR, 7 * DAY)
     assert directory.revoke(f"00:{before.serial.upper()}", NOW)[0].serial == before.serial
     assert listing(directory, before, NOW) is AuthorizerOutcome.NOT_LISTED
     assert listing(directory, after, NOW) is AuthorizerOutcome.ALLOWED
@@ -111,7 +111,7 @@ def test_rewritten_allow_list_omits_expired_certificates(directory: CertificateD
         pytest.param(lambda it: it.create("c", NOW, YEAR), "already has an authority", id="a second authority"),
         pytest.param(lambda it: it.issue("scheduler", NOW, YEAR), "berth certificates rotate", id="a second issue"),
         pytest.param(
-            lambda it: it.rotate("other", NOW, YEAR, DAY), "berth certificates issue other", id="unknown client"
+            lambda it: it.issue("other", NOW, YEAR, DAY), "berth certificates issue other", id="unknown client"
         ),
         pytest.param(lambda it: it.revoke("other", NOW), "has no unrevoked certificate other", id="nothing to revoke"),
         pytest.param(
