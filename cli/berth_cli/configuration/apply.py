@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import click
@@ -196,13 +196,10 @@ class Versions:
         ]
 
 
-def history_cells(row: Mapping[str, object]) -> tuple[str, ...]:
+def history_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     """Format a version as the cells of a table row."""
-    version, applied, profile, plugins = (
-        str(row[name]) for name in ("version", "appliedAt", "profile", "pluginVersion")
-    )
-    note = ", ".join(part for part in ("in force" if row["inForce"] else "", str(row["note"])) if part)
-    return version, applied, str(row["hash"])[:12], profile, plugins or "-", note
+    note = ", ".join(filter(None, ("in force" if row["inForce"] else "", row["note"])))
+    return str(row["version"]), row["appliedAt"], row["hash"][:12], row["profile"], row["pluginVersion"] or "-", note
 
 
 def _time(version: AppliedVersion) -> str:

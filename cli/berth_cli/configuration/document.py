@@ -17,7 +17,7 @@ from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth_cli.configuration.field_errors import FieldError, field_errors, field_path
 from berth_cli.terminal import strict_yaml
-from berth_cli.terminal.input_files import InvalidInput, display_name, read_bytes
+from berth_cli.terminal.input_files import InvalidInput, display_name, read_input
 from berth_cli.terminal.options import plugins_option
 from berth_cli.terminal.strict_yaml import YAMLDocument
 
@@ -45,11 +45,7 @@ def load_configuration(config: Path | None, profile: str | None) -> BerthConfigu
 
 def load_document(file: Path) -> ValidDocument:
     """Load a document; `-` reads standard input. Raises click.ClickException with one line per invalid field."""
-    try:
-        text = read_bytes(file)
-    except OSError as error:
-        raise click.ClickException(f"{file}: {error.strerror}") from error
-    return require_valid(parse_document(text), display_name(file))
+    return require_valid(parse_document(read_input(file)), display_name(file))
 
 
 def parse_document(text: bytes) -> ValidDocument | list[FieldError]:

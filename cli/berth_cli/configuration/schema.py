@@ -65,7 +65,10 @@ def known_fields(document: object, path: Sequence[str | int]) -> list[str]:
     whole = _schema()
     value, found = document, whole
     for part in path:
-        value = value[part] if _has_child(value, part) else None  # type: ignore[index]
+        try:
+            value = value[part]  # type: ignore[index]
+        except (KeyError, IndexError, TypeError):
+            value = None
         found = _resolve(_child_schema(found, part), value, whole)
     return list(found.get("properties", ()))
 
@@ -94,9 +97,3 @@ def _child_schema(schema: Schema, part: str | int) -> Schema:
         named = schema.get("properties", {}).get(part)
         found = named or next(iter(schema.get("patternProperties", {}).values()), {})
     return found if isinstance(found, dict) else {}
-
-
-def _has_child(value: object, part: str | int) -> bool:
-    if isinstance(value, dict):
-        return part in value
-    return isinstance(value, list) and isinstance(part, int) and part < len(value)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth_cli.demo import view
-from berth_cli.demo.extender import Extender, ExtenderFailed, Manifest, name_of, pending_pod
+from berth_cli.demo.extender import Extender, Manifest, name_of, pending_pod
 from berth_cli.demo.view import write_dump
 from berth_cli.sources.server import running_document
 from berth_cli.terminal.options import TLSFiles
@@ -38,18 +38,11 @@ def run(path: Path, extender: Extender, run_watcher: Callable[[], object]) -> No
 
     view.heading("A fourth node comes: each pod of the job gets a node, and bind lets all of them pass at once")
     names = _publish(path, SIZE, members, run_watcher)
-    chosen = {name_of(member): extender.filter(member, names).passed for member in members}
+    nodes = [extender.filter(member, names).passed[0] for member in members]
     with ThreadPoolExecutor(SIZE) as binds:
         # Concurrent, as in kube-scheduler: each bind waits for the other members.
-        list(binds.map(lambda member: _bind(extender, member, chosen[name_of(member)]), members))
-    nodes = sorted(found[0] for found in chosen.values())
-    view.success(f"all {SIZE} pods of {NAMESPACE}/{GANG} run: on {', '.join(nodes)}")
-
-
-def _bind(extender: Extender, pod: Manifest, nodes: Sequence[str]) -> None:
-    if not nodes:
-        raise ExtenderFailed(f"{name_of(pod)} has no place")
-    extender.bind(pod, nodes[0])
+        list(binds.map(extender.bind, members, nodes))
+    view.success(f"all {SIZE} pods of {NAMESPACE}/{GANG} run: on {', '.join(sorted(nodes))}")
 
 
 def _publish(path: Path, nodes: int, pods: list[Manifest], run_watcher: Callable[[], object]) -> list[str]:

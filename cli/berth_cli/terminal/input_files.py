@@ -41,15 +41,10 @@ def display_name(file: Path) -> str:
     return "standard input" if str(file) == STDIN else str(file)
 
 
-def read_bytes(file: Path) -> bytes:
-    """Read the file. Raises OSError."""
-    return sys.stdin.buffer.read() if str(file) == STDIN else file.read_bytes()
-
-
 def read_input(file: Path) -> bytes:
     """Read the file. Raises InvalidInput."""
     try:
-        return read_bytes(file)
+        return sys.stdin.buffer.read() if str(file) == STDIN else file.read_bytes()
     except OSError as error:
         raise InvalidInput(f"{file}: {error.strerror}") from error
 
