@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from berth.configuration.store import Configurations
 from berth.extender.reply import DecisionRecorder
 from berth.lease.clock import SystemClock
+from berth.lease.elector import release
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.cluster import connect
@@ -27,7 +28,6 @@ from berth.runtime.tables import tables_opened_by
 from berth.runtime.telemetry.telemetry import calls_observed_by
 from berth.runtime.telemetry.watcher_metrics import gangs_observed_by
 from berth.scheduling.configuration.document import BerthConfiguration, Decisions
-from berth.upkeep.ledger_holder import release_ledger
 from berth_cli.ledger.claims import ClaimSources
 from berth_cli.server.endpoints.decisions import ROUTE as DECISIONS_ROUTE
 from berth_cli.server.endpoints.decisions import DecisionsEndpoint
@@ -87,13 +87,15 @@ class LocalStack:
             self.recording.close()
 
     def release_ledger(self) -> None:
-        """Release the Lease of an embedded ledger, which ends with the process. Call it after the last watcher run."""
+        """Release the Lease of an embedded ledger, which ends with the process: the next store need not wait until the
+        Lease has expired. Call it after the last watcher run."""
         if not self.ledger_identity:
             return
         with suppress(ClusterUnavailable):
             lease = connect(ClusterSettings.from_environ(os.environ)).ledger_lease
             if lease is not None:
-                release_ledger(lease, self.ledger_identity, SystemClock())
+                # The next store rebuilds its ledger in any case, so binds may still run.
+                release(lease, self.ledger_identity, SystemClock())
 
 
 def start(

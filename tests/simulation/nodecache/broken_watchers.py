@@ -12,9 +12,9 @@ from dataclasses import replace
 import pytest
 
 from berth.lease import elector
-from berth.lease.candidate import Acquisition, Candidate, ObservedRecord
 from berth.lease.clock import Clock
 from berth.lease.config import ReleaseOutcome
+from berth.lease.elector import LeaderElector
 from berth.lease.lock import Fence, Lease, LeaseLock, LeaseSpec, Written, micro_time
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.head import Observation, in_every_part
@@ -90,7 +90,7 @@ def snapshot_without_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def release_without_a_look_at_the_holder(monkeypatch: pytest.MonkeyPatch) -> None:
     """client-go's flaw: an ex-leader that was paused blanks its successor's record."""
 
-    def blank(lock: LeaseLock, candidate: Candidate, observed: ObservedRecord, clock: Clock) -> ReleaseOutcome:
+    def blank(lock: LeaseLock, identity: str, clock: Clock) -> ReleaseOutcome:
         found = lock.get()
         if not isinstance(found, Lease):
             return ReleaseOutcome.UNKNOWN
@@ -106,12 +106,12 @@ def release_without_a_look_at_the_holder(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def take_over_in_the_same_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two leaders write in one epoch: neither can replace what the other has left."""
-    claim = Acquisition._claim
+    claim = LeaderElector._claim
 
     def same(self, found, lease_transitions, acquire_time=None):
         return claim(self, found, max(0, lease_transitions - 1), acquire_time)
 
-    monkeypatch.setattr(Acquisition, "_claim", same)
+    monkeypatch.setattr(LeaderElector, "_claim", same)
 
 
 def publication_without_the_fence(monkeypatch: pytest.MonkeyPatch) -> None:

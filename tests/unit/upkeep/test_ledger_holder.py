@@ -9,9 +9,10 @@ import pytest
 from berth.dynamodb import TableUnavailable
 from berth.lease.clock import SystemClock
 from berth.lease.config import ReleaseOutcome
+from berth.lease.elector import release
 from berth.ledger.lease import ELECTION, counted_elsewhere
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.upkeep.ledger_holder import PUBLISH_SECONDS, LedgerHolder, release_ledger
+from berth.upkeep.ledger_holder import PUBLISH_SECONDS, LedgerHolder
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.ledger_lease import IdentityInMemory, LeaseInMemory
 from tests.unit.lease.clocks import AT, EnvironmentClock
@@ -170,7 +171,7 @@ def test_released_lease_is_acquired_at_once_and_rebuilt(lease: LeaseInMemory, *,
     first, second = Store("store-1", lease), Store("store-2", lease)
     first.run(1)
     if is_released:
-        assert release_ledger(lease, "store-1", SystemClock()) is ReleaseOutcome.RELEASED
+        assert release(lease, "store-1", SystemClock()) is ReleaseOutcome.RELEASED
     second.run(1)
     marker = second.table.marker()
     assert marker is not None
@@ -180,7 +181,7 @@ def test_released_lease_is_acquired_at_once_and_rebuilt(lease: LeaseInMemory, *,
 
 def test_release_does_not_change_the_lease_of_another_store(lease: LeaseInMemory) -> None:
     Store("store-1", lease).run(1)
-    assert release_ledger(lease, "store-2", SystemClock()) is ReleaseOutcome.NOT_HELD
+    assert release(lease, "store-2", SystemClock()) is ReleaseOutcome.NOT_HELD
 
 
 def test_missing_lease_is_created_and_the_ledger_rebuilt() -> None:

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from uuid import uuid4
 
-from berth.lease.candidate import Acquired, Acquisition, Candidate, ObservedRecord, Term
 from berth.lease.clock import Clock, Instant
 from berth.lease.config import (
+    JITTER_FACTOR,
     BecameLeader,
     ElectionOutcome,
     Handover,
@@ -39,112 +40,25 @@ from berth.lease.lock import (
     Unavailable,
     Written,
 )
+from berth.lease.term import Observation, Term
+
+HANDOVER_POLL = 0.5
+"""Seconds between two reads of a candidate while a release is imminent."""
+
+_TOLERANCE_SECONDS = 0.001  # sums of floats are not exact
 
 
-class Leadership:
-    """One leadership: from the write that acquired the lease until a read shows another holder, or the renew deadline.
-
-    Unlike client-go's leader, it does not become a candidate again if the record is gone, empty or another holder's:
-    its knowledge of the published state belongs to its epoch.
-    """
-
-    def __init__(
-        self, lock: LeaseLock, candidate: Candidate, observed: ObservedRecord, clock: Clock, term: Term
-    ) -> None:
-        self._lock = lock
-        self._candidate = candidate
-        self._config = candidate.config
-        self._observed = observed
-        self._clock = clock
-        self._term = term
-        self._must_read = False  # the record has changed since it was read: read it before writing
-
-    def fence(self) -> Fence | None:
-        """Return the fence; None if the lease has expired by this process's clocks, or a publication was rejected since
-        the record was read."""
-        return None if self._must_read or not self._term.is_valid(self._clock.now()) else self._term.fence
-
-    def published(self, fence: Fence, at: Instant) -> bool:
-        """Count a publication as a renewal. Return False, without a change, if the fence is outdated."""
-        if fence != self._term.fence:
-            return False
-        self._term = self._term.published(at)
-        return True
-
-    def require_read(self, fence: Fence) -> bool:
-        """Require a read of the record before the next write. Return False, without change, if `fence` is outdated."""
-        if fence != self._term.fence:
-            return False
-        self._must_read = True
-        return True
-
-    def renew(self) -> Step:
-        """Renew the lease with one update; if it fails, with a get and an update."""
-        now = self._clock.now()
-        if not self._must_read and self._term.is_valid(now):
-            written = self._lock.update(self._term.lease, self._renewed_spec(now))
-            if isinstance(written, Written):
-                return self._renewed(written.lease, now)
-            self._must_read = isinstance(written, Conflict)
-        found = self._lock.get()
-        if isinstance(found, Unavailable):
-            return self._failed(found.reason)
-        if found is None or not self._term.is_continued_by(found):
-            return self._deposed(found)
-        now = self._clock.now()
-        # Renew even an expired lease: it was not acquired by another, so the term continues in its epoch.
-        written = self._lock.update(found, self._renewed_spec(now))
-        match written:
-            case Written(lease):
-                return self._renewed(lease, now)
-            case Conflict(_):
-                return self._failed("the record changed between the read and the write")
-            case Unavailable(reason):
-                return self._failed(reason)
-
-    def _renewed(self, lease: Lease, sent: Instant) -> Step:
-        self._term = Term(lease, sent)
-        self._must_read = False
-        self._observed.observe(lease)
-        return Step(ElectionOutcome.RENEWED, self._config.retry_period)
-
-    def _failed(self, reason: str) -> Step:
-        left = self._config.renew_deadline - self._clock.now().longest_since(self._term.renewed_at)
-        if left <= 0:
-            return Step(ElectionOutcome.RENEW_DEADLINE_EXCEEDED, detail=reason, ended=True)
-        return Step(ElectionOutcome.RENEWAL_FAILED, min(self._config.retry_period, left), reason)
-
-    def _deposed(self, found: Lease | None) -> Step:
-        if found is None:
-            return Step(ElectionOutcome.DEPOSED, detail="the head item is gone", ended=True)
-        self._observed.observe(found)
-        holder, epoch = found.spec.holder_identity or "no candidate", found.spec.lease_transitions
-        return Step(ElectionOutcome.DEPOSED, detail=f"{holder} holds item {found.uid} in epoch {epoch}", ended=True)
-
-    def _renewed_spec(self, now: Instant) -> LeaseSpec:
-        spec = self._term.lease.spec
-        return self._candidate.spec(now, spec.lease_transitions, spec.acquire_time)
-
-
-def release(lock: LeaseLock, candidate: Candidate, observed: ObservedRecord, clock: Clock) -> ReleaseOutcome:
+def release(lock: LeaseLock, identity: str, clock: Clock) -> ReleaseOutcome:
     """Release the lease: a get, and an update if this candidate is the record's holder."""
     found = lock.get()
     if isinstance(found, Unavailable):
         return ReleaseOutcome.UNKNOWN
     # The holder of the record as read now: a successor may have acquired it during a pause.
-    if found is None or found.spec.holder_identity != candidate.identity:
+    if found is None or found.spec.holder_identity != identity:
         return ReleaseOutcome.NOT_HELD
     now = clock.wall()
-    blank = LeaseSpec("", RELEASED_DURATION_SECONDS, now, now, found.spec.lease_transitions)
-    match lock.update(found, blank):
-        case Written(lease):
-            observed.observe(lease)
-            return ReleaseOutcome.RELEASED
-        case Conflict(_) | Unavailable(_):
-            return ReleaseOutcome.UNKNOWN
-
-
-_TOLERANCE_SECONDS = 0.001  # sums of floats are not exact
+    written = lock.update(found, LeaseSpec("", RELEASED_DURATION_SECONDS, now, now, found.spec.lease_transitions))
+    return ReleaseOutcome.RELEASED if isinstance(written, Written) else ReleaseOutcome.UNKNOWN
 
 
 def _no_floor() -> int:
@@ -152,7 +66,12 @@ def _no_floor() -> int:
 
 
 class LeaderElector:
-    """`random` gives numbers in [0, 1), for the jitter."""
+    """A candidate, and the leader once the candidate has acquired the lease.
+
+    A leadership begins with the write that acquired the lease. It ends when a read shows another holder, or at the
+    renew deadline. Unlike client-go's leader, it does not become a candidate again if the record is gone, empty or
+    another holder's: its knowledge of the published state belongs to its epoch.
+    """
 
     def __init__(
         self,
@@ -165,35 +84,41 @@ class LeaderElector:
         handover: Handover | None = None,
         epoch_floor: Callable[[], int] = _no_floor,
     ) -> None:
-        """epoch_floor: the minimum epoch (leaseTransitions) of a new term. A recreated head item restarts at 0, but
-        stores that outlive it and are fenced by epoch need an epoch greater than any earlier one."""
-        self._lock = lock
-        self._clock = clock
+        """identity: unique, never reused. random: returns a number in [0, 1), for the jitter.
+
+        epoch_floor: returns the minimum epoch (leaseTransitions) of a new term; called before each claim. A recreated
+        head item restarts at 0, but stores that outlive it and are fenced by epoch need an epoch greater than any
+        earlier one."""
+        if not identity:
+            raise ValueError("a candidate's identity must not be empty: an empty holder means that the lease is free")
+        self.identity = identity
+        self._lock, self._config, self._clock, self._random = lock, config, clock, random
         self._callbacks = callbacks or LeaderCallbacks()
-        self._candidate = Candidate(identity, config, handover or Handover())
-        self._observed = ObservedRecord(clock, self._callbacks.new_leader)
-        self._acquisition = Acquisition(lock, self._candidate, self._observed, clock, random, epoch_floor)
-        self._leadership: Leadership | None = None
+        self._handover = handover or Handover()
+        self._epoch_floor = epoch_floor
+        self._seen: Observation | None = None
+        self._reported = ""
+        self._may_hold = False
+        """Whether a claim was sent and not rejected, so that this candidate may become the holder."""
+        self._term: Term | None = None
+        self._must_read = False
+        """Whether the record has changed since it was read, so that it must be read before the next write."""
         self._ending: Step | None = None
         self._released: ReleaseOutcome | None = None
         self._started = clock.now()
         self._due = (self._started, 0.0)
 
     @property
-    def identity(self) -> str:
-        return self._candidate.identity
-
-    @property
     def leader(self) -> str:
         """Return the holder of the record as last read; empty without one. For information only."""
-        return self._observed.holder
+        return "" if self._seen is None else self._seen.lease.spec.holder_identity
 
     @property
     def handover_in(self) -> float:
         """Return the seconds until this leader's announced release; infinite if it does not lead or announce one."""
-        if self._leadership is None or self._candidate.handover.at is None:
+        if self._term is None or self._handover.at is None:
             return math.inf
-        return max(0.0, self._candidate.handover.at - self._clock.wall())
+        return max(0.0, self._handover.at - self._clock.wall())
 
     def step(self) -> Step:
         """Take the step that is due: a candidate reads and writes; a leader updates, and if that fails, reads and
@@ -204,16 +129,21 @@ class LeaderElector:
         early = delay - self._clock.now().longest_since(since)
         if early > _TOLERANCE_SECONDS:
             return Step(ElectionOutcome.IDLE, early)
-        step = self._acquire() if self._leadership is None else self._leadership.renew()
+        step = self._acquire() if self._term is None else self._renew(self._term)
         self._due = (self._clock.now(), step.again_in)
         if step.ended:
             self._end(step)
-        self._observed.report()
+        self._report()
         return step
 
     def fence(self) -> Fence | None:
-        """Return the fence for a publication that is sent now. None: do not publish before the next step."""
-        return None if self._leadership is None else self._leadership.fence()
+        """Return the fence for a publication that is sent now.
+
+        None: do not publish before the next step. The lease has expired by this process's clocks, or a publication was
+        rejected since the record was read.
+        """
+        term = self._term
+        return None if term is None or self._must_read or not term.is_valid(self._clock.now()) else term.fence
 
     def keep(self) -> bool:
         """Take the step that is due, during a leader's long work. False: it no longer leads, or must release.
@@ -228,14 +158,16 @@ class LeaderElector:
 
         It renews the lease: the next renewal is due a retryPeriod later. An outdated fence is ignored.
         """
-        if self._leadership is not None and self._leadership.published(fence, at):
-            self._due = (at, self._candidate.config.retry_period)
+        if self._term is not None and fence == self._term.fence:
+            self._term = self._term.published(at)
+            self._due = (at, self._config.retry_period)
         return self.fence()
 
     def refused(self, fence: Fence) -> None:
         """Report a rejected publication under `fence`. `fence` is None until the next step, which is due immediately,
-        has read the record."""
-        if self._leadership is not None and self._leadership.require_read(fence):
+        has read the record. An outdated fence is ignored."""
+        if self._term is not None and fence == self._term.fence:
+            self._must_read = True
             self._due = (self._clock.now(), 0.0)
 
     def release(self) -> ReleaseOutcome:
@@ -245,34 +177,151 @@ class LeaderElector:
         """
         if self._ending is None:
             self._end(Step(ElectionOutcome.RELEASED, ended=True))
-        if not self._acquisition.claimed:
+        if not self._may_hold:
             return ReleaseOutcome.NOT_HELD
         if self._released in (None, ReleaseOutcome.UNKNOWN):
-            self._released = release(self._lock, self._candidate, self._observed, self._clock)
-            self._observed.report()
+            self._released = release(self._lock, self.identity, self._clock)
+            if self._released is ReleaseOutcome.RELEASED:
+                self._seen = None
+            self._report()
         return self._released
 
-    def _acquire(self) -> Step:
-        acquired = self._acquisition.attempt()
-        if isinstance(acquired, Step):
-            return acquired
-        became = self._lead(acquired)
-        return Step(ElectionOutcome.BECAME_LEADER, self._candidate.config.retry_period, str(became))
+    # -------------------------------------------------------------------------------------------------- as a candidate
 
-    def _lead(self, acquired: Acquired) -> BecameLeader:
-        self._leadership = Leadership(self._lock, self._candidate, self._observed, self._clock, acquired.term)
-        self._observed.report()
-        waited = acquired.term.renewed_at.longest_since(self._started)
-        epoch = acquired.term.fence.lease_transitions
-        became = BecameLeader(self.identity, epoch, acquired.previous, waited)
+    def _acquire(self) -> Step:
+        """Read the record, and create or update it if the lease is free."""
+        now = self._clock.now()
+        found = self._lock.get()
+        if isinstance(found, Unavailable):
+            return self._retry(ElectionOutcome.UNAVAILABLE, found.reason)
+        if found is None:
+            return self._claim(None, self._epoch_floor())
+        seen = self._observe(found)
+        spec = found.spec
+        if spec.holder_identity == self.identity:
+            # The identity is unique, so this is an earlier claim of this candidate whose answer was lost.
+            return self._claim(found, spec.lease_transitions, spec.acquire_time)
+        if spec.holder_identity and seen.is_valid(now):
+            return self._held(seen, now)
+        return self._claim(found, max(spec.lease_transitions + 1, self._epoch_floor()))
+
+    def _held(self, seen: Observation, now: Instant) -> Step:
+        holder = seen.lease.spec.holder_identity
+        ahead = seen.handover_in(now)
+        if ahead > self._handover.horizon and seen.looks_healthy(self._config):
+            return Step(ElectionOutcome.NOT_NEEDED, detail=f"{holder} leads and will not hand over soon", ended=True)
+        step = self._retry(ElectionOutcome.HELD, f"{holder} leads")
+        if ahead < -seen.lease.spec.lease_duration_seconds:
+            return step  # the announced handover is overdue: polling faster does not help
+        # The record may have been one retry period old when it was read; the release is that much closer.
+        soon = max(0.0, ahead - self._config.longest_retry) + HANDOVER_POLL
+        return replace(step, again_in=min(step.again_in, soon))
+
+    def _claim(self, found: Lease | None, lease_transitions: int, acquire_time: float | None = None) -> Step:
+        claimed_before, self._may_hold = self._may_hold, True
+        sent = self._clock.now()
+        spec = self._spec(sent, lease_transitions, sent.wall if acquire_time is None else acquire_time)
+        match self._lock.create(spec) if found is None else self._lock.update(found, spec):
+            case Written(lease):
+                self._observe(lease)
+                return self._lead(Term(lease, sent), "" if found is None else found.spec.holder_identity)
+            case Conflict(current):
+                self._may_hold = claimed_before
+                if current is not None:
+                    self._observe(current)
+                return self._retry(ElectionOutcome.LOST_RACE, "the record changed between the read and the write")
+            case Unavailable(reason):
+                return self._retry(ElectionOutcome.UNAVAILABLE, reason)
+
+    def _lead(self, term: Term, previous: str) -> Step:
+        self._term = term
+        self._report()
+        waited = term.renewed_at.longest_since(self._started)
+        became = BecameLeader(self.identity, term.fence.lease_transitions, previous, waited)
         self._callbacks.started_leading(became)
-        return became
+        return Step(ElectionOutcome.BECAME_LEADER, self._config.retry_period, str(became))
+
+    def _retry(self, outcome: ElectionOutcome, detail: str) -> Step:
+        return Step(outcome, self._config.retry_period * (1 + JITTER_FACTOR * self._random()), detail)
+
+    # ------------------------------------------------------------------------------------------------------- as leader
+
+    def _renew(self, term: Term) -> Step:
+        """Renew the lease with one update; if it fails, with a get and an update."""
+        now = self._clock.now()
+        if not self._must_read and term.is_valid(now):
+            written = self._update(term, term.lease, now)
+            if isinstance(written, Written):
+                return self._renewed(written.lease, now)
+            self._must_read = isinstance(written, Conflict)
+        found = self._lock.get()
+        if isinstance(found, Unavailable):
+            return self._failed(term, found.reason)
+        if found is None or not term.is_continued_by(found):
+            return self._deposed(found)
+        now = self._clock.now()
+        # Renew even an expired lease: it was not acquired by another, so the term continues in its epoch.
+        match self._update(term, found, now):
+            case Written(lease):
+                return self._renewed(lease, now)
+            case Conflict(_):
+                return self._failed(term, "the record changed between the read and the write")
+            case Unavailable(reason):
+                return self._failed(term, reason)
+
+    def _update(self, term: Term, seen: Lease, now: Instant) -> Written | Conflict | Unavailable:
+        spec = term.lease.spec
+        return self._lock.update(seen, self._spec(now, spec.lease_transitions, spec.acquire_time))
+
+    def _renewed(self, lease: Lease, sent: Instant) -> Step:
+        self._term = Term(lease, sent)
+        self._must_read = False
+        self._observe(lease)
+        return Step(ElectionOutcome.RENEWED, self._config.retry_period)
+
+    def _failed(self, term: Term, reason: str) -> Step:
+        left = self._config.renew_deadline - self._clock.now().longest_since(term.renewed_at)
+        if left <= 0:
+            return Step(ElectionOutcome.RENEW_DEADLINE_EXCEEDED, detail=reason, ended=True)
+        return Step(ElectionOutcome.RENEWAL_FAILED, min(self._config.retry_period, left), reason)
+
+    def _deposed(self, found: Lease | None) -> Step:
+        if found is None:
+            return Step(ElectionOutcome.DEPOSED, detail="the head item is gone", ended=True)
+        self._observe(found)
+        holder, epoch = found.spec.holder_identity or "no candidate", found.spec.lease_transitions
+        return Step(ElectionOutcome.DEPOSED, detail=f"{holder} holds item {found.uid} in epoch {epoch}", ended=True)
 
     def _end(self, ending: Step) -> None:
-        led, self._leadership = self._leadership is not None, None
+        led, self._term = self._term is not None, None
         self._ending = ending
         if led:
             self._callbacks.stopped_leading(ending.outcome)
+
+    # ------------------------------------------------------------------------------------------------------ the record
+
+    def _spec(self, now: Instant, lease_transitions: int, acquire_time: float) -> LeaseSpec:
+        """Return the record with this candidate as holder, renewed now."""
+        return LeaseSpec(
+            holder_identity=self.identity,
+            lease_duration_seconds=self._config.lease_duration,
+            acquire_time=acquire_time,
+            renew_time=now.wall,
+            lease_transitions=lease_transitions,
+            handover_at=self._handover.at,
+        )
+
+    def _observe(self, lease: Lease) -> Observation:
+        """Note the record as it was read or written."""
+        now = self._clock.now()
+        self._seen = Observation(lease, now) if self._seen is None else self._seen.then(lease, now)
+        return self._seen
+
+    def _report(self) -> None:
+        """Call new_leader if the holder has changed since the last call."""
+        if self.leader != self._reported:
+            self._reported = self.leader
+            self._callbacks.new_leader(self.leader)
 
 
 _RELEASES = 2

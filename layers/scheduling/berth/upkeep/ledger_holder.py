@@ -13,10 +13,9 @@ import math
 from collections.abc import Callable
 
 from berth.dynamodb import TableUnavailable
-from berth.lease.candidate import Candidate, ObservedRecord
 from berth.lease.clock import Clock
-from berth.lease.config import BecameLeader, ElectionOutcome, Handover, LeaderCallbacks, ReleaseOutcome, Step
-from berth.lease.elector import LeaderElector, release
+from berth.lease.config import BecameLeader, ElectionOutcome, LeaderCallbacks, Step
+from berth.lease.elector import LeaderElector
 from berth.lease.lock import Unavailable, Written
 from berth.ledger.lease import CALL_SECONDS, ELECTION, LedgerLease, StoreIdentity, counted_elsewhere
 from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState
@@ -150,11 +149,3 @@ class LedgerHolder:
         if self._refusal is not None and (self._refusal != self._published or is_due):
             self._publish(self._refusal)
             self._published, self._published_at = self._refusal, now
-
-
-def release_ledger(lease: LedgerLease, identity: str, clock: Clock) -> ReleaseOutcome:
-    """Release the Lease of a store that ends with its process: the next store need not wait until it has expired.
-
-    The next store rebuilds its ledger in any case, so binds may still run.
-    """
-    return release(lease, Candidate(identity, ELECTION, Handover()), ObservedRecord(clock, lambda _: None), clock)

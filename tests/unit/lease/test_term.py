@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from berth.lease.candidate import Observation, Term
 from berth.lease.clock import Clock, Instant, SystemClock
 from berth.lease.config import LeaderElectionConfig
 from berth.lease.lock import Fence, Lease, LeaseSpec
+from berth.lease.term import Observation, Term
 
 SPEC = LeaseSpec("alpha", 15, acquire_time=1000, renew_time=1000, lease_transitions=3)
 LEASE = Lease(SPEC, 7, "uid-1", "nonce")
