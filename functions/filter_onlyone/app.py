@@ -7,8 +7,7 @@ from functools import partial
 from berth.garbage_collection import start_without_collection
 
 with start_without_collection():
-    from berth.extender.filter import answer_filter_onlyone, failed
-    from berth.extender.joined_nodes import JoinedNodes
+    from berth.extender.filter import JoinedNodes, answer_filter_onlyone, failed
     from berth.runtime.adapters import node_cache, open_gangs, trial_cache
     from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
     from berth.runtime.http.events import HTTPAnswer, HTTPEvent

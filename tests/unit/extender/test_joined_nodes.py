@@ -8,8 +8,7 @@ import orjson
 import pytest
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.filter import answer_filter, answer_filter_onlyone
-from berth.extender.joined_nodes import READS, SECONDS, JoinedNodes
+from berth.extender.filter import JOIN_READS, JOIN_SECONDS, JoinedNodes, answer_filter, answer_filter_onlyone
 from berth.extender.ports import CacheUnavailable, DecisionContext
 from berth.extender.reply import Reply
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -46,14 +45,14 @@ def test_passes_a_joined_node_once_the_cache_has_it(answer: Callable[..., Reply]
     cache = LateNodeCache(Snapshot.of([FIRST, FITS]))
     found = answer(body_of(cache_mode(["rejected", "joined"])), cache, joined=JoinedNodes(cache.sleep))
     assert orjson.loads(found.body)["NodeNames"] == ["joined"]
-    assert cache.slept == [SECONDS] * LATE
+    assert cache.slept == [JOIN_SECONDS] * LATE
 
 
 @pytest.mark.parametrize(
     ("names", "later", "pauses"),
     [
         pytest.param(["rejected"], Snapshot.of([FIRST]), 0, id="every node is known"),
-        pytest.param(["absent"], Snapshot.of([FIRST, FITS]), READS, id="the node does not appear"),
+        pytest.param(["absent"], Snapshot.of([FIRST, FITS]), JOIN_READS, id="the node does not appear"),
         pytest.param(["joined"], Snapshot.of([node("joined")]), LATE, id="the joined node is rejected"),
         pytest.param(["joined"], CacheUnavailable("stale"), LATE, id="the cache becomes unavailable"),
     ],
@@ -81,7 +80,7 @@ def test_waits_only_once_for_a_node_that_does_not_appear() -> None:
     joined = JoinedNodes(cache.sleep)
     for _ in range(2):
         answer_filter(body_of(cache_mode(["absent"])), cache, joined=joined)
-    assert len(cache.slept) == READS
+    assert len(cache.slept) == JOIN_READS
 
 
 def test_does_not_wait_beyond_the_deadline() -> None:

@@ -7,7 +7,6 @@ from functools import partial
 
 from berth.extender.arguments import LastAttempt, Passthrough, RequestNodes, read_candidates, read_pod_version
 from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.joined_nodes import JoinedNodes
 from berth.extender.outcomes import WAITING, Failure, FilterOutcome, deadline_passed
 from berth.extender.ports import NodeCache, OpenGangs, no_open_gangs
 from berth.extender.reply import Decision, Reply, UnjudgedCall, error_reply, reasons, reply
@@ -17,7 +16,57 @@ from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.priority import may_preempt
+from berth.scheduling.snapshot.node_list import UNKNOWN
 from berth.scheduling.snapshot.snapshot import Snapshot
+
+JOIN_READS, JOIN_SECONDS = 10, 0.025
+"""The number of reads, and the seconds between them. `berth serve` publishes a change within 25 ms, a stack within a
+few hundred. The scheduler does not try another pod in this time."""
+
+MAX_ABSENT_NAMES = 1000
+
+
+class JoinedNodes:
+    """Waits for nodes that the scheduler lists but the cache does not contain yet. Thread-safe.
+
+    The scheduler retries its pending pods as soon as a node joins, pods of high priority first. Without the wait, the
+    first pods are rejected, and pods that are tried a moment later get the room. Later calls do not wait for a node
+    that stays absent.
+    """
+
+    def __init__(self, sleep: Callable[[float], None]) -> None:
+        self._sleep = sleep
+        self._absent = set[str]()
+
+    def wait(self, candidates: RequestNodes, read: Callable[[], RequestNodes | None]) -> RequestNodes:
+        """Return the candidates once the cache contains one more of the nodes; otherwise the same candidates.
+
+        read: returns the candidates with the current cache, or None if they cannot be read.
+        """
+        unknown = _unknown(candidates)
+        if unknown <= self._absent:
+            return candidates
+        for _ in range(JOIN_READS):
+            self._sleep(JOIN_SECONDS)
+            found = read()
+            if found is None:
+                return candidates
+            if _unknown(found) < unknown:
+                return found
+        self._absent = unknown if len(self._absent) > MAX_ABSENT_NAMES else self._absent | unknown
+        return candidates
+
+
+def _unknown(candidates: RequestNodes) -> set[str]:
+    refs = candidates.names
+    if refs.all_known:
+        return set()
+    return {name for name, position in zip(refs.names, refs.positions, strict=True) if position == UNKNOWN}
+
+
+def failed(failure: Failure) -> Reply:
+    """Return an answer without nodes, whose Error becomes the pod's event."""
+    return error_reply(_result(names=[], items=None, unresolvable={}, error=failure.reason), failure)
 
 
 def answer_filter(
@@ -26,45 +75,17 @@ def answer_filter(
     deadline: Deadline = NO_DEADLINE,
     open_gangs: OpenGangs = no_open_gangs,
     joined: JoinedNodes | None = None,
+    only_best: bool = False,
 ) -> Reply:
     """Return all feasible names, and a reason for every other name (fact 16). joined: None if calls never wait for
-    nodes."""
-    return _answer(body, Policy.feasibility, cache, deadline, open_gangs, joined)
-
-
-def answer_filter_onlyone(
-    body: str | bytes,
-    cache: NodeCache,
-    deadline: Deadline = NO_DEADLINE,
-    open_gangs: OpenGangs = no_open_gangs,
-    joined: JoinedNodes | None = None,
-) -> Reply:
-    """Return only the best feasible name, so that the scheduler cannot choose another node (fact 46)."""
-    return _answer(body, Policy.best, cache, deadline, open_gangs, joined)
-
-
-def failed(failure: Failure) -> Reply:
-    """Return an answer without nodes, whose Error becomes the pod's event."""
-    return error_reply(_result(names=[], items=None, unresolvable={}, error=failure.reason), failure)
-
-
-Decide = Callable[[Policy, Pod, Sequence[str], Snapshot, float, Sequence[OpenGang]], Feasibility]
-
-
-def _answer(
-    body: str | bytes,
-    decide: Decide,
-    cache: NodeCache,
-    deadline: Deadline,
-    open_gangs: OpenGangs,
-    joined: JoinedNodes | None,
-) -> Reply:
+    nodes. only_best: return only the best name."""
     candidates = read_candidates(body, cache, deadline)
     if isinstance(candidates, Failure):
         return failed(candidates)
     if isinstance(candidates, Passthrough):
         return _passed(candidates)
     pod_name = f"{candidates.pod.namespace}/{candidates.pod.name}"
+    decide = Policy.best if only_best else Policy.feasibility
     opened = open_gangs(deadline) if candidates.policy.plans(candidates.pod) else NO_OPEN_GANGS
     try:
         decision = _decided(decide, candidates, deadline, opened)
@@ -81,9 +102,26 @@ def _answer(
         FilterOutcome.WAITING if waits else _outcome(decision),
         pod=pod_name,
         detail=f"{len(decision.feasible)} of {len(candidates.names)} nodes feasible",
-        decision=_decision(candidates, decision, opened),
+        decision=Decision(
+            candidates.pod,
+            candidates.names,
+            candidates.policy,
+            candidates.snapshot,
+            candidates.state,
+            decision.verdicts,
+            chosen=decision.chosen,
+            open_gangs=opened,
+            totals=decision.totals,
+        ),
     )
     return answer if decision.feasible else answer._replace(reason_code=decision.main_reason_code or "")
+
+
+answer_filter_onlyone = partial(answer_filter, only_best=True)
+"""Return only the best feasible name, so that the scheduler cannot choose another node (fact 46)."""
+
+
+Decide = Callable[[Policy, Pod, Sequence[str], Snapshot, float, Sequence[OpenGang]], Feasibility]
 
 
 def _decided(
@@ -117,20 +155,6 @@ def _waits(body: str | bytes, candidates: RequestNodes, found: Feasibility) -> b
     if known.last_attempt is LastAttempt.ERROR:
         return not seen.covers(known.resource_version)
     return known.last_attempt is LastAttempt.NONE
-
-
-def _decision(candidates: RequestNodes, found: Feasibility, open_gangs: Sequence[OpenGang]) -> Decision:
-    return Decision(
-        candidates.pod,
-        candidates.names,
-        candidates.policy,
-        candidates.snapshot,
-        candidates.state,
-        found.verdicts,
-        chosen=found.chosen,
-        open_gangs=open_gangs,
-        totals=found.totals,
-    )
 
 
 def _passed(passthrough: Passthrough) -> Reply:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from berth.extender.arguments import Passthrough, read_candidates
 from berth.extender.deadline import NO_DEADLINE, Deadline
@@ -21,16 +22,12 @@ from berth.extender.reply import (
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.feasibility import TOO_COSTLY
 
+failed = status_reply
+"""Returns an HTTP error status: the answer is an array without an Error field. The scheduler ignores the error
+(fact 20)."""
 
-def failed(failure: Failure) -> Reply:
-    """Return an HTTP error status: the answer is an array without an Error field. The scheduler ignores the error
-    (fact 20)."""
-    return status_reply(failure)
-
-
-def empty_on_failure(failure: Failure) -> Reply:
-    """Return no scores, for callers with Basic credentials. The scheduler treats that like an error (fact 18)."""
-    return error_reply([], failure)
+empty_on_failure = partial(error_reply, [])
+"""Returns no scores, for callers with Basic credentials. The scheduler treats that like an error (fact 18)."""
 
 
 def answer_prioritize(
