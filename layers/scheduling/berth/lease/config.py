@@ -36,7 +36,7 @@ class LeaderElectionConfig:
 class Handover:
     """The handover of a leader whose run has an end.
 
-    at: the wall clock time at which this candidate releases the lease if it leads. None: without an announced handover.
+    at: the wall clock time at which this candidate releases the lease if it leads. None: it does not announce one.
     horizon: a candidate waits if the announced handover is at most this many seconds away. If a healthy leader's
     handover is later, or not announced, the candidate is not needed. Infinite: it always waits (a standby).
     """
@@ -85,7 +85,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class BecameLeader:
-    """A log message. `waited`: seconds since the elector was created; `previous`: the previous holder, if any."""
+    """The event that a candidate became leader, as a log message. `waited`: seconds since the elector was created;
+    `previous`: the previous holder, if any."""
 
     identity: str
     lease_transitions: int
@@ -99,10 +100,6 @@ class BecameLeader:
         )
 
 
-def _do_nothing(_: object) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class LeaderCallbacks:
     """Callbacks of the step or the release that detects a change, called after the elector's state was updated.
@@ -112,6 +109,6 @@ class LeaderCallbacks:
     holder changes, for the first holder and this candidate, too; with an empty name after a release.
     """
 
-    started_leading: Callable[[BecameLeader], None] = _do_nothing
-    stopped_leading: Callable[[ElectionOutcome], None] = _do_nothing
-    new_leader: Callable[[str], None] = _do_nothing
+    started_leading: Callable[[BecameLeader], None] = lambda _: None
+    stopped_leading: Callable[[ElectionOutcome], None] = lambda _: None
+    new_leader: Callable[[str], None] = lambda _: None

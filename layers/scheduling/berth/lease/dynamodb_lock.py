@@ -70,16 +70,15 @@ def fenced_update(fence: Fence, *, renew_time: float, nonce: str) -> Assignments
 
 def lease_update(lease: Lease) -> Assignments:
     """Set all attributes of the lease, and only these."""
-    return Assignments.of({name: _typed(value) for name, value in lease_attributes(lease).items()})
+    attributes = lease_attributes(lease).items()
+    return Assignments.of(
+        {name: {"S": value} if isinstance(value, str) else {"N": str(value)} for name, value in attributes}
+    )
 
 
 def read_item(item: Mapping[str, AttributeValueTypeDef]) -> Lease:
     """Read the lease of an item. Raises MalformedLease."""
     return read_lease({name: _untyped(item[name]) for name in ATTRIBUTES if name in item})
-
-
-def _typed(value: str | Decimal) -> UniversalAttributeValueTypeDef:
-    return {"S": value} if isinstance(value, str) else {"N": str(value)}
 
 
 def _untyped(value: AttributeValueTypeDef) -> object:
@@ -90,10 +89,6 @@ def _untyped(value: AttributeValueTypeDef) -> object:
     return value
 
 
-def _random_id() -> str:
-    return uuid4().hex
-
-
 class DynamoDBLeaseLock(LeaseLock):
     """Stateless; the client may be shared between threads."""
 
@@ -101,7 +96,7 @@ class DynamoDBLeaseLock(LeaseLock):
         self,
         client: DynamoDBClient,
         table_name: str,
-        new_id: Callable[[], str] = _random_id,
+        new_id: Callable[[], str] = lambda: uuid4().hex,
         key: dict[str, UniversalAttributeValueTypeDef] = HEAD_KEY,
     ) -> None:
         self._client = client

@@ -61,10 +61,6 @@ def release(lock: LeaseLock, identity: str, clock: Clock) -> ReleaseOutcome:
     return ReleaseOutcome.RELEASED if isinstance(written, Written) else ReleaseOutcome.UNKNOWN
 
 
-def _no_floor() -> int:
-    return 0
-
-
 class LeaderElector:
     """A candidate, and the leader once the candidate has acquired the lease.
 
@@ -82,7 +78,7 @@ class LeaderElector:
         random: Callable[[], float],
         callbacks: LeaderCallbacks | None = None,
         handover: Handover | None = None,
-        epoch_floor: Callable[[], int] = _no_floor,
+        epoch_floor: Callable[[], int] = lambda: 0,
     ) -> None:
         """identity: unique, never reused. random: returns a number in [0, 1), for the jitter.
 
@@ -369,8 +365,7 @@ class Standby:
         Makes one read. If the holder crashed or is about to release, it takes up to the duration of the lease.
         """
         while not stopped():
-            step = self._elector.step()
-            self._note(step)
+            step = self._step()
             if self._is_held or step.ended:
                 break
             sleep(step.again_in)
@@ -385,22 +380,21 @@ class Standby:
         if self._was_held:
             self.renew()
             return True
-        step = self._elector.step()
-        self._note(step)
-        return not step.ended
-
-    def _note(self, step: Step) -> None:
-        self._is_held = step.outcome is ElectionOutcome.BECAME_LEADER
-        self._was_held |= self._is_held
+        return not self._step().ended
 
     def renew(self) -> bool:
         """Renew the lease when a renewal is due; call it every two seconds. False: the lease is lost or released."""
         if self._is_held:
-            step: Step = self._elector.step()
-            self._is_held = not step.ended
+            self._is_held = not self._elector.step().ended
         return self._is_held
 
     def release(self) -> ReleaseOutcome:
         """Release the lease, so that the next candidate can acquire it."""
         self._is_held = False
         return self._elector.release()
+
+    def _step(self) -> Step:
+        step = self._elector.step()
+        self._is_held = step.outcome is ElectionOutcome.BECAME_LEADER
+        self._was_held |= self._is_held
+        return step

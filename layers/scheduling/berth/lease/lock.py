@@ -1,6 +1,6 @@
 """The lease: the fields of coordination.k8s.io/v1 LeaseSpec, their preconditions, and the port to the stored item.
 
-On the item a field has its Kubernetes name. Times are seconds since the epoch, to the microsecond (MicroTime).
+The item uses the Kubernetes names of the fields. Times are seconds since the epoch, to the microsecond (MicroTime).
 """
 
 from __future__ import annotations
