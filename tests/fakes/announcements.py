@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from berth.bind.announcing import Announcements, LoggedAnnouncement
+from berth.bind.announcing import Announcements
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindResult
+from berth.ledger.announcements import Announcement
 from berth.pods import Binding, FoundPod
 
 
@@ -16,8 +17,8 @@ class NoAnnouncements(Announcements):
     def __init__(self) -> None:
         pass
 
-    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> LoggedAnnouncement | BindResult | None:
+    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announcement | BindResult | None:
         pytest.fail("announced")
 
-    def withdraw(self, announced: LoggedAnnouncement) -> None:
+    def withdraw(self, announced: Announcement) -> None:
         pytest.fail("withdrawn")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
 
     Values = dict[str, UniversalAttributeValueTypeDef]
@@ -97,6 +99,32 @@ def cache_table_errors(table: str) -> TableErrors:
 
 def ledger_table_errors(table: str) -> TableErrors:
     return TableErrors("ledger", table, "BERTH_LEDGER_TABLE")
+
+
+class LedgerTableAdapter:
+    """Base of the adapters of the ledger's table. Stateless; the client may be shared between threads."""
+
+    def __init__(self, client: DynamoDBClient, table_name: str) -> None:
+        self._client = client
+        self._table = table_name
+        self._errors = ledger_table_errors(table_name)
+
+    def _item(self, key: Values, *, is_consistent: bool = True) -> Mapping[str, AttributeValueTypeDef] | None:
+        with self._errors.errors():
+            return self._client.get_item(TableName=self._table, Key=key, ConsistentRead=is_consistent).get("Item")
+
+    def _items(
+        self, operation: Literal["query", "scan"], **request: Any
+    ) -> Iterator[Mapping[str, AttributeValueTypeDef]]:
+        """Yield the items of all pages, by consistent reads."""
+        request |= {"TableName": self._table, "ConsistentRead": True}
+        with self._errors.errors():
+            for page in self._client.get_paginator(operation).paginate(**request):
+                yield from page["Items"]
+
+    def _is_written(self, write: Callable[..., object], **request: Any) -> bool:
+        """Make a conditional write; see TableErrors."""
+        return self._errors.is_written(partial(write, TableName=self._table, **request))
 
 
 HEAD_KEY: dict[str, UniversalAttributeValueTypeDef] = {"pk": {"S": "head"}, "sk": {"N": "0"}}

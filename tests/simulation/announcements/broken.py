@@ -89,7 +89,7 @@ def only_pods_with_a_rule_are_announced(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def judged_by_its_own_node_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """LoggedAnnouncement pods on other nodes are left out, also of the same zone."""
+    """Announced pods on other nodes are left out, also of the same zone."""
     rejects = Policy.rejects_bind
 
     def with_pods_of_its_node(self, pod, node, snapshot, seconds_left):

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 from berth.dynamodb import TableUnavailable
 from berth.extender.deadline import Deadline
@@ -43,16 +42,6 @@ from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedAnnouncement:
-    """A call's announcement in the log. resource_version: the version of the pod that was evaluated."""
-
-    position: int
-    attempt: str
-    resource_version: str
-
 
 GRACE_SECONDS = 15.0
 """Time after the deadline of a bind: for a Binding that is on its way, and for differences between clocks."""
@@ -104,14 +93,14 @@ class Announcements:
         with suppress(TableUnavailable):
             self._log.begin(BegunBind(binding.pod_uid, binding.node, self._wall()))
 
-    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> LoggedAnnouncement | BindResult | None:
+    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announcement | BindResult | None:
         """Evaluate the pod once more, with all pods that were announced before it, and announce it.
 
         BindResult: a rule rejects it, or it could not be evaluated. None: bind it without an announcement, because
         the configuration lets pods pass that cannot be evaluated, or only scores look at pods.
         """
         pod, attempt = read_pod(found.content), self._new_id()
-        result: LoggedAnnouncement | BindResult | None = DEADLINE_PASSED
+        result: Announcement | BindResult | None = DEADLINE_PASSED
         is_required, half = True, deadline.remaining() / 2
         for wait in _waits():
             if not deadline.remaining():
@@ -127,7 +116,7 @@ class Announcements:
                 break
             self._sleep(min(wait * self._random(), deadline.remaining()))
         # A score is only a preference: it must not stop a pod or use the Binding's time.
-        return result if is_required or isinstance(result, LoggedAnnouncement) else None
+        return result if is_required or isinstance(result, Announcement) else None
 
     def _tried(
         self,
@@ -137,7 +126,7 @@ class Announcements:
         attempt: str,
         context: DecisionContext,
         deadline: Deadline,
-    ) -> LoggedAnnouncement | BindResult | None:
+    ) -> Announcement | BindResult | None:
         """Try once. CONTENDED: the position is taken. None: the pod is bound without an announcement."""
         if isinstance(pod, UnreadableObject):
             return BindResult(BindOutcome.UNREADABLE, pod.cause)
@@ -154,20 +143,19 @@ class Announcements:
             Announcement(context.log.end + 1, attempt, *placed, found.resource_version, until), context.log.first
         )
 
-    def _append(self, announcement: Announcement, first: int) -> LoggedAnnouncement | BindResult:
+    def _append(self, announcement: Announcement, first: int) -> Announcement | BindResult:
         """Append to the log. CONTENDED: its position is taken. first: the first position of the log."""
-        announced = LoggedAnnouncement(announcement.position, announcement.attempt, announcement.resource_version)
         try:
             if not self._log.append(announcement):
                 return CONTENDED
         except TableUnavailable as error:
             # The announcement may be in the log although the call failed.
-            self.withdraw(announced)
+            self.withdraw(announcement)
             return BindResult(BindOutcome.NOT_JUDGED, str(error))
-        self._trim(announced.position, first)
-        return announced
+        self._trim(announcement.position, first)
+        return announcement
 
-    def withdraw(self, announced: LoggedAnnouncement) -> None:
+    def withdraw(self, announced: Announcement) -> None:
         """Withdraw the announcement; if the table does not answer, it expires. Call this only if no Binding of the call
         has taken effect or can still take effect."""
         with suppress(TableUnavailable):

@@ -34,7 +34,6 @@ from berth.bind.protocol import (
     DEADLINE_PASSED,
     UNSETTLED,
     PreparedBind,
-    UnboundPods,
     result_of_assignment,
     result_of_binding,
     unanswered,
@@ -81,12 +80,12 @@ def bind(
     # A Binding contains the namespace of its pod, so the pod does not have to be read.
     if not limits.covers_namespace(binding.namespace):
         return BindResult(BindOutcome.NOT_COVERED, REASON_NAMESPACE)
-    pods = UnboundPods(binding, binder, deadline, limits)
+    prepared = PreparedBind(binding, binder, deadline, rules)
     result = None
     if rules.counted is not None or rules.announcements is not None or rules.gangs is not None:
-        result = PreparedBind(binding, binder, deadline, rules, pods).run()
+        result = prepared.run()
     elif limits.scheduler_names is not None:
-        result = pods.refusal()
+        result = prepared.refusal()
     return result or _plain_bind(binding, binder, deadline)
 
 

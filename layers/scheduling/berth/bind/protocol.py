@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from berth.bind.announcing import LoggedAnnouncement
 from berth.bind.rules import BindRules
 from berth.bind.share import Reservation
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
+from berth.ledger.announcements import Announcement
 from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
-from berth.scheduling.configuration.document import BindConfiguration
 from berth.scheduling.fields.reading import UnreadableObject
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
@@ -89,36 +88,6 @@ REASON_SCHEDULER = "bind.schedulerNames of Berth's configuration does not list t
 NOTHING_COUNTED = Counting()
 
 
-class UnboundPods:
-    """Reads the pod of one call from the API server."""
-
-    def __init__(self, binding: Binding, binder: PodBinder, deadline: Deadline, limits: BindConfiguration) -> None:
-        self._binding = binding
-        self._binder = binder
-        self._deadline = deadline
-        self._limits = limits
-
-    def read(self) -> FoundPod | BindResult:
-        """Return the pod while it can still be bound, otherwise the result of the bind."""
-        binding = self._binding
-        # Half of the time left: the next steps need the other half.
-        found = self._binder.pod(binding.namespace, binding.pod_name, self._deadline.remaining() / 2)
-        if isinstance(found, FoundPod):
-            # Check this first: a caller must not learn the node of a pod that is not covered.
-            if found.uid == binding.pod_uid and not self._limits.covers_scheduler(_scheduler_of(found)):
-                return BindResult(BindOutcome.NOT_COVERED, REASON_SCHEDULER)
-            return result_of_assignment(binding, found) or found
-        return _failure(found)
-
-    def refusal(self) -> BindResult | None:
-        """Read the pod once and return None if it can be bound. One read suffices: the pod's scheduler never changes,
-        and the Binding has its UID."""
-        if not self._deadline.remaining():
-            return unanswered(DEADLINE_PASSED)
-        found = self.read()
-        return found if isinstance(found, BindResult) else None
-
-
 def _scheduler_of(found: FoundPod) -> str:
     spec = found.content.get("spec")
     return str(spec.get("schedulerName") or "") if isinstance(spec, dict) else ""
@@ -138,21 +107,27 @@ _NOTHING = _Needs()
 class PreparedBind:
     """Announces the pod, reserves its resources and waits for its gang, each if needed, in one call."""
 
-    def __init__(
-        self, binding: Binding, binder: PodBinder, deadline: Deadline, rules: BindRules, pods: UnboundPods
-    ) -> None:
-        self._pods = pods
+    def __init__(self, binding: Binding, binder: PodBinder, deadline: Deadline, rules: BindRules) -> None:
         self._binding = binding
         self._binder = binder
         self._deadline = deadline
+        self._limits = rules.limits
         self._counted = rules.counted
         self._announcements = rules.announcements
         self._gangs = rules.gangs
         self._is_placed = False
         """Whether the gang is committed with this call."""
-        self._announced: LoggedAnnouncement | None = None
+        self._announced: Announcement | None = None
         self._is_open = False
         """Whether a Binding of this announcement may still take effect."""
+
+    def refusal(self) -> BindResult | None:
+        """Read the pod once and return None if it can be bound. One read suffices: the pod's scheduler never changes,
+        and the Binding has its UID."""
+        if not self._deadline.remaining():
+            return unanswered(DEADLINE_PASSED)
+        found = self._read_pod()
+        return found if isinstance(found, BindResult) else None
 
     def run(self) -> BindResult | None:
         """Bind the pod, or return None if the pod does not need an announcement, a reservation or a gang."""
@@ -188,9 +163,21 @@ class PreparedBind:
         last = self._read_unbound_pod() if self._deadline.remaining() else result
         return last if isinstance(last, BindResult) else result
 
+    def _read_pod(self) -> FoundPod | BindResult:
+        """Return the pod while it can still be bound, otherwise the result of the bind."""
+        binding = self._binding
+        # Half of the time left: the next steps need the other half.
+        found = self._binder.pod(binding.namespace, binding.pod_name, self._deadline.remaining() / 2)
+        if isinstance(found, FoundPod):
+            # Check this first: a caller must not learn the node of a pod that is not covered.
+            if found.uid == binding.pod_uid and not self._limits.covers_scheduler(_scheduler_of(found)):
+                return BindResult(BindOutcome.NOT_COVERED, REASON_SCHEDULER)
+            return result_of_assignment(binding, found) or found
+        return _failure(found)
+
     def _read_unbound_pod(self) -> FoundPod | BindResult:
         """Return the pod while it can still be bound, otherwise the result. Release an unused reservation."""
-        found = self._pods.read()
+        found = self._read_pod()
         if isinstance(found, FoundPod):
             if not found.deleting:
                 return found

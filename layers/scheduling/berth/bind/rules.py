@@ -67,15 +67,6 @@ RETRY_SECONDS = 1.0
 """Age after a failed read. It is shorter, because `berth config apply` waits for one interval only."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A result of reading the rules. at: the start of the read. seconds: the age up to which the result is used."""
-
-    rules: BindRules
-    at: Instant
-    seconds: float
-
-
 class RulesInForce:
     """Reads and caches the rules in force in one warm environment. Thread-safe."""
 
@@ -104,7 +95,8 @@ class RulesInForce:
         self._warn = warn
         self._loss = loss
         self._refresh_seconds = refresh_seconds
-        self._last: _Read | None = None
+        self._last: tuple[BindRules, Instant, float] | None = None
+        """The rules, the start of their read, and the age in seconds up to which they are used."""
 
     def current(self) -> BindRules:
         """Return the rules in force; while the table is unavailable, those of the last known configuration.
@@ -114,17 +106,17 @@ class RulesInForce:
         twice.
         """
         now, last = self._clock.now(), self._last
-        if last is not None and now.longest_since(last.at) < last.seconds:
-            return last.rules
+        if last is not None and now.longest_since(last[1]) < last[2]:
+            return last[0]
         try:
-            last = _Read(self._read(), now, self._refresh_seconds)
+            last = self._read(), now, self._refresh_seconds
         except (TableUnavailable, ConfigurationInvalid) as error:
             if last is None:
                 raise
             self._warn(f"{error}; what was counted before is counted")
-            last = _Read(last.rules, now, min(RETRY_SECONDS, self._refresh_seconds))
+            last = last[0], now, min(RETRY_SECONDS, self._refresh_seconds)
         self._last = last
-        return last.rules
+        return last[0]
 
     def _read(self) -> BindRules:
         applied = self._read_hash()
@@ -133,11 +125,10 @@ class RulesInForce:
         announcements = self._announcements if configured.policy.reads_other_pods else None
         gangs = self._gangs() if self._gangs is not None and configured.policy.gangs.enabled else None
         state = CacheState(configuration_hash=applied, decisions=configured.document.decisions)
-        if counting.counts:
-            counted = CountedResources(counting, self._reservations)
-            return BindRules(counted, configured.bind, announcements, gangs, state)
-        self._loss.raise_if_lost()
-        return BindRules(None, configured.bind, announcements, gangs, state)
+        if not counting.counts:
+            self._loss.raise_if_lost()
+        counted = CountedResources(counting, self._reservations) if counting.counts else None
+        return BindRules(counted, configured.bind, announcements, gangs, state)
 
 
 NOT_HELD = BindResult(
@@ -173,13 +164,9 @@ class CountingRight:
             # Without an identity, the watcher still runs a release without the Lease, for up to 15 minutes of an
             # upgrade.
             return None if self._store.get() is None else NOT_HELD
-        if not self._is_own(found.holder):
+        if found.holder != self._identity:
+            # Read the identity again: a recreated table has a new identity.
+            self._identity = self._store.get()
+        if found.holder != self._identity:
             return BindResult(BindOutcome.COUNTED_ELSEWHERE, counted_elsewhere(found.holder))
         return None if found.is_counting else TAKEOVER
-
-    def _is_own(self, holder: str) -> bool:
-        """Compare the holder with the identity. If they differ, read the identity again: a recreated table has a new
-        identity."""
-        if holder != self._identity:
-            self._identity = self._store.get()
-        return holder == self._identity

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from berth.dynamodb import TableUnavailable
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
-from berth.ledger.nodes.ledger import DeviceChoice, Ledger, LedgerOutcome, LedgerResult
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, Shares
+from berth.ledger.nodes.ledger import DeviceChoice, Ledger, LedgerOutcome
 from berth.ledger.nodes.table import LedgerTable
 from berth.pods import Binding
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
@@ -95,27 +96,22 @@ class Attempt:
         binding: Binding,
         demands: Sequence[Demand],
         counting: Counting,
-        *,
-        attempt_id: str,
-        since: float,
+        entry: Entry,
     ) -> None:
-        """attempt_id: unique among all attempts. since: now, in seconds since the epoch."""
+        """entry: the attempt's, still without shares."""
         self._ledger = ledger
         self._calls = calls
         self._binding = binding
-        self._node = binding.node
-        self._pod = PodKey(binding.namespace, binding.pod_name, binding.pod_uid)
-        self._attempt_id = attempt_id
-        self._since = since
         self._counting = counting
         self._choice = DeviceChoice(counting, demands, binding.pod_uid)
+        self._entry = entry
 
     def reserve(self) -> Reservation | BindResult:
         """Reserve the shares. After TableUnavailable or DeadlineExceeded the entry may or may not have been written."""
         shares = self._choice.without_devices()
         ledger: NodeLedger | None = None
         if shares is None:
-            ledger = self._calls.with_retry(lambda: self._ledger.table.node(self._node))
+            ledger = self._calls.with_retry(lambda: self._ledger.table.node(self._binding.node))
             if ledger is None or ledger.avail is None:
                 return NO_LEDGER
             chosen = self._choice.on(ledger, 0)
@@ -129,17 +125,22 @@ class Attempt:
         return result
 
     def _write_entry(self, shares: Shares, ledger: NodeLedger | None) -> Reservation | BindResult:
-        announced = shares
+        announced, node, uid = shares, self._binding.node, self._binding.pod_uid
         for lost_races in range(1, TRIES + 1):
-            earlier = None if ledger is None else ledger.entries.get(self._pod.uid)
-            result = self._reserve(shares) if earlier is None else self._take_over(earlier, shares)
+            earlier = None if ledger is None else ledger.entries.get(uid)
+            mine = replace(self._entry, shares=shares)
+            result = self._calls.with_retry(
+                partial(self._ledger.reserve, node, mine)
+                if earlier is None
+                else partial(self._ledger.take_over, node, earlier, mine)
+            )
             if result.done:
                 if shares != announced:
                     self._put_open(shares)
-                written = result.entry(self._pod.uid)
+                written = result.entry(uid)
                 return Reservation(
                     self._binding,
-                    self._attempt_id,
+                    mine.attempt,
                     self._counting.annotations(shares),
                     is_first_attempt=earlier is None,
                     shares=shares,
@@ -148,7 +149,7 @@ class Attempt:
             if result.ledger is None or result.outcome is LedgerOutcome.NO_LEDGER:
                 return NO_LEDGER
             ledger = result.ledger
-            entry = ledger.entries.get(self._pod.uid)
+            entry = ledger.entries.get(uid)
             if entry is not None and entry.state is EntryState.BOUND:
                 # The watcher has confirmed the pod there, after bind read the pod.
                 break
@@ -158,17 +159,8 @@ class Attempt:
             shares = chosen
         return CONTENDED
 
-    def _reserve(self, shares: Shares) -> LedgerResult:
-        return self._calls.with_retry(lambda: self._ledger.reserve(self._node, self._entry(shares)))
-
-    def _take_over(self, earlier: Entry, shares: Shares) -> LedgerResult:
-        return self._calls.with_retry(lambda: self._ledger.take_over(self._node, earlier, self._entry(shares)))
-
-    def _entry(self, shares: Shares) -> Entry:
-        return Entry(self._pod, EntryState.RESERVED, self._attempt_id, shares, self._since)
-
     def _put_open(self, shares: Shares) -> None:
-        reservation = OpenReservation(self._pod, self._node, self._attempt_id, shares, self._since)
+        reservation = replace(self._entry, shares=shares).open_on(self._binding.node)
         self._calls.with_retry(lambda: self._ledger.table.put_open(reservation))
 
     def _delete_open(self) -> None:
@@ -176,9 +168,8 @@ class Attempt:
         first call may still write an entry."""
         if not self._calls.repeated:
             with suppress(TableUnavailable, DeadlineExceeded):
-                self._calls.with_retry(
-                    lambda: self._ledger.table.delete_open(self._pod.uid, self._node, self._attempt_id)
-                )
+                uid, node, attempt = self._binding.pod_uid, self._binding.node, self._entry.attempt
+                self._calls.with_retry(lambda: self._ledger.table.delete_open(uid, node, attempt))
 
 
 def _insufficient(chosen: Insufficient) -> BindResult:
@@ -210,11 +201,10 @@ class Reservations:
         BindResult: the pod has no reservation of this attempt, or the table did not confirm it.
         """
         calls = TableCalls(remaining, self._call_seconds)
-        attempt = Attempt(
-            self._ledger, calls, binding, demands, counting, attempt_id=self._new_id(), since=self._wall()
-        )
+        pod = PodKey(binding.namespace, binding.pod_name, binding.pod_uid)
+        entry = Entry(pod, EntryState.RESERVED, self._new_id(), {}, self._wall())
         try:
-            return attempt.reserve()
+            return Attempt(self._ledger, calls, binding, demands, counting, entry).reserve()
         except TableUnavailable as error:
             return BindResult(BindOutcome.LEDGER_UNAVAILABLE, str(error))
         except DeadlineExceeded:
@@ -242,9 +232,8 @@ class Reservations:
             if ledger is None or seen is None or not _is_reserved_by(reservation.attempt, seen):
                 return
             entry = replace(seen, attempt=self._new_id(), shares=reservation.shares, since=self._wall())
-            own = OpenReservation(entry.pod, binding.node, entry.attempt, entry.shares, entry.since)
             # Put this first, so that every entry has an open reservation.
-            calls.with_retry(lambda: self._table.put_open(own))
+            calls.with_retry(lambda: self._table.put_open(entry.open_on(binding.node)))
             calls.with_retry(lambda: self._ledger.shrink(ledger, seen, entry))
         except (TableUnavailable, DeadlineExceeded):
             return

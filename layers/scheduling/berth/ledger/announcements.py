@@ -100,7 +100,7 @@ class AnnouncementLog(ABC):
 
     @abstractmethod
     def begin(self, bind: BegunBind) -> None:
-        """Put the bind in its place."""
+        """Store the bind in its place of the log, which another bind may have used before."""
 
     @abstractmethod
     def append(self, announcement: Announcement) -> bool:

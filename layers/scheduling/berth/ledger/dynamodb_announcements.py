@@ -15,21 +15,19 @@ Timeouts and retries are those of the client.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import orjson
 
-from berth.dynamodb import TableUnavailable, ledger_table_errors
+from berth.dynamodb import LedgerTableAdapter, TableUnavailable
 from berth.ledger.announcements import Announcement, AnnouncementLog, BegunBind, place_of
 from berth.scheduling.objects import UnreadableObject
 from berth.scheduling.objects.pod_reading import read_placed_pod
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.client import DynamoDBClient
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, QueryInputPaginateTypeDef
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
     Item = Mapping[str, AttributeValueTypeDef]
 
@@ -38,24 +36,19 @@ BEGUN = "begun#"
 SCHEMA_VERSION = 1
 
 
-class DynamoDBAnnouncementLog(AnnouncementLog):
+class DynamoDBAnnouncementLog(LedgerTableAdapter, AnnouncementLog):
     """Stateless; the client may be shared between threads."""
 
-    def __init__(self, client: DynamoDBClient, table_name: str) -> None:
-        self._client = client
-        self._table = table_name
-        self._errors = ledger_table_errors(table_name)
-
     def read(self, first: int) -> Sequence[Announcement]:
-        return self._read(self._query("sk BETWEEN :position AND :begun", first, {":begun": {"S": BEGUN}}))[0]
+        return self._read(_query("sk BETWEEN :position AND :begun", first, {":begun": {"S": BEGUN}}))[0]
 
     def read_with_begun(self, first: int) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
-        return self._read(self._query("sk >= :position", first))
+        return self._read(_query("sk >= :position", first))
 
-    def _read(self, query: QueryInputPaginateTypeDef) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
+    def _read(self, query: dict[str, object]) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
         announcements, begun = [], []
         try:
-            for item in self._items(query):
+            for item in self._items("query", **query):
                 if item["sk"]["S"].startswith(BEGUN):
                     begun.append(BegunBind(item["podUID"]["S"], item["node"]["S"], float(item["since"]["N"])))
                 else:
@@ -76,9 +69,8 @@ class DynamoDBAnnouncementLog(AnnouncementLog):
             self._client.put_item(TableName=self._table, Item=item)
 
     def append(self, announcement: Announcement) -> bool:
-        write = partial(
+        return self._is_written(
             self._client.put_item,
-            TableName=self._table,
             Item={
                 **_key(announcement.position),
                 "schema": {"N": str(SCHEMA_VERSION)},
@@ -90,43 +82,35 @@ class DynamoDBAnnouncementLog(AnnouncementLog):
             ConditionExpression="attribute_not_exists(pk) OR attempt = :attempt",
             ExpressionAttributeValues={":attempt": {"S": announcement.attempt}},
         )
-        return self._errors.is_written(write)
 
     def withdraw(self, position: int, attempt: str) -> None:
-        write = partial(
+        self._is_written(
             self._client.update_item,
-            TableName=self._table,
             Key=_key(position),
             UpdateExpression="SET withdrawn = :yes",
             ConditionExpression="attempt = :attempt",
             ExpressionAttributeValues={":yes": {"BOOL": True}, ":attempt": {"S": attempt}},
         )
-        self._errors.is_written(write)
 
     def trim(self, position: int, until: float) -> None:
-        query = self._query("sk < :position", position)
+        query = _query("sk < :position", position)
         query["ExpressionAttributeNames"] = {"#until": "until"}
         query["ProjectionExpression"] = "pk, sk, #until"
-        for item in self._items(query):
+        for item in self._items("query", **query):
             if float(item["until"]["N"]) < until:
                 with self._errors.errors():
                     self._client.delete_item(TableName=self._table, Key={"pk": item["pk"], "sk": item["sk"]})
 
-    def _query(
-        self, condition: str, position: int, values: Mapping[str, AttributeValueTypeDef] = MappingProxyType({})
-    ) -> QueryInputPaginateTypeDef:
-        values = {":announced": {"S": PARTITION}, ":position": {"S": _sort_key(position)}, **values}
-        return {
-            "TableName": self._table,
-            "KeyConditionExpression": f"pk = :announced AND {condition}",
-            "ExpressionAttributeValues": values,
-            "ConsistentRead": True,
-        }
 
-    def _items(self, query: QueryInputPaginateTypeDef) -> Iterator[Item]:
-        with self._errors.errors():
-            for page in self._client.get_paginator("query").paginate(**query):
-                yield from page["Items"]
+def _query(condition: str, position: int, values: Mapping[str, object] = MappingProxyType({})) -> dict[str, object]:
+    return {
+        "KeyConditionExpression": f"pk = :announced AND {condition}",
+        "ExpressionAttributeValues": {
+            ":announced": {"S": PARTITION},
+            ":position": {"S": _sort_key(position)},
+            **values,
+        },
+    }
 
 
 def _sort_key(position: int) -> str:

@@ -23,22 +23,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
-from berth.dynamodb import TableUnavailable, ledger_table_errors
+from berth.dynamodb import LedgerTableAdapter, TableUnavailable
 from berth.lease.config import LeaderElectionConfig
 from berth.lease.lock import Conflict, Lease, LeaseLock, Unavailable, Written
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.client import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
 
 KEY: dict[str, UniversalAttributeValueTypeDef] = {"pk": {"S": "ledger"}, "sk": {"S": "identity"}}
 
 
 class StoreIdentity(ABC):
-    """The identity of a store, in its table. Every method may raise TableUnavailable."""
+    """Reads and writes the identity of a store, in the store's table. Every method may raise TableUnavailable."""
 
     @abstractmethod
     def get(self) -> str | None:
@@ -49,31 +47,21 @@ class StoreIdentity(ABC):
         """Write the identity. Return False if the table has one already."""
 
 
-class DynamoDBStoreIdentity(StoreIdentity):
-    """Stateless; the client may be shared between threads."""
-
-    def __init__(self, client: DynamoDBClient, table_name: str) -> None:
-        self._client = client
-        self._errors = ledger_table_errors(table_name)
+class DynamoDBStoreIdentity(LedgerTableAdapter, StoreIdentity):
+    """The identity in the ledger's table."""
 
     def get(self) -> str | None:
-        with self._errors.errors():
-            item = self._client.get_item(TableName=self._errors.table, Key=KEY, ConsistentRead=True).get("Item", {})
-        if not item:
+        item = self._item(KEY)
+        if item is None:
             return None
         identity = item.get("identity", {}).get("S")
         if not identity:
-            raise TableUnavailable(f"ledger table {self._errors.table}: its item identity is malformed; delete it")
+            raise TableUnavailable(f"ledger table {self._table}: its item identity is malformed; delete it")
         return identity
 
     def put_if_absent(self, identity: str) -> bool:
-        write = partial(
-            self._client.put_item,
-            TableName=self._errors.table,
-            Item=KEY | {"identity": {"S": identity}},
-            ConditionExpression="attribute_not_exists(pk)",
-        )
-        return self._errors.is_written(write)
+        item = KEY | {"identity": {"S": identity}}
+        return self._is_written(self._client.put_item, Item=item, ConditionExpression="attribute_not_exists(pk)")
 
 
 NAMESPACE = "kube-system"

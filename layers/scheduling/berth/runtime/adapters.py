@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from botocore.config import Config
 
 from berth.configuration.store import Configurations, ConfigurationStore, CountingLossCheck
-from berth.dynamodb import TableUnavailable
-from berth.extender.deadline import BoundedReads, Deadline, DeadlinePassed
+from berth.extender.deadline import BoundedReads
 from berth.extender.ports import OpenGangs, no_open_gangs
 from berth.lease.clock import SystemClock
 from berth.ledger.announcements import AnnouncementReader
@@ -26,7 +25,6 @@ from berth.runtime.settings import PolicySettings, deployed
 from berth.runtime.tables import Tables, tables
 from berth.runtime.telemetry.metrics import CacheMetrics
 from berth.scheduling.evaluation.time_limit import TimeLimit
-from berth.scheduling.gangs.gang import OpenGang
 from berth.scheduling.snapshot.parts import Parts
 from berth.scheduling.snapshot.snapshot import PlacedPods
 
@@ -34,8 +32,7 @@ from berth.scheduling.snapshot.snapshot import PlacedPods
 CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
 
 if TYPE_CHECKING:
-    from berth.ledger.gangs.item import GangItem
-    from berth.ledger.gangs.table import GangTable
+    from berth.ledger.gangs.table import TableOpenGangs
 
 log = logging.getLogger("berth")
 
@@ -64,8 +61,8 @@ class CacheAdapters:
         return BoundedReads(is_never_late=self.tables.in_process)
 
     def under_way(self, verb: str = "") -> BindsUnderWay:
-        """Return the binds under way for this verb. Binds of other processes count from their begin for prioritize
-        alone: filter would reject nodes for pods that bind may still refuse."""
+        """Return the binds under way for this verb. Only prioritize counts binds of other processes from their begin:
+        filter would reject nodes because of pods that bind may still reject."""
         if self.begun is None and verb == "prioritize":
             return BindsUnderWay(self.tables.ledger, self.announcements(time.time), self.placed, BegunBinds())
         return BindsUnderWay(self.tables.ledger, self.announcements(), self.placed, self.begun)
@@ -91,14 +88,14 @@ def _new_adapters(opened: Tables, configuration: str, remembered_bytes: int, dec
     return CacheAdapters(opened, reader, configurations, PlacedPods(), loss, begun)
 
 
-# Verbs of one process that get the same tables have one snapshot and one memory of verdicts: of 150,000 pods a snapshot
-# takes 200 MB and more than a second.
+# Verbs of one process with the same tables share a snapshot and the cached verdicts: a snapshot of 150,000 pods takes
+# 200 MB and more than a second.
 _shared_adapters = lru_cache(maxsize=1)(_new_adapters)
 
 
 def counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> CountingLossCheck:
     """Return the check for a lost configuration of counting, which verbs make while no resource is counted."""
-    # The marker of a ledger that lost its configuration was written long before.
+    # An eventually consistent read suffices: the marker was written long before the configuration was lost.
     return CountingLossCheck(ledger.marker_eventually, store.counting_is_stopped, SystemClock())
 
 
@@ -122,8 +119,8 @@ def trial_cache(settings: PolicySettings) -> Callable[[Parts], WarmNodeCache]:
     """Return a factory of node caches, each for one trial of a configuration. Call this while the function's module
     is imported: only then are the tables known.
 
-    Parts that this environment has not loaded are loaded beside its own and not kept: its calls would read all their
-    later changes.
+    Parts that this environment has not loaded are loaded separately and not kept: otherwise its calls would have to
+    read all later changes of these parts.
     """
     arguments = _arguments(settings, CALLS)
     shared = _shared_adapters(*arguments)
@@ -147,24 +144,15 @@ def trial_cache(settings: PolicySettings) -> Callable[[Parts], WarmNodeCache]:
 def open_gangs(settings: PolicySettings) -> OpenGangs:
     """Return a view of the gangs that are being bound, for filter. Building it reads nothing."""
     adapters = cache_adapters(settings)
-    if adapters.tables.gangs is None:
+    gangs, reads = adapters.tables.gangs, adapters.reads
+    if gangs is None:
         return no_open_gangs
-    # Imported and opened when a member of a gang comes: without gangs, a cold start needs neither.
-    opened = cache(partial(_table_open_gangs, adapters.tables.gangs, adapters.reads))
 
-    def read(deadline: Deadline) -> Sequence[OpenGang]:
-        return opened()(deadline)
+    @cache
+    def opened() -> TableOpenGangs:
+        # Imported and opened when a member of a gang comes: without gangs, a cold start needs neither.
+        from berth.ledger.gangs.table import TableOpenGangs
 
-    return read
+        return TableOpenGangs(gangs(), time.time, reads.before, log.warning)
 
-
-def _table_open_gangs(open_table: Callable[[], GangTable], reads: BoundedReads) -> OpenGangs:
-    from berth.ledger.gangs.table import TableOpenGangs
-
-    def read(deadline: Deadline, query: Callable[[], Sequence[GangItem]]) -> Sequence[GangItem]:
-        try:
-            return reads.before(deadline, query)
-        except DeadlinePassed as error:
-            raise TableUnavailable("ledger table: the gangs were not read before the deadline") from error
-
-    return TableOpenGangs(open_table(), time.time, read, log.warning).open_gangs
+    return lambda deadline: opened().open_gangs(deadline)

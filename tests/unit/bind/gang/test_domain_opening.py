@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from berth.bind.announcing import Announcements, LoggedAnnouncement
+from berth.bind.announcing import Announcements
 from berth.bind.gang.domain_opening import PLACING_SECONDS, DomainOpening, is_needed
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
+from berth.ledger.announcements import Announcement
 from berth.ledger.gangs.item import TURN_MEMBER_SECONDS, TURN_SECONDS, Domain
 from berth.pods import Binding, FoundPod
 from berth.scheduling.gangs.gang import Gang
@@ -159,13 +160,14 @@ class SeenAnnouncements(Announcements):
     def begin(self, binding: Binding) -> None:
         pass
 
-    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> LoggedAnnouncement:
+    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announcement:
         claim = self._world.gangs.domain().open
         self.seen.append((self._world.members[binding.pod_name].gang, "" if claim is None else claim.key.name))
         self.counting.add(binding.pod_name)
-        return LoggedAnnouncement(len(self.seen), binding.pod_name, found.resource_version)
+        pod = members("train", 1)[0]
+        return Announcement(len(self.seen), binding.pod_name, pod, b"", found.resource_version, until=0.0)
 
-    def withdraw(self, announced: LoggedAnnouncement) -> None:
+    def withdraw(self, announced: Announcement) -> None:
         self.counting.remove(announced.attempt)
 
 

@@ -45,10 +45,10 @@ Not guaranteed:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from berth.bind.gang.member import GangMember, GangOfPod, GangPlace, Get, lost_of
-from berth.bind.gang.member_call import MemberCall, MemberCallContext
+from berth.bind.gang.member_call import MemberCall
 from berth.dynamodb import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
@@ -67,35 +67,34 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 DOMAIN_UNKNOWN = BindResult(BindOutcome.GANG_WAITS, "gang waits: the topology domain of the node is not known")
 
 
+@dataclass(eq=False)
 class GangBarrier:
-    """Lets bind wait for the other members of a gang. Methods do not raise if the table is unavailable. Thread-safe."""
+    """Lets bind wait for the other members of a gang. Methods do not raise if the table is unavailable. Thread-safe.
 
-    def __init__(
-        self,
-        table: GangTable,
-        ledger: LedgerTable,
-        cache: NodeCache,
-        *,
-        new_id: Callable[[], str],
-        wall: Callable[[], float],
-        sleep: Callable[[float], None],
-        call_seconds: float,
-    ) -> None:
-        """cache: for PodGroups, nodes and members. call_seconds: the longest that one call of the table takes."""
-        self._cache, self._wall = cache, wall
-        self._context = MemberCallContext(table, ledger, self.why_not, new_id, wall, sleep, call_seconds)
+    cache: for PodGroups, nodes and members. wall: seconds since the epoch. call_seconds: the longest that one call of
+    the table takes.
+    """
+
+    table: GangTable
+    ledger: LedgerTable
+    cache: NodeCache
+    new_id: Callable[[], str]
+    wall: Callable[[], float]
+    sleep: Callable[[float], None]
+    call_seconds: float
 
     def gang_of(self, pod: Pod, node: str, deadline: Deadline) -> GangOfPod | BindResult | None:
         """Return the pod's gang, or None if it is not in a gang. BindResult: its gang cannot be placed. node: of the
         Binding."""
         if not names_gang(pod):
             return None
-        context = self._cache.current(deadline)
+        context = self.cache.current(deadline)
         if not context.policy.plans(pod):
             return None
         cluster = None if isinstance(context.cluster, CacheUnavailable) else context.cluster
         found = gang_of(pod, {} if cluster is None else cluster.pod_groups, context.policy.gangs)
-        if isinstance(context.cluster, CacheUnavailable) and (names_pod_group(pod) or _has_topology_key(found)):
+        has_topology_key = isinstance(found, Gang) and bool(found.topology_key)
+        if isinstance(context.cluster, CacheUnavailable) and (names_pod_group(pod) or has_topology_key):
             # The number of members, or the domain of the node, is unknown. This ignores `whenStale`: filter may decide
             # without the cache, but bind must keep members together.
             return BindResult(BindOutcome.GANG_WAITS, context.cluster.reason)
@@ -112,8 +111,8 @@ class GangBarrier:
 
         A node may have been deleted after filter chose it: the API server would still accept the Binding. Members may
         be gone as well: filter does not count them either."""
-        context = self._cache.current(deadline)
-        cluster, waiting = context.cluster, item.complete(self._wall()).values()
+        context = self.cache.current(deadline)
+        cluster, waiting = context.cluster, item.complete(self.wall()).values()
         if isinstance(cluster, CacheUnavailable):
             return ""
         if any(intent.node not in cluster.nodes for intent in waiting):
@@ -128,13 +127,9 @@ class GangBarrier:
         has living members, so the pod is bound like any other.
         """
         try:
-            return MemberCall(self._context, member).run()
+            return MemberCall(self, member).run()
         except TableUnavailable as error:
             return BindResult(BindOutcome.LEDGER_UNAVAILABLE, str(error))
-
-
-def _has_topology_key(found: Gang | InvalidGang | None) -> bool:
-    return isinstance(found, Gang) and bool(found.topology_key)
 
 
 def _with_cluster(gang: Gang, pod: Pod, node: str, cluster: Snapshot, policy: Policy) -> GangOfPod | BindResult:

@@ -77,14 +77,6 @@ class GangPlace:
 NO_LEDGER = BindResult(BindOutcome.NO_LEDGER, "the node's ledger of counted resources is not ready")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenShare:
-    """The shares of the open reservation. is_new: no earlier call of the member has a share on the node."""
-
-    shares: Shares
-    is_new: bool
-
-
 class MemberShare:
     """Reserves a call's share. Methods raise TableUnavailable, or DeadlineExceeded if a request might end too late."""
 
@@ -101,17 +93,21 @@ class MemberShare:
         self._has_time, self._wall = has_time, wall
         binding = member.binding
         self._pod, self._node = PodKey(binding.namespace, binding.pod_name, binding.pod_uid), binding.node
+        self._open: Shares = {}
+        """The shares of the open reservation."""
+        self._is_new = True
+        """Whether no earlier call of the member has a share on the node."""
 
     def intent(self, until: float) -> Intent:
         """Return the intent of this call; other calls ignore it after `until`, in seconds since the epoch."""
         member = self._member
         return Intent(self._pod, self._node, self._attempt, until, member.demands, topology=member.of.topology)
 
-    def reserve(self) -> OpenShare | BindResult:
+    def reserve(self) -> BindResult | None:
         """Leave an open reservation, if the member requests counted resources. BindResult: no room, or no ledger."""
         member = self._member
         if not member.demands:
-            return OpenShare({}, is_new=True)
+            return None
         self._check_time()
         ledger = self._ledger.node(self._node)
         if ledger is None or ledger.avail is None:
@@ -119,16 +115,16 @@ class MemberShare:
         chosen = DeviceChoice(member.counting, member.demands, self._pod.uid).on(ledger, 0)
         if isinstance(chosen, Insufficient):
             return BindResult(BindOutcome.INSUFFICIENT, chosen.text)
-        found = OpenShare(dict(chosen), self._pod.uid not in ledger.entries)
-        self._put_open(found.shares)
-        return found
+        self._put_open(chosen)
+        self._open, self._is_new = dict(chosen), self._pod.uid not in ledger.entries
+        return None
 
-    def committed(self, shares: Shares, reserved: OpenShare) -> GangPlace:
-        """Return the member's place, for its Binding. shares: from the commit. reserved: by this call, before it."""
+    def committed(self, shares: Shares) -> GangPlace:
+        """Return the member's place, for its Binding. shares: from the commit."""
         member = self._member
         if not member.demands:
             return GangPlace(None)
-        if shares != reserved.shares:
+        if shares != self._open:
             # The commit chose another device.
             self._put_open(shares)
         annotations = member.counting.annotations(shares)
@@ -138,9 +134,9 @@ class MemberShare:
                 member.binding,
                 self._attempt,
                 annotations,
-                is_first_attempt=reserved.is_new,
+                is_first_attempt=self._is_new,
                 shares=shares,
-                has_surplus=not reserved.is_new,
+                has_surplus=not self._is_new,
             )
         )
 

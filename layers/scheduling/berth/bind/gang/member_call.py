@@ -9,9 +9,8 @@ intent. The call reads again, and gives up at the end of its time: then the inte
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from berth.bind.gang.domain_opening import (
     FIRST_POLL_SECONDS,
@@ -23,22 +22,21 @@ from berth.bind.gang.domain_opening import (
 from berth.bind.gang.member import (
     GangMember,
     GangPlace,
-    Get,
     MemberLiveness,
     MemberShare,
-    OpenShare,
     get_for,
     is_in_domain,
     liveness_for,
 )
 from berth.dynamodb import TableUnavailable
-from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.gangs.commit import CommitOutcome, GangCommit, requests_of
 from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
-from berth.ledger.gangs.table import GangTable, TimedGangTable
-from berth.ledger.nodes.table import LedgerTable
+from berth.ledger.gangs.table import TimedGangTable
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
+
+if TYPE_CHECKING:
+    from berth.bind.gang.barrier import GangBarrier
 
 BINDING_SECONDS = 0.5
 """Seconds that a call reserves for its Binding after the commit."""
@@ -63,41 +61,16 @@ FULL = BindResult(BindOutcome.GANG_WAITS, "gang waits: as many members are being
 GAVE_UP = BindResult(BindOutcome.GANG_GAVE_UP, "gang waits for members: too few were bound in time")
 
 
-@dataclass(frozen=True, slots=True)
-class MemberCallContext:
-    """The context that the calls of a warm environment share.
-
-    why_not: returns the reason not to commit the members of an item; empty if they may be committed. call_seconds: the
-    longest duration of one request to the table. wall: seconds since the epoch.
-    """
-
-    table: GangTable
-    ledger: LedgerTable
-    why_not: Callable[[GangItem, Get, Deadline], str]
-    new_id: Callable[[], str]
-    wall: Callable[[], float]
-    sleep: Callable[[float], None]
-    call_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class _WaitingCall:
-    """The call's intent, which other calls read, and the call's open reservation."""
-
-    intent: Intent
-    reserved: OpenShare
-
-
 class MemberCall:
     """Places one member of a gang in one call."""
 
-    def __init__(self, context: MemberCallContext, member: GangMember) -> None:
-        self._context = context
-        self._wall, self._sleep = context.wall, context.sleep
-        self._table = TimedGangTable(context.table, self._check_time, self._wall)
+    def __init__(self, barrier: GangBarrier, member: GangMember) -> None:
+        self._barrier = barrier
+        self._wall, self._sleep = barrier.wall, barrier.sleep
+        self._table = TimedGangTable(barrier.table, self._check_time, self._wall)
         self._commit = GangCommit(self._table, self._wall)
-        self._kept_seconds = context.call_seconds + BINDING_SECONDS
-        self._attempt = context.new_id()
+        self._kept_seconds = barrier.call_seconds + BINDING_SECONDS
+        self._attempt = barrier.new_id()
         self._member = member
         self._gang = member.of.gang
         binding = member.binding
@@ -106,8 +79,9 @@ class MemberCall:
             self._table, self._gang, may_queue, member.withdraw, self._has_time, self._wall, self._sleep
         )
         self._uid = binding.pod_uid
-        self._share = MemberShare(context.ledger, member, self._attempt, self._has_time, self._wall)
-        self._mine: _WaitingCall | None = None
+        self._share = MemberShare(barrier.ledger, member, self._attempt, self._has_time, self._wall)
+        self._mine: Intent | None = None
+        """The call's intent, which other calls read. Once set, the call may have left an open reservation."""
         self._joined: Domain | None = None
         """The domain with the round that this call joined. Once set, the intent may be in the gang's item."""
         self._is_displaced = False
@@ -156,23 +130,21 @@ class MemberCall:
             refusal = self._refusal(item, domain) or self._member.announce()
             if refusal is not None:
                 return self._refused(refusal)
-            mine = self._mine or self._prepare_intent()
+            mine = self._prepare_intent()
             if isinstance(mine, BindResult):
                 return mine
-            self._mine = mine
-            joined = self._join(item, domain, mine.intent)
+            joined = self._join(item, domain, mine)
             if joined is not None:
                 self._domain.keep()
-                return self._until_committed(joined, domain, mine)
+                return self._until_committed(joined, domain)
             self._sleep(FIRST_POLL_SECONDS)
 
     def _resumed(self, joined: Domain) -> GangPlace | BindResult | None:
         """Continue after an error. Write the intent again, unless it is in the item or may have been there."""
-        item, mine = self._table.gang(self._gang.key), self._mine
-        assert mine is not None  # it has joined
+        item = self._table.gang(self._gang.key)
         is_over = item is not None and item.round >= joined.fence and not item.is_open_in(joined.fence)
         if is_over or (item is not None and item.intent(self._uid, self._attempt) is not None):
-            return self._until_committed(item, joined, mine)
+            return self._until_committed(item, joined)
         return self._placed_with_others()
 
     def _has_time(self, seconds: float = 0.0) -> bool:
@@ -214,9 +186,13 @@ class MemberCall:
         """Return how many seconds a commit takes at the pace of this call's requests."""
         return self._table.pace * requests_of(item)
 
-    def _prepare_intent(self) -> _WaitingCall | BindResult:
-        reserved = self._share.reserve()
-        return reserved if isinstance(reserved, BindResult) else _WaitingCall(self._intent(), reserved)
+    def _prepare_intent(self) -> Intent | BindResult:
+        if self._mine is None:
+            refusal = self._share.reserve()
+            if refusal is not None:
+                return refusal
+            self._mine = self._intent()
+        return self._mine
 
     def _intent(self) -> Intent:
         return self._share.intent(self._wall() + self._member.deadline.remaining() - self._kept_seconds)
@@ -239,11 +215,11 @@ class MemberCall:
 
     # ------------------------------------------------------------------------------------------------------- waiting
 
-    def _until_committed(self, item: GangItem | None, domain: Domain, mine: _WaitingCall) -> GangPlace | BindResult:
+    def _until_committed(self, item: GangItem | None, domain: Domain) -> GangPlace | BindResult:
         # The last member commits. If its call has died, another member commits.
         commits_at = self._wall() if self._is_complete(item) else None
         while True:
-            result = self._result(item, domain, mine)
+            result = self._result(item, domain)
             if result is not None:
                 return result
             self._check_time()
@@ -254,7 +230,7 @@ class MemberCall:
                 commits_at = self._wall() + TAKEOVER_SECONDS
             if commits_at is not None and commits_at <= self._wall() and self._has_time(self._commit_seconds(item)):
                 until = self._member.deadline.earlier(self._kept_seconds)
-                against = self._context.why_not(item, get_for(self._member), until)
+                against = self._barrier.why_not(item, get_for(self._member), until)
                 if against:
                     self._commit.abort(item, against)
                 else:
@@ -288,7 +264,7 @@ class MemberCall:
     def _is_complete(self, item: GangItem | None) -> bool:
         return item is not None and item.state is GangState.OPEN and bool(item.complete(self._wall()))
 
-    def _result(self, item: GangItem | None, domain: Domain, mine: _WaitingCall) -> GangPlace | BindResult | None:
+    def _result(self, item: GangItem | None, domain: Domain) -> GangPlace | BindResult | None:
         """Return how the wait ended, or None if it goes on."""
         if item is None or item.round != domain.fence:
             return self._leave_another_round()
@@ -301,7 +277,7 @@ class MemberCall:
             case GangState.OPEN | GangState.PREPARING:
                 return None
             case GangState.COMMITTED:
-                return self._share.committed(item.intents[self._uid].shares, mine.reserved)
+                return self._share.committed(item.intents[self._uid].shares)
             case GangState.ENDED:
                 return self._leave(BindResult(BindOutcome.GANG_WAITS, item.reason))
             case GangState.ROLLING_BACK:
@@ -312,7 +288,7 @@ class MemberCall:
 
     def _end(self, result: BindResult) -> GangPlace | BindResult:
         """Give up, because the time is over; retry while a request can still end before the deadline."""
-        self._kept_seconds = self._context.call_seconds
+        self._kept_seconds = self._barrier.call_seconds
         while True:
             try:
                 return self._refused(result)
@@ -326,15 +302,13 @@ class MemberCall:
         return self._leave(result) if self._joined is None else self._give_up(self._joined, result)
 
     def _give_up(self, domain: Domain, result: BindResult) -> GangPlace | BindResult:
-        mine = self._mine
-        assert mine is not None  # it has joined
         while (after := self._table.withdraw(self._gang.key, domain.fence, self._uid, self._attempt)) is None:
             item = self._table.gang(self._gang.key)
             if item is None:
                 return result
             if not item.is_open_in(domain.fence) or item.intent(self._uid, self._attempt) is None:
                 # The gang is committed; or it is PREPARING, and the member's next bind finds the result.
-                return self._result(item, domain, mine) or result
+                return self._result(item, domain) or result
             # A transaction holds the item: a commit is under way.
             self._sleep(FIRST_POLL_SECONDS)
         self._joined = None

@@ -105,20 +105,16 @@ def release_on(ledger: NodeLedger, item: GangItem) -> NodeWrite | None:
 
 def _sum(pools: Mapping[str, PoolChange], more: Mapping[str, PoolChange]) -> dict[str, PoolChange]:
     """Combine both changes into one, with conditions on the state before the first change."""
-    found = dict(pools)
-    for pool, change in more.items():
-        before = found.get(pool)
-        found[pool] = change if before is None else _added(before, change)
+    found = {**pools, **more}
+    for pool in pools.keys() & more.keys():
+        before, change = pools[pool], more[pool]
+        found[pool] = replace(
+            before,
+            avail=before.avail + change.avail,
+            owed=before.owed + change.owed,
+            min_avail=before.min_avail + change.min_avail,
+        )
     return found
-
-
-def _added(before: PoolChange, change: PoolChange) -> PoolChange:
-    return replace(
-        before,
-        avail=before.avail + change.avail,
-        owed=before.owed + change.owed,
-        min_avail=before.min_avail + change.min_avail,
-    )
 
 
 TRIES = 10

@@ -5,8 +5,8 @@
 | domain | gang | domain |
 | gang | gang | gang#namespace/name |
 
-`topologyKey` of a gang and `topology` of a member exist if the gang has a topology key. `openedAt` and `queue`
-of the domain are optional: without them no gang waits, and the gang was opened long ago. `minimum` exists above 1.
+`topologyKey` of a gang and `topology` of a member exist if the gang has a topology key. The domain's `queue`,
+`openedAt` and `minimum` are optional: by default no gang waits, the gang was opened long ago, and its minimum is 1.
 """
 
 from __future__ import annotations
@@ -169,14 +169,13 @@ def read_domain(item: Item) -> Domain:
             claim = Claim(key, int(item["priority"]["N"]), float(item["until"]["N"]), opened_at, minimum)
         resting = _key(item["resting"]["S"]) if "resting" in item else None
         rest_until = float(item.get("restUntil", {"N": "0"})["N"])
-        queue = {_key(key): _queued(value["M"]) for key, value in item.get("queue", {"M": {}})["M"].items()}
+        queue = {
+            _key(key): QueuedGang(int(value["M"]["members"]["N"]), float(value["M"]["until"]["N"]))
+            for key, value in item.get("queue", {"M": {}})["M"].items()
+        }
         return Domain(claim, int(item["fence"]["N"]), resting, rest_until, queue)
     except (KeyError, ValueError) as error:
         raise MalformedItem(f"{type(error).__name__}: {error}") from error
-
-
-def _queued(value: Item) -> QueuedGang:
-    return QueuedGang(int(value["members"]["N"]), float(value["until"]["N"]))
 
 
 def _intent(key: GangKey, uid: str, value: Item) -> Intent:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -19,9 +18,9 @@ from berth.dynamodb import (
     CONDITION_FAILED,
     Assignments,
     ItemHeld,
+    LedgerTableAdapter,
     TableThrottled,
     TableUnavailable,
-    ledger_table_errors,
 )
 from berth.ledger.gangs.dynamodb_item import (
     DOMAIN_KEY,
@@ -43,7 +42,6 @@ from berth.ledger.nodes.dynamodb_write import expressions
 from berth.scheduling.gangs.gang import GangKey
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.client import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
     Item = Mapping[str, AttributeValueTypeDef]
@@ -56,28 +54,20 @@ _THROTTLED = {"ProvisionedThroughputExceeded", "ThrottlingError"}
 _NAMES = {"#state": "state", "#round": "round", "#version": "version", "#intents": "intents"}
 
 
-class DynamoDBGangTable(GangTable):
+class DynamoDBGangTable(LedgerTableAdapter, GangTable):
     """Stateless; the client may be shared between threads."""
 
-    def __init__(self, client: DynamoDBClient, table_name: str) -> None:
-        self._client = client
-        self._table = table_name
-        self._errors = ledger_table_errors(table_name)
-
     def gangs(self) -> Sequence[GangItem]:
-        with self._errors.errors():
-            pages = self._client.get_paginator("query").paginate(
-                TableName=self._table,
-                KeyConditionExpression="pk = :gang AND begins_with(sk, :prefix)",
-                ExpressionAttributeValues={":gang": {"S": PARTITION}, ":prefix": {"S": GANG_PREFIX}},
-                ConsistentRead=True,
-            )
-            items: list[Item] = [item for page in pages for item in page["Items"]]
+        items = self._items(
+            "query",
+            KeyConditionExpression="pk = :gang AND begins_with(sk, :prefix)",
+            ExpressionAttributeValues={":gang": {"S": PARTITION}, ":prefix": {"S": GANG_PREFIX}},
+        )
         with self._malformed_as_unavailable():
             return sorted(map(read_gang, items), key=lambda item: item.key)
 
     def gang(self, key: GangKey) -> GangItem | None:
-        item = self._get(gang_key(key))
+        item = self._item(gang_key(key))
         with self._malformed_as_unavailable():
             return None if item is None else read_gang(item)
 
@@ -85,17 +75,11 @@ class DynamoDBGangTable(GangTable):
         return MEMBERS_BYTES // member_bytes(intent)
 
     def put(self, item: GangItem, seen: GangItem | None) -> bool:
-        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(pk)"}
-        if seen is not None:
-            condition = _version_is(seen)
-        return self._errors.is_written(
-            partial(self._client.put_item, TableName=self._table, Item=gang_item(item), **condition)
-        )
+        condition = {"ConditionExpression": "attribute_not_exists(pk)"} if seen is None else _version_is(seen)
+        return self._is_written(self._client.put_item, Item=gang_item(item), **condition)
 
     def delete(self, seen: GangItem) -> bool:
-        return self._errors.is_written(
-            partial(self._client.delete_item, TableName=self._table, Key=gang_key(seen.key), **_version_is(seen))
-        )
+        return self._is_written(self._client.delete_item, Key=gang_key(seen.key), **_version_is(seen))
 
     def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
         return self._update_open(
@@ -118,14 +102,12 @@ class DynamoDBGangTable(GangTable):
         )
 
     def domain(self) -> Domain:
-        item = self._get(DOMAIN_KEY)
+        item = self._item(DOMAIN_KEY)
         with self._malformed_as_unavailable():
             return Domain() if item is None else read_domain(item)
 
     def put_domain(self, domain: Domain, seen: Domain) -> bool:
-        return self._errors.is_written(
-            partial(self._client.put_item, TableName=self._table, Item=domain_item(domain), **_domain_is(seen))
-        )
+        return self._is_written(self._client.put_item, Item=domain_item(domain), **_domain_is(seen))
 
     def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
         request: Any = {self._table: {"Keys": [node_key(node) for node in nodes], "ConsistentRead": True}}
@@ -199,10 +181,6 @@ class DynamoDBGangTable(GangTable):
             domain_changed=has_domain and failed[1],
             nodes=tuple(node for node, fails in zip(nodes, failed[2 if has_domain else 1 :], strict=True) if fails),
         )
-
-    def _get(self, key: Any) -> Item | None:
-        with self._errors.errors():
-            return self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
 
     def _update_open(
         self, key: GangKey, round_: int, update: str, *, names: dict[str, str], values: Any, condition: str = ""

@@ -157,8 +157,8 @@ class GangItem:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A gang's claim to be open. until: the end of its time. opened_at: the time when it was opened; 0: long ago. Both
-    in seconds since the epoch. minimum: of its members."""
+    """A gang's claim to be open. until: the end of the time for its placement. opened_at: the time when it was opened;
+    0: long ago. Both in seconds since the epoch. minimum: the minimum number of its members."""
 
     key: GangKey
     priority: int

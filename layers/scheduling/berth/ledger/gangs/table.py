@@ -12,16 +12,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from berth.dynamodb import TableThrottled, TableUnavailable
-from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.deadline import NO_DEADLINE, Deadline, DeadlinePassed
 from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
 from berth.ledger.nodes.entry import NodeLedger
 from berth.ledger.nodes.node_write import NodeWrite
 from berth.scheduling.gangs.gang import GangKey, OpenGang
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_NODES = 98
@@ -29,12 +29,12 @@ MAX_NODES = 98
 
 
 MAX_READS = 4
-"""Most reads of MAX_NODES ledgers. The largest ledgers have 39 MB, and DynamoDB answers 16 MB at once."""
+"""Maximum number of reads for MAX_NODES ledgers. The largest ledgers have 39 MB, and one answer has 16 MB at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgersRead:
-    """One answer. ledgers: by node, without those that do not exist. left: nodes to ask for again."""
+    """The result of one read. ledgers: by node, without those that do not exist. left: the nodes that were not read."""
 
     ledgers: Mapping[str, NodeLedger]
     left: Sequence[str] = ()
@@ -42,8 +42,8 @@ class LedgersRead:
 
 @dataclass(frozen=True, slots=True)
 class NotTransacted:
-    """Why nothing was written. nodes: those whose ledgers do not meet the conditions. If none of these is set, other
-    writes on these items were under way."""
+    """The conditions that kept a transaction from being written. nodes: those whose ledgers do not meet the conditions.
+    If no field is set, other writes on these items were under way."""
 
     gang_changed: bool = False
     domain_changed: bool = False
@@ -54,8 +54,9 @@ class NotTransacted:
 class Transaction:
     """One write on several items.
 
-    seen: the gang's item as it must be, by its version. after: the item afterwards; None leaves it. closes: the domain
-    as it must be, by its fence; the open gang is closed. None: the domain does not matter. nodes: the writes by node.
+    seen: the gang's item, which must still have this version. after: the item afterwards; None: it does not change.
+    closes: the domain, which must still have this fence and is closed; None: the domain is not checked. nodes: the
+    writes by node.
     """
 
     seen: GangItem
@@ -135,6 +136,20 @@ class GangTable(ABC):
         """Write all of it or nothing. None: it is written. At most MAX_NODES nodes."""
 
 
+def _timed(method: Callable[Concatenate[GangTable, P], T]) -> Callable[Concatenate[TimedGangTable, P], T]:
+    def request(self: TimedGangTable, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        self._check_time()
+        began_at = self._wall()
+        try:
+            answer: T = getattr(self._table, method.__name__)(*args, **kwargs)
+            return answer
+        finally:
+            self._requests += 1
+            self._seconds += self._wall() - began_at
+
+    return request
+
+
 class TimedGangTable(GangTable):
     """The table for one call of bind: no request starts unless it can end before the deadline. Every request may raise
     DeadlineExceeded.
@@ -152,47 +167,19 @@ class TimedGangTable(GangTable):
         """Return the average seconds of a request until now."""
         return self._seconds / max(1, self._requests)
 
-    def gangs(self) -> Sequence[GangItem]:
-        return self._made(self._table.gangs)
-
-    def gang(self, key: GangKey) -> GangItem | None:
-        return self._made(partial(self._table.gang, key))
-
     def most_members(self, intent: Intent) -> int:
         return self._table.most_members(intent)
 
-    def put(self, item: GangItem, seen: GangItem | None) -> bool:
-        return self._made(partial(self._table.put, item, seen))
-
-    def delete(self, seen: GangItem) -> bool:
-        return self._made(partial(self._table.delete, seen))
-
-    def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
-        return self._made(partial(self._table.join, key, round_, intent))
-
-    def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
-        return self._made(partial(self._table.withdraw, key, round_, uid, attempt))
-
-    def domain(self) -> Domain:
-        return self._made(self._table.domain)
-
-    def put_domain(self, domain: Domain, seen: Domain) -> bool:
-        return self._made(partial(self._table.put_domain, domain, seen))
-
-    def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
-        return self._made(partial(self._table.read_ledgers, nodes))
-
-    def transact(self, transaction: Transaction) -> NotTransacted | None:
-        return self._made(partial(self._table.transact, transaction))
-
-    def _made(self, request: Callable[[], T]) -> T:
-        self._check_time()
-        began_at = self._wall()
-        try:
-            return request()
-        finally:
-            self._requests += 1
-            self._seconds += self._wall() - began_at
+    gangs = _timed(GangTable.gangs)
+    gang = _timed(GangTable.gang)
+    put = _timed(GangTable.put)
+    delete = _timed(GangTable.delete)
+    join = _timed(GangTable.join)
+    withdraw = _timed(GangTable.withdraw)
+    domain = _timed(GangTable.domain)
+    put_domain = _timed(GangTable.put_domain)
+    read_ledgers = _timed(GangTable.read_ledgers)
+    transact = _timed(GangTable.transact)
 
 
 Read = Callable[[Deadline, Callable[[], Sequence[GangItem]]], Sequence[GangItem]]
@@ -207,8 +194,8 @@ class TableOpenGangs:
     """
 
     def __init__(self, table: GangTable, wall: Callable[[], float], read: Read, warn: Callable[[str], None]) -> None:
-        """wall: seconds since the epoch. read: raises TableUnavailable if the deadline passes first. warn: called
-        with failures that the call survived."""
+        """wall: seconds since the epoch. read: raises DeadlinePassed if the deadline passes first. warn: called with
+        failures that the call survived."""
         self._table = table
         self._wall = wall
         self._read = read
@@ -218,8 +205,9 @@ class TableOpenGangs:
     def open_gangs(self, deadline: Deadline = NO_DEADLINE) -> Sequence[OpenGang]:
         try:
             self._last = self._read(deadline, self._table.gangs)
-        except TableUnavailable as error:
-            self._warn(f"{error}; the gangs that were open before count")
+        except (TableUnavailable, DeadlinePassed) as error:
+            cause = str(error) or "ledger table: the gangs were not read before the deadline"
+            self._warn(f"{cause}; the gangs that were open before count")
         now = self._wall()
         return [each for item in self._last if (each := shown(item, now)) is not None]
 

@@ -29,7 +29,7 @@ SCHEMA_VERSION = 1
 OLDEST_READER = 1
 """The oldest schema whose readers and writers may use the items that this release writes.
 
-It is raised when an older release would misread or damage them, and only one release after the one that can read them.
+Raise it if an older release would misread or damage the items, one release after the first that can read them.
 """
 
 NODE_PREFIX = "node#"
@@ -38,7 +38,7 @@ MARKER_KEY: Attributes = {"pk": {"S": "ledger"}, "sk": {"S": "ledger"}}
 
 
 class MalformedItem(Exception):
-    """An attribute is not what Berth writes, or a later release wrote the item."""
+    """An item has an attribute that Berth does not write, or a later release wrote the item."""
 
 
 def node_key(node: str) -> Attributes:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.dynamodb import ItemHeld, TableUnavailable, ledger_table_errors
+from berth.dynamodb import ItemHeld, LedgerTableAdapter, TableUnavailable
 from berth.ledger.nodes.dynamodb_item import (
     MARKER_KEY,
     NODE_PREFIX,
@@ -32,7 +31,6 @@ from berth.ledger.nodes.entry import NodeLedger, OpenReservation
 from berth.ledger.nodes.table import LedgerTable, Marker, NotWritten, Written
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.client import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
     from berth.ledger.nodes.node_write import NodeWrite
@@ -43,29 +41,17 @@ _EPOCH_NOT_LATER = "#epoch <= :mine"
 _EPOCH = {"#epoch": "epoch"}
 
 
-class DynamoDBLedgerTable(LedgerTable):
+class DynamoDBLedgerTable(LedgerTableAdapter, LedgerTable):
     """Stateless; the client may be shared between threads."""
 
-    def __init__(self, client: DynamoDBClient, table_name: str) -> None:
-        self._client = client
-        self._table = table_name
-        self._table_errors = ledger_table_errors(table_name)
-
     def node(self, name: str) -> NodeLedger | None:
-        with self._table_errors.errors():
-            answer = self._client.get_item(TableName=self._table, Key=node_key(name), ConsistentRead=True)
-        item = answer.get("Item")
+        item = self._item(node_key(name))
         return None if item is None else self._read(item)
 
     def nodes(self) -> Sequence[NodeLedger]:
-        with self._table_errors.errors():
-            pages = self._client.get_paginator("scan").paginate(
-                TableName=self._table,
-                ConsistentRead=True,
-                FilterExpression="begins_with(pk, :node)",
-                ExpressionAttributeValues={":node": {"S": NODE_PREFIX}},
-            )
-            items: list[Item] = [item for page in pages for item in page["Items"]]
+        items = self._items(
+            "scan", FilterExpression="begins_with(pk, :node)", ExpressionAttributeValues={":node": {"S": NODE_PREFIX}}
+        )
         return sorted(map(self._read, items), key=lambda ledger: ledger.node)
 
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
@@ -118,51 +104,42 @@ class DynamoDBLedgerTable(LedgerTable):
 
     def put_open(self, reservation: OpenReservation) -> None:
         key = open_key(reservation.pod.uid, reservation.node, reservation.attempt)
-        with self._table_errors.errors():
+        with self._errors.errors():
             self._client.put_item(TableName=self._table, Item=key | open_attributes(reservation))
 
     def delete_open(self, uid: str, node: str, attempt: str) -> None:
-        with self._table_errors.errors():
+        with self._errors.errors():
             self._client.delete_item(TableName=self._table, Key=open_key(uid, node, attempt))
 
     def open_reservations(self) -> Sequence[OpenReservation]:
-        with self._table_errors.errors():
-            pages = self._client.get_paginator("query").paginate(
-                TableName=self._table,
-                KeyConditionExpression="pk = :open",
-                ExpressionAttributeValues={":open": {"S": OPEN}},
-                ConsistentRead=True,
-            )
-            items: list[Item] = [item for page in pages for item in page["Items"]]
+        values = {":open": {"S": OPEN}}
+        items = self._items("query", KeyConditionExpression="pk = :open", ExpressionAttributeValues=values)
         with self._malformed_as_unavailable():
             return [read_open(item) for item in items]
 
     def marker(self) -> Marker | None:
-        return self._marker(ConsistentRead=True)
+        return self._marker(is_consistent=True)
 
     def marker_eventually(self) -> Marker | None:
-        return self._marker(ConsistentRead=False)
+        return self._marker(is_consistent=False)
 
-    def _marker(self, *, ConsistentRead: bool) -> Marker | None:  # noqa: N803  boto3's name
-        with self._table_errors.errors():
-            answer = self._client.get_item(TableName=self._table, Key=MARKER_KEY, ConsistentRead=ConsistentRead)
+    def _marker(self, *, is_consistent: bool) -> Marker | None:
+        item = self._item(MARKER_KEY, is_consistent=is_consistent)
         with self._malformed_as_unavailable():
-            return read_marker(answer["Item"]) if "Item" in answer else None
+            return None if item is None else read_marker(item)
 
     def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
         before = "attribute_not_exists(pk)" if seen is None else "#n = :seen"
         values: dict[str, Any] = {":mine": {"S": marker.nonce}}
         if seen is not None:
             values[":seen"] = {"S": seen.nonce}
-        write = partial(
+        return self._is_written(
             self._client.put_item,
-            TableName=self._table,
             Item=marker_item(marker),
             ConditionExpression=f"{before} OR #n = :mine",
             ExpressionAttributeNames={"#n": "nonce"},
             ExpressionAttributeValues=values,
         )
-        return self._table_errors.is_written(write)
 
     def _put(self, ledger: NodeLedger, **condition: Any) -> Written | NotWritten:
         # A put does not return the new item.
@@ -178,7 +155,7 @@ class DynamoDBLedgerTable(LedgerTable):
         try:
             answer = write(TableName=self._table, ReturnValuesOnConditionCheckFailure="ALL_OLD", **request)
         except (ClientError, BotoCoreError) as error:
-            found = self._table_errors.refused(error)
+            found = self._errors.refused(error)
             return NotWritten(None if found is None else self._read(found))
         return Written(ledger or self._read(answer["Attributes"]))
 

@@ -36,6 +36,10 @@ class Entry:
     shares: Shares
     since: float
 
+    def open_on(self, node: str) -> OpenReservation:
+        """Return the open reservation of the entry's attempt."""
+        return OpenReservation(self.pod, node, self.attempt, self.shares, self.since)
+
 
 @dataclass(frozen=True, slots=True)
 class OpenReservation:

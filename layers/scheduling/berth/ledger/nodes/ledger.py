@@ -30,7 +30,7 @@ from berth.scheduling.managed_resources.counting import Counting, Insufficient
 from berth.scheduling.managed_resources.demand import Demand
 
 TRIES = 20
-"""More than any race lasts: only few writers change one node, and most conditions are inequalities."""
+"""More tries than any race needs: few writers change one node, and most conditions are inequalities."""
 
 
 class LedgerOutcome(StrEnum):

@@ -27,7 +27,7 @@ class PoolChange:
 
 @dataclass(frozen=True, slots=True)
 class EntryCondition:
-    """The pod has an entry in this state, owned by this attempt. Then its shares are those that were read."""
+    """Requires an entry of the pod in this state, owned by this attempt. Then its shares are those that were read."""
 
     attempt: str
     state: EntryState
@@ -48,7 +48,7 @@ class NodeWrite:
     """A write on a node's item. It also requires that the item exists and is not being rebuilt.
 
     entries: of different pods; one, except for the members of a gang. epoch: the watcher's; the item must not have a
-    later one, and takes this one. None: bind writes.
+    later one, and gets this one. None: bind writes.
     """
 
     entries: tuple[EntryChange, ...] = ()

@@ -32,16 +32,16 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class NotWritten:
-    """The condition was not met by this ledger (ALL_OLD). None: the node does not have an item.
+    """The ledger that did not meet the condition (ALL_OLD). None: the node does not have an item.
 
-    For `write` it may also be the ledger read after a transaction blocked the write: then it may meet the condition.
+    If a transaction blocked a `write`, this is the ledger as read afterwards; it may meet the condition.
     """
 
     ledger: NodeLedger | None
 
 
 class MarkerState(StrEnum):
-    """REBUILDING: the items are not reliable until the watcher has rebuilt all of them."""
+    """The state of the table. REBUILDING: the items are not reliable until the watcher has rebuilt all of them."""
 
     READY = "ready"
     REBUILDING = "rebuilding"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache as cached
-from functools import cached_property, partial
+from functools import cached_property
 from random import random
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -31,11 +31,9 @@ from berth.bind.share import Reservations
 from berth.configuration.store import ConfigurationInvalid, CountingLost
 from berth.extender.deadline import BoundedReads, Deadline, DeadlinePassed
 from berth.extender.outcomes import Failure, FailureOutcome
-from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply
 from berth.lease.clock import SystemClock
 from berth.ledger.lease import StoreIdentity
-from berth.ledger.nodes.table import LedgerTable
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.table import TableUnavailable
@@ -49,7 +47,6 @@ from berth.runtime.telemetry.metrics import CacheMetrics
 
 if TYPE_CHECKING:
     from berth.bind.gang.barrier import GangBarrier
-    from berth.ledger.gangs.table import GangTable
 
 CALL_SECONDS = 0.5
 """The longest that bind waits for a connection to a table, and for each read."""
@@ -67,23 +64,6 @@ class BindAdapters:
 
 def _new_id() -> str:
     return uuid4().hex
-
-
-def _gang_barrier(
-    open_table: Callable[[], GangTable], ledger: LedgerTable, cache: NodeCache, call_seconds: float
-) -> GangBarrier:
-    # Imported only if gangs are enabled: a cold start without them does not need it.
-    from berth.bind.gang.barrier import GangBarrier
-
-    return GangBarrier(
-        open_table(),
-        ledger,
-        cache,
-        new_id=_new_id,
-        wall=time.time,
-        sleep=time.sleep,
-        call_seconds=call_seconds,
-    )
 
 
 def bind_adapters(settings: BindSettings) -> BindAdapters:
@@ -114,6 +94,14 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
         reads=adapters.reads,
         latest_only=True,
     )
+
+    @cached
+    def barrier() -> GangBarrier:
+        # Imported only if gangs are enabled: a cold start without them does not need it.
+        from berth.bind.gang.barrier import GangBarrier
+
+        return GangBarrier(gangs(), ledger, cache, _new_id, time.time, time.sleep, 2 * seconds)
+
     configuration = RulesInForce(
         adapters.tables.cache.configuration_hash,
         adapters.configurations,
@@ -122,7 +110,7 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
         log.warning,
         counting_loss_check(ledger, adapters.tables.configuration),
         Announcements(announcement_log, cache, _new_id, time.time, time.sleep, random),
-        cached(partial(_gang_barrier, gangs, ledger, cache, 2 * seconds)),
+        barrier,
         refresh_seconds=0.0 if adapters.tables.in_process else REFRESH_SECONDS,
     )
     return BindAdapters(configuration, adapters.tables.identity)
@@ -176,11 +164,10 @@ class BindHandler:
     def _connected(self) -> tuple[BindRules, PodBinder]:
         """Return both. Raises ClusterUnavailable, CountingLost, TableUnavailable and ConfigurationInvalid."""
         counting = self._adapters.configuration
-        rules = NO_RULES if counting is None else self._with_right(counting.current())
+        rules = NO_RULES if counting is None else counting.current()
+        if rules.counted is not None:
+            rules = replace(rules, counted=replace(rules.counted, right=self._right))
         return rules, connect(self._settings).binder
-
-    def _with_right(self, rules: BindRules) -> BindRules:
-        return rules if rules.counted is None else replace(rules, counted=replace(rules.counted, right=self._right))
 
     @cached_property
     def _right(self) -> CountingRight | None:
