@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
-from berth.authentication.authorizer import Authorizer
+from berth.authentication.authorizer import BasicAuthorizer
 from berth.authentication.outcomes import Decision
 from berth.authentication.stores import Wait, wait_to_the_end
 from berth.runtime import aws_clients
@@ -96,8 +96,11 @@ def test_logs_do_not_contain_credentials(
     assert base64.b64encode(b"berth:hunter2").decode() not in everything
 
 
-class Failing(Authorizer):
+class Failing(BasicAuthorizer):
     """An unexpected error that quotes a secret."""
+
+    def __init__(self) -> None:
+        pass
 
     def decide(self, event: Mapping[str, object], wait: Wait = wait_to_the_end) -> Decision:
         raise ValueError("hunter2")

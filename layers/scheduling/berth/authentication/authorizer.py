@@ -19,107 +19,88 @@ from berth.authentication import basic
 from berth.authentication.allow_list import AllowList, ClientCertificate
 from berth.authentication.basic import Passwords
 from berth.authentication.outcomes import AuthorizerOutcome, Decision
-from berth.authentication.stores import AllowListStore, CredentialStoreUnavailable, PasswordStore, Wait, wait_to_the_end
+from berth.authentication.stores import CredentialStore, CredentialStoreUnavailable, Stored, Wait, wait_to_the_end
 
-T = TypeVar("T")
-
-
-class TTLCache(Generic[T]):
-    """A value that is read again when it is `max_age` seconds old, measured from the start of the read.
-
-    An expired value is never used, even if reading fails. Ages use wall time: the monotonic clock may stop while an
-    environment is frozen between two calls.
-    """
-
-    def __init__(self, read: Callable[[], T], wall: Callable[[], float], max_age: float) -> None:
-        self._read = read
-        self._wall = wall
-        self._max_age = max_age
-        self._cached: tuple[float, T] | None = None
-
-    def value(self, wait: Wait = wait_to_the_end) -> T:
-        """Return the value, at most `max_age` seconds old. Raises the exceptions of `read` and `wait`."""
-        return self.value_not_older_than(self._max_age, wait)
-
-    def value_not_older_than(self, seconds: float, wait: Wait) -> T:
-        """Return the value, read again if it is older. Raises the exceptions of `read` and `wait`."""
-        now, cached = self._wall(), self._cached
-        # After the clock was set back the age is negative: read again.
-        if cached is not None and 0 <= now - cached[0] < seconds:
-            return cached[1]
-        return wait(partial(self._read_at, now))
-
-    def _read_at(self, now: float) -> T:
-        value = self._read()
-        self._cached = (now, value)
-        return value
-
-
-Credentials = TypeVar("Credentials")
+Presented = TypeVar("Presented")
 
 MAX_AGE_SECONDS = 30.0
 RECHECK_SECONDS = 5.0
 
 
-class Authorizer(ABC):
-    """Allows or denies requests. Thread-safe."""
+class Authorizer(ABC, Generic[Presented, Stored]):
+    """Allows or denies requests by the stored credentials, which it reads again when they are MAX_AGE_SECONDS old.
 
-    @abstractmethod
+    Expired credentials are never used, even if reading fails. Ages are measured from the start of a read, in wall time:
+    the monotonic clock may stop while an environment is frozen between two calls. Thread-safe.
+    """
+
+    def __init__(self, store: CredentialStore[Stored], wall: Callable[[], float]) -> None:
+        self._store = store
+        self._wall = wall
+        self._cached: tuple[float, Stored] | None = None
+
     def decide(self, event: Mapping[str, object], wait: Wait = wait_to_the_end) -> Decision:
-        """Return the decision on this request. Raises the exceptions of `wait`."""
+        """Return the decision on this request; before a denial, check again with recently read credentials. Raises the
+        exceptions of `wait`."""
+        presented = self._presented(event)
+        if isinstance(presented, AuthorizerOutcome):
+            return Decision(presented)
+        try:
+            decision = self._check(presented, self._stored(MAX_AGE_SECONDS, wait))
+            return decision if decision.allowed else self._check(presented, self._stored(RECHECK_SECONDS, wait))
+        except CredentialStoreUnavailable as error:
+            return Decision(AuthorizerOutcome.UNAVAILABLE, str(error))
 
-    @abstractmethod
     def preload(self) -> None:
         """Read the store before the first request. Raises CredentialStoreUnavailable."""
+        self._stored(MAX_AGE_SECONDS, wait_to_the_end)
+
+    @abstractmethod
+    def _presented(self, event: Mapping[str, object]) -> Presented | AuthorizerOutcome:
+        """Return the request's credentials, or the outcome if they are missing or unreadable."""
+
+    @abstractmethod
+    def _check(self, presented: Presented, stored: Stored) -> Decision:
+        """Compare the request's credentials with the stored ones."""
+
+    def _stored(self, max_age: float, wait: Wait) -> Stored:
+        """Return the stored credentials, read again if they are older. Raises the exceptions of `wait`."""
+        now, cached = self._wall(), self._cached
+        # After the clock was set back the age is negative: read again.
+        if cached is not None and 0 <= now - cached[0] < max_age:
+            return cached[1]
+        return wait(partial(self._read_at, now))
+
+    def _read_at(self, now: float) -> Stored:
+        stored = self._store.read()
+        self._cached = (now, stored)
+        return stored
 
 
-class BasicAuthorizer(Authorizer):
+class BasicAuthorizer(Authorizer[str, Passwords]):
     """Checks only the identity source, because the gateway caches the response under it."""
 
-    def __init__(self, store: PasswordStore, wall: Callable[[], float]) -> None:
-        self._wall = wall
-        self._passwords: TTLCache[Passwords] = TTLCache(store.read, wall, MAX_AGE_SECONDS)
+    def _presented(self, event: Mapping[str, object]) -> str | AuthorizerOutcome:
+        return _identity(event)
 
-    def decide(self, event: Mapping[str, object], wait: Wait = wait_to_the_end) -> Decision:
-        header = _identity(event)
-        if isinstance(header, AuthorizerOutcome):
-            return Decision(header)
-        return _decide(lambda passwords: Decision(basic.check(header, passwords, self._wall())), self._passwords, wait)
-
-    def preload(self) -> None:
-        self._passwords.value()
+    def _check(self, presented: str, stored: Passwords) -> Decision:
+        return Decision(basic.check(presented, stored, self._wall()))
 
 
-class MutualTLSAuthorizer(Authorizer):
+class MutualTLSAuthorizer(Authorizer[ClientCertificate, AllowList]):
     """Checks the certificate that the gateway has verified."""
 
-    def __init__(self, store: AllowListStore, wall: Callable[[], float]) -> None:
-        self._wall = wall
-        self._allowed: TTLCache[AllowList] = TTLCache(store.read, wall, MAX_AGE_SECONDS)
+    def _presented(self, event: Mapping[str, object]) -> ClientCertificate | AuthorizerOutcome:
+        return client_certificate.read(event)
 
-    def decide(self, event: Mapping[str, object], wait: Wait = wait_to_the_end) -> Decision:
-        certificate = client_certificate.read(event)
-        if isinstance(certificate, AuthorizerOutcome):
-            return Decision(certificate)
-        return _decide(lambda allowed: self._check(allowed, certificate), self._allowed, wait)
-
-    def preload(self) -> None:
-        self._allowed.value()
-
-    def _check(self, allowed: AllowList, certificate: ClientCertificate) -> Decision:
-        outcome = client_certificate.check(certificate, allowed, self._wall())
-        serials = " or ".join(f"{serial:x}" for serial in sorted(certificate.serials))
-        malformed = f"; malformed lines in the allow-list: {allowed.malformed}" if allowed.malformed else ""
+    def _check(self, presented: ClientCertificate, stored: AllowList) -> Decision:
+        outcome = client_certificate.check(presented, stored, self._wall())
+        serials = " or ".join(f"{serial:x}" for serial in sorted(presented.serials))
+        malformed = f"; malformed lines in the allow-list: {stored.malformed}" if stored.malformed else ""
         return Decision(outcome, f"certificate {serials}{malformed}")
 
 
-def _decide(check: Callable[[Credentials], Decision], credentials: TTLCache[Credentials], wait: Wait) -> Decision:
-    """Check with the cached credentials; before a denial, check again with fresh credentials."""
-    try:
-        decision = check(credentials.value(wait))
-        return decision if decision.allowed else check(credentials.value_not_older_than(RECHECK_SECONDS, wait))
-    except CredentialStoreUnavailable as error:
-        return Decision(AuthorizerOutcome.UNAVAILABLE, str(error))
+AnyAuthorizer = BasicAuthorizer | MutualTLSAuthorizer
 
 
 def _identity(event: Mapping[str, object]) -> str | AuthorizerOutcome:

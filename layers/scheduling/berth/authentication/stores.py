@@ -1,11 +1,11 @@
-"""The stores of credentials: their ports, Secrets Manager and S3."""
+"""The stores of credentials: their port, Secrets Manager, Parameter Store and a file."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from mypy_boto3_ssm.client import SSMClient
 
 T = TypeVar("T")
+Stored = TypeVar("Stored")
 
 
 class CredentialStoreUnavailable(Exception):
     """The store cannot be read, or its content is invalid. The message has cause and remedy but never a secret."""
 
 
-class PasswordStore(ABC):
-    """A store of the current and the previous password."""
+class CredentialStore(ABC, Generic[Stored]):
+    """A store of credentials."""
 
     @abstractmethod
-    def read(self) -> Passwords:
-        """Read both passwords, uncached, with one or two calls. Raises CredentialStoreUnavailable."""
+    def read(self) -> Stored:
+        """Read the credentials, uncached, with one or two calls. Raises CredentialStoreUnavailable."""
 
 
-class AllowListStore(ABC):
-    """The allow-list of client certificates."""
+PasswordStore = CredentialStore[Passwords]
+"""A store of the current and the previous password."""
 
-    @abstractmethod
-    def read(self) -> AllowList:
-        """Read the list, uncached, with one call. Raises CredentialStoreUnavailable."""
+AllowListStore = CredentialStore[AllowList]
+"""A store of the allow-list of client certificates."""
 
 
 class Wait(Protocol):
@@ -104,7 +104,7 @@ class SecretsManagerPasswords(PasswordStore):
             until = created + OVERLAP_SECONDS
             previous = self._previous() if self._wall() < until else None
         except (ClientError, BotoCoreError) as error:
-            raise CredentialStoreUnavailable(f"the password's secret cannot be read: {_cause(error)}") from None
+            raise CredentialStoreUnavailable(f"the password's secret cannot be read: {_code(error)}") from None
         except InvalidSecret as error:
             raise CredentialStoreUnavailable(f"{error}; it has to be an object with username and password") from None
         return Passwords(current, previous, until if previous else 0.0)
@@ -125,9 +125,5 @@ class SecretsManagerPasswords(PasswordStore):
             raise
 
 
-def _cause(error: ClientError | BotoCoreError) -> str:
-    return _code(error) if isinstance(error, ClientError) else type(error).__name__
-
-
-def _code(error: ClientError) -> str:
-    return str(error.response.get("Error", {}).get("Code", ""))
+def _code(error: ClientError | BotoCoreError) -> str:
+    return error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__

@@ -6,8 +6,9 @@ boto3 would give the same clients, and would import its resources and S3 transfe
 from __future__ import annotations
 
 import gzip
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 import orjson
 from botocore.config import Config
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
     from mypy_boto3_secretsmanager.client import SecretsManagerClient
     from mypy_boto3_ssm.client import SSMClient
+
+
+class LambdaClient(Protocol):
+    """The one method of boto3's Lambda client that is used."""
+
+    def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> Mapping[str, object]:  # noqa: N803
+        """Invoke a function. Raises ClientError and BotoCoreError."""
+
 
 SERVICES = ["codedeploy", "dynamodb", "lambda", "secretsmanager", "ssm"]
 """The services that `aws_client` may create a client for."""
@@ -73,7 +82,11 @@ def aws_client(service: Literal["ssm"], config: Config) -> SSMClient: ...
 
 
 @overload
-def aws_client(service: Literal["lambda", "codedeploy"], config: Config | None = None) -> Any: ...
+def aws_client(service: Literal["lambda"], config: Config) -> LambdaClient: ...
+
+
+@overload
+def aws_client(service: Literal["codedeploy"]) -> Any: ...
 
 
 def aws_client(

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import random
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from berth.cluster.api_server.access import Access, Server, from_service_account
 from berth.cluster.api_server.client import ApiServer
@@ -37,32 +38,43 @@ USER_SECONDS = 5.0
 """Timeout of the request that asks the API server for the user."""
 
 
-class Connection(Protocol):
-    """Connect the ports of bind and the watcher to one cluster."""
+class Connection(ABC):
+    """Connect the ports of bind and the watcher to one cluster; by default to a cluster without an API server."""
 
     @property
+    @abstractmethod
     def binder(self) -> PodBinder:
         """Return the port through which bind reads and binds pods."""
 
+    @abstractmethod
     def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
         """Return the port through which the watcher reads the parts of the cluster that this policy needs."""
 
     def queue(self, wake_up: WakeUp) -> SchedulingQueue:
         """Return the port through which the watcher wakes waiting pods, in the way that `wake_up` names."""
+        from berth.upkeep.wake_up import NoSchedulingQueue
+
+        return NoSchedulingQueue()
 
     @property
+    @abstractmethod
     def reserved_pods(self) -> ReservedPods:
         """Return the port through which the watcher reads pods that have reservations."""
 
     def pod_events(self, instance: str) -> PodEventWriter:
         """Return the port through which the watcher writes events on pods, as the reporter `instance`."""
+        from berth.upkeep.pod_events import NoPodEvents
+
+        return NoPodEvents()
 
     def user(self) -> Mapping[str, object] | None:
         """Return the caller's `userInfo` as the API server knows it, or None for a file. Raises ClusterUnavailable."""
+        return None
 
     @property
     def ledger_lease(self) -> LedgerLease | None:
         """Return the Lease that names the counting store; None if no other store can know of the cluster."""
+        return None
 
 
 class KubernetesConnection(Connection):
@@ -85,9 +97,8 @@ class KubernetesConnection(Connection):
 
     def queue(self, wake_up: WakeUp) -> SchedulingQueue:
         from berth.cluster.kubernetes_queue import KubernetesObjectQueue
-        from berth.upkeep.wake_up import NoSchedulingQueue
 
-        return KubernetesObjectQueue(self._api, time.time) if wake_up is WakeUp.OBJECT else NoSchedulingQueue()
+        return KubernetesObjectQueue(self._api, time.time) if wake_up is WakeUp.OBJECT else super().queue(wake_up)
 
     @property
     def reserved_pods(self) -> ReservedPods:
@@ -125,28 +136,11 @@ class DumpConnection(Connection):
     def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
         return self._dump
 
-    def queue(self, wake_up: WakeUp) -> SchedulingQueue:
-        from berth.upkeep.wake_up import NoSchedulingQueue
-
-        return NoSchedulingQueue()
-
     @property
     def reserved_pods(self) -> ReservedPods:
         from berth.cluster.dump_cluster import DumpReservedPods
 
         return DumpReservedPods(self._dump)
-
-    def pod_events(self, instance: str) -> PodEventWriter:
-        from berth.upkeep.pod_events import NoPodEvents
-
-        return NoPodEvents()
-
-    def user(self) -> None:
-        return None
-
-    @property
-    def ledger_lease(self) -> None:
-        return None
 
 
 def import_kubeconfig(settings: ClusterSettings) -> None:
@@ -160,7 +154,7 @@ def connect(settings: ClusterSettings) -> Connection:
     """Connect once per warm environment; the first call reads the secret. Raises ClusterUnavailable."""
     if settings.dump is not None:
         return DumpConnection(_dump(settings.dump))
-    # Wall time: a monotonic clock stands still while the environment is frozen, and that is what kills sockets.
+    # Wall time: sockets die while the environment is frozen, and a monotonic clock stands still meanwhile.
     return KubernetesConnection(ApiServer(Access(_server(settings)), time.time))
 
 

@@ -60,13 +60,11 @@ class BindSettings(ClusterSettings, SchedulerSettings, LedgerSettings):
     @property
     def policy(self) -> PolicySettings:
         """Return the settings with which bind finds the configuration in force."""
-        return PolicySettings.from_environ(
-            {
-                "BERTH_CACHE_TABLE": self.cache_table,
-                "BERTH_LEDGER_TABLE": self.ledger_table,
-                "BERTH_CONFIGURATION": self.configuration,
-                "BERTH_HTTP_TIMEOUT": str(self.http_timeout),
-            }
+        return PolicySettings(
+            cache_table=self.cache_table,
+            ledger_table=self.ledger_table,
+            configuration=self.configuration,
+            http_timeout=self.http_timeout,
         )
 
 

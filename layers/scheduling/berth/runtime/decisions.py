@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import cache, partial
 from itertools import count
@@ -18,6 +18,7 @@ import orjson
 from berth.extender.outcomes import Outcome
 from berth.extender.ports import UNREAD_CACHE
 from berth.extender.reply import AnyDecision, Decision, DecisionRecorder
+from berth.runtime.environment import set_until_end
 from berth.runtime.telemetry.telemetry import SERVICE
 from berth.scheduling.configuration.document import Decisions
 
@@ -65,13 +66,20 @@ _own: ContextVar[Mapping[Decisions, DecisionRecorder]] = ContextVar("recorders",
 class RecorderByConfiguration(DecisionRecorder):
     """Use the recorder that the configuration in force names at each decision: an applied one takes effect at once."""
 
-    def __init__(self, recorders: Mapping[Decisions, DecisionRecorder], default: Decisions) -> None:
+    def __init__(
+        self,
+        recorders: Mapping[Decisions, DecisionRecorder],
+        default: Decisions,
+        further: Sequence[DecisionRecorder] = (),
+    ) -> None:
         """recorders: the available ones; decisions for any other are dropped. default: used if a configuration does not
-        name a recorder."""
-        self._recorders, self._default = recorders, default
+        name a recorder. further: these record every decision."""
+        self._recorders, self._default, self._further = recorders, default, further
         self._last = default
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
+        for each in self._further:
+            each.record(verb, outcome, decision, milliseconds)
         # A call that did not read the cache does not know the configuration: the previous call's one is used.
         if decision.cache is not UNREAD_CACHE:
             self._last = decision.cache.decisions or self._default
@@ -80,39 +88,18 @@ class RecorderByConfiguration(DecisionRecorder):
             recorder.record(verb, outcome, decision, milliseconds)
 
 
-@contextmanager
-def decisions_recorded_by(recorders: Mapping[Decisions, DecisionRecorder]) -> Iterator[None]:
+def decisions_recorded_by(recorders: Mapping[Decisions, DecisionRecorder]) -> AbstractContextManager[None]:
     """Give these recorders to functions that are loaded until the block ends. If MEMORY is one of them, it is their
     default for a configuration that does not name a recorder."""
-    token = _own.set(recorders)
-    try:
-        yield
-    finally:
-        _own.reset(token)
+    return set_until_end(_own, recorders)
 
 
 _further: ContextVar[tuple[DecisionRecorder, ...]] = ContextVar("further_recorders", default=())
 
 
-@contextmanager
-def decisions_also_recorded_by(recorder: DecisionRecorder) -> Iterator[None]:
+def decisions_also_recorded_by(recorder: DecisionRecorder) -> AbstractContextManager[None]:
     """Let this recorder have every decision of functions loaded until the block ends, whatever is configured."""
-    token = _further.set((*_further.get(), recorder))
-    try:
-        yield
-    finally:
-        _further.reset(token)
-
-
-class _EachOf(DecisionRecorder):
-    """Pass each decision to all of these recorders."""
-
-    def __init__(self, *recorders: DecisionRecorder) -> None:
-        self._recorders = recorders
-
-    def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
-        for recorder in self._recorders:
-            recorder.record(verb, outcome, decision, milliseconds)
+    return set_until_end(_further, (*_further.get(), recorder))
 
 
 def decision_recorder() -> DecisionRecorder:
@@ -127,8 +114,7 @@ def decision_recorder() -> DecisionRecorder:
         **own,
     }
     default = Decisions.MEMORY if Decisions.MEMORY in own else Decisions.LOG
-    configured, further = RecorderByConfiguration(recorders, default), _further.get()
-    return _EachOf(*further, configured) if further else configured
+    return RecorderByConfiguration(recorders, default, _further.get())
 
 
 class _OpenedRecorder(DecisionRecorder):

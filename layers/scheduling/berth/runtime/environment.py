@@ -1,4 +1,5 @@
-"""Base of all settings, whose fields are environment variables; and the settings that depend on the scheduler.
+"""Base of all settings, whose fields are environment variables; settings that depend on the scheduler; and variables
+that the process sets itself.
 
 Plain dataclasses: every function reads its settings while it starts, and importing pydantic takes as long as importing
 a client of AWS. A module of its own, so that the authorizer does not import the types of the verbs' settings.
@@ -6,13 +7,15 @@ a client of AWS. A module of its own, so that the authorizer does not import the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import MISSING, dataclass, field, fields
 from enum import StrEnum
-from functools import partial
 from typing import Any, Self, TypeVar
 
 E = TypeVar("E", bound=StrEnum)
+T = TypeVar("T")
 
 _VARIABLE = "variable"
 
@@ -23,8 +26,8 @@ class SettingsInvalid(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """Source of a field. names: the first variable that is set is used. read: raises ValueError, which says how the
-    value should look."""
+    """The source of a field. names: the first variable that is set is used. read: raises ValueError with the expected
+    format."""
 
     names: tuple[str, ...]
     read: Callable[[str], object]
@@ -70,18 +73,15 @@ class Settings:
 
 
 def one_of(*allowed: E) -> Callable[[str], E]:
-    return partial(_one_of, {each.value: each for each in allowed})
+    by_value = {each.value: each for each in allowed}
 
+    def read(text: str) -> E:
+        if text not in by_value:
+            *others, last = (f"'{value}'" for value in by_value)
+            raise ValueError(f"Input should be {', '.join(others)} or {last}" if others else f"Input should be {last}")
+        return by_value[text]
 
-def _one_of(allowed: Mapping[str, E], text: str) -> E:
-    if text not in allowed:
-        raise ValueError(f"Input should be {_listed(allowed)}")
-    return allowed[text]
-
-
-def _listed(values: Iterable[str]) -> str:
-    *others, last = (f"'{value}'" for value in values)
-    return f"{', '.join(others)} or {last}" if others else last
+    return read
 
 
 def boolean(text: str) -> bool:
@@ -99,17 +99,16 @@ _BOOLEANS = {
 
 
 def number_above(least: float) -> Callable[[str], float]:
-    return partial(_number_above, least)
+    def read(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError as error:
+            raise ValueError("Input should be a valid number") from error
+        if not number > least:
+            raise ValueError(f"Input should be greater than {least:g}")
+        return number
 
-
-def _number_above(least: float, text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError as error:
-        raise ValueError("Input should be a valid number") from error
-    if not number > least:
-        raise ValueError(f"Input should be greater than {least:g}")
-    return number
+    return read
 
 
 def whole_number(text: str) -> int:
@@ -128,3 +127,13 @@ class SchedulerSettings(Settings):
     """`http_timeout`: the extender's httpTimeout in the scheduler's configuration, in seconds."""
 
     http_timeout: float = variable("BERTH_HTTP_TIMEOUT", read=number_above(1.0), default=5.0)
+
+
+@contextmanager
+def set_until_end(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Set the variable until the block ends: what a call collects, or what functions get that are loaded meanwhile."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)

@@ -5,7 +5,7 @@ It tests all verbs each time, whichever of them is deployed: if one fails, Cloud
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from time import perf_counter
@@ -15,8 +15,10 @@ import orjson
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from berth.runtime.aws_clients import LambdaClient
 from berth.runtime.environment import Settings, variable
 from berth.runtime.http.events import PRE_TRAFFIC_SOURCE, WARM_UP_EVENT
+from berth.runtime.telemetry.metrics import measured_call
 from berth.runtime.telemetry.telemetry import Telemetry
 
 # A function ends by its own Timeout, 30 s at most, so even a function that hangs gives an answer in this time.
@@ -55,84 +57,48 @@ class Answer:
     content: object
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """An event for the function, and a check of its answer, which returns the defect or ""."""
-
-    event: Mapping[str, object]
-    defect: Callable[[Answer], str]
-
-
-def probes(verb: str) -> tuple[Probe, ...]:
-    """Return the verb's probes in order: first load the snapshot, so that the decision has the time of a warm call."""
-    return _PROBES[verb]
+def probes(verb: str) -> tuple[Mapping[str, object], ...]:
+    """Return the verb's events in order: first load the snapshot, so that the decision has the time of a warm call."""
+    body = orjson.dumps(_ARGUMENTS[verb]).decode()
+    request = {"source": PRE_TRAFFIC_SOURCE, "body": body, "isBase64Encoded": False}
+    return (request,) if verb == "bind" else (WARM_UP_EVENT, request)
 
 
-def _loads(answer: Answer) -> str:
-    match answer.content:
-        case {"version": int(version)} if version > 0:
-            return ""
-    return NOTHING_LOADED
-
-
-def _filters(answer: Answer) -> str:
-    match answer.content:
-        case {"Error": "", "FailedNodes": dict()}:
-            return ""
-        case {"Error": str(error)} if error:
-            return error
-    return _unexpected(answer)
-
-
-def _scores(answer: Answer) -> str:
-    """Check the answer about one host. With Basic credentials a failure is an empty list (fact 18)."""
-    match answer.content:
-        case [{"Host": str(), "Score": int()}]:
-            return ""
-        case []:
-            return "it failed without saying why; see its log"
-    return _unexpected(answer)
-
-
-def _agrees(answer: Answer) -> str:
-    match answer.content:
-        case {"NodeNameToMetaVictims": dict()}:
-            return ""
-    return _unexpected(answer)
-
-
-def _refuses(answer: Answer) -> str:
-    """Check that bind rejects the request: by then it has connected and knows which resources are counted."""
-    match answer.content:
-        case {"Error": str(error)} if error.startswith("the binding request has no valid "):
-            return ""
-        case {"Error": str(error)} if error:
-            return error
-    return _unexpected(answer)
-
-
-def _unexpected(answer: Answer) -> str:
-    return f"status {answer.status}, and not what the verb answers"
-
-
-def _asking(arguments: object, defect: Callable[[Answer], str]) -> Probe:
-    body = orjson.dumps(arguments).decode()
-    return Probe({"source": PRE_TRAFFIC_SOURCE, "body": body, "isBase64Encoded": False}, defect)
-
-
-_LOAD = Probe(WARM_UP_EVENT, _loads)
 _CANDIDATES = {"Pod": POD, "Nodes": None, "NodeNames": [NAME]}
 
-_PROBES: Mapping[str, tuple[Probe, ...]] = {
-    "filter": (_LOAD, _asking(_CANDIDATES, _filters)),
-    "filter_onlyone": (_LOAD, _asking(_CANDIDATES, _filters)),
-    "prioritize": (_LOAD, _asking(_CANDIDATES, _scores)),
-    "bind": (_asking({}, _refuses),),
-    "preempt": (
-        _LOAD,
-        _asking({"Pod": POD, "NodeNameToVictims": None, "NodeNameToMetaVictims": {}}, _agrees),
-    ),
+_ARGUMENTS: Mapping[str, object] = {
+    "filter": _CANDIDATES,
+    "filter_onlyone": _CANDIDATES,
+    "prioritize": _CANDIDATES,
+    "bind": {},
+    "preempt": {"Pod": POD, "NodeNameToVictims": None, "NodeNameToMetaVictims": {}},
 }
+
+
+def defect_of(verb: str, event: Mapping[str, object], answer: Answer) -> str:
+    """Return what is wrong with the answer to a probe; empty if nothing is.
+
+    With Basic credentials a failure of prioritize is an empty list (fact 18). bind has to reject its request: by then
+    it has connected, and knows which resources are counted.
+    """
+    match "load" if event is WARM_UP_EVENT else verb, answer.content:
+        case "load", {"version": int(version)} if version > 0:
+            return ""
+        case "load", _:
+            return NOTHING_LOADED
+        case "filter" | "filter_onlyone", {"Error": "", "FailedNodes": dict()}:
+            return ""
+        case "prioritize", [{"Host": str(), "Score": int()}]:
+            return ""
+        case "prioritize", []:
+            return "it failed without saying why; see its log"
+        case "preempt", {"NodeNameToMetaVictims": dict()}:
+            return ""
+        case "bind", {"Error": str(error)} if error.startswith("the binding request has no valid "):
+            return ""
+        case "filter" | "filter_onlyone" | "bind", {"Error": str(error)} if error:
+            return error
+    return f"status {answer.status}, and not what the verb answers"
 
 
 class PreTrafficOutcome(StrEnum):
@@ -152,13 +118,6 @@ class PreTrafficReport(TypedDict):
 class _Body(Protocol):
     def read(self) -> bytes:
         """Return the whole payload."""
-
-
-class LambdaClient(Protocol):
-    """The one call of boto3's Lambda client that is needed."""
-
-    def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> Mapping[str, object]:  # noqa: N803
-        """Invoke a function. Raises ClientError and BotoCoreError."""
 
 
 class CodeDeployClient(Protocol):
@@ -185,14 +144,13 @@ class PreTrafficHook:
 
     def handle(self, event: object) -> PreTrafficReport:
         """Test and report. Raises if the report fails: CodeDeploy then ends the deployment itself, after an hour."""
-        with self._telemetry.traced():
+        with measured_call():
             started = perf_counter()
             defects = list(self._defects())
             outcome = PreTrafficOutcome.FAILED if defects else PreTrafficOutcome.SUCCEEDED
             self._report(event, outcome)
             self._telemetry.ended(
                 outcome,
-                pod="",
                 detail="; ".join(defects),
                 milliseconds=(perf_counter() - started) * 1000,
                 failed=bool(defects),
@@ -208,21 +166,21 @@ class PreTrafficHook:
 
     def _defects(self) -> Iterator[str]:
         for verb, version in self._versions.items():
-            for probe in probes(verb):
-                defect = self._defect(version, probe)
+            for event in probes(verb):
+                defect = self._defect(verb, version, event)
                 if defect:
                     yield f"{verb}: {defect}"
                     break
 
-    def _defect(self, version: str, probe: Probe) -> str:
+    def _defect(self, verb: str, version: str, event: Mapping[str, object]) -> str:
         try:
             response = self._functions.invoke(
-                FunctionName=version, InvocationType="RequestResponse", Payload=orjson.dumps(probe.event)
+                FunctionName=version, InvocationType="RequestResponse", Payload=orjson.dumps(event)
             )
         except (ClientError, BotoCoreError) as error:
             return f"it cannot be invoked: {error}"
         answer = _answer(response)
-        return answer if isinstance(answer, str) else probe.defect(answer)
+        return answer if isinstance(answer, str) else defect_of(verb, event, answer)
 
 
 def _answer(response: Mapping[str, object]) -> Answer | str:

@@ -22,7 +22,7 @@ from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerSettings(Settings):
-    """Settings of functions that use counted resources. If empty, there is no ledger, and nothing is counted."""
+    """Settings of functions that use counted resources. Without a table there is no ledger, and nothing is counted."""
 
     ledger_table: str = variable("BERTH_LEDGER_TABLE", default="")
 

@@ -6,8 +6,8 @@ In Lambda they are DynamoDB's. `berth serve` has a store of its own in the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +24,7 @@ from berth.ledger.nodes.table import LedgerTable
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.table import CacheTable
 from berth.runtime.aws_clients import aws_client
+from berth.runtime.environment import set_until_end
 from berth.runtime.settings import PolicySettings
 
 if TYPE_CHECKING:
@@ -37,10 +38,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Hold the cache table and the ledger. Threads may share all of it.
+    """Hold the cache table and the ledger. Thread-safe.
 
-    ledger, identity, announcements, gangs: None if there is no ledger. in_process: they live and end with this process,
-    and no read of them waits for a network. decisions: None if there is no table for records of decisions. Fields that
+    ledger, identity, announcements, gangs: None if there is no ledger. in_process: the tables end with this process,
+    and reads do not wait for a network. decisions: None if there is no table for records of decisions. Fields that
     are callables import their code when they are called: functions that do not need it start without it.
     """
 
@@ -117,11 +118,6 @@ def tables(settings: PolicySettings, calls: Config) -> Tables:
     return _open_tables.get()(settings, calls)
 
 
-@contextmanager
-def tables_opened_by(open_tables: OpenTables) -> Iterator[None]:
+def tables_opened_by(open_tables: OpenTables) -> AbstractContextManager[None]:
     """Give these tables to functions that are loaded until the block ends; the functions keep them."""
-    token = _open_tables.set(open_tables)
-    try:
-        yield
-    finally:
-        _open_tables.reset(token)
+    return set_until_end(_open_tables, open_tables)

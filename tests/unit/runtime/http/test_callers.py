@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from berth.authentication.allow_list import AllowList, parse
-from berth.authentication.authorizer import Authorizer, BasicAuthorizer, MutualTLSAuthorizer
+from berth.authentication.authorizer import AnyAuthorizer, BasicAuthorizer, MutualTLSAuthorizer
 from berth.authentication.basic import Passwords, credentials_digest
 from berth.authentication.outcomes import AuthorizerOutcome, Decision
 from berth.authentication.stores import AllowListStore, PasswordStore
@@ -43,20 +43,20 @@ class LatePasswords(PasswordStore):
         return Passwords(credentials_digest(SECRET), None, 0.0)
 
 
-def with_certificate() -> tuple[Authorizer, HTTPEvent, threading.Event]:
+def with_certificate() -> tuple[AnyAuthorizer, HTTPEvent, threading.Event]:
     store = LateStore()
     event = certificate_event(SERIAL, time.time() - 3600, time.time() + 3600)
     return MutualTLSAuthorizer(store, time.time), event, store.answer
 
 
-def with_password() -> tuple[Authorizer, HTTPEvent, threading.Event]:
+def with_password() -> tuple[AnyAuthorizer, HTTPEvent, threading.Event]:
     store = LatePasswords()
     return BasicAuthorizer(store, time.time), basic_event(basic("berth", "hunter2")), store.answer
 
 
 @pytest.mark.parametrize("caller", [with_certificate, with_password])
 def test_denies_at_the_deadline_if_the_store_does_not_respond(
-    caller: Callable[[], tuple[Authorizer, HTTPEvent, threading.Event]],
+    caller: Callable[[], tuple[AnyAuthorizer, HTTPEvent, threading.Event]],
 ) -> None:
     authorizer, event, answer = caller()
     check = CallerCheck(authorizer)

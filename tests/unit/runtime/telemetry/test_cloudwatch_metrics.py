@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 
 from berth.nodecache.feed.watcher import WatcherOutcome
 from berth.runtime.telemetry.cloudwatch_metrics import INTERVAL_SECONDS, CloudWatchMetrics
+from berth.runtime.telemetry.metrics import measured_call
 from berth.runtime.telemetry.telemetry import Telemetry
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
 from tests.fakes.clock import HandDrivenClock
@@ -88,7 +89,7 @@ def test_failed_run_counts_like_a_failed_function(clock: HandDrivenClock) -> Non
     client = RecordingCloudWatch()
     metrics = metrics_to(client, clock)
     telemetry = Telemetry("watcher", metrics)
-    with telemetry.traced():
+    with measured_call():
         telemetry.ended(WatcherOutcome.CLUSTER_UNAVAILABLE, pod="", detail="", milliseconds=1.0, failed=True)
     metrics.close()
     [failures] = [each for each in client.data if each["MetricName"] == "Failures"]
@@ -99,7 +100,7 @@ def test_detailed_metrics_have_the_dimensions_of_the_call(clock: HandDrivenClock
     client = RecordingCloudWatch()
     metrics = metrics_to(client, clock, detailed=True)
     telemetry = Telemetry("watcher", metrics)
-    with telemetry.traced():
+    with measured_call():
         telemetry.ended(WatcherOutcome.HANDED_OVER, pod="", detail="", milliseconds=1.0, failed=False)
     metrics.close()
     calls = [each["Dimensions"] for each in client.data if each["MetricName"] == "Calls"]

@@ -17,7 +17,7 @@ from berth.extender.outcomes import (
     PrioritizeOutcome,
 )
 from berth.nodecache.warm_node_cache import Freshness
-from berth.runtime.telemetry.metrics import OLD_SECONDS, CacheMetrics
+from berth.runtime.telemetry.metrics import OLD_SECONDS, CacheMetrics, measured_call
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
 from berth.runtime.watcher.background import INTERVAL_SECONDS as WARM_UP_SECONDS
@@ -45,7 +45,7 @@ def lines(metrics: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
 
 def call(verb: str, outcome: Any) -> None:
     telemetry = Telemetry(verb)
-    with telemetry.traced():
+    with measured_call():
         if verb in READERS:
             CacheMetrics(verb, time.time).record(Freshness(age=1.5, lag=3))
         telemetry.ended(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -19,10 +20,11 @@ class Functions:
         self.invoked: list[tuple[str, str, bytes]] = []
         self._denied = denied
 
-    def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> None:  # noqa: N803
+    def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> Mapping[str, object]:  # noqa: N803
         if FunctionName in self._denied:
             raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "Invoke")
         self.invoked.append((FunctionName, InvocationType, Payload))
+        return {}
 
 
 def warm_up(functions: Any, names: list[str], warnings: list[str]) -> WarmUp:

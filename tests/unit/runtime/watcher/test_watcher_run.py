@@ -125,8 +125,9 @@ def test_periodic_run_sends_each_verb_one_warm_up_event(
     invoked: list[str] = []
 
     class Functions:
-        def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> None:  # noqa: N803
+        def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> Mapping[str, object]:  # noqa: N803
             invoked.append(FunctionName)
+            return {}
 
     monkeypatch.setattr(watcher_run, "_lambda_client", Functions)
     settings = replace(invocation().settings, warm_up="filter:live,bind:live")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal, TypedDict
 
-from berth.authentication.authorizer import Authorizer, BasicAuthorizer
+from berth.authentication.authorizer import AnyAuthorizer, BasicAuthorizer
 from berth.authentication.outcomes import Authentication
 from berth.authentication.stores import SecretsManagerPasswords
 from berth.lease.clock import Clock, SystemClock
@@ -15,6 +15,7 @@ from berth.runtime.aws_clients import aws_client
 from berth.runtime.environment import SchedulerSettings, one_of, variable
 from berth.runtime.http.callers import CALLS, CallerCheck
 from berth.runtime.http.events import HTTPEvent, call_deadline, is_warm_up
+from berth.runtime.telemetry.metrics import measured_call
 
 SYSTEM_CLOCK = SystemClock()
 
@@ -36,7 +37,7 @@ class SimpleAnswer(TypedDict):
 class AuthorizerEndpoint:
     """Authorize callers of the HTTP API."""
 
-    def __init__(self, authorizer: Authorizer, http_timeout: float, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, authorizer: AnyAuthorizer, http_timeout: float, clock: Clock = SYSTEM_CLOCK) -> None:
         """`http_timeout`: the scheduler's, in seconds."""
         self._check = CallerCheck(authorizer)
         self._http_timeout = http_timeout
@@ -47,7 +48,7 @@ class AuthorizerEndpoint:
         if is_warm_up(event):
             self._check.preload()
             return {"isAuthorized": False}
-        with self._check.traced():
+        with measured_call():
             started = perf_counter()
             decision = self._check.decide(event, call_deadline(event, self._http_timeout, self._clock))
             self._check.report(decision, started)

@@ -10,7 +10,7 @@ neither: headers, query, path and body stand elsewhere in the event.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ from berth.runtime.http.events import HTTPEvent
 from berth.runtime.telemetry.telemetry import Telemetry
 
 if TYPE_CHECKING:
-    from berth.authentication.authorizer import Authorizer
+    from berth.authentication.authorizer import AnyAuthorizer
     from berth.authentication.stores import AllowListStore
 
 # The scheduler waits for this and the verb together, 5 s by default.
@@ -65,13 +65,10 @@ class CallerSettings(Settings):
 class CallerCheck:
     """Decides with an authorizer, and reports decisions as `verb=authorizer` wherever they are made."""
 
-    def __init__(self, authorizer: Authorizer) -> None:
+    def __init__(self, authorizer: AnyAuthorizer) -> None:
         self._authorizer = authorizer
         self._reads = BoundedReads()
         self._telemetry = Telemetry("authorizer")
-
-    def traced(self) -> AbstractContextManager[None]:
-        return self._telemetry.traced()
 
     def decide(self, event: HTTPEvent, deadline: Deadline) -> Decision:
         """Decide about the event's caller. Never raises: it denies a caller it cannot check before the deadline."""
@@ -87,7 +84,6 @@ class CallerCheck:
         """Write one log line and one set of metrics. `started`: a time of `perf_counter`."""
         self._telemetry.ended(
             decision.outcome,
-            pod="",
             detail=decision.detail,
             milliseconds=(perf_counter() - started) * 1000,
             failed=not decision.allowed,

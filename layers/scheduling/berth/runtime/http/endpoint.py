@@ -43,6 +43,7 @@ from berth.runtime.http.events import (
     is_warm_up,
     lambda_answer,
 )
+from berth.runtime.telemetry.metrics import measured_call
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.snapshot.parts import Parts
@@ -87,7 +88,7 @@ class Endpoint(ABC):
         """Answer an allowed caller; return 403 to any other."""
         if is_warm_up(event):
             return self._warmed_up()
-        with self._telemetry.traced():
+        with measured_call():
             started = perf_counter()
             deadline = call_deadline(event, self._settings.http_timeout, self._clock)
             caller = ""
@@ -107,7 +108,6 @@ class Endpoint(ABC):
         """Log and count a request that does not concern a pod. `detail`: for the log."""
         self._telemetry.ended(
             outcome,
-            pod="",
             detail=detail,
             milliseconds=(perf_counter() - started) * 1000,
             failed=failed,

@@ -79,7 +79,7 @@ MAX_ANSWER_BYTES = 6_000_000
 """Largest whole answer in JSON that a Lambda function returns, in round numbers."""
 
 _LARGEST_GROWTH = 3
-"""Most bytes of JSON text per byte of UTF-8: `\\u00fc` stands for two, a pair of such escapes for four."""
+"""Maximum bytes of JSON text per byte of UTF-8: `\\u00fc` stands for two, a pair of such escapes for four."""
 
 _ENVELOPE_BYTES = 200
 """Status, headers and names of the answer's fields."""

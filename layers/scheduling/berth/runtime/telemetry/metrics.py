@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import orjson
+
+from berth.runtime.environment import set_until_end
 
 if TYPE_CHECKING:
     from berth.nodecache.warm_node_cache import Freshness
@@ -56,14 +58,9 @@ class Measures:
 _CALL: ContextVar[Measures | None] = ContextVar("measures of the current call", default=None)
 
 
-@contextmanager
-def measured_call() -> Iterator[None]:
+def measured_call() -> AbstractContextManager[None]:
     """Collect the measurements of a call, for its one log line."""
-    token = _CALL.set(Measures())
-    try:
-        yield
-    finally:
-        _CALL.reset(token)
+    return set_until_end(_CALL, Measures())
 
 
 def measures_of_call() -> Measures:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +20,7 @@ from enum import StrEnum
 import orjson
 from aws_lambda_powertools import Logger
 
+from berth.runtime.environment import set_until_end
 from berth.runtime.telemetry.metrics import (
     BYTES,
     COUNT,
@@ -31,43 +32,10 @@ from berth.runtime.telemetry.metrics import (
     VERB,
     Metrics,
     group,
-    measured_call,
     measures_of_call,
 )
 
 SERVICE = "berth"
-
-
-class CallLog:
-    """Write to the handlers of the service's logger, at its level."""
-
-    def __init__(self, logger: Logger) -> None:
-        self._logger = logging.getLogger(logger.service)
-
-    def write(self, level: int, message: str, fields: Mapping[str, object], now: float) -> bool:
-        """Write one line and return True, or return False if the level is disabled. now: seconds since the epoch."""
-        if not self._logger.isEnabledFor(level):
-            return False
-        line = {
-            "level": logging.getLevelName(level),
-            "message": message,
-            "timestamp": datetime.fromtimestamp(now, UTC),
-            "service": SERVICE,
-            **fields,
-        }
-        trace = os.environ.get("_X_AMZN_TRACE_ID")
-        if trace:
-            line["xray_trace_id"] = trace.partition(";")[0].removeprefix("Root=")
-        text = orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE).decode()
-        for handler in self._logger.handlers:
-            if isinstance(handler, logging.StreamHandler):
-                handler.acquire()
-                try:
-                    handler.stream.write(text)
-                    handler.stream.flush()
-                finally:
-                    handler.release()
-        return True
 
 
 DENIALS = group([[]], {"Denials": COUNT})
@@ -95,14 +63,9 @@ CallObserver = Callable[[str, str, float, str], None]
 _observer: ContextVar[CallObserver | None] = ContextVar("call_observer", default=None)
 
 
-@contextmanager
-def calls_observed_by(observer: CallObserver) -> Iterator[None]:
+def calls_observed_by(observer: CallObserver) -> AbstractContextManager[None]:
     """Let functions that are loaded until the block ends call the observer, from any thread, as long as they live."""
-    token = _observer.set(observer)
-    try:
-        yield
-    finally:
-        _observer.reset(token)
+    return set_until_end(_observer, observer)
 
 
 class Telemetry:
@@ -111,29 +74,22 @@ class Telemetry:
     def __init__(self, verb: str, metrics: Metrics | None = None) -> None:
         self._verb = verb
         self._logger = Logger(service=SERVICE, logger_formatter=None)
-        self._log = CallLog(self._logger)
         self._metrics = metrics or Metrics()
         self._observer = _observer.get()
-
-    @contextmanager
-    def traced(self) -> Iterator[None]:
-        """Measure the call: one line with all its metrics."""
-        with measured_call():
-            yield
 
     def ended(
         self,
         outcome: StrEnum,
         *,
-        pod: str,
         detail: str,
         milliseconds: float,
         failed: bool,
+        pod: str = "",
         sizes: Sizes | None = None,
         caller: str = "",
         reason_code: str = "",
     ) -> None:
-        """Log how a call ended, within `traced`: failures as warnings, decisions of the policy as information.
+        """Log how a call ended, within `measured_call`: failures as warnings, decisions of the policy as information.
 
         `caller`: whom this function allowed; empty if another part decided. `reason_code`: of the reason that
         rejects most nodes, if no node fits.
@@ -148,7 +104,7 @@ class Telemetry:
         described = {"pod": pod, "detail": detail, "milliseconds": round(milliseconds, 3)}
         if caller:
             described["caller"] = caller
-        is_written = self._log.write(
+        is_written = self._write(
             logging.WARNING if failed else logging.INFO, self._verb, {**identity, **described, **metrics}, now
         )
         if metrics and not is_written:  # metrics do not depend on the log level
@@ -181,6 +137,32 @@ class Telemetry:
             groups.append(ALARMED_CALLS)
             values["Calls"] = [1.0]
         return self._metrics.members(groups, identity, values, now)
+
+    def _write(self, level: int, message: str, fields: Mapping[str, object], now: float) -> bool:
+        """Write one line and return True, or return False if the level is disabled. now: seconds since the epoch."""
+        logger = logging.getLogger(SERVICE)
+        if not logger.isEnabledFor(level):
+            return False
+        line = {
+            "level": logging.getLevelName(level),
+            "message": message,
+            "timestamp": datetime.fromtimestamp(now, UTC),
+            "service": SERVICE,
+            **fields,
+        }
+        trace = os.environ.get("_X_AMZN_TRACE_ID")
+        if trace:
+            line["xray_trace_id"] = trace.partition(";")[0].removeprefix("Root=")
+        text = orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE).decode()
+        for handler in logger.handlers:
+            if isinstance(handler, logging.StreamHandler):
+                handler.acquire()
+                try:
+                    handler.stream.write(text)
+                    handler.stream.flush()
+                finally:
+                    handler.release()
+        return True
 
     def exception(self, message: str, pod: str) -> None:
         """Log an exception with its stack trace. Call it while it is being handled."""

@@ -6,11 +6,12 @@ It publishes twice a second; sums are printed every 15 s, and at its end.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from threading import Lock
 
+from berth.runtime.environment import set_until_end
 from berth.runtime.telemetry.metrics import COUNT, FAILURES, HAPPENING, SECONDS, Metrics, group
 from berth.upkeep.gangs import GangEvent, GangEventType
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
@@ -37,21 +38,12 @@ MAX_VALUES = 100
 GangObserver = Callable[[GangEvent], None]
 
 
-def ignore_gangs(event: GangEvent) -> None:
-    """Ignore an event of a gang, if only the log needs it."""
+_gang_observer: ContextVar[GangObserver] = ContextVar("gang_observer", default=lambda _: None)
 
 
-_gang_observer: ContextVar[GangObserver] = ContextVar("gang_observer", default=ignore_gangs)
-
-
-@contextmanager
-def gangs_observed_by(observer: GangObserver) -> Iterator[None]:
+def gangs_observed_by(observer: GangObserver) -> AbstractContextManager[None]:
     """Let watchers that are loaded until the block ends call the observer, from any thread, as long as they live."""
-    token = _gang_observer.set(observer)
-    try:
-        yield
-    finally:
-        _gang_observer.reset(token)
+    return set_until_end(_gang_observer, observer)
 
 
 def gang_observer() -> GangObserver:
@@ -62,7 +54,7 @@ class WatcherMetrics:
     """The metrics of one run. Two threads call it: the one that publishes and the one that reconciles."""
 
     def __init__(
-        self, wall: Callable[[], float], metrics: Metrics | None = None, on_gang: GangObserver = ignore_gangs
+        self, wall: Callable[[], float], metrics: Metrics | None = None, on_gang: GangObserver = lambda _: None
     ) -> None:
         """wall: seconds since the epoch. on_gang: called with each event of a gang."""
         self._wall = wall

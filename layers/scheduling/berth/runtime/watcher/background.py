@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from threading import Event, Thread
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import orjson
 from botocore.exceptions import BotoCoreError, ClientError
@@ -17,6 +17,7 @@ from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.leader import Publication
 from berth.nodecache.snapshot_view import DecodedObjects, DecodedResource
 from berth.runtime.adapters import log
+from berth.runtime.aws_clients import LambdaClient
 from berth.runtime.http.events import WARM_UP_EVENT
 from berth.upkeep.reconciler.reconciler import Reconciler
 
@@ -72,7 +73,7 @@ class BackgroundSteps:
 
 
 STOP_SECONDS = 4.0
-"""Longest wait for a thread's end, part of the run's margin. A call that still hangs afterwards has no effect."""
+"""Maximum wait for a thread to end, part of the run's margin. A call that hangs for longer does no harm."""
 
 PAUSE_SECONDS = 5.0
 """Pause before the next attempt after a defect in Berth."""
@@ -81,6 +82,7 @@ T = TypeVar("T")
 
 _RESOURCES = ("nodes", "pods")
 _Published = tuple[tuple[Change, ...], float]
+"""Changes, and the `observed_at` of the published pods, in seconds since the epoch; 0 if it is unknown."""
 
 
 class ReconcilerFeed:
@@ -108,7 +110,8 @@ class ReconcilerFeed:
             self._epoch = publication.epoch
             changes = (Change(*key, obj) for key, obj in publication.objects.items())
         relevant = tuple(change for change in changes if change.resource in _RESOURCES)
-        self._queue.append((relevant, _observed_at(publication)))
+        pods = publication.observation.positions.get("pods")
+        self._queue.append((relevant, 0.0 if pods is None else pods.observed_at))
         return True
 
     def step(self) -> float:
@@ -124,12 +127,6 @@ class ReconcilerFeed:
         return reconciler.work()
 
 
-def _observed_at(publication: Publication) -> float:
-    """Return the `observed_at` of the published pods, in seconds since the epoch, or 0 if it is unknown."""
-    pods = publication.observation.positions.get("pods")
-    return 0.0 if pods is None else pods.observed_at
-
-
 def _readable(latest: DecodedResource[T]) -> dict[str, T | None]:
     """Omit unreadable objects. Decisions treat them as deleted; here their reservations must be kept."""
     return {key: found for key, found in latest.found.items() if key not in latest.unreadable}
@@ -138,13 +135,6 @@ def _readable(latest: DecodedResource[T]) -> dict[str, T | None]:
 INTERVAL_SECONDS = 10.0
 """Time between two warm-up events. They go to the alias, so they start a deployed version of every function soon.
 Lambda keeps an environment that is invoked this often, and there are few changes to load."""
-
-
-class LambdaClient(Protocol):
-    """The one method of boto3's Lambda client that is used."""
-
-    def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> object:  # noqa: N803  boto3's names
-        """Invoke a function. Raises ClientError and BotoCoreError."""
 
 
 class WarmUp:

@@ -51,8 +51,8 @@ class GangWork:
     def steps(self) -> list[BackgroundSteps]:
         """Return steps, each with its own thread: planning all gangs must not delay the end of a round."""
         return [
-            BackgroundSteps(self._watch_step, "gangs", "the gangs were not looked at", once=self._once),
-            BackgroundSteps(self._say_why, "gang-events", "no events say why gangs wait", once=self._once),
+            BackgroundSteps(self._watch_step, "gangs", "the gangs were not checked", once=self._once),
+            BackgroundSteps(self._say_why, "gang-events", "no events explain why gangs wait", once=self._once),
         ]
 
     def published(self, publication: Publication) -> None:

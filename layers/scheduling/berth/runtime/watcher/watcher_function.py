@@ -18,10 +18,10 @@ from berth.nodecache.feed.watcher import RunResult, WatcherOutcome
 from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.cluster import connect
 from berth.runtime.cluster_settings import WatcherMode, WatcherSettings
-from berth.runtime.telemetry.metrics import Metrics
+from berth.runtime.telemetry.metrics import Metrics, measured_call
 from berth.runtime.telemetry.telemetry import Telemetry
 from berth.runtime.telemetry.watcher_metrics import gang_observer
-from berth.runtime.watcher.watcher_run import Invocation, RunLimit, WatcherRun, ignore_leader, restore_configuration
+from berth.runtime.watcher.watcher_run import Invocation, RunLimit, WatcherRun, restore_configuration
 
 CONFIGURATION_SECONDS = 15.0
 """Seconds between two checks whether another configuration was applied."""
@@ -41,7 +41,7 @@ class WatcherFunction:
         self,
         settings: WatcherSettings,
         metrics: Metrics | None = None,
-        on_new_leader: Callable[[str], None] = ignore_leader,
+        on_new_leader: Callable[[str], None] = lambda _: None,
     ) -> None:
         """metrics: by default they go into the function's log. on_new_leader: see Invocation."""
         self._settings = settings
@@ -52,7 +52,7 @@ class WatcherFunction:
 
     def handle(self, event: object, context: LambdaContext) -> dict[str, str | int]:
         """Watch until the invocation's time is over. The answer is the result of the last run."""
-        with self._telemetry.traced():
+        with measured_call():
             started = time.perf_counter()
             limit = RunLimit(lambda: context.get_remaining_time_in_millis() / 1000, time.time)
             invocation = Invocation(
@@ -61,7 +61,6 @@ class WatcherFunction:
             result = watch(invocation, self._adapters)
             self._telemetry.ended(
                 result.outcome,
-                pod="",
                 detail=result.summary,
                 milliseconds=(time.perf_counter() - started) * 1000,
                 failed=result.failed,

@@ -21,17 +21,16 @@ from berth.configuration.store import ActiveConfiguration, CountingLost
 from berth.lease.clock import SystemClock
 from berth.lease.config import BecameLeader, Handover, LeaderCallbacks, LeaderElectionConfig
 from berth.lease.elector import LeaderElector, Standby, new_identity
-from berth.lease.lock import LeaseLock
 from berth.nodecache.feed.leader import Publication, PublishIntervals
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import RunResult, Watcher
 from berth.runtime.adapters import CALLS, CacheAdapters, log
-from berth.runtime.aws_clients import aws_client
+from berth.runtime.aws_clients import LambdaClient, aws_client
 from berth.runtime.cluster import Connection
 from berth.runtime.cluster_settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.metrics import Metrics
-from berth.runtime.telemetry.watcher_metrics import GangObserver, WatcherMetrics, ignore_gangs
-from berth.runtime.watcher.background import BackgroundSteps, LambdaClient, ReconcilerFeed, WarmUp
+from berth.runtime.telemetry.watcher_metrics import GangObserver, WatcherMetrics
+from berth.runtime.watcher.background import BackgroundSteps, ReconcilerFeed, WarmUp
 from berth.runtime.watcher.gang_work import GangWork
 from berth.upkeep.ledger_holder import LedgerHolder
 from berth.upkeep.pod_events import OmittedPods, Recorder, reservation_event
@@ -40,17 +39,17 @@ from berth.upkeep.reconciler.reconciler import Reconciler
 from berth.upkeep.wake_up import WakeUp, waiting_pod
 
 MARGIN_SECONDS = 8.0
-"""The watcher stops this long before Lambda ends it: to release the lease, end the watches and answer."""
+"""The watcher stops this long before Lambda ends it, to release the lease, end the watches and answer."""
 
 HORIZON_SECONDS = 185.0
 """A candidate waits for a handover that is announced within this time. Two starts can be two minutes apart, three if
 one is dropped, and a cold one comes some seconds late."""
 
 LONGEST_SLEEP_SECONDS = 0.5
-"""So a run ends soon after its time is over."""
+"""Limit of one sleep, so that a run ends soon after its time is over."""
 
 IN_PROCESS = PublishIntervals(flush=LOOK_SECONDS, pause=0.0)
-"""Publish with each look at the watches, if a publication costs no request."""
+"""Intervals for a store in the same process: publish with each look at the watches, because it costs no request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +75,6 @@ class RunLimit:
         return self.remaining() - MARGIN_SECONDS
 
 
-def ignore_leader(holder: str) -> None:
-    """Ignore the new leader, if the caller does not need to know it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Invocation:
     """One invocation of the watcher function. on_new_leader: called with each new holder of the lease. on_gang:
@@ -89,8 +84,8 @@ class Invocation:
     mode: WatcherMode
     limit: RunLimit
     metrics: Metrics = field(default_factory=Metrics)
-    on_new_leader: Callable[[str], None] = ignore_leader
-    on_gang: GangObserver = ignore_gangs
+    on_new_leader: Callable[[str], None] = lambda _: None
+    on_gang: GangObserver = lambda _: None
 
 
 class WatcherRun:
@@ -108,8 +103,15 @@ class WatcherRun:
         self._metrics = WatcherMetrics(self._clock.wall, invocation.metrics, invocation.on_gang)
         self._identity = new_identity("watcher")
         self._reconciler_feed: ReconcilerFeed | None = None
+        self._elector = partial(
+            LeaderElector,
+            config=LeaderElectionConfig(),
+            identity=self._identity,
+            clock=self._clock,
+            random=random.random,
+        )
         self._standby = Standby(
-            self._elector(self._tables.standby_lock(), self._limit.handover(HORIZON_SECONDS), LeaderCallbacks())
+            self._elector(self._tables.standby_lock(), handover=self._limit.handover(HORIZON_SECONDS))
         )
 
     def execute(self, configured: ActiveConfiguration, is_outdated: Callable[[], bool]) -> RunResult:
@@ -174,9 +176,9 @@ class WatcherRun:
             return Watcher(
                 self._elector(
                     self._tables.head_lock(),
-                    self._limit.handover(self._horizon()),
-                    LeaderCallbacks(self._started_leading, new_leader=self._on_new_leader),
-                    self._epoch_floor,
+                    callbacks=LeaderCallbacks(self._started_leading, new_leader=self._on_new_leader),
+                    handover=self._limit.handover(self._horizon()),
+                    epoch_floor=self._epoch_floor,
                 ),
                 self._connection.cluster(configured.policy, self._mode),
                 self._tables.cache,
@@ -316,24 +318,6 @@ class WatcherRun:
         self._standby.release()
         restore_configuration(self._adapters)
 
-    def _elector(
-        self,
-        lock: LeaseLock,
-        handover: Handover,
-        callbacks: LeaderCallbacks,
-        epoch_floor: Callable[[], int] = lambda: 0,
-    ) -> LeaderElector:
-        return LeaderElector(
-            lock,
-            LeaderElectionConfig(),
-            self._identity,
-            self._clock,
-            random.random,
-            callbacks,
-            handover,
-            epoch_floor,
-        )
-
 
 def restore_configuration(adapters: CacheAdapters) -> None:
     """Bring back an applied configuration that one of the tables has lost. Failures are logged."""
@@ -352,5 +336,4 @@ def log_reservation_event(event: ReservationEvent) -> None:
 
 
 def _lambda_client() -> LambdaClient:
-    client: LambdaClient = aws_client("lambda", CALLS)
-    return client
+    return aws_client("lambda", CALLS)
