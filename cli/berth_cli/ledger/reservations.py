@@ -8,11 +8,9 @@ from typing import Any
 
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
 from berth.scheduling.objects.pod import PodKey
-from berth.upkeep.reconciler.reconciler import Intervals
+from berth.upkeep.reconciler.reconciler import EXPIRY_SECONDS
 from berth_cli.ledger.claims import Claims, NotRead
 from berth_cli.terminal.output import shown_age
-
-EXPIRY_SECONDS = Intervals().expiry
 
 HEADER = ("NODE", "POD", "STATE", "HOLDS", "CLAIMS", "SINCE", "WHY")
 

@@ -10,7 +10,8 @@ from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.leader import ObservedState
 from berth.scheduling.framework.plugin import NODE_EVENTS, ClusterEvent
 from berth.upkeep import wake_up
-from berth.upkeep.wake_up import WakeUp, WakeUpBudget, pod_events
+from berth.upkeep.pod_events import TokenBuckets
+from berth.upkeep.wake_up import WakeUp, pod_events
 
 from . import leader
 
@@ -141,7 +142,7 @@ def limited_wake_up_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def nothing_is_left_of_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     """No pod is woken a second time."""
-    monkeypatch.setattr(WakeUpBudget, "allows", lambda self, due, now: any(key not in self._buckets for key in due))
+    monkeypatch.setattr(TokenBuckets, "tokens", lambda self, key, now: 0 if key in self._buckets else self._burst)
 
 
 BROKEN: dict[str, Break] = {

@@ -1,10 +1,10 @@
-"""The watcher's part in gangs: it ends rounds that nobody finishes, and deletes items that are no longer needed.
+"""Ends rounds of gangs that no call finishes, and deletes items that are no longer needed: the watcher's part.
 
 Members that are retried finish most rounds themselves. The watch is for members that are never retried.
 
-A commit is needed for EXPIRY_SECONDS. By then a member is on a node, which is the proof for filter and for bind; or no
-member is, the shares expire, and the gang has to be placed as a whole again. So the item is deleted either way, and
-filter does not read the items of gangs that run.
+The item of a commit is needed for EXPIRY_SECONDS. By then a member is on a node, which proves the commit to filter and
+bind. Otherwise the shares expire, and the whole gang has to be placed again. The item is deleted in both cases, so
+filter does not read the items of running gangs.
 
 Guarantees: a round is ended, an item deleted and a domain closed only as they were read: each write requires that
 version of the item. So several watchers, a late one among them, do no harm. A hold is not released before its round has
@@ -42,10 +42,10 @@ EXPIRY_SECONDS = 30.0
 """Longer than any bind takes; the same time as for reservations."""
 
 KEPT_SECONDS = 600.0
-"""How long an ended round is shown."""
+"""Time for which an ended round is shown to people."""
 
 LIVENESS_SECONDS = 60.0
-"""Interval between two questions to the API server about the members of one commit."""
+"""Interval between reads of the members of one commit from the API server."""
 
 TIMED_OUT = "gang waits for members: its placement took too long"
 
@@ -57,8 +57,8 @@ class GangEventType(StrEnum):
     """The values are stored as a metric dimension.
 
     OPENED: a round began. COMMITTED: seconds after its round began. TIMED_OUT: the round ended without a commit, or
-    never began. DEGRADED: EXPIRY_SECONDS after the commit fewer members than the minimum are on nodes. FORGOTTEN: by
-    then no member lived.
+    never began. DEGRADED: EXPIRY_SECONDS after the commit fewer members than the minimum are on nodes. FORGOTTEN: no
+    member is alive by then.
     """
 
     OPENED = "opened"
@@ -70,8 +70,11 @@ class GangEventType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GangEvent:
-    """members: of COMMITTED, all; of DEGRADED, those on nodes. minimum: of DEGRADED. seconds: of COMMITTED. pods: the
-    members concerned, of TIMED_OUT and DEGRADED; at most MAX_PODS."""
+    """A change of a gang.
+
+    members: their number; for DEGRADED, the number on nodes. minimum: set for DEGRADED. seconds: from the begin of the
+    round to the commit. pods: the affected members for TIMED_OUT and DEGRADED, at most MAX_PODS.
+    """
 
     type: GangEventType
     key: GangKey
@@ -228,20 +231,22 @@ class GangWatch:
         found = self._members(item)
         if found is None:
             return
+        living, placed = found
         self._checked[item.key] = item.round, self._wall()
-        on_nodes = published | {pod.uid for pod in found.on_nodes}
-        if not found.living and not published:
+        on_nodes = published | {pod.uid for pod in placed}
+        if not living and not published:
             if self._table.delete(item):
                 self._report(GangEvent(GangEventType.FORGOTTEN, item.key))
             return
         if len(on_nodes) < item.minimum and round_ != item.round:
-            pods = tuple(found.living[:MAX_PODS])
+            pods = tuple(living[:MAX_PODS])
             self._report(GangEvent(GangEventType.DEGRADED, item.key, len(on_nodes), minimum=item.minimum, pods=pods))
-        if published or not found.on_nodes:
+        if published or not placed:
             self._table.delete(item)
 
-    def _members(self, item: GangItem) -> _Members | None:
-        """Return the commit's members as the API server has them, or None if it did not answer for all of them."""
+    def _members(self, item: GangItem) -> tuple[Sequence[PodKey], Sequence[PodKey]] | None:
+        """Return the commit's living members and those that are on nodes or have ended there, as the API server has
+        them. None: it did not answer for all members."""
         living, on_nodes = list[PodKey](), list[PodKey]()
         for intent in item.intents.values():
             match self._pods.find(intent.pod):
@@ -254,15 +259,7 @@ class GangWatch:
                         on_nodes.append(intent.pod)
                 case FoundPod() | PodNotFound():
                     pass
-        return _Members(living, on_nodes)
-
-
-@dataclass(frozen=True, slots=True)
-class _Members:
-    """on_nodes: includes members that have ended there."""
-
-    living: Sequence[PodKey]
-    on_nodes: Sequence[PodKey]
+        return living, on_nodes
 
 
 NOBODY: frozenset[str] = frozenset()

@@ -4,7 +4,8 @@ Guarantees: the Lease is marked as counting only after a rebuild of this store's
 acquired. The exception is a Lease that never had a holder: no other store has counted, and a new ledger becomes ready
 node by node.
 
-Not guaranteed: that a store counts. After a crash of the holder the next one waits until the Lease has expired.
+Not guaranteed: that a store counts at any time. After a crash of the holder the next store waits until the Lease has
+expired.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ class LedgerHolder:
         *,
         name: str,
     ) -> None:
-        """publish: called with why this store does not count, empty if it does; it may raise TableUnavailable.
+        """publish: called with the reason why this store does not count, "" if it counts; may raise TableUnavailable.
 
-        name: for people, in the identity of a store that does not have one yet. new_id: never returns the same twice.
+        name: begins the identity of a store that does not have one yet, for people. new_id: returns a new id each time.
         """
         self._lease = lease
         self._table = table
@@ -80,12 +81,12 @@ class LedgerHolder:
     def _elect(self) -> Step:
         identity = self._current_identity()
         if self._elector is None or self._elector.identity != identity:
-            self._lost()
-            callbacks = LeaderCallbacks(self._acquired, lambda _: self._lost())
+            self._became = None
+            callbacks = LeaderCallbacks(self._acquired)
             self._elector = LeaderElector(self._lease, ELECTION, identity, self._clock, self._random, callbacks)
         step = self._elector.step()
         if step.ended:
-            self._elector = None
+            self._elector = self._became = None
         if self._became is not None and not self._is_counting:
             self._is_counting = self._take_over(self._became)
         return step
@@ -102,9 +103,6 @@ class LedgerHolder:
     def _acquired(self, became: BecameLeader) -> None:
         self._became, self._is_counting, self._rebuild = became, False, None
 
-    def _lost(self) -> None:
-        self._became, self._is_counting = None, False
-
     def _take_over(self, became: BecameLeader) -> bool:
         if self._rebuild is None:
             found = self._lease.holding(CALL_SECONDS)
@@ -118,8 +116,10 @@ class LedgerHolder:
                 if not is_first:
                     self._rebuild = requested
                     return False
-        elif not self._is_rebuilt(self._rebuild):
-            return False
+        else:
+            marker = self._table.marker()
+            if marker is None or marker.state is not MarkerState.READY or marker.nonce == self._rebuild.nonce:
+                return False
         lease = self._lease.get()
         if lease is None or isinstance(lease, Unavailable) or lease.spec.holder_identity != self._identity:
             return False
@@ -132,10 +132,6 @@ class LedgerHolder:
             MarkerState.REBUILDING, 0 if seen is None else seen.epoch, self._clock.wall(), self._new_id()
         )
         return requested if self._table.put_marker(requested, seen) else None
-
-    def _is_rebuilt(self, requested: Marker) -> bool:
-        found = self._table.marker()
-        return found is not None and found.state is MarkerState.READY and found.nonce != requested.nonce
 
     def _report(self, step: Step) -> None:
         if self._became is not None:

@@ -52,7 +52,7 @@ class PodEventReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PodEvent:
-    """note: at most MAX_NOTE bytes of printable ASCII."""
+    """An event on a pod. note: at most MAX_NOTE bytes of printable ASCII."""
 
     namespace: str
     name: str
@@ -74,7 +74,7 @@ class Series:
 
 
 class WriteOutcome(StrEnum):
-    """GONE: the namespace, or the Event object of the series, does not exist any more."""
+    """The outcome of a write. GONE: the namespace or the Event object of the series no longer exists."""
 
     WRITTEN = "written"
     GONE = "gone"
@@ -84,7 +84,7 @@ class WriteOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """cause: the API server's words, if nothing was written."""
+    """The result of a write. cause: the API server's message if nothing was written."""
 
     outcome: WriteOutcome
     cause: str = ""
@@ -122,7 +122,7 @@ def reservation_event(event: ReservationEvent) -> PodEvent | None:
 
 
 def gang_events(event: GangEvent) -> Iterator[PodEvent]:
-    """Yield the events on the pods of a gang; most changes cause no event."""
+    """Yield the events on the pods of a gang. Most changes of a gang do not cause events."""
     match event.type:
         case GangEventType.TIMED_OUT:
             reason = PodEventReason.GANG_TIMED_OUT
@@ -137,7 +137,7 @@ def gang_events(event: GangEvent) -> Iterator[PodEvent]:
 
 
 def omission_event(key: Key, pod: Object, reason: OmissionReason) -> PodEvent | None:
-    """Return the event on a pod that is not published as a whole or at all; None if the object is not an API pod."""
+    """Return the event on a pod that is not published completely; None if the object is not an API pod."""
     resource, full_name = key
     namespace, _, name = full_name.rpartition("/")
     uid = uid_of(pod)
@@ -194,7 +194,7 @@ SERIES_SECONDS = 360.0
 """client-go's value: after this time without the event, the next event begins another series."""
 
 POD_BURST, POD_SECONDS = 25, 300.0
-"""Limits for one pod: client-go's limits for one object."""
+"""Limits for the events of one pod: client-go's limits for one object."""
 
 BURST, SECONDS = 100, 0.5
 
@@ -217,28 +217,30 @@ _SeriesKey = tuple[str, str]
 class TokenBuckets:
     """Give each key a burst, then one token per interval. For one thread. Times are seconds on a monotonic clock."""
 
-    def __init__(self, burst: int, refill_seconds: float) -> None:
+    def __init__(self, burst: int) -> None:
         self._burst = burst
-        self._refill_seconds = refill_seconds
-        self._buckets: dict[str, tuple[float, float]] = {}
-        """The tokens, and the time at which the key had them."""
+        self._buckets: dict[str, tuple[float, float, float]] = {}
+        """The tokens, the time at which the key had them, and the seconds until the next one."""
 
-    def take(self, key: str, now: float) -> bool:
+    def take(self, key: str, now: float, refill_seconds: float) -> bool:
         """Take a token. Return whether the key had one."""
-        tokens = self._tokens(key, now)
-        if tokens < 1:
+        if self.tokens(key, now) < 1:
             return False
         if len(self._buckets) >= SWEEP_AT:
-            self._forget_full(now)
-        self._buckets[key] = tokens - 1, now
+            self.forget_full(now)
+        self.spend(key, now, refill_seconds)
         return True
 
-    def _forget_full(self, now: float) -> None:
-        self._buckets = {key: bucket for key, bucket in self._buckets.items() if self._tokens(key, now) < self._burst}
+    def spend(self, key: str, now: float, refill_seconds: float) -> None:
+        """Take a token, or the part of a token that the key has."""
+        self._buckets[key] = max(0.0, self.tokens(key, now) - 1), now, refill_seconds
 
-    def _tokens(self, key: str, now: float) -> float:
-        tokens, at = self._buckets.get(key, (float(self._burst), now))
-        return min(self._burst, tokens + (now - at) / self._refill_seconds)
+    def forget_full(self, now: float) -> None:
+        self._buckets = {key: bucket for key, bucket in self._buckets.items() if self.tokens(key, now) < self._burst}
+
+    def tokens(self, key: str, now: float) -> float:
+        tokens, at, refill_seconds = self._buckets.get(key, (float(self._burst), now, 1.0))
+        return min(self._burst, tokens + (now - at) / refill_seconds)
 
 
 class Recorder:
@@ -267,8 +269,8 @@ class Recorder:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pod-events")
         # Used by the thread alone.
         self._series: OrderedDict[_SeriesKey, Series] = OrderedDict()
-        self._pods = TokenBuckets(POD_BURST, POD_SECONDS)
-        self._all = TokenBuckets(BURST, SECONDS)
+        self._pods = TokenBuckets(POD_BURST)
+        self._all = TokenBuckets(BURST)
         self._resume_at = monotonic()
 
     def record(self, event: PodEvent) -> None:
@@ -301,7 +303,9 @@ class Recorder:
     def _write(self, key: _SeriesKey, event: PodEvent, times: int) -> None:
         now = self._monotonic()
         # The pod's bucket first: a pod above its limit takes no token from the others.
-        if now < self._resume_at or not (self._pods.take(event.uid, now) and self._all.take("", now)):
+        if now < self._resume_at or not (
+            self._pods.take(event.uid, now, POD_SECONDS) and self._all.take("", now, SECONDS)
+        ):
             return
         series = self._next_of(key, event, times)
         result = self._writer.write(event, series)

@@ -1,10 +1,10 @@
-"""Report why a gang waits, as events on its members.
+"""Reports why a gang waits, by events on its members.
 
 filter gives each member one constant reason (fact 17). The numbers behind it are in these events: how many members
 exist, or which resource is short and how much of it there is.
 
-Cost: while a gang waits for longer than PATIENCE_SECONDS, a snapshot of the cluster in the memory of the watcher that
-leads, and a plan of all gangs every LOOK_SECONDS. Without such a gang neither is made.
+Cost: while a member waits for longer than COPY_SECONDS, the leading watcher keeps a snapshot of the cluster in memory
+and plans all gangs every LOOK_SECONDS.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from berth.upkeep.pod_events import PodEvent, PodEventReason, bounded
 LOOK_SECONDS = 10.0
 
 PATIENCE_SECONDS = 15.0
-"""Wait before the first event: the members may still be created, or the next try may place the gang."""
+"""Time before the first event: the members may still be created, or the next try may place the gang."""
 
 COPY_SECONDS = 2.0
-"""Wait before the objects are copied: most members are placed sooner, and do not need the copy."""
+"""Time before the objects are copied: most members are placed sooner, and do not need the copy."""
 
 REPEAT_SECONDS = 400.0
 """Interval for the same pod and reason. The note of an Event cannot change, and a series lasts 360 s (client-go's)."""
 
 MAX_MEMBERS = 50
-"""Most members of one gang that get an event."""
+"""Maximum number of members of one gang that get an event."""
 
 _REASONS: Mapping[GangStage, PodEventReason] = {
     GangStage.WAITS_FOR_MEMBERS: PodEventReason.GANG_WAITS_FOR_MEMBERS,

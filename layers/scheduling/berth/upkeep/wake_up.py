@@ -10,11 +10,12 @@ deleted first: within a second if the pod's budget is not spent, and with its ne
 Rules:
 - A pod is due after a change that a plugin of its profile registered (`events_to_register`), a gang's member also after
   what can make its gang complete, and every waiting pod after a reservation was released.
-- A pod that is newly rejected is due if such a change was published after a time until which the cache had all pods and
-  not this one: it may have been judged on the state before the change. The same for a pod that was rejected by others.
+- A newly rejected pod is due if it may have been evaluated on the state before such a change. This is assumed if the
+  change was published after the last time at which the cache had all pods but not this one, or at which Berth did not
+  reject the pod.
 - A new leader wakes all waiting pods: its predecessor may have published without a wake-up.
 - It wakes at most once a second. A pod that is rejected again and again causes a wake-up every 10 seconds at most, a
-  member of a gang every 3 seconds (see WakeUpBudget).
+  member of a gang every 3 seconds (see BURST).
 - A wake-up that fails is repeated. So is one that comes before every verb has read the last publication.
 - The wake-up changes no field that Berth keeps, so it causes no further change.
 """
@@ -26,7 +27,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import NamedTuple
 
 from berth.lease.clock import Clock
 from berth.nodecache.feed.changes import Change, Object
@@ -38,6 +38,7 @@ from berth.scheduling.objects.pod import FAILED, SUCCEEDED
 from berth.scheduling.objects.pod_reading import PodReader
 from berth.scheduling.objects.projection import SHARED, is_member, rejected_by_berth
 from berth.scheduling.policy import Policy
+from berth.upkeep.pod_events import TokenBuckets
 
 
 class SchedulingQueue(ABC):
@@ -61,7 +62,7 @@ class NoSchedulingQueue(SchedulingQueue):
 MIN_INTERVAL_SECONDS = 1.0
 
 WATCH_SECONDS = 1.0
-"""How much later than the others an event of a watch may arrive."""
+"""Maximum delay between the watches: one resource's event may arrive this much later than another's."""
 
 BURST = 10
 """Wake-ups at once for a pod that was not woken for a long time."""
@@ -125,7 +126,9 @@ class WakeUp:
         self._is_readable_at = -math.inf
         self._woken_at = -math.inf
         self._is_capacity_freed = False
-        self._budget = WakeUpBudget()
+        self._wake_ups = TokenBuckets(BURST)
+        """By pod, because a wake-up makes the scheduler retry all rejected pods. Without this limit, a pod that never
+        fits wakes all others with every change of the cluster. A pod that leaves keeps its bucket until it is full."""
 
     def capacity_freed(self) -> None:
         """Note that a reservation was released, so a rejected pod may fit. Any thread may call it."""
@@ -159,10 +162,12 @@ class WakeUp:
                 self._due |= self._waiting.keys()
             due = {key: self._waiting[key] for key in sorted(self._due & self._waiting.keys())}
             left = self._woken_at + max(MIN_INTERVAL_SECONDS, self._readable_after) - now
-            if left > 0 or not self._budget.allows(due, now):
+            if left > 0 or not any(self._wake_ups.tokens(key, now) >= 1 for key in due):
                 return left if 0 < left < MIN_INTERVAL_SECONDS else MIN_INTERVAL_SECONDS
             self._woken_at = now
-            self._budget.spend(due, now)
+            self._wake_ups.forget_full(now)
+            for key, pod in due.items():
+                self._wake_ups.spend(key, now, MEMBER_REFILL_SECONDS if pod.is_member else REFILL_SECONDS)
             if now >= self._is_readable_at:
                 self._due.clear()
         try:
@@ -210,40 +215,6 @@ class WakeUp:
         """Return whether the pod may have been evaluated on the state before a change that can make it fit."""
         since = self._unseen_until[key] - WATCH_SECONDS - self._readable_after
         return any(self._published_at.get(event, -math.inf) > since for event in self._waiting[key].events)
-
-
-class WakeUpBudget:
-    """Limits the wake-ups for one pod, because a wake-up makes the scheduler retry all rejected pods.
-
-    Without it, a pod that never fits wakes all others with every change of the cluster, for as long as it exists. It is
-    a token bucket for each waiting pod. A pod that leaves keeps its bucket until it is full again.
-    """
-
-    def __init__(self) -> None:
-        self._buckets: dict[str, _Bucket] = {}
-
-    def allows(self, due: Mapping[str, WaitingPod], now: float) -> bool:
-        """Return whether one of these pods has a wake-up left. `now`: seconds on a monotonic clock."""
-        return any(self._tokens(key, now) >= 1 for key in due)
-
-    def spend(self, due: Mapping[str, WaitingPod], now: float) -> None:
-        self._buckets = {key: each for key, each in self._buckets.items() if each.tokens_at(now) < BURST}
-        for key, pod in due.items():
-            refill = MEMBER_REFILL_SECONDS if pod.is_member else REFILL_SECONDS
-            self._buckets[key] = _Bucket(max(0.0, self._tokens(key, now) - 1), now, refill)
-
-    def _tokens(self, key: str, now: float) -> float:
-        bucket = self._buckets.get(key)
-        return BURST if bucket is None else bucket.tokens_at(now)
-
-
-class _Bucket(NamedTuple):
-    tokens: float
-    at: float
-    refill: float
-
-    def tokens_at(self, now: float) -> float:
-        return min(BURST, self.tokens + (now - self.at) / self.refill)
 
 
 def object_event(resource: str, now: Object | None) -> ClusterEvent:

@@ -16,7 +16,7 @@ from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
 from berth.ledger.nodes.ledger import Ledger, new_ledger
 from berth.ledger.nodes.table import Marker, MarkerState
 from berth.scheduling.objects.pod import PodKey
-from berth_cli.ledger.reservations import EXPIRY_SECONDS
+from berth.upkeep.reconciler.reconciler import EXPIRY_SECONDS
 from berth_cli.main import main
 from berth_cli.server.options import LEDGER_TABLE
 

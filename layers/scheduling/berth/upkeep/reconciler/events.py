@@ -22,7 +22,7 @@ class ReservationEventType(StrEnum):
     node hold more than its capacity. REBUILDING: a rebuild of all ledgers begins. REBUILT: the ledger of one node was
     rebuilt from the pods there. READY: all of them were. OUTRANKED: the ledger has a later epoch, so this watcher
     resigns.
-    COUNTED_ELSEWHERE: another store counts the cluster's resources, so binds of this one refuse.
+    COUNTED_ELSEWHERE: another store counts the cluster's resources, so this store's binds fail.
     """
 
     CONFIRMED = "confirmed"
@@ -64,8 +64,8 @@ WARNING_EVENTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ReservationEvent:
-    """pod: `namespace/name`. uid: the pod's, of DIVERGED and BEYOND_LIMIT. amounts: by pool; for OWED, the amounts
-    beyond the capacity."""
+    """A change of the ledger. pod: `namespace/name`. uid: the pod's, set for DIVERGED and BEYOND_LIMIT. amounts: by
+    pool; for OWED, the amounts beyond the capacity."""
 
     type: ReservationEventType
     node: str = ""

@@ -27,9 +27,12 @@ MAX_TOUCHES = 3
 
 
 class ExpiryOutcome(StrEnum):
-    """RELEASED: the reserved amounts are available again. NO_ENTRY: this attempt owns no entry; its open reservation is
-    deleted. ON_NODE: the pod is on the node, and its publication will confirm it. CONFIRMED: that has happened already.
-    CLUSTER_UNAVAILABLE: the API server gave no answer. CONTENDED: the pod or the entry changed at every try.
+    """The outcome of an expiry.
+
+    RELEASED: the reserved amounts are available again. NO_ENTRY: this attempt does not own an entry; its open
+    reservation is deleted. ON_NODE: the pod is on the node, and its publication will confirm the reservation.
+    CONFIRMED: the publication has confirmed it. CLUSTER_UNAVAILABLE: the API server did not answer. CONTENDED: the pod
+    or the entry changed at every try.
     """
 
     RELEASED = "released"
@@ -47,7 +50,7 @@ class ExpiryOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExpiryResult:
-    """detail: the API server's words, if it gave no answer."""
+    """The result of an expiry. detail: the cause if the API server did not answer."""
 
     outcome: ExpiryOutcome
     detail: str = ""
@@ -55,7 +58,7 @@ class ExpiryResult:
 
 @dataclass(frozen=True, slots=True)
 class OnNode:
-    """Result: the pod is on this node for good."""
+    """The node of a pod that is bound; a pod never changes its node."""
 
     node: str
 
@@ -100,7 +103,10 @@ class Expiry:
         self._table.delete_open(reservation.pod.uid, reservation.node, reservation.attempt)
 
     def invalidate_bindings(self, pod: PodKey) -> OnNode | ExpiryResult | None:
-        """Make every Binding fail that was sent before now; or return the pod's node, or why the pod is unknown."""
+        """Make every earlier Binding of the pod fail, and return None.
+
+        OnNode: the pod is bound already. ExpiryResult: the state of the pod is unknown.
+        """
         for _ in range(MAX_TOUCHES):
             answer: FoundPod | PodNotFound | Unanswered | PodTouched | PodChanged = self._pods.find(pod)
             if isinstance(answer, FoundPod) and answer.uid == pod.uid and not answer.finished:
@@ -151,9 +157,9 @@ class OpenReservations:
         self._wall = wall
         self._monotonic = monotonic
         self._first_seen: dict[ReservationKey, float] = {}
-        """When a reservation was seen first, in monotonic seconds."""
+        """The time at which a reservation was first seen, in monotonic seconds."""
         self._found_on_node: dict[ReservationKey, float] = {}
-        """When the API server showed the pod on the node, before it was published there; seconds since the epoch."""
+        """The time at which the API server first showed the pod on the node, in seconds since the epoch."""
         self._entries_only: dict[ReservationKey, OpenReservation] = {}
         """Reserved entries without an open reservation in the table."""
 
@@ -169,7 +175,7 @@ class OpenReservations:
 
     def add_entry(self, node: str, entry: Entry) -> None:
         """Add a reserved entry of this node, which may lack an open reservation."""
-        reservation = OpenReservation(entry.pod, node, entry.attempt, entry.shares, entry.since)
+        reservation = entry.open_on(node)
         self._entries_only[key_of(reservation)] = reservation
         self._first_seen.setdefault(key_of(reservation), self._monotonic())
 

@@ -44,8 +44,8 @@ class NodeResult:
     """reserved: entries whose pod is not published on a node yet. needs_rebuild: the ledger has no `avail`.
 
     is_growth_deferred: the capacity can be set only after the older of these entries are confirmed or released.
-    must_retry: other writes came first at every try, or something changed meanwhile. unanswered: why the API server
-    could not say whether a pod has ended; its entry stays, and the node has to be reconciled again.
+    must_retry: other writes came first at every try, or something changed meanwhile. unanswered: the API server's error
+    when it was asked whether a pod has ended; the entry stays, and the node has to be reconciled again.
     """
 
     reserved: tuple[Entry, ...] = ()
@@ -101,8 +101,8 @@ class NodeReconciliation:
     def rebuild(self, node: str) -> bool:
         """Create the ledger from the published pods, and replace one that is being rebuilt, if there is one.
 
-        Keep the entries that are not lost, of pods on the node. Return False if the API server could not say whether a
-        pod is there; then nothing was written.
+        Entries that still exist are kept if their pods are on the node. Return False, without a write, if the API
+        server did not tell whether a pod is there.
         """
         self._unanswered = ""
         found = self._table.node(node)

@@ -3,8 +3,8 @@
 A pod's annotations can be changed by its owner at any time. So they are used once, when a pod without an entry is seen.
 From then on the ledger's entry decides, until the pod has ended.
 
-A pod that is not published may still run: its object may be too large for the cache. So absence proves nothing; see
-`Presence`.
+A pod that is not published may still run: its object may be too large for the cache. So an absent pod may still be on
+the node; see `Presence`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def diverging_claim(counting: Counting, pod: Pod, entry: Entry, capacity: Mappin
     claimed = counting.shares(pod, capacity)
     held = {pool: amount for pool, amount in entry.shares.items() if resource_of(pool) in counting.resources}
     if claimed is None:
-        # Nobody ever named a device of a pod that others bound.
+        # Other schedulers do not name devices.
         return {} if entry.attempt and not counting.names_devices(pod) else None
     if dict(claimed) == held:
         return None
@@ -75,7 +75,7 @@ class Presence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _TrackedPod:
-    """node: empty for a pod that is not bound, and for one that has finished."""
+    """A pod that is kept. node: empty if the pod is not bound or has finished."""
 
     key: PodKey
     node: str

@@ -11,11 +11,11 @@ A lost table has forgotten the binds that were under way. So the order of the st
 5. Write the entries of the pods that are published on the node, with `avail`: now binds can reserve again. Bound
             entries that the item still has are kept. Only if they are lost, the pods' annotations decide.
 
-A table that ends with its process (`is_lost_with_process`) forgets nothing while the process lives. Without an item no
-bind reserves, so a node without one skips step 3: the forgotten reservations are of the binds of another store.
-Each of these read its pod before this store acquired the Lease of the ledger, or it has ended (see ledger_holder). So
-such a table is rebuilt only when the holder of the Lease requests it, and step 4 lists the pods at the API server: also
-those that no publication shows yet.
+A table that ends with its process (`is_lost_with_process`) does not lose items while the process lives. Binds reserve
+only on a node with an item, so a node without an item skips step 3: only another store's binds can have reserved there.
+Such a bind has ended, or it read its pod before this store acquired the Lease of the ledger (see ledger_holder). So
+this table is rebuilt only when the holder of the Lease requests it, and step 4 lists the pods at the API server,
+because some may not be published yet.
 
 Guarantees: no Binding that was sent before the rebuild succeeds after it without an entry in the new ledger. A rebuild
 that is interrupted begins again with the next watcher; the table's marker says `rebuilding` until the end.
@@ -37,17 +37,17 @@ from berth.upkeep.reconciler.expiry import Expiry, ExpiryResult, OnNode
 from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation, StaleEpoch
 
 LATE_SECONDS = 5.0
-"""How long after the scheduler's httpTimeout a Binding may still arrive."""
+"""Time after the scheduler's httpTimeout in which a Binding may still arrive."""
 
 
 @dataclass(slots=True)
 class _NodeRebuild:
     """A node between step 2 and step 5. unconfirmed: the reservations whose Binding may still arrive.
 
-    binds_end_at: when no bind that began before step 1 can run any more, in monotonic seconds. observed_after: the
-    published state must be later than this, in seconds since the epoch. bound: by UID, when the API server showed a pod
-    on the node. Each such pod has to be published there, or is too large for that: then the published state must be
-    later than this time.
+    binds_end_at: the end of all binds that began before step 1, in monotonic seconds. observed_after: the published
+    state must be later than this, in seconds since the epoch. bound: the times at which the API server showed pods on
+    the node, by UID. Each such pod has to be published there; if it is too large to be published, the published state
+    must be later than its time.
     """
 
     unconfirmed: list[OpenReservation]
@@ -196,9 +196,7 @@ class Rebuild:
             self._never_reserved.add(node)
         del self._queue[node]
         self._without_avail[node] = [
-            OpenReservation(entry.pod, node, entry.attempt, entry.shares, entry.since)
-            for entry in entries.values()
-            if entry.state is EntryState.RESERVED
+            entry.open_on(node) for entry in entries.values() if entry.state is EntryState.RESERVED
         ]
 
     def _read_open_reservations(self) -> None:

@@ -1,19 +1,18 @@
 """The watcher's part of the ledger: it follows publications, checks old reservations, and reconciles every node.
 
-Guarantees. Every write follows from what has been published, and is fenced by the watcher's epoch: a deposed watcher
-can do no harm. After a crash between any two calls, the next watcher finds the rest of the work: by the published pods,
-by the open reservations, or by reconciling every node once. While the table or the API server refuses, the ledger stays
-as it is, and the work is repeated.
+Guarantees: every write follows from the published state, and is fenced by the watcher's epoch, so a deposed watcher
+does no harm. After a crash between any two calls, the next watcher finds the rest of the work: by the published pods,
+by the open reservations, or by reconciling every node once. While the table or the API server is unavailable, the
+ledger does not change, and the work is repeated.
 
-Not guaranteed: that the ledger is up to date with what is published. Until it is, amounts stay reserved too long, never
-too short.
+Not guaranteed: that the ledger is up to date with the published state. Until it is, amounts are reserved for too long,
+never too short.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from berth.ledger.nodes.entry import OpenReservation
 from berth.ledger.nodes.table import LedgerTable, MarkerState, TableUnavailable
@@ -42,15 +41,17 @@ MayExpire = Callable[[OpenReservation], bool]
 """Returns whether an old reservation may be released, as far as its gang is concerned. Raises TableUnavailable."""
 
 
-@dataclass(frozen=True, slots=True)
-class Intervals:
-    """Times in seconds. poll: between reads of the open reservations and the marker. expiry: age at which a reservation
-    is checked; no bind takes so long. sweep: between nodes without changes. retry: after the table has refused."""
+POLL_SECONDS = 2.0
+"""Interval between reads of the open reservations and the marker."""
 
-    poll: float = 2.0
-    expiry: float = 30.0
-    sweep: float = 0.05
-    retry: float = 1.0
+EXPIRY_SECONDS = 30.0
+"""Age at which a reservation is checked. No bind takes so long."""
+
+SWEEP_SECONDS = 0.05
+"""Interval between nodes without changes."""
+
+RETRY_SECONDS = 1.0
+"""Pause after the table has refused."""
 
 
 class Reconciler:
@@ -69,14 +70,13 @@ class Reconciler:
         new_id: Callable[[], str],
         report: Report,
         on_capacity_released: Callable[[], None],
-        intervals: Intervals | None = None,
         is_lost_with_process: bool = False,
         expiry_check: Callable[[], MayExpire] | None = None,
     ) -> None:
         """epoch: of this leadership. http_timeout: the scheduler's for the extender, in seconds. is_lost_with_process:
         see Rebuild.
 
-        on_capacity_released: called when pods may fit that did not fit before, and no publication says so.
+        on_capacity_released: called when pods may fit that did not fit before, without a publication of a change.
         expiry_check: called once for the reservations of each poll, after they are read; None: there are no gangs.
         """
         self._table = table
@@ -88,7 +88,6 @@ class Reconciler:
         self._on_capacity_released = on_capacity_released
         self._expiry_check = expiry_check
         self._may_expire: MayExpire | None = None
-        self._intervals = intervals or Intervals()
         self._nodes = NodeReconciliation(
             table, pods, self._published, epoch, wall, self._report_change, self._is_table_ready
         )
@@ -137,7 +136,7 @@ class Reconciler:
         """Do one piece of work. Return the seconds until the next one may be due."""
         now = self._monotonic()
         if self.is_deposed or not self._has_state:
-            return self._intervals.poll
+            return POLL_SECONDS
         if now < self._resume_at:
             return self._resume_at - now
         try:
@@ -145,7 +144,7 @@ class Reconciler:
         except StaleEpoch as error:
             self._resign(error)
         except TableUnavailable as error:
-            self._resume_at = now + self._intervals.retry
+            self._resume_at = now + RETRY_SECONDS
             self._report(ReservationEvent(ReservationEventType.TABLE_UNAVAILABLE, detail=str(error)))
         return self._seconds_until_due()
 
@@ -161,7 +160,7 @@ class Reconciler:
     def _seconds_until_due(self) -> float:
         now = self._monotonic()
         if self.is_deposed:
-            return self._intervals.poll
+            return POLL_SECONDS
         due = self._poll_at
         if self._rebuild.is_registered:
             if self._to_sweep:
@@ -176,20 +175,20 @@ class Reconciler:
         """Do the most urgent work. It leaves its queue only after success."""
         if now >= self._poll_at or not self._rebuild.is_registered:
             self._poll()
-            self._poll_at = now + self._intervals.poll
+            self._poll_at = now + POLL_SECONDS
         elif self._changed_nodes:
             self._reconcile(next(iter(self._changed_nodes)))
         elif self._to_close:
-            self._close(self._to_close[0])
-            self._to_close.popleft()
+            self._expiry.close(self._to_close[0])
+            self._open.remove(self._to_close.popleft())
         elif self._rebuild.is_under_way and now >= self._rebuild_at:
             if not self._rebuild.step(self._observed_at):
-                self._rebuild_at = now + self._intervals.retry
+                self._rebuild_at = now + RETRY_SECONDS
         elif self._to_expire:
             self._expire(self._to_expire[0])
             self._to_expire.popleft()
         elif self._to_sweep and now >= self._sweep_at:
-            self._sweep_at = now + self._intervals.sweep
+            self._sweep_at = now + SWEEP_SECONDS
             self._reconcile(self._to_sweep[0])
             self._to_sweep.popleft()
 
@@ -220,7 +219,7 @@ class Reconciler:
                 # Behind the others, so that one node does not delay them.
                 self._to_sweep.append(node)
             if result.unanswered:
-                self._sweep_at = self._monotonic() + self._intervals.retry
+                self._sweep_at = self._monotonic() + RETRY_SECONDS
                 self._report(ReservationEvent(ReservationEventType.CLUSTER_UNAVAILABLE, node, detail=result.unanswered))
         self._changed_nodes.pop(node, None)
 
@@ -246,7 +245,7 @@ class Reconciler:
         """Return whether to ask the API server. A pod missing in a later state was bound and deleted meanwhile,
         or is about to be published: it need not keep its amounts for as long as a bind may take."""
         is_missing = self._observed_at > reservation.since and not self._published.has(reservation.pod.uid)
-        return is_missing or self._open.age(reservation) >= self._intervals.expiry
+        return is_missing or self._open.age(reservation) >= EXPIRY_SECONDS
 
     def _expire(self, reservation: OpenReservation) -> None:
         if self._rebuild.includes(reservation.node):
@@ -281,10 +280,6 @@ class Reconciler:
                 self._report(ReservationEvent(event, node, pod, detail=result.detail))
             case _:
                 self._report(ReservationEvent(ReservationEventType.POSTPONED, node, pod, detail=result.outcome))
-
-    def _close(self, reservation: OpenReservation) -> None:
-        self._expiry.close(reservation)
-        self._open.remove(reservation)
 
     def _report_change(self, event: ReservationEvent) -> None:
         """Report a change. Publications wake the queue when pods end, but bind can reserve their amounts only now."""
