@@ -18,6 +18,7 @@ from berth.decisions.record import CallRecord, Record
 from berth_cli.console.access import Outcome, Refusal
 from berth_cli.console.application import Document, Query
 from berth_cli.console.cluster import NotRead
+from berth_cli.installation.doctor.checks.verbs import NAME, NAMESPACE
 from berth_cli.server.recent_decisions import RecentDecisions
 
 MAX_SHOWN = 200
@@ -172,7 +173,9 @@ class DecisionDocuments:
         if self._source is None:
             return Refusal(404, Outcome.UNKNOWN_PATH, NO_DECISIONS)
         found = self._source.all()
-        return Refusal(503, Outcome.NOT_READY, found.reason) if isinstance(found, NotRead) else found
+        if isinstance(found, NotRead):
+            return Refusal(503, Outcome.NOT_READY, found.reason)
+        return [each for each in found if not is_of_pod(each.record, NAMESPACE, NAME)]
 
 
 def _has(decision: Decision, verb: str, reason: str) -> bool:

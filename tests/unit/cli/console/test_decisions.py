@@ -16,6 +16,7 @@ from berth.scheduling.objects import NodeInfo
 from berth_cli.console.access import Refusal
 from berth_cli.console.cluster import NotRead
 from berth_cli.console.decisions import SUMMARY_NODES, DecisionDocuments, DecisionsHere, DecisionSource
+from berth_cli.installation.doctor.checks.verbs import probe
 from berth_cli.server.recent_decisions import RecentDecisions
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
@@ -45,6 +46,11 @@ class Deciding:
         endpoint = VerbEndpoint("bind", EndpointSettings(), answering, failed, recorder=self._recent)
         endpoint.handle(http_event(body_of(binding(pod, uid=f"uid-{pod}", node="a")), "POST /scheduler/bind"))
 
+    def probe(self) -> None:
+        """As berth doctor does."""
+        for field, verb in (("filterVerb", "filter"), ("prioritizeVerb", "prioritize"), ("preemptVerb", "preempt")):
+            assert self._verbs.send(verb, probe(field, [])).status == 200
+
     def asked(self, **query: str) -> Any:
         answer = DecisionDocuments(self.decisions).decisions(query)
         assert isinstance(answer, bytes)
@@ -72,6 +78,14 @@ def test_decisions_of_a_pod_include_all_its_calls_in_chronological_order() -> No
     found = deciding.decisions.of_pod("ml", "p")
     assert [(each["verb"], each["uid"]) for each in found] == [("filter", "uid-p"), ("bind", "uid-p")]
     assert deciding.decisions.of_pod("ml", "r") == []
+
+
+def test_calls_of_doctor_are_no_decisions() -> None:
+    deciding = Deciding()
+    deciding.decide("p")
+    deciding.probe()
+    found = deciding.asked()
+    assert (found["count"], [each["name"] for each in found["decisions"]]) == (1, ["p"])
 
 
 def test_numbers_stay_the_same_when_old_decisions_are_dropped() -> None:

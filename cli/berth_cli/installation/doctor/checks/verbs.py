@@ -16,12 +16,14 @@ from berth_cli.installation.doctor.checks.access import BLOCKS_ALL, CREDENTIALS_
 from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
 from berth_cli.sources.server import Endpoint, HttpResponse, NoResponse, json_object
 
+NAMESPACE, NAME = "default", "berth-doctor"
+"""The pod of all calls, which does not exist. The console leaves it out of the decisions."""
+
 POD: Mapping[str, Mapping[str, object]] = {
-    "metadata": {"name": "berth-doctor", "namespace": "default", "uid": "berth-doctor"},
+    "metadata": {"name": NAME, "namespace": NAMESPACE, "uid": NAME},
     "spec": {"containers": [{"name": "probe", "resources": {}}]},
     "status": {},
 }
-PROBE_NODE = "berth-doctor"
 SHOWN_REASONS = 3
 
 DEFAULT_VERBS = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "bindVerb": "bind", "preemptVerb": "preempt"}
@@ -53,7 +55,7 @@ def probe(field: str, nodes: list[str]) -> bytes:
         case "preemptVerb":
             return orjson.dumps({"Pod": POD, "NodeNameToVictims": None, "NodeNameToMetaVictims": {}})
         case _:
-            return orjson.dumps({"Pod": POD, "Nodes": None, "NodeNames": nodes or [PROBE_NODE]})
+            return orjson.dumps({"Pod": POD, "Nodes": None, "NodeNames": nodes or [NAME]})
 
 
 def check_verbs(endpoint: Endpoint, verbs_by_field: Mapping[str, str]) -> Iterator[Finding]:
