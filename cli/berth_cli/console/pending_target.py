@@ -16,7 +16,7 @@ from berth.scheduling.objects.projection import part
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.explanation.attempts import Attempt, attempts_of
-from berth_cli.explanation.case import Case
+from berth_cli.explanation.case import Case, objects_in
 from berth_cli.explanation.explanation import Cause, pending_cause
 from berth_cli.explanation.target import PodState, Target
 from berth_cli.sources.pod_document import pod_document
@@ -28,7 +28,8 @@ def pending_target(pod: Pod, snapshot: Snapshot) -> Target:
     without = snapshot.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid)]))
     case = Case(replace(pod, nominated_node=""), pod_object, without, _NodeObjects(without))
     # A snapshot does not contain the status fields that schedulers write.
-    state = PodState("", pod.phase, tuple(_gates(pod_object)), pod.terminating, True, pod.created_at)
+    gates = tuple(str(gate.get("name")) for gate in objects_in(part(pod_object, "spec").get("schedulingGates")))
+    state = PodState("", pod.phase, gates, pod.terminating, True, pod.created_at)
     return Target(case, state)
 
 
@@ -74,10 +75,3 @@ class _NodeObjects(Mapping[str, Object]):
 
     def __len__(self) -> int:
         return len(self._snapshot.nodes)
-
-
-def _gates(pod_object: Object) -> Iterator[str]:
-    gates = part(pod_object, "spec").get("schedulingGates")
-    for gate in gates if isinstance(gates, list) else ():
-        if isinstance(gate, dict):
-            yield str(gate.get("name"))

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { Poller } from '../../../cli/berth_cli/console/page/poller.js';
-import { NotAnswered, Refused } from '../../../cli/berth_cli/console/page/session.js';
+import { Refused } from '../../../cli/berth_cli/console/page/session.js';
 
 /** Until everything that can go on has gone on. */
 function settled() {
@@ -121,7 +121,7 @@ test('what there is not comes with another state, or not at all', async () => {
 });
 
 test('a console that does not answer is asked again', async () => {
-  const { show, told } = polling({ '/d': [new NotAnswered('away'), 1] });
+  const { show, told } = polling({ '/d': [new TypeError('away'), 1] });
   await show('/d');
   assert.deepEqual(told, ['lost', 1]);
 });

@@ -10,9 +10,6 @@ const SILENCE_MS = 20_000;
 /** The console does not know this browser. */
 export class NoSession extends Error {}
 
-/** The console does not answer: it has ended, or hangs. */
-export class NotAnswered extends Error {}
-
 /** The console answered, but has no document yet, or refused. */
 export class Refused extends Error {
   /** @param {number} status @param {string} reason */
@@ -59,17 +56,9 @@ export class Session {
   }
 
   /** @param {string} path @param {RequestInit} init @returns {Promise<Response>} */
-  async ask(path, init) {
+  ask(path, init) {
     const silence = AbortSignal.timeout(SILENCE_MS);
-    try {
-      return await this.request(path, {
-        ...init,
-        signal: init.signal ? AbortSignal.any([init.signal, silence]) : silence,
-      });
-    } catch {
-      // Browsers have a text of their own for each cause, and none that helps.
-      throw new NotAnswered('The console does not answer.');
-    }
+    return this.request(path, { ...init, signal: init.signal ? AbortSignal.any([init.signal, silence]) : silence });
   }
 }
 

@@ -4,15 +4,10 @@ const UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'];
 const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 2, useGrouping: true });
 const ROUNDED = new Intl.NumberFormat('en', { maximumSignificantDigits: 4, useGrouping: false });
 
-/** @param {string} resource @returns {boolean} */
-function isBytes(resource) {
-  return resource === 'memory' || resource === 'ephemeral-storage' || resource.startsWith('hugepages-');
-}
-
 /** cpu is in thousandths, all others in whole units. @param {string} resource @param {number} amount */
 export function formatAmount(resource, amount) {
   if (resource === 'cpu') return NUMBER.format(amount / 1000);
-  if (!isBytes(resource)) return NUMBER.format(amount);
+  if (!/^(memory$|ephemeral-storage$|hugepages-)/.test(resource)) return NUMBER.format(amount);
   let unit = 0;
   let value = amount;
   while (Math.abs(value) >= 1024 && unit < UNITS.length - 1) {
