@@ -20,7 +20,7 @@ COMMANDS = ("chromium", "chromium-browser", "google-chrome")
 START_SECONDS = 60
 WAIT_SECONDS = 20
 CALL_SECONDS = 120
-KEY_CODES = {"Tab": 9, "Enter": 13, "End": 35, "Home": 36} | {
+KEY_CODES = {"Tab": 9, "Enter": 13, "Escape": 27, "End": 35, "Home": 36} | {
     f"Arrow{name}": code for name, code in (("Left", 37), ("Up", 38), ("Right", 39), ("Down", 40))
 }
 

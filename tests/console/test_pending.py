@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
 from tests.builders.gangs import member
@@ -39,6 +41,56 @@ def test_pods_are_grouped_by_reason_and_one_can_be_explained(tab: Tab) -> None:
         shown = tab.text("#explanation")
         assert "default/large: pending: 0 of 2 nodes fit" in shown
         assert "lower the pod's request of cpu from 9 to 4" in shown
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (1440, 900)])
+def test_explanation_stands_beside_the_list_and_has_the_focus_until_escape(tab: Tab, width: int, height: int) -> None:
+    tab.resize(width, height)
+    large = [pod(f"large-{at}", requests={"cpu": f"{at + 9}"}) for at in range(30)]
+    with served(LiveSource(NODES, [*PODS, *large], FULL)) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        tab.evaluate("document.querySelector('[data-view=pending]').click()")
+        tab.wait_for(f"({ROWS}).length === 33")
+        tab.evaluate("document.querySelector('#pending-grid .grid-body [tabindex]').focus()")
+        tab.press("End")
+        tab.press("Enter")
+        heading = "document.querySelector('#explanation h3')"
+        assert tab.evaluate(f"document.activeElement === {heading}")
+        tab.wait_for(f"{heading}.innerText.includes('0 of 2 nodes fit')")
+        # The answer came meanwhile, and the focus stayed.
+        assert tab.evaluate(f"document.activeElement === {heading}")
+        selected = "document.querySelector('[aria-selected=true]')"
+        for shown in (heading, selected):
+            assert tab.evaluate(f"{shown}.getBoundingClientRect().top") >= 0
+            assert tab.evaluate(f"{shown}.getBoundingClientRect().bottom") < height + 1
+        sides = "document.getElementById('{}').getBoundingClientRect().{}"
+        assert tab.evaluate(sides.format("pending-grid", "right")) < tab.evaluate(sides.format("explanation", "left"))
+        tab.press("Escape")
+        assert tab.evaluate(f"document.activeElement === {selected}")
+
+
+def test_tab_has_the_number_of_pending_pods_in_every_view(tab: Tab) -> None:
+    source = LiveSource(NODES, PODS, FULL)
+    with served(source) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for("document.querySelector('[data-view=pending]').innerText === 'Pending 3'")
+        source.shows(NODES)
+        tab.wait_for("document.querySelector('[data-view=pending]').innerText.trim() === 'Pending'", WITHIN_TWO_SECONDS)
+
+
+def test_map_is_folded_on_a_phone_so_that_the_list_is_on_the_first_screen(tab: Tab) -> None:
+    is_open = "document.getElementById('map').checkVisibility()"
+    with served(LiveSource(NODES, PODS, FULL)) as console:
+        tab.resize(390, 844)
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        assert not tab.evaluate(is_open)
+        tab.evaluate("document.querySelector('[data-view=pending]').click()")
+        tab.wait_for(f"({ROWS}).length === 3")
+        assert tab.evaluate("document.querySelector('#pending-grid tbody').getBoundingClientRect().bottom") < 844
+        tab.evaluate("document.querySelector('#map-fold > summary').click()")
+        assert tab.evaluate(is_open)
 
 
 def test_explanation_changes_with_the_cluster(tab: Tab) -> None:

@@ -171,11 +171,6 @@ class Feed:
 
     # Methods for requests
 
-    @property
-    def condition(self) -> Condition:
-        """The condition of the state, with its age."""
-        return self._condition
-
     def observed_or_refusal(self) -> ObservedCluster | Refusal:
         """Return the cluster that was read last, or a refusal if the first read is not finished."""
         return self._observed or Refusal(503, Outcome.NOT_READY, self._condition.problem)
@@ -217,5 +212,6 @@ class Feed:
             "source": self._source.name,
             "counted": list(counting.resources),
             "pods": sum(pods) + len(snapshot.unbound),
+            "pending": sum(not pod.terminating for pod in snapshot.unbound.values()),
             "nodes": [row for _, row in rows.values()],
         }

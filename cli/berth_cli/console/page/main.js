@@ -15,7 +15,7 @@ import { Pending } from './views/pending.js';
 /**
  * @typedef {object} Page the objects that all views share
  * @property {Session} session
- * @property {{sequence: number, pods: number, counted: string[], nodes: import('./model/grouping.js').Node[]}} cluster
+ * @property {{sequence: number, pods: number, pending: number, counted: string[], nodes: import('./model/grouping.js').Node[]}} cluster
  * @property {NodeMap} map
  * @property {Highlight} highlight
  * @property {(change: Partial<import('./model/url_state.js').State>) => void} go
@@ -28,12 +28,12 @@ const POLL_MS = 500;
 
 const session = new Session(localStorage, (input, init) => fetch(input, init));
 const freshness = new Freshness(() => performance.now());
-const cluster = { sequence: 0, pods: 0, counted: [], nodes: [] };
+const cluster = { sequence: 0, pods: 0, pending: 0, counted: [], nodes: [] };
 const map = new NodeMap((group, node) => go({ group, node, filter: '' }));
 const highlight = new Highlight((names) => map.light(names));
 /** @type {Page} */
 const page = { session, cluster, map, highlight, go };
-/** @type {Record<string, {show: (state: import('./model/url_state.js').State) => void, focus: () => void}>} */
+/** @type {Record<string, {show: (state: import('./model/url_state.js').State) => void}>} */
 const views = { overview: new Overview(page), pending: new Pending(page), decisions: new Decisions(page) };
 let shownView = '';
 
@@ -55,6 +55,7 @@ function show() {
     setAttributes(link, { href: linkTo(view, state), 'aria-current': view === state.view && 'page' });
   }
   if (!cluster.sequence) return;
+  setText(placeOf('pending-count'), `${cluster.pending || ''}`);
   placeOf('map-panel').hidden = !cluster.nodes.length;
   if (state.view !== shownView) highlight.clear();
   shownView = state.view;
@@ -101,7 +102,12 @@ function lose(error) {
 }
 
 async function start() {
-  placeOf('skip').addEventListener('click', () => views[shownView]?.focus());
+  // On a phone the answer is on the first screen.
+  placeOf('map-fold').open = !matchMedia('(max-width: 30rem)').matches;
+  placeOf('skip').addEventListener('click', () => {
+    const row = document.querySelector(`#${shownView} .grid-body [tabindex="0"]`);
+    /** @type {HTMLElement} */ (row ?? placeOf(`${shownView}-caption`)).focus();
+  });
   window.addEventListener('popstate', show);
   window.addEventListener('hashchange', () => (tokenOf(location.hash) ? location.reload() : show()));
   setInterval(tell, 1000);

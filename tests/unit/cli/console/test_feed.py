@@ -51,6 +51,7 @@ def test_document_contains_its_state_and_age() -> None:
         "source": "dump.json",
         "counted": [],
         "pods": 0,
+        "pending": 0,
         "nodes": None,
     }
 
@@ -98,7 +99,7 @@ def test_defect_during_a_read_is_reported_to_pages() -> None:
     feed, source = feed_of("n1")
     source.found = RuntimeError("a defect")
     with feed.followed():
-        while "RuntimeError" not in feed.condition.problem:
+        while "RuntimeError" not in asked(feed)["problem"]:
             feed._stop.wait(0.01)
     assert source.is_closed
 

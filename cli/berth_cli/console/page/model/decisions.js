@@ -31,7 +31,7 @@ export function decisionTable(decisions) {
       column('verb', 'Verb'),
       column('pod', 'Pod'),
       column('outcome', 'Outcome', 'wide'),
-      numberColumn('fit', 'Nodes that fit'),
+      numberColumn('fit', 'Nodes that fit', 'medium'),
       column('why', 'Reasons', 'medium'),
       numberColumn('milliseconds', 'ms', 'wide'),
     ],

@@ -2,7 +2,7 @@
 
 import { compareNames } from './grouping.js';
 import { formatCount } from './quantities.js';
-import { column, numberCell, numberColumn, rowOf } from './rows.js';
+import { column, numberColumn, rowOf } from './rows.js';
 import { MAX_CHARACTERS } from './url_state.js';
 
 /**
@@ -87,7 +87,7 @@ export function pendingTable({ nodes, reasons, pods }, category, reason) {
       const state = CATEGORIES[pod.category] ?? '';
       const why = pod.note || (pod.fitting ? '' : (reasons[pod.reasons[0]]?.reason ?? ''));
       const fitting = pod.note ? '' : `${pod.fitting} of ${nodes.length}`;
-      return rowOf(name, [name, state, why, [fitting, pod.fitting], numberCell(pod.priority), pod.gang]);
+      return rowOf(name, [name, state, why, [fitting, pod.fitting], pod.priority, pod.gang]);
     }),
   };
 }

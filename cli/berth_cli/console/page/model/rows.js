@@ -8,9 +8,9 @@ import { WITHOUT_LABEL } from './url_state.js';
  * @typedef {import('./grouping.js').Node} Node
  * @typedef {import('./grouping.js').Group} Group
  *
- * @typedef {{key: string, title: string, isNumber: boolean, room: string}} Column room: narrow, medium or wide; the
- *   table must be as wide to show the column
- * @typedef {string | [string, string | number]} Cell a text, and the value to sort by if it is not the text
+ * @typedef {{key: string, title: string, kind: string}} Column kind: its classes; narrow, medium or wide: the table
+ *   must be as wide to show the column
+ * @typedef {string | number | [string, string | number]} Cell a text, and the value to sort by if it is not the text
  * @typedef {{key: string, texts: string[], values: (string | number)[], share: number | null}} Row share: for the bar
  * @typedef {{caption: string, columns: Column[], rows: Row[]}} Table
  *
@@ -20,23 +20,18 @@ import { WITHOUT_LABEL } from './url_state.js';
 
 /** A column of texts. @param {string} key @param {string} title @param {string} [room] @returns {Column} */
 export function column(key, title, room = 'narrow') {
-  return { key, title, isNumber: false, room };
+  return { key, title, kind: room };
 }
 
 /** @param {string} key @param {string} title @param {string} [room] @returns {Column} */
 export function numberColumn(key, title, room = 'narrow') {
-  return { key, title, isNumber: true, room };
+  return { key, title, kind: `number ${room}` };
 }
 
 /** @param {string} key of the row's object @param {Cell[]} cells @param {number | null} [share] @returns {Row} */
 export function rowOf(key, cells, share = null) {
-  const pairs = cells.map((cell) => (typeof cell === 'string' ? [cell, cell] : cell));
+  const pairs = cells.map((cell) => (Array.isArray(cell) ? cell : [cell, cell]));
   return { key, texts: pairs.map(([text]) => String(text)), values: pairs.map(([, value]) => value), share };
-}
-
-/** @param {number} number @returns {Cell} */
-export function numberCell(number) {
-  return [String(number), number];
 }
 
 const USE_COLUMNS = [
@@ -68,7 +63,7 @@ export function groupTable(groups, label, resource) {
     columns: [column('name', label || 'Group'), numberColumn('nodes', 'Nodes'), ...USE_COLUMNS],
     rows: groups.map(({ value, nodes }) => {
       const use = useOf(nodes, resource);
-      const cells = [groupName(value, label), numberCell(nodes.length), ...useCells(use, resource)];
+      const cells = [groupName(value, label), nodes.length, ...useCells(use, resource)];
       return rowOf(value ?? WITHOUT_LABEL, cells, use.share);
     }),
   };
@@ -86,7 +81,7 @@ export function nodeTable(nodes, resource, where) {
     columns: [column('name', 'Node'), ...USE_COLUMNS, numberColumn('pods', 'Pods', 'medium'), column('state', 'State')],
     rows: nodes.map((node) => {
       const use = useOf([node], resource);
-      const pods = numberCell(node.amounts.get('pods')?.[1] ?? 0);
+      const pods = node.amounts.get('pods')?.[1] ?? 0;
       return rowOf(node.name, [node.name, ...useCells(use, resource), pods, nodeState(node)], use.share);
     }),
   };
@@ -107,7 +102,7 @@ export function podTable(pods, resource, where) {
     rows: pods.map(({ namespace, name, requests, priority, state, controller, gang }) => {
       const asked = resource === 'pods' ? 1 : (new Map(Object.entries(requests)).get(resource) ?? 0);
       const key = `${namespace}/${name}`;
-      return rowOf(key, [key, [formatAmount(resource, asked), asked], numberCell(priority), state, controller, gang]);
+      return rowOf(key, [key, [formatAmount(resource, asked), asked], priority, state, controller, gang]);
     }),
   };
 }

@@ -3,14 +3,11 @@
 import { decisionTable, factsOf, nodesText, scoreBars } from '../model/decisions.js';
 import { arranged } from '../model/rows.js';
 import { Poller } from '../poller.js';
-import { element, fieldOf, placeOf, setOptions, setText } from './dom.js';
+import { element, fieldOf, placeOf, setDetails, setOptions, setText } from './dom.js';
 import { Grid } from './grid.js';
 import { scoreTable } from './tables.js';
 
-/**
- * @typedef {import('../model/decisions.js').Details} Details
- * @typedef {import('../model/url_state.js').State} State
- */
+/** @typedef {import('../model/url_state.js').State} State */
 
 const NONE_YET = 'No decision yet. Each call of a verb is shown here as it comes.';
 const PAUSE_MS = 500;
@@ -23,12 +20,12 @@ export class Decisions {
     this.verb = fieldOf('decisions-verb', (verb) => go({ verb }));
     this.reason = fieldOf('decisions-reason', (reason) => go({ reason }));
     this.filter = fieldOf('decisions-filter', (filter) => go({ filter }));
-    this.grid = new Grid('decisions-grid', (decision) => go({ decision }), go);
+    this.grid = new Grid('decisions-grid', (decision) => go({ decision }), go, 'decision');
     /** @type {State | null} */
     this.state = null;
     this.pollers = [
       new Poller(session, {
-        path: () => (this.state ? `/api/decisions?${this.asked(this.state)}` : ''),
+        path: () => (this.state ? `/api/decisions?${asked(this.state)}` : ''),
         pauseMs: PAUSE_MS,
         onAnswer: (found) => this.draw(found),
         onRefusal: (reason) => this.empty(reason),
@@ -38,14 +35,9 @@ export class Decisions {
         state: () => '',
         pauseMs: PAUSE_MS,
         onAnswer: (found) => this.drawDetails(found),
-        onRefusal: (reason) => placeOf('decision').replaceChildren(element('p', {}, reason)),
+        onRefusal: (reason) => setDetails('decision', reason),
       }),
     ];
-  }
-
-  /** @param {State} state */
-  asked({ verb, reason, filter }) {
-    return new URLSearchParams({ verb, reason, filter });
   }
 
   /** @param {State} state */
@@ -55,15 +47,10 @@ export class Decisions {
     for (const poller of this.pollers) poller.wake();
     if (!this.state) return;
     if (this.filter.value !== state.filter) this.filter.value = state.filter;
-    const place = placeOf('decision');
-    place.hidden = !state.decision;
+    placeOf('decision').hidden = !state.decision;
     if (state.decision === shown) return;
     this.highlight.point('decision', null);
-    place.replaceChildren(element('p', {}, 'Reading the decision …'));
-  }
-
-  focus() {
-    placeOf('decisions-caption').focus();
+    setDetails('decision', 'Reading the decision …');
   }
 
   /** @param {string} text why the table is empty; an empty text if it is not */
@@ -89,13 +76,14 @@ export class Decisions {
     this.grid.set({ ...content, rows: arranged(content, ordered) }, ordered, state.decision);
   }
 
-  /** @param {Details} found */
+  /** @param {import('../model/decisions.js').Details} found */
   drawDetails(found) {
     const passed = found.passed ?? [];
     const bars = scoreBars(found, MAX_BARS).map((each) => ({ ...each, parts: each.byPlugin }));
     const left = found.scores.length - bars.length;
-    placeOf('decision').replaceChildren(
-      element('h3', {}, `${found.verb} for ${found.namespace}/${found.name}: ${found.outcome}`),
+    setDetails(
+      'decision',
+      `${found.verb} for ${found.namespace}/${found.name}: ${found.outcome}`,
       ...factsOf(found).map((text) => element('p', {}, text)),
       ...found.rejected.map((each) =>
         this.nodes(
@@ -115,4 +103,9 @@ export class Decisions {
     const listeners = this.highlight.listeners('decision', () => nodes);
     return element('details', listeners, element('summary', {}, summary), element('p', {}, text));
   }
+}
+
+/** @param {State} state */
+function asked({ verb, reason, filter }) {
+  return new URLSearchParams({ verb, reason, filter });
 }

@@ -39,6 +39,14 @@ export function setText(target, text) {
   if (target.textContent !== text) target.textContent = text;
 }
 
+/** Show an object's details. Their heading stays, and with it the focus. @param {string} id of the place
+ * @param {string} title @param {...(string | globalThis.Node)} contents */
+export function setDetails(id, title, ...contents) {
+  const [heading, body] = placeOf(id).children;
+  setText(heading, title);
+  body.replaceChildren(...contents);
+}
+
 /** Update children by key: children that stay keep their elements, and with them the focus and the pointer.
  * @template T @param {HTMLElement} place @param {readonly T[]} items @param {(item: T) => string} keyOf
  * @param {(item: T) => HTMLElement} make @param {(made: any, item: T) => void} [update] */

@@ -1,4 +1,5 @@
-// A table whose rows open something: one tab stop, the arrow keys, Home and End move in it, and Enter opens a row.
+// A table whose rows open something: one tab stop, the arrow keys, Home and End move in it, and Enter opens a row. The
+// focus follows into the details, and Escape leads back.
 
 import { element, placeOf, setAttributes, setChildren, setText } from './dom.js';
 
@@ -6,9 +7,10 @@ const MAX_ROWS = 1000;
 
 export class Grid {
   /** @param {string} id of its place @param {(key: string) => void} onOpen
-   * @param {import('../main.js').Page['go']} go sorts */
-  constructor(id, onOpen, go) {
+   * @param {import('../main.js').Page['go']} go sorts @param {string} [details] place of an open row's details */
+  constructor(id, onOpen, go, details) {
     this.onOpen = onOpen;
+    this.details = details ? placeOf(details) : null;
     this.go = go;
     /** @type {import('../model/rows.js').Column[]} */
     this.columns = [];
@@ -26,6 +28,9 @@ export class Grid {
     placeOf(id).append(element('div', { class: 'grid-place' }, this.table), this.note);
     this.body.addEventListener('click', (event) => this.open(event.target));
     this.body.addEventListener('keydown', (event) => this.onKey(event));
+    this.details?.addEventListener('keydown', (/** @type {KeyboardEvent} */ { key }) => {
+      if (key === 'Escape') this.focus();
+    });
   }
 
   /** @param {import('../model/rows.js').Table} content with the rows in their order
@@ -42,8 +47,7 @@ export class Grid {
       ({ key, title }) => `${key} ${title}`,
       ({ key, title }) =>
         element('th', {}, element('button', { type: 'button', click: () => this.sortBy(key) }, title)),
-      (cell, column) =>
-        setAttributes(cell, { class: classOf(column), 'aria-sort': column.key === sort ? order : 'none' }),
+      (cell, column) => setAttributes(cell, { class: column.kind, 'aria-sort': column.key === sort ? order : 'none' }),
     );
     setChildren(
       this.body,
@@ -54,7 +58,8 @@ export class Grid {
     );
     this.note.hidden = rows.length <= MAX_ROWS;
     setText(this.note, `The first ${MAX_ROWS} of ${rows.length} rows.`);
-    const stop = (!isOther && this.body.querySelector('[tabindex="0"]')) || this.body.firstElementChild;
+    const known = this.body.querySelector(isOther ? '[aria-selected="true"]' : '[tabindex="0"]');
+    const stop = known ?? this.body.firstElementChild;
     if (stop) this.stopAt(stop);
     // A user who came here by keyboard goes on by keyboard.
     if (hadFocus && !this.body.contains(document.activeElement)) this.focus();
@@ -70,7 +75,7 @@ export class Grid {
       ({ column }) => column.key,
       ({ column }) => {
         const bar = column.key === 'use' ? element('span', { class: 'bar', 'aria-hidden': 'true' }) : null;
-        return element('td', { role: 'gridcell', class: classOf(column) }, element('span'), bar);
+        return element('td', { role: 'gridcell', class: column.kind }, element('span'), bar);
       },
       (cell, { text }) => {
         setText(cell.children[0], text);
@@ -113,15 +118,14 @@ export class Grid {
     if (!row) return;
     this.stopAt(row);
     this.onOpen(row.dataset.item ?? '');
+    row.scrollIntoView({ block: 'nearest' });
+    const heading = this.details?.firstElementChild;
+    heading?.focus({ preventScroll: true });
+    heading?.scrollIntoView({ block: 'nearest' });
   }
 
   /** @param {string} key */
   sortBy(key) {
     this.go({ sort: key, order: this.sort === key && this.order === 'ascending' ? 'descending' : 'ascending' });
   }
-}
-
-/** @param {import('../model/rows.js').Column} column */
-function classOf({ isNumber, room }) {
-  return isNumber ? `number ${room}` : room;
 }

@@ -4,7 +4,7 @@ import * as model from '../model/pending.js';
 import { formatCount } from '../model/quantities.js';
 import { arranged } from '../model/rows.js';
 import { Poller } from '../poller.js';
-import { element, fieldOf, placeOf, setChildren, setText } from './dom.js';
+import { element, fieldOf, placeOf, setAttributes, setChildren, setDetails, setText } from './dom.js';
 import { Grid } from './grid.js';
 import { list, row, scoreTable, scrolled, table } from './tables.js';
 
@@ -27,7 +27,7 @@ export class Pending {
     this.go = go;
     this.highlight = highlight;
     this.filter = fieldOf('pending-filter', (filter) => go({ filter }));
-    this.grid = new Grid('pending-grid', (pod) => go({ pod }), go);
+    this.grid = new Grid('pending-grid', (pod) => go({ pod, gang: '' }), go, 'explanation');
     this.gangs = element('tbody');
     placeOf('gangs-list').append(scrolled('Gangs', table(model.GANG_HEADS, this.gangs)));
     /** @type {State | null} */
@@ -64,16 +64,13 @@ export class Pending {
 
   /** @param {State} state */
   show(state) {
-    this.state = state.view === 'pending' ? state : null;
+    // One explanation at a time.
+    this.state = state.view === 'pending' ? { ...state, gang: state.pod ? '' : state.gang } : null;
     for (const [kind, , place, text] of EXPLAINED) this.begin(place, this.state?.[kind] ?? '', text);
     for (const poller of this.pollers) poller.wake();
     if (!this.state) return;
     if (this.filter.value !== state.filter) this.filter.value = state.filter;
     this.draw();
-  }
-
-  focus() {
-    placeOf('pending-caption').focus();
   }
 
   /** @param {model.PendingDocument} found */
@@ -136,7 +133,7 @@ export class Pending {
       model.inOrder(found),
       ({ gang }) => gang,
       ({ gang }) => {
-        const open = () => this.go({ gang: this.state?.gang === gang ? '' : gang });
+        const open = () => this.go({ gang: this.state?.gang === gang ? '' : gang, pod: '' });
         const button = element('button', { type: 'button', class: 'link', 'data-gang': gang, click: open }, gang);
         return row([button, ...model.GANG_HEADS.slice(1).map(() => '')]);
       },
@@ -152,7 +149,7 @@ export class Pending {
     place.dataset.name = name;
     place.dataset.drawn = '';
     this.highlight.point(id, null);
-    place.replaceChildren(element('p', {}, `${text} ${name} …`));
+    setDetails(id, `${text} ${name} …`);
   }
 
   /** Change the text only if it differs, so that the reader's place stays. @param {string} id of the place
@@ -169,8 +166,10 @@ export class Pending {
     const memberRows = members.map((each) => row([each.pod, each.state, each.node ?? '']));
     const reasonRows = reasons.map((each) => {
       const made = row([`${each.count}`, `${each.by} ${each.plugin}`, each.reason]);
-      for (const listener of Object.entries(this.highlight.listeners(id, () => each.nodes)))
-        made.addEventListener(...listener);
+      setAttributes(
+        made,
+        this.highlight.listeners(id, () => each.nodes),
+      );
       return made;
     });
     const most = Math.max(1, ...ranking.map(({ total }) => total));
@@ -183,8 +182,9 @@ export class Pending {
     const left = members.length
       ? 'With these on their nodes, the next member fits on no node'
       : 'Why nodes are rejected';
-    place.replaceChildren(
-      element('h3', {}, found.headline),
+    setDetails(
+      id,
+      found.headline,
       ...[...model.evictionTexts(found.preemption), ...warnings].map((text) => element('p', {}, text)),
       ...section('Members', members.length && table(['Member', 'State', 'Node'], memberRows)),
       ...section(left, reasons.length && table(['Nodes', 'Rule', 'Reason'], reasonRows)),
