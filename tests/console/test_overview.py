@@ -44,3 +44,14 @@ def test_overview_shows_groups_and_opens_nodes_and_pods_by_keyboard(tab: Tab) ->
         assert tab.text("#details h2") == "n10"
         tab.evaluate("history.back()")
         tab.wait_for(f"({ROWS})[0] === 'n1'")
+
+
+def test_map_names_zones_by_their_ends_and_nodes_with_their_pool(tab: Tab) -> None:
+    labels = [{ZONE: f"eu-central-1{letter}", "karpenter.sh/nodepool": "spot"} for letter in "aabb"]
+    with served(LiveSource([node(f"n{at}", labels=each) for at, each in enumerate(labels)])) as console:
+        opened(tab, console, "#/overview?group=eu-central-1a&node=n0")
+        tab.wait_for("document.querySelector('#details h2') !== null")
+        assert tab.evaluate("document.querySelector('#map i').title") == "n0\nnodepool: spot\ncpu: 0 % (0 of 4)"
+        assert "nodepool: spot" in tab.text("#details")
+        assert tab.text("#map figcaption") == "eu-c…1a · 2"
+        assert tab.evaluate("document.querySelector('#map figcaption').title") == "eu-central-1a"

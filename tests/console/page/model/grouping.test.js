@@ -8,8 +8,10 @@ import {
   groupNodes,
   groupingLabels,
   NO_GROUPS,
+  poolOf,
   readNodes,
   resourcesOf,
+  shortener,
   useOf,
 } from '../../../../cli/berth_cli/console/page/model/grouping.js';
 
@@ -92,4 +94,47 @@ test('the share of a group counts every node by its size', () => {
 test('names of others are no properties of objects', () => {
   const [node] = readNodes(JSON.parse('[{"name": "n", "labels": {"__proto__": "x"}, "amounts": {}}]'));
   assert.deepEqual([node.labels.get('__proto__'), node.labels.get('constructor')], ['x', undefined]);
+});
+
+test('names that differ only at the end are cut in the middle', () => {
+  const cases = [
+    [
+      ['eu-central-1a', 'eu-central-1b'],
+      ['eu-c…1a', 'eu-c…1b'],
+    ],
+    [
+      ['us-east1-b', 'us-east1-c', 'us-east1-d'],
+      ['us-e…b', 'us-e…c', 'us-e…d'],
+    ],
+    // Nothing is gained.
+    [
+      ['gpu-1', 'gpu-2'],
+      ['gpu-1', 'gpu-2'],
+    ],
+    [
+      ['eu-central-1a', 'us-east-1a'],
+      ['eu-central-1a', 'us-east-1a'],
+    ],
+    [['eu-central-1a'], ['eu-central-1a']],
+    [
+      ['long-names', 'long-names-too'],
+      ['long-names', 'long-names-too'],
+    ],
+    [[], []],
+  ];
+  for (const [names, short] of cases) assert.deepEqual(names.map(shortener(names)), short);
+});
+
+test('a node names its pool, or its instance type instead', () => {
+  const type = { 'node.kubernetes.io/instance-type': 'm5.large' };
+  /** @type {[Record<string, string>, string][]} */
+  const cases = [
+    [{ ...type, 'karpenter.sh/nodepool': 'spot' }, 'nodepool: spot'],
+    [{ ...type, 'eks.amazonaws.com/nodegroup': 'workers' }, 'nodegroup: workers'],
+    [{ 'cloud.google.com/gke-nodepool': 'a' }, 'gke-nodepool: a'],
+    [{ 'kubernetes.azure.com/agentpool': 'b' }, 'agentpool: b'],
+    [type, 'instance-type: m5.large'],
+    [{}, ''],
+  ];
+  for (const [labels, text] of cases) assert.equal(poolOf(labelled(labels)[0]), text);
 });

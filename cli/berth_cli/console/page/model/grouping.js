@@ -48,14 +48,33 @@ function compareGroups(a, b) {
   return compareNames(a, b);
 }
 
-const WELL_KNOWN = [
-  'topology.kubernetes.io/zone',
-  'eks.amazonaws.com/nodegroup',
+/** The labels with the name of a node's pool. The instance type stands for it on nodes without a pool. */
+const POOLS = [
   'karpenter.sh/nodepool',
-  'node.kubernetes.io/instance-type',
+  'eks.amazonaws.com/nodegroup',
   'cloud.google.com/gke-nodepool',
-  'agentpool',
+  'kubernetes.azure.com/agentpool',
+  'node.kubernetes.io/instance-type',
 ];
+const WELL_KNOWN = ['topology.kubernetes.io/zone', ...POOLS];
+
+/** The node's pool, such as "nodepool: general"; empty if no label has it. @param {Node} node */
+export function poolOf({ labels }) {
+  const label = POOLS.find((each) => labels.get(each));
+  return label ? `${label.split('/')[1]}: ${labels.get(label)}` : '';
+}
+
+const SHOWN_CHARACTERS = 4;
+
+/** A function that cuts the middle out of these names if they differ only at the end: eu-c…1a.
+ * @param {readonly string[]} names */
+export function shortener([first = '', ...others]) {
+  let common = others.length ? first.length : 0;
+  while (!others.every((name) => name.startsWith(first.slice(0, common)))) common -= 1;
+  const end = first.lastIndexOf('-', common - 1) + 1;
+  return (/** @type {string} */ name) =>
+    end > SHOWN_CHARACTERS + 1 ? `${name.slice(0, SHOWN_CHARACTERS)}…${name.slice(end)}` : name;
+}
 
 const MAX_GROUPS = 200;
 

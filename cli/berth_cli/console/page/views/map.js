@@ -6,7 +6,7 @@ import { element, placeOf, setAttributes, setChildren, setText } from './dom.js'
 
 /**
  * @typedef {{name: string, share: number | null, states: string[], title: string}} MapNode
- * @typedef {{key: string, title: string, nodes: MapNode[]}} MapGroup
+ * @typedef {{key: string, title: string, short: string, nodes: MapNode[]}} MapGroup
  */
 
 /** Columns for each row of a group. */
@@ -38,8 +38,9 @@ export class NodeMap {
       groups,
       ({ key }) => key,
       () => element('figure', {}, element('figcaption'), element('div', { class: 'cells' })),
-      (figure, { title, nodes }) => {
-        setText(figure.children[0], `${title} · ${nodes.length}`);
+      (figure, { title, short, nodes }) => {
+        setText(figure.children[0], `${short} · ${nodes.length}`);
+        setAttributes(figure.children[0], { title });
         figure.style.setProperty('--columns', `${Math.ceil(Math.sqrt(nodes.length * RATIO))}`);
         setChildren(
           figure.children[1],

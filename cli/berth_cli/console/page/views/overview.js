@@ -1,6 +1,6 @@
 // The overview: the map, and the table that mirrors it. Both show the state in the address.
 
-import { groupingLabels, groupNodes, NO_GROUPS, resourcesOf, useOf } from '../model/grouping.js';
+import { groupingLabels, groupNodes, NO_GROUPS, poolOf, resourcesOf, shortener, useOf } from '../model/grouping.js';
 import { formatAmount, formatCount, formatShare } from '../model/quantities.js';
 import { arranged, groupName, groupTable, nodeState, nodeTable, podTable } from '../model/rows.js';
 import { WITHOUT_LABEL } from '../model/url_state.js';
@@ -84,13 +84,16 @@ export class Overview {
     const count = formatCount(nodes.length, 'node');
     setText(placeOf('summary'), `${count}, ${formatCount(pods, 'pod')}; ${useText(resource, useOf(nodes, resource))}`);
     const shown = group === null ? this.groups : this.groups.filter((each) => keyOf(each) === group);
+    const shorten = shortener(this.groups.flatMap(({ value }) => value ?? []));
     const groups = shown.map((each) => ({
       key: keyOf(each),
       title: groupName(each.value, label),
+      short: each.value ? shorten(each.value) : groupName(each.value, label),
       nodes: each.nodes.map((found) => {
         const use = useOf([found], resource);
         const states = found.states.length ? ` (${nodeState(found)})` : '';
-        return { ...found, share: use.share, title: `${found.name}${states}\n${useText(resource, use)}` };
+        const lines = [`${found.name}${states}`, poolOf(found), useText(resource, use)].filter(Boolean);
+        return { ...found, share: use.share, title: lines.join('\n') };
       }),
     }));
     const what = `${count} in ${formatCount(this.groups.length, 'group')}`;
@@ -166,7 +169,7 @@ export class Overview {
       });
     place.replaceChildren(
       element('h2', {}, node.name),
-      element('p', {}, `State: ${nodeState(node)}`),
+      ...[`State: ${nodeState(node)}`, poolOf(node)].filter(Boolean).map((text) => element('p', {}, text)),
       table(['Resource', 'Requested', 'Allocatable', 'In use'], rows),
       element('h3', {}, 'Taints'),
       node.taints.length ? list(node.taints, 'texts') : element('p', {}, 'none'),
@@ -186,10 +189,6 @@ export class Overview {
     if (group === null && rows === 'groups') return this.go({ ...first, group: key });
     const found = this.groups.find(({ nodes }) => nodes.some(({ name }) => name === key));
     if (found) this.go({ ...first, group: keyOf(found), node: key });
-  }
-
-  focus() {
-    this.grid.focus();
   }
 }
 
