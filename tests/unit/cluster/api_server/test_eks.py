@@ -6,21 +6,37 @@ import base64
 import ssl
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import botocore.session
 import pytest
-from botocore.credentials import Credentials, ReadOnlyCredentials
+from botocore.credentials import Credentials
 from botocore.exceptions import ClientError, CredentialRetrievalError
 
 from berth.cluster.api_server.access import Access, authorization
 from berth.cluster.api_server.client import ApiServer, ApiServerUnreachable, CredentialsUnavailable
-from berth.cluster.api_server.eks import EksSettings, eks_token, from_eks
+from berth.cluster.api_server.eks import EksSettings, from_eks, regional_host
 from tests.builders.certificates import self_signed
 from tests.fakes.clock import HandDrivenClock
-from tests.unit.cluster.api_server.test_eks_sts import AT, RECORDED, SECRET_KEY, SESSION_TOKEN
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, driven_api_server
+
+SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+SESSION_TOKEN = "IQoJb3JpZ2luX2VjE+Bw/aCXVzLWVhc3QtMSJH=="
+AT = datetime(2026, 3, 1, 12, 34, 56, tzinfo=UTC)
+
+# What botocore 1.44 presigned for these credentials at that time, with the cluster's name in the signed header, as
+# `aws eks get-token` does.
+RECORDED = (
+    "https://sts.eu-central-1.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15"
+    "&X-Amz-Algorithm=AWS4-HMAC-SHA256"
+    "&X-Amz-Credential=AKIDEXAMPLE%2F20260301%2Feu-central-1%2Fsts%2Faws4_request"
+    "&X-Amz-Date=20260301T123456Z&X-Amz-Expires=60&X-Amz-SignedHeaders=host%3Bx-k8s-aws-id"
+    "&X-Amz-Security-Token=IQoJb3JpZ2luX2VjE%2BBw%2FaCXVzLWVhc3QtMSJH%3D%3D"
+    "&X-Amz-Signature=5be99d0c6ca00c289e7a2977d6dd7b75668414f1493023805224ff53ba4a8f9d"
+)
 
 PEM = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 KEYS = Credentials("AKIDEXAMPLE", SECRET_KEY, SESSION_TOKEN)
@@ -45,11 +61,48 @@ def token_of(header: str | None) -> str:
     return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
 
 
-def test_token_equals_recorded_token() -> None:
-    token = eks_token(settings(), ReadOnlyCredentials("AKIDEXAMPLE", SECRET_KEY, SESSION_TOKEN), AT.timestamp())
-    assert token == "k8s-aws-v1." + base64.urlsafe_b64encode(RECORDED.encode()).decode().rstrip("=")
-    assert token[:60] == "k8s-aws-v1.aHR0cHM6Ly9zdHMuZXUtY2VudHJhbC0xLmFtYXpvbmF3cy5jb"
-    assert token[-60:] == "hMjk3N2Q2ZGQ3Yjc1NjY4NDE0ZjE0OTMwMjM4MDUyMjRmZjUzYmE0YThmOWQ"
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> HandDrivenClock:
+    """A clock that botocore signs with, too."""
+    clock = HandDrivenClock(AT.timestamp())
+
+    def now(*, remove_tzinfo: bool = True) -> datetime:
+        found = datetime.fromtimestamp(clock(), UTC)
+        return found.replace(tzinfo=None) if remove_tzinfo else found
+
+    monkeypatch.setattr("botocore.auth.get_current_datetime", now)
+    return clock
+
+
+def test_token_equals_recorded_token(clock: HandDrivenClock) -> None:
+    header = authorization(from_eks(settings(), lambda: KEYS, clock))["Authorization"]
+    assert token_of(header) == RECORDED
+    assert header[:67] == "Bearer k8s-aws-v1.aHR0cHM6Ly9zdHMuZXUtY2VudHJhbC0xLmFtYXpvbmF3cy5jb"
+    assert header[-60:] == "hMjk3N2Q2ZGQ3Yjc1NjY4NDE0ZjE0OTMwMjM4MDUyMjRmZjUzYmE0YThmOWQ"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param({"cluster_name": "prod-2"}, id="the cluster"),
+        pytest.param({"region": "eu-central-2"}, id="the region"),
+    ],
+)
+def test_token_is_signed_for_this_cluster(clock: HandDrivenClock, changed: dict[str, str]) -> None:
+    url = token_of(authorization(from_eks(settings(**changed), lambda: KEYS, clock))["Authorization"])
+    assert url.rpartition("=")[2] != RECORDED.rpartition("=")[2]
+
+
+def test_uses_regional_endpoint_of_every_region() -> None:
+    partitions = botocore.session.Session().get_data("partitions")["partitions"]
+    hosts = {
+        region: f"sts.{region}.{partition['outputs']['dnsSuffix']}"
+        for partition in partitions
+        for region in partition["regions"]
+        if not region.endswith("-global")
+    }
+    assert len(hosts) > 30
+    assert {region: regional_host(region) for region in hosts} == hosts
 
 
 def test_reads_endpoint_and_authority_from_settings() -> None:
@@ -68,8 +121,7 @@ def test_reads_endpoint_and_authority_from_settings() -> None:
         pytest.param(-1, False, id="when the clock was set back"),
     ],
 )
-def test_creates_new_token_well_before_15_minutes(seconds: float, same: bool) -> None:
-    clock = HandDrivenClock()
+def test_creates_new_token_well_before_15_minutes(clock: HandDrivenClock, seconds: float, same: bool) -> None:
     server = from_eks(settings(), lambda: KEYS, clock)
     first = authorization(server)
     clock.advance(seconds)
@@ -138,11 +190,10 @@ def test_reports_cause_and_does_not_send_a_request_without_credentials(
         api.request("GET", "/version", timeout=1)
 
 
-def test_creates_new_token_if_the_cluster_rejects_the_old_one(tmp_path: Path) -> None:
+def test_creates_new_token_if_the_cluster_rejects_the_old_one(clock: HandDrivenClock, tmp_path: Path) -> None:
     certificate, key = self_signed(tmp_path, "cluster")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
-    clock = HandDrivenClock()
     with driven_api_server(context) as server, ThreadPoolExecutor(1) as pool:
         cluster = settings(
             endpoint=server.host, certificate_authority_data=base64.b64encode(certificate.read_bytes()).decode()

@@ -1,20 +1,15 @@
 """Access to an EKS cluster with the caller's IAM role: the token is a presigned GetCallerIdentity for the cluster.
 
 The cluster's authenticator sends the request to STS and gets the caller's identity. Creating a token does not call AWS.
-The signature is Signature Version 4 in query parameters. botocore is not used, because it signs with its own clock.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
-import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -22,12 +17,7 @@ from berth.cluster.api_server.access import BearerServer, KeptToken
 from berth.nodecache.feed.cluster import ClusterUnavailable
 
 if TYPE_CHECKING:
-    from botocore.credentials import Credentials, ReadOnlyCredentials
-
-_ALGORITHM = "AWS4-HMAC-SHA256"
-_SERVICE = "sts"
-_OPERATION = {"Action": "GetCallerIdentity", "Version": "2011-06-15"}
-_EMPTY_BODY = hashlib.sha256(b"").hexdigest()
+    from botocore.credentials import Credentials
 
 # DNS suffixes by the prefix of a region's name. All other partitions of EKS have the commercial suffix.
 _DNS_SUFFIXES = {
@@ -44,54 +34,7 @@ _COMMERCIAL_SUFFIX = "amazonaws.com"
 def regional_host(region: str) -> str:
     """Return the host of STS in that region: the global endpoint is slower, and disabled in some accounts."""
     suffix = next((suffix for start, suffix in _DNS_SUFFIXES.items() if region.startswith(start)), _COMMERCIAL_SUFFIX)
-    return f"{_SERVICE}.{region}.{suffix}"
-
-
-def presigned_get_caller_identity(
-    credentials: ReadOnlyCredentials, region: str, headers: Mapping[str, str], *, at: float, expires: int
-) -> str:
-    """Return the presigned URL. The request must have these `headers` (names in lower case), which are signed too.
-
-    `at`: seconds since the epoch; `expires`: the seconds after `at` in which STS accepts the URL.
-    """
-    host = regional_host(region)
-    now = datetime.fromtimestamp(at, UTC)
-    stamp, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
-    scope = f"{day}/{region}/{_SERVICE}/aws4_request"
-    signed = dict(sorted({**headers, "host": host}.items()))
-    parameters = _OPERATION | {
-        "X-Amz-Algorithm": _ALGORITHM,
-        "X-Amz-Credential": f"{credentials.access_key}/{scope}",
-        "X-Amz-Date": stamp,
-        "X-Amz-Expires": str(expires),
-        "X-Amz-SignedHeaders": ";".join(signed),
-    }
-    if credentials.token:
-        parameters["X-Amz-Security-Token"] = credentials.token
-    canonical_request = "\n".join(
-        [
-            "GET",
-            "/",
-            _query(dict(sorted(parameters.items()))),
-            *(f"{name}:{' '.join(value.split())}" for name, value in signed.items()),
-            "",
-            ";".join(signed),
-            _EMPTY_BODY,
-        ]
-    )
-    to_sign = "\n".join([_ALGORITHM, stamp, scope, hashlib.sha256(canonical_request.encode()).hexdigest()])
-    key = f"AWS4{credentials.secret_key}".encode()
-    for part in (day, region, _SERVICE, "aws4_request"):
-        key = _hmac(key, part)
-    return f"https://{host}/?{_query(parameters)}&X-Amz-Signature={_hmac(key, to_sign).hex()}"
-
-
-def _query(parameters: Mapping[str, str]) -> str:
-    return "&".join(f"{quote(name, safe='-_.~')}={quote(value, safe='-_.~')}" for name, value in parameters.items())
-
-
-def _hmac(key: bytes, message: str) -> bytes:
-    return hmac.new(key, message.encode(), hashlib.sha256).digest()
+    return f"sts.{region}.{suffix}"
 
 
 CLUSTER_HEADER = "x-k8s-aws-id"
@@ -135,25 +78,36 @@ class EksSettings:
 def from_eks(
     settings: EksSettings, credentials: Callable[[], Credentials | None], clock: Callable[[], float]
 ) -> BearerServer:
-    """Return the EKS cluster's server. `credentials`: a session's get_credentials. `clock`: wall time, which STS
-    compares with its own."""
-    token = KeptToken(lambda now: eks_token(settings, _frozen(credentials), now), clock, RENEW_SECONDS)
+    """Return the EKS cluster's server. `credentials`: a session's get_credentials. `clock`: wall time."""
+    token = KeptToken(lambda _: eks_token(settings, credentials), clock, RENEW_SECONDS)
     return BearerServer(settings.endpoint.rstrip("/"), settings.certificate_authority(), token.current)
 
 
-def eks_token(settings: EksSettings, credentials: ReadOnlyCredentials, at: float) -> str:
-    """Return the bearer token, valid for 15 minutes from `at`, in seconds since the epoch."""
-    url = presigned_get_caller_identity(
-        credentials, settings.region, {CLUSTER_HEADER: settings.cluster_name}, at=at, expires=EXPIRES_SECONDS
-    )
+def eks_token(settings: EksSettings, credentials: Callable[[], Credentials | None]) -> str:
+    """Return the bearer token, valid for 15 minutes. Raises ClusterUnavailable."""
+    try:
+        found = credentials()
+        if found is None:
+            raise ClusterUnavailable("EKS: there are no AWS credentials; run as an IAM role, or set a profile")
+        url = _presigned(settings, found)
+    except (BotoCoreError, ClientError) as error:
+        raise ClusterUnavailable(f"EKS: the AWS credentials cannot be had: {error}") from error
     return _PREFIX + base64.urlsafe_b64encode(url.encode()).rstrip(b"=").decode()
 
 
-def _frozen(credentials: Callable[[], Credentials | None]) -> ReadOnlyCredentials:
-    try:
-        found = credentials()
-        if found is not None:
-            return found.get_frozen_credentials()
-    except (BotoCoreError, ClientError) as error:
-        raise ClusterUnavailable(f"EKS: the AWS credentials cannot be had: {error}") from error
-    raise ClusterUnavailable("EKS: there are no AWS credentials; run as an IAM role, or set a profile")
+def _presigned(settings: EksSettings, credentials: Credentials) -> str:
+    # Imported here: other clusters do not need a signer.
+    from botocore.hooks import HierarchicalEmitter
+    from botocore.model import ServiceId
+    from botocore.signers import RequestSigner
+
+    emitter = HierarchicalEmitter()  # the signer has only a weak reference
+    signer = RequestSigner(ServiceId("STS"), settings.region, "sts", "v4", credentials, emitter)
+    request = {
+        "method": "GET",
+        "url": f"https://{regional_host(settings.region)}/?Action=GetCallerIdentity&Version=2011-06-15",
+        "body": {},
+        "headers": {CLUSTER_HEADER: settings.cluster_name},
+        "context": {},
+    }
+    return signer.generate_presigned_url(request, "GetCallerIdentity", EXPIRES_SECONDS)
