@@ -206,9 +206,9 @@ def _of_gang(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
     found = _for_nodes(beside, rules, is_over)
     found.options = [tuple(_change_for_member(beside.pod.uid, change) for change in option) for option in found.options]
     if not isinstance(outcome, GangPlan):
-        found.options += lower_size(minimum, placement.most)
+        found.options += lower_size(minimum, len(placement.places))
     for like in islice(_kinds_that_fit(beside, rules.without_gangs), MAX_KINDS):
-        count = _fewest(case, rules, like, max(1, minimum - placement.most), is_over)
+        count = _fewest(case, rules, like, max(1, minimum - len(placement.places)), is_over)
         found.options += [(add_nodes(case, like, count),)] if count else []
     return found
 

@@ -168,11 +168,6 @@ def _for_one_reason(names: list[str], status: Status) -> Rejected:
     return Rejected(names, bytes(len(names)), (status,))
 
 
-def too_costly(nodes: NodeRefs) -> Feasibility:
-    """Reject every node: the decision took too long."""
-    return none_feasible(nodes, TOO_COSTLY, too_costly=True)
-
-
 class ProfileChoice:
     """Chooses the profiles of pods, for one policy."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -18,14 +19,22 @@ from berth.scheduling.evaluation.time_limit import (
     TimeLimited,
 )
 from berth.scheduling.evaluation.verdicts import FilterResult, Rejected
-from berth.scheduling.feasibility import TOO_COSTLY, Exemption, Feasibility, ProfileChoice, Unresolvable, too_costly
+from berth.scheduling.feasibility import (
+    TOO_COSTLY,
+    Exemption,
+    Feasibility,
+    ProfileChoice,
+    Unresolvable,
+    none_feasible,
+    only_feasible,
+)
 from berth.scheduling.framework.plugin import GANG_EVENTS, SUCCESS, ClusterEvents, Code, Status
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
-from berth.scheduling.gang_policy import NOT_OUTSIDE, GangPolicy
-from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangKey, GangsConfiguration, OpenGang
+from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangKey, GangsConfiguration, GangWait, OpenGang
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod_group import names_gang
 from berth.scheduling.preemption.priority import NO_UIDS, Choose, NodeRejection, PreemptionConfiguration
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.parts import ALL_PARTS, NO_PARTS, NODES_AND_PODS, Parts
@@ -33,11 +42,13 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from berth.scheduling.gangs.overview import GangStatus
+    from berth.scheduling.gangs.planner import GangPlanner
     from berth.scheduling.preemption.victim_review import PreemptResult, Proposal
 
 NO_PROFILES: Mapping[str, Profile] = {}
 NOTHING_COUNTED = Counting()
 NO_GANGS = GangsConfiguration()
+NOT_OUTSIDE: Mapping[str, Status] = {}
 ALL_CANDIDATES = PreemptionConfiguration()
 
 
@@ -76,11 +87,18 @@ class Policy:
         self.all_profiles = self._profiles.all
         self._evaluations = EvaluationCache(max_bytes=remembered_bytes)
         self._time_limited = TimeLimited(time_limit)
-        self._gangs = GangPolicy(gangs, counting, self._profiles, self._evaluations.of, self._time_limited)
         self.reads_other_pods = any(each.reads_other_pods for each in self.all_profiles)
         """True if a profile depends on other pods. Then decisions must know which pods are being bound."""
         self.judges_binds = any(each.for_bind().filters for each in self.all_profiles)
         """True if a filter depends on other pods. Then bind filters too: concurrent binds could violate the rule."""
+
+    @cached_property
+    def _planner(self) -> GangPlanner:
+        # Imported for the first member of a gang: without gangs a cold start does not need it.
+        from berth.scheduling.gangs.planner import GangPlanner
+
+        profile_of, was_exempt = self._profiles.for_planning, self._profiles.was_exempt
+        return GangPlanner(self.gangs, self.counting, profile_of, self._evaluations.of, was_exempt, self._time_limited)
 
     @property
     def reads(self) -> Parts:
@@ -113,8 +131,8 @@ class Policy:
         return self._profiles.for_planning(pod)
 
     def plans(self, pod: Pod) -> bool:
-        """Return whether the pod names a gang. Then the decision must know which gangs are open."""
-        return self.gangs.enabled and self._gangs.plans(pod)
+        """Return whether the pod names a gang and is not exempt. Then the decision must know which gangs are open."""
+        return self.gangs.enabled and names_gang(pod) and not self._profiles.is_exempt(pod)
 
     def events_to_register(self, pod: Pod) -> ClusterEvents:
         """Return the changes of the cluster that can make this pod fit, if it is rejected."""
@@ -123,15 +141,17 @@ class Policy:
 
     def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
         """Return the gang that the pod is placed with; None for a pod that is placed alone."""
-        return self._gangs.gang_of(pod, snapshot) if self.plans(pod) else None
+        return self._planner.gang_of(pod, snapshot) if self.plans(pod) else None
 
     def members_of(self, key: GangKey, snapshot: Snapshot) -> Mapping[str, Pod]:
         """Return the members of a gang, by UID, without exempt pods. Filter, bind and commands all use this."""
-        return self._gangs.members_of(key, snapshot)
+        from berth.scheduling.gangs.members import members_of
+
+        return members_of(key, snapshot, self._profiles.was_exempt)
 
     def gangs_in(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS) -> list[GangStatus]:
         """Return the cluster's gangs, each with the reason why it waits. For users: it does not have a time limit."""
-        return self._gangs.statuses(snapshot, open_gangs) if self.gangs.enabled else []
+        return self._planner.statuses(snapshot, open_gangs) if self.gangs.enabled else []
 
     def rejects_bind(self, pod: Pod, node: str, snapshot: Snapshot, seconds_left: float = inf) -> Status | None:
         """Return the status with which a filter that reads other pods rejects this node; None if all accept it.
@@ -281,7 +301,7 @@ class Policy:
         # Imported only if a pod preempts: a cold start of the other verbs does not need it.
         from berth.scheduling.preemption.victim_review import PreemptResult, review_victims
 
-        barred = self._gangs.barred(pod, proposals, snapshot) if self.plans(pod) else ()
+        barred = self._planner.barred(pod, proposals, snapshot) if self.plans(pod) else ()
         rejected = dict.fromkeys(barred, NodeRejection.GANG)
         if rejected:
             proposals = {name: proposal for name, proposal in proposals.items() if name not in rejected}
@@ -319,10 +339,17 @@ class Policy:
         nodes = NodeRefs.of(names, snapshot.nodes.positions)
         outside = NOT_OUTSIDE
         if self.plans(pod):
-            planned = self._gangs.decided(pod, nodes, snapshot, seconds_left, open_gangs)
-            if isinstance(planned, Feasibility):
-                return planned
-            outside = planned
+            from berth.scheduling.gangs.planner import ELSEWHERE, OTHER_DOMAIN, STATUSES, InDomain
+
+            match self._planner.decide(pod, nodes, snapshot, open_gangs, seconds_left):
+                case None:
+                    pass  # the pod is placed alone
+                case InDomain(outside=names_outside):
+                    outside = dict.fromkeys(names_outside, OTHER_DOMAIN)
+                case tuple(places):
+                    return only_feasible(nodes, places, ELSEWHERE)
+                case why:
+                    return none_feasible(nodes, STATUSES[why], too_costly=why is GangWait.TOO_COSTLY)
         profile = self._profiles.deciding(pod)
         if profile is None:
             return Feasibility(nodes.names, exempt=True)
@@ -331,7 +358,8 @@ class Policy:
         def decide(deadline: DecisionDeadline) -> Feasibility:
             return of_result(profile, self._filter(profile, pod, nodes, seen, deadline, outside), seen, deadline)
 
-        return self._time_limited.run(f"{kind} {profile.name}", pod, decide, seconds_left) or too_costly(nodes)
+        decided = self._time_limited.run(f"{kind} {profile.name}", pod, decide, seconds_left)
+        return decided or none_feasible(nodes, TOO_COSTLY, too_costly=True)
 
     def _feasibility(self, feasible: list[str], result: FilterResult, pod: Pod, snapshot: Snapshot) -> Feasibility:
         rejected = result.rejected
@@ -395,4 +423,5 @@ def _seen_by(profile: Profile, pod: Pod, snapshot: Snapshot) -> Snapshot:
     Plugins that look at one node get assumed pods one node at a time, so that verdicts stay cached. Plugins that look
     at all nodes count assumed pods like other pods.
     """
-    return snapshot.placing_assumed(without=pod.uid) if profile.reads_all_nodes else snapshot
+    looks_at_all_nodes = profile.cluster_filters or profile.cluster_scores
+    return snapshot.placing_assumed(without=pod.uid) if looks_at_all_nodes else snapshot

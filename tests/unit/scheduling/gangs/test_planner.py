@@ -49,7 +49,7 @@ def test_rejects_members_of_a_deleted_pod_group() -> None:
     group = pod_group(native_group_object(minimum=2))
     snapshot = cluster(2, pods=pods, pod_groups=[group])
     assert set(places(answers(POLICY, snapshot, pods)).values()) == {"n0"}
-    deleted = snapshot.with_changes(Changes(pod_groups=()))
+    deleted = snapshot.with_changes(Changes(pod_groups={}))
     assert set(places(answers(POLICY, deleted, pods)).values()) == {"gang has no PodGroup"}
 
 

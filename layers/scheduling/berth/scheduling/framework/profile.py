@@ -121,11 +121,6 @@ class Profile:
         return Profile(f"{self.name} (gangs)", (*self.filters, *filters), self.scores, self.scale)
 
     @property
-    def reads_all_nodes(self) -> bool:
-        """Return whether a plugin looks at all nodes: then a pod on one node may change results of other nodes."""
-        return bool(self.cluster_filters or self.cluster_scores)
-
-    @property
     def reads_other_pods(self) -> bool:
         """Return whether a verdict or a score depends on other pods, and so on pods that are being bound."""
         return any(map(_depends_on_other_pods, (*self.filters, *(plugin for plugin, _ in self.scores))))

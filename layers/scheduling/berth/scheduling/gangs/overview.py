@@ -12,7 +12,7 @@ from math import isfinite
 
 from berth.scheduling.gangs.gang import Gang, GangError, GangKey, GangsConfiguration, GangWait, InvalidGang, gang_of
 from berth.scheduling.gangs.members import GangMembers, WasExempt, created_at_of, lives, members_of, priority_of
-from berth.scheduling.gangs.planned_nodes import Shortage, shortage_of
+from berth.scheduling.gangs.planned_nodes import shortage_of
 from berth.scheduling.gangs.planning import GangPlan
 from berth.scheduling.gangs.plans import Plans
 from berth.scheduling.managed_resources.counting import Counting
@@ -113,24 +113,24 @@ def _stage(
         case GangPlan():
             return GangStage.HAS_PLACES, ""
         case GangWait.FOR_ROOM:
-            return GangStage.DOES_NOT_FIT, str(_shortage(plans.members[key], plans, counting))
+            return GangStage.DOES_NOT_FIT, _shortage(plans.members[key], plans, counting)
         case GangWait.TOO_COSTLY as outcome:
             return GangStage.DOES_NOT_FIT, str(outcome)
         case GangWait.FOR_MEMBERS:
             exist = len(plans.members[key].waiting) if key in plans.members else 0
             gated = sum(pod.spec.gated for pod in pods)
-            return GangStage.WAITS_FOR_MEMBERS, waits_for_members(exist, gang.minimum, gated, invalid)
+            return GangStage.WAITS_FOR_MEMBERS, _waits_for_members(exist, gang.minimum, gated, invalid)
         case GangError() as outcome:
             return GangStage.INVALID, str(outcome)
 
 
-def _shortage(members: GangMembers, plans: Plans, counting: Counting) -> Shortage:
+def _shortage(members: GangMembers, plans: Plans, counting: Counting) -> str:
     groups = plans.planning.by_shape(members.waiting[: members.gang.minimum])
     placed = len(plans.planning.most(members, plans.planned_nodes).places)
     return shortage_of(groups, placed, plans.planned_nodes, counting)
 
 
-def waits_for_members(exist: int, minimum: int, gated: int, invalid: GangError | None) -> str:
+def _waits_for_members(exist: int, minimum: int, gated: int, invalid: GangError | None) -> str:
     """Describe the missing members. gated, invalid: members that exist but do not count."""
     notes = [f"{exist} of {minimum} members exist"]
     if gated:

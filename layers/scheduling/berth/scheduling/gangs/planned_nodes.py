@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from heapq import heappop, heappush
 
 from berth.scheduling.evaluation.evaluation import Evaluation, nominated_beside
-from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline
+from berth.scheduling.evaluation.time_limit import DecisionDeadline
 from berth.scheduling.fields.resources import shown_amount
 from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter, Status
 from berth.scheduling.framework.profile import Profile
@@ -127,33 +127,6 @@ class Candidates:
         return known[1]
 
 
-class CandidatesByShape:
-    """The candidates on one snapshot, by shape. For one thread until all members have their candidates."""
-
-    def __init__(self, profile_of: ProfileOf, evaluate: Evaluate, base: Snapshot) -> None:
-        self._profile_of, self._evaluate, self._base = profile_of, evaluate, base
-        self._known: dict[Hashable, Candidates] = {}
-        self._shapes: dict[str, Hashable] = {}
-        self.deadline = NO_DECISION_DEADLINE
-        """The deadline of the current planning."""
-
-    def shape_of(self, pod: Pod) -> Hashable:
-        if pod.uid not in self._shapes:
-            profile = self._profile_of(pod)
-            self._shapes[pod.uid] = profile.name, profile.shapes(pod)
-        return self._shapes[pod.uid]
-
-    def of(self, pod: Pod) -> Candidates:
-        """Return the candidates for the pod's shape. Raises DeadlineExceeded."""
-        shape = self.shape_of(pod)
-        found = self._known.get(shape)
-        if found is None:
-            profile = self._profile_of(pod)
-            evaluation = self._evaluate(profile, pod, self._base, self.deadline)
-            found = self._known[shape] = Candidates(profile, pod, evaluation, self.deadline)
-        return found
-
-
 class NodesLeft:
     """The candidates that are left for members of one shape, the best first. Scores change as members are placed."""
 
@@ -219,67 +192,46 @@ def planned_nodes_of(snapshot: Snapshot, counting: Counting, planned: Container[
     return planned_nodes
 
 
-@dataclass(frozen=True, slots=True)
-class Shortage:
-    """The need of a gang, and the room that planned gangs leave.
+def shortage_of(groups: Sequence[Sequence[Pod]], placed: int, planned_nodes: PlannedNodes, counting: Counting) -> str:
+    """Describe the need of a gang and the room that planned gangs leave, for the scarcest resource.
 
-    members: how many members need a node. placed: how many of them fit. resource, amount: the scarcest resource, and
-    the amount that each of `requesting` members requests; empty if another rule rejects the nodes. room, nodes: how
-    many members have enough of the resource, on how many nodes. The resource's name is from a node or the
-    configuration, never from the pods' owner.
+    If enough of each resource is left, another rule rejects the nodes. The name of the resource is from a node or the
+    configuration, never from the pods' owner. groups: the members that need a node, by shape. placed: how many of them
+    fit.
     """
-
-    members: int
-    placed: int
-    requesting: int = 0
-    resource: str = ""
-    amount: str = ""
-    room: int = 0
-    nodes: int = 0
-
-    def __str__(self) -> str:
-        if not self.requesting:
-            return f"{self.placed} of {self.members} members have a node that takes them"
-        if not self.resource:
-            return f"{self.requesting} members request a resource that no node has"
-        nodes = "1 node" if self.nodes == 1 else f"{self.nodes} nodes"
-        where = f"there is room for {self.room} on {nodes}" if self.room else "no node has so much left"
-        return f"needs {self.requesting} x {self.amount} {self.resource}, {where}"
+    found = [short for group in groups for short in _short(group, planned_nodes, counting)]
+    if not found:
+        return f"{placed} of {sum(map(len, groups))} members have a node that takes them"
+    return min(found)[2]
 
 
-def shortage_of(
-    groups: Sequence[Sequence[Pod]], placed: int, planned_nodes: PlannedNodes, counting: Counting
-) -> Shortage:
-    """Return the worst shortage. groups: the members that need a node, by shape. placed: how many of them fit."""
-    members = sum(map(len, groups))
-    found = [short for group in groups for short in _short(group, members, placed, planned_nodes, counting)]
-    rules = Shortage(members, placed)
-    return min(found, key=lambda short: (short.room - short.requesting, short.resource), default=rules)
-
-
-def _short(
-    group: Sequence[Pod], members: int, placed: int, planned_nodes: PlannedNodes, counting: Counting
-) -> Iterator[Shortage]:
-    """Yield the shortage of each resource of which the nodes have too little for these members, each checked alone."""
+def _short(group: Sequence[Pod], planned_nodes: PlannedNodes, counting: Counting) -> Iterator[tuple[int, str, str]]:
+    """Yield each resource of which the nodes have too little for these members, each checked alone: the shortfall as a
+    negative number, the name and a description."""
     needed = len(group)
     for name, amount in group[0].spec.requests.asked.items():
         if name in counting.ignored_by_scheduler or amount <= 0:
             continue
-        is_known, counts = False, list[int]()
-        for node in map(planned_nodes.node, planned_nodes.snapshot.nodes):
-            is_known = is_known or name in node.allocatable
-            fitting = min(needed, node.free.get(name, 0) // amount)
-            if fitting > 0:
-                counts.append(fitting)
-        if sum(counts) < needed:
-            shown = (name, shown_amount(name, amount)) if is_known else ("", "")
-            yield Shortage(members, placed, needed, *shown, sum(counts), len(counts))
+        nodes = [planned_nodes.node(each) for each in planned_nodes.snapshot.nodes]
+        counts = [fitting for node in nodes if (fitting := min(needed, node.free.get(name, 0) // amount)) > 0]
+        if sum(counts) >= needed:
+            continue
+        if any(name in node.allocatable for node in nodes):
+            yield _described(needed, name, shown_amount(name, amount), counts)
+        else:
+            yield sum(counts) - needed, "", f"{needed} members request a resource that no node has"
     demands = counting.demands(group[0]) if counting.counts else ()
     for demand in () if isinstance(demands, UnreadableObject) else demands:
         counts = list(_counted(group, demand, planned_nodes, counting))
         if sum(counts) < needed:
-            amount_text = f"{demand.amount}%" if demand.percent else str(demand.amount)
-            yield Shortage(members, placed, needed, demand.resource, amount_text, sum(counts), len(counts))
+            yield _described(needed, demand.resource, f"{demand.amount}{'%' if demand.percent else ''}", counts)
+
+
+def _described(needed: int, resource: str, amount: str, counts: Sequence[int]) -> tuple[int, str, str]:
+    """counts: how many members have enough of the resource, for each node with room."""
+    room, nodes = sum(counts), "1 node" if len(counts) == 1 else f"{len(counts)} nodes"
+    where = f"there is room for {room} on {nodes}" if room else "no node has so much left"
+    return room - needed, resource, f"needs {needed} x {amount} {resource}, {where}"
 
 
 def _counted(group: Sequence[Pod], demand: Demand, planned_nodes: PlannedNodes, counting: Counting) -> Iterator[int]:

@@ -12,10 +12,11 @@ Planning does not write to a table: kube-scheduler also calls filter for members
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from berth.scheduling.evaluation.time_limit import (
     NO_DECISION_DEADLINE,
@@ -43,12 +44,7 @@ from berth.scheduling.gangs.members import (
     is_committed,
     members_of,
 )
-from berth.scheduling.gangs.planned_nodes import (
-    CandidatesByShape,
-    Evaluate,
-    ProfileOf,
-    planned_nodes_of,
-)
+from berth.scheduling.gangs.planned_nodes import Evaluate, ProfileOf, planned_nodes_of
 from berth.scheduling.gangs.planning import GangPlan, GangPlanning
 from berth.scheduling.gangs.plans import REASON_UNFINISHED, GangOutcome, Places, PlanningRound, Plans
 from berth.scheduling.managed_resources.counting import Counting
@@ -57,6 +53,9 @@ from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.history import SnapshotId
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from berth.scheduling.gangs.overview import GangStatus
 
 NAME = "Gang"
 
@@ -94,8 +93,8 @@ class InDomain:
 class GangPlacement:
     """The placement of one gang, for explanations.
 
-    outcome: None for a committed gang. places: nodes by UID, of as many members as fit together. most: the number of
-    places. placed: the pods planned so far, on their nodes. before: the earlier gangs that have places.
+    outcome: None for a committed gang. places: nodes by UID, of as many members as fit together. placed: the pods
+    planned so far, on their nodes. before: the earlier gangs that have places.
     """
 
     members: GangMembers
@@ -104,20 +103,10 @@ class GangPlacement:
     placed: Sequence[Pod]
     before: tuple[GangKey, ...]
 
-    @property
-    def most(self) -> int:
-        return len(self.places)
 
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """The state that a round depends on. The snapshot's moment is compared by identity, all other fields by value."""
-
-    moment: SnapshotId
-    assumed: Mapping[str, tuple[Pod, ...]]
-    open_gangs: tuple[OpenGang, ...]
-    unknown: str
-
+_State = tuple[SnapshotId, Mapping[str, tuple[Pod, ...]], tuple[OpenGang, ...], str]
+"""The state that a round depends on: the moment of the snapshot, assumed pods, open gangs, and the UID of a member that
+the snapshot does not have."""
 
 UNLIMITED = TimeLimited(NO_TIME_LIMIT)
 
@@ -179,6 +168,24 @@ class GangPlanner:
             return found.places(pod, nodes, outcome, found.members[gang.key])
         return outcome or InDomain(self.outside(pod, nodes.names, snapshot, open_gangs))
 
+    def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
+        """Return the gang that the pod is placed with; None for a pod that is placed alone."""
+        found = gang_of(pod, snapshot.pod_groups, self._configuration) if self.is_member(pod, snapshot) else None
+        return found if isinstance(found, Gang) else None
+
+    def statuses(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> list[GangStatus]:
+        """Return the gangs of the cluster, each with the reason why it waits. For users: without a time limit."""
+        # Imported for commands: a cold start of a verb does not need it.
+        from berth.scheduling.gangs.overview import overview
+
+        plans = self._new_round(snapshot, open_gangs, None).finished(UNLIMITED, NO_DECISION_DEADLINE)
+        return overview(snapshot, self._configuration, self._counting, self._was_exempt, plans)
+
+    def barred(self, pod: Pod, names: Collection[str], snapshot: Snapshot) -> Collection[str]:
+        """Return those of these nodes on which pods may not be evicted for this member: all nodes while its gang is not
+        committed, because the other members may still not fit."""
+        return names if self.is_member(pod, snapshot) else self.outside(pod, names, snapshot)
+
     def outside(
         self, pod: Pod, names: Iterable[str], snapshot: Snapshot, open_gangs: Sequence[OpenGang] = ()
     ) -> tuple[str, ...]:
@@ -194,14 +201,10 @@ class GangPlanner:
             name for name in names if name in known and known[name].labels.get(gang.topology_key) not in values
         )
 
-    def planned(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> Plans:
-        """Plan the gangs with a waiting member, without a time limit. This is for users; filter calls `decide`."""
-        return self._new_round(snapshot, open_gangs, None).finished(UNLIMITED, NO_DECISION_DEADLINE)
-
     def placement(self, key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> GangPlacement | None:
         """Plan this gang, without a cache or a time limit. Return None if its members do not wait."""
         gangs = gangs_in(snapshot, self._configuration, self._was_exempt, open_gangs)
-        found = self._plans_for(gangs, snapshot, self._candidates_on(snapshot))
+        found = self._plans_for(gangs, snapshot)
         for members in gangs:
             before = tuple(name for name, outcome in found.outcomes.items() if isinstance(outcome, GangPlan))
             outcome = found.outcomes[members.key] = found.plan(members)
@@ -218,7 +221,7 @@ class GangPlanner:
         call = self._limited.deadline(seconds_left)
         base = snapshot.base
         unknown = None if pod.uid in base.unbound else pod
-        state = _State(base.history.moment, snapshot.assumed, tuple(open_gangs), "" if unknown is None else pod.uid)
+        state = base.history.moment, snapshot.assumed, tuple(open_gangs), "" if unknown is None else pod.uid
         # One thread plans; the other threads wait, and then use its plans or continue planning.
         with self._lock:
             slow = self._slow_round()
@@ -229,7 +232,7 @@ class GangPlanner:
                     raise DeadlineExceeded(REASON_UNFINISHED)
                 return found
             for known, each in self._rounds:
-                if known.moment is state.moment and known == state:
+                if known[0] is state[0] and known == state:
                     return each.finished(self._limited, call)
             began = self._new_round(snapshot, open_gangs, unknown)
             self._rounds.appendleft((state, began))
@@ -244,17 +247,15 @@ class GangPlanner:
 
     def _new_round(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang], unknown: Pod | None) -> PlanningRound:
         gangs = gangs_in(snapshot, self._configuration, self._was_exempt, open_gangs, unknown)
-        candidates = self._candidates_on(snapshot)
-        plans = self._plans_for(gangs, snapshot, candidates)
-        return PlanningRound(gangs, plans, candidates, self._limited.wall())
+        return PlanningRound(gangs, self._plans_for(gangs, snapshot), self._limited.wall())
 
-    def _plans_for(self, gangs: Sequence[GangMembers], snapshot: Snapshot, candidates: CandidatesByShape) -> Plans:
+    def _plans_for(self, gangs: Sequence[GangMembers], snapshot: Snapshot) -> Plans:
         """Create the plans before planning: only committed members have their places."""
         # Leave out reservations of waiting members: the plan keeps the nodes of members in the barrier.
         planned_nodes = planned_nodes_of(
             snapshot, self._counting, {pod.uid for members in gangs for pod in members.waiting}
         )
-        found = Plans(planned_nodes, GangPlanning(candidates))
+        found = Plans(planned_nodes, GangPlanning(self._profile_of, self._evaluate, snapshot.base))
         for members in gangs:
             if members.is_committed:
                 found.place_committed(members)
@@ -266,6 +267,3 @@ class GangPlanner:
         """Return whether the gang is committed. asked: a member that the snapshot may lack."""
         members = members_of(key, snapshot, self._was_exempt).values()
         return is_committed(key, members if asked is None else (*members, asked), open_gangs)
-
-    def _candidates_on(self, snapshot: Snapshot) -> CandidatesByShape:
-        return CandidatesByShape(self._profile_of, self._evaluate, snapshot.base)

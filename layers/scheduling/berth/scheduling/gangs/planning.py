@@ -15,9 +15,11 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE
 from berth.scheduling.gangs.members import GangMembers
-from berth.scheduling.gangs.planned_nodes import CandidatesByShape, NodesLeft, PlannedNodes
+from berth.scheduling.gangs.planned_nodes import Candidates, Evaluate, NodesLeft, PlannedNodes, ProfileOf
 from berth.scheduling.objects.pod import Pod
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,17 @@ class Attempt:
 
 
 class GangPlanning:
-    """Plans gangs on one snapshot. For one thread. Methods raise DeadlineExceeded, and can be called again after it."""
+    """Plans gangs on one snapshot. For one thread until all members have their candidates.
 
-    def __init__(self, candidates: CandidatesByShape) -> None:
-        self._candidates = candidates
-        self._shape_of, self._candidates_of = candidates.shape_of, candidates.of
+    Methods raise DeadlineExceeded, and can be called again after it.
+    """
+
+    def __init__(self, profile_of: ProfileOf, evaluate: Evaluate, base: Snapshot) -> None:
+        self._profile_of, self._evaluate, self._base = profile_of, evaluate, base
+        self.deadline = NO_DECISION_DEADLINE
+        """The deadline of the current planning."""
+        self._shapes: dict[str, Hashable] = {}
+        self._candidates: dict[Hashable, Candidates] = {}
         self._too_large: dict[Hashable, int] = {}
         self._domains: dict[str, Mapping[str, frozenset[str]]] = {}
 
@@ -104,6 +112,21 @@ class GangPlanning:
     def has_cluster_rules(self, pod: Pod, planned_nodes: PlannedNodes) -> bool:
         """Return whether placing a member may change verdicts on other nodes."""
         return bool(self._candidates_of(pod).states(planned_nodes).now())
+
+    def _shape_of(self, pod: Pod) -> Hashable:
+        if pod.uid not in self._shapes:
+            profile = self._profile_of(pod)
+            self._shapes[pod.uid] = profile.name, profile.shapes(pod)
+        return self._shapes[pod.uid]
+
+    def _candidates_of(self, pod: Pod) -> Candidates:
+        shape = self._shape_of(pod)
+        found = self._candidates.get(shape)
+        if found is None:
+            profile = self._profile_of(pod)
+            evaluation = self._evaluate(profile, pod, self._base, self.deadline)
+            found = self._candidates[shape] = Candidates(profile, pod, evaluation, self.deadline)
+        return found
 
     def _key(self, members: GangMembers, planned_nodes: PlannedNodes) -> Hashable:
         """Return a key that determines, with the number of members, whether a gang fits; None if more matters."""
@@ -223,7 +246,7 @@ class GangPlanning:
         states = candidates.states(attempt.planned_nodes)
         left = NodesLeft(candidates, attempt.planned_nodes, names)
         for pod in pods:
-            self._candidates.deadline.check()
+            self.deadline.check()
             refused = []
             while (name := left.take_best()) is not None:
                 if candidates.passes(pod, name, attempt.planned_nodes, states.now()):

@@ -19,7 +19,7 @@ from berth.scheduling.evaluation.time_limit import (
 )
 from berth.scheduling.gangs.gang import GangError, GangKey, GangWait
 from berth.scheduling.gangs.members import GangMembers
-from berth.scheduling.gangs.planned_nodes import CandidatesByShape, PlannedNodes
+from berth.scheduling.gangs.planned_nodes import PlannedNodes
 from berth.scheduling.gangs.planning import GangPlan, GangPlanning
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.node_list import NodeRefs
@@ -34,11 +34,8 @@ GangOutcome = GangPlan | GangError | GangWait | None
 """The outcome for a gang with a waiting member; None for a committed gang: its members are placed alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """The nodes that a member may go to, the planned node first."""
-
-    names: tuple[str, ...]
+Places = tuple[str, ...]
+"""The nodes that a member may go to, the planned node first."""
 
 
 @dataclass(slots=True)
@@ -109,17 +106,17 @@ class Plans:
             alternatives = self.alternatives[members.key].get(pod.uid, ())
         allowed = tuple(name for name in dict.fromkeys((place, *alternatives)) if name in requested)
         if allowed:
-            return Places(allowed)
+            return allowed
         # The planned node is not usable: the scheduler has information about nodes that the cache does not have.
         domain = self.planning.nodes_of(members, plan, self.planned_nodes)
         within = requested if domain is None else requested & domain
         others = tuple(islice(self.planning.spare(pod, within, self.planned_nodes), MAX_ALTERNATIVES))
         if others:
-            return Places(others)
+            return others
         # Members of one shape may swap places.
         taken = [plan.places[each.uid] for each in self.planning.alike(pod, members) if each.uid in plan.places]
         changed = tuple(dict.fromkeys(name for name in taken if name in requested))
-        return Places(changed) if changed else GangWait.FOR_ROOM
+        return changed or GangWait.FOR_ROOM
 
     def _alternatives(self, plan: GangPlan, members: GangMembers) -> Mapping[str, tuple[str, ...]]:
         """Return alternative nodes for each member. Members do not share them, so any choice keeps the plan valid.
@@ -148,12 +145,10 @@ REASON_UNFINISHED = "gang waits: to plan all gangs takes longer than this call"
 class PlanningRound:
     """Plans all gangs on one state. For one thread at a time; finished plans are thread-safe."""
 
-    def __init__(
-        self, gangs: Sequence[GangMembers], plans: Plans, candidates: CandidatesByShape, began_at: float
-    ) -> None:
+    def __init__(self, gangs: Sequence[GangMembers], plans: Plans, began_at: float) -> None:
         """gangs: in planning order. plans: before planning. began_at: seconds since the epoch."""
         self.began_at = began_at
-        self._gangs, self._plans, self._candidates = gangs, plans, candidates
+        self._gangs, self._plans = gangs, plans
         self._planned, self._extended = 0, 0
         self._is_finished = False
         self.is_slow = False
@@ -168,7 +163,7 @@ class PlanningRound:
             except DeadlineExceeded as error:
                 self.is_slow |= limited.is_enough(seconds_left)
                 raise DeadlineExceeded(REASON_UNFINISHED) from error
-            self._candidates.deadline = NO_DECISION_DEADLINE
+            self._plans.planning.deadline = NO_DECISION_DEADLINE
             self._is_finished = True
         return self._plans
 
@@ -182,7 +177,7 @@ class PlanningRound:
 
     def _plan(self, members: GangMembers, limited: TimeLimited, call: DecisionDeadline) -> None:
         def plan(deadline: DecisionDeadline) -> tuple[GangOutcome]:
-            self._candidates.deadline = deadline
+            self._plans.planning.deadline = deadline
             return (self._plans.plan(members),)
 
         kind = f"plan of {members.gang.minimum} of {members.key}"
@@ -197,7 +192,7 @@ class PlanningRound:
             return
 
         def place(deadline: DecisionDeadline) -> None:
-            self._candidates.deadline = deadline
+            self._plans.planning.deadline = deadline
             self._plans.place_extra(outcome, members)
 
         limited.run(
