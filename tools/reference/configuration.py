@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import starmap
 from typing import Any
 
-from berth.scheduling.framework.shipped_profiles import SHIPPED, WeightedPlugin
+from berth.scheduling.framework.shipped_profiles import SHIPPED
 from berth_cli.configuration.schema import schema_document
 from tools.reference.markdown import code, page, paragraph, table
 
@@ -62,10 +63,13 @@ def _plugins() -> Iterator[str]:
 
 
 def _profiles() -> str:
-    def plugin(each: WeightedPlugin) -> str:
-        return each.name if each.weight == 1 else f"{each.name} (weight {each.weight})"
+    def plugin(name: str, weight: int) -> str:
+        return name if weight == 1 else f"{name} (weight {weight})"
 
-    rows = [(f"`{name}`", ", ".join(map(plugin, each.plugins)), f"`{each.scale}`") for name, each in SHIPPED.items()]
+    rows = [
+        (f"`{name}`", ", ".join(starmap(plugin, each.plugins.items())), f"`{each.scale}`")
+        for name, each in SHIPPED.items()
+    ]
     return table(("Profile", "Plugins", "`scores`"), rows)
 
 

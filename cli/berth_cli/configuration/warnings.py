@@ -131,7 +131,7 @@ def _gangs(pods: Iterable[Pod]) -> Iterator[ConfigurationWarning]:
 def _used_profiles(configuration: BerthConfiguration) -> dict[str, set[str]]:
     """Return the plugins of each profile that applies to some pods."""
     names = dict.fromkeys((configuration.profile, *configuration.profiles.values()))
-    return {name: {each.name for each in configuration.composition(name).plugins} for name in names}
+    return {name: set(configuration.composition(name).plugins) for name in names}
 
 
 def _counting(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
@@ -161,7 +161,7 @@ def _unused_arguments(configuration: BerthConfiguration) -> Iterator[Configurati
     own = {
         name: {each.name for each in definition.plugin_config} for name, definition in configuration.definitions.items()
     }
-    in_tree = {each.name for each in SHIPPED[FULL].plugins}
+    in_tree = set(SHIPPED[FULL].plugins)
     for index, config in enumerate(configuration.plugin_config):
         path = ("pluginConfig", index)
         profiles = [name for name, plugins in used.items() if config.name in plugins]
@@ -180,7 +180,7 @@ def _definitions(configuration: BerthConfiguration) -> Iterator[ConfigurationWar
         path = ("definitions", name)
         if name not in used:
             yield ConfigurationWarning(path, "no scheduler uses this profile: neither profile nor profiles names it")
-        plugins = {each.name for each in definition.composition().plugins}
+        plugins = set(definition.composition().plugins)
         for index, config in enumerate(definition.plugin_config):
             if config.name not in plugins:
                 yield ConfigurationWarning(
@@ -192,7 +192,7 @@ def _definitions(configuration: BerthConfiguration) -> Iterator[ConfigurationWar
                     (*path, "plugins", "enabled", index, "weight"),
                     f"{enabled.name} only filters: a weight has no effect",
                 )
-        extended = set() if definition.extends is None else {each.name for each in SHIPPED[definition.extends].plugins}
+        extended = set() if definition.extends is None else set(SHIPPED[definition.extends].plugins)
         for index, disabled in enumerate(definition.plugins.disabled):
             if disabled.name not in (*extended, ALL_PLUGINS):
                 yield ConfigurationWarning(

@@ -55,7 +55,7 @@ def managed_resources_of(configuration: BerthConfiguration) -> ManagedResources:
     """Return the counted resources of all profiles. bind counts them even if a profile does not filter by them."""
     counted = configuration.managed_resources
     names = {configuration.profile, *configuration.profiles.values()}
-    plugins = {each.name for name in names for each in configuration.composition(name).plugins}
+    plugins = {each for name in names for each in configuration.composition(name).plugins}
     return ManagedResources(
         tuple(
             ManagedResource(name, each.ignored_by_scheduler)

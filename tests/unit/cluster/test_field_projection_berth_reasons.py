@@ -19,7 +19,7 @@ from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, Plugin, Sta
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.projection import rejected_by_berth
 from berth.scheduling.plugins.custom_plugins import custom_plugin
-from berth.scheduling.plugins.registry import REGISTRY
+from berth.scheduling.plugins.registry import SHIPPED_PLUGINS, shipped_plugin
 from tests.builders.counted import (
     LICENCES,
     SLICES,
@@ -79,8 +79,8 @@ def test_does_not_mark_pod_without_the_condition(conditions: object) -> None:
 
 
 def test_every_filter_of_berth_has_reasons_and_in_tree_filters_have_none() -> None:
-    assert REGISTRY.keys() > IN_TREE
-    for name, registered in REGISTRY.items():
+    assert SHIPPED_PLUGINS.keys() > IN_TREE
+    for name, registered in [(name, shipped_plugin(name)) for name in SHIPPED_PLUGINS]:
         if name in IN_TREE:
             assert not reasons_of(registered.plugin) & BERTH_REASONS
         elif issubclass(registered.plugin, FilterPlugin):  # type: ignore[arg-type]

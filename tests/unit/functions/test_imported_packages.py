@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from berth.scheduling.plugins.registry import REGISTRY
+from berth.scheduling.plugins.registry import SHIPPED_PLUGINS, shipped_plugin
 from tests.builders.function_process import KEYS, run
 from tests.conftest import PROJECT
 
@@ -97,7 +97,7 @@ def test_bind_on_eks_imports_neither_kubernetes_client_nor_parts_of_the_watcher(
     assert modules & PLUGINS == set()
 
 
-PLUGINS = {type(found.plugin(found.args())).__module__ for found in REGISTRY.values()}
+PLUGINS = {type(found.plugin(found.args())).__module__ for found in map(shipped_plugin, SHIPPED_PLUGINS)}
 
 
 @pytest.mark.parametrize("function", ["filter", "filter_onlyone", "prioritize", "preempt"])

@@ -26,7 +26,7 @@ from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject, read_node,
 from berth.scheduling.objects.cluster import PodDisruptionBudget
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.plugins.node_affinity import required_of
-from berth.scheduling.plugins.registry import REGISTRY
+from berth.scheduling.plugins.registry import SHIPPED_PLUGINS, shipped_plugin
 from berth.scheduling.preemption.priority import by_importance
 from berth.scheduling.preemption.victims import DisruptionBudgets, DryRun, Victims, best_candidates, select_victims
 from berth.scheduling.snapshot.node_list import NodeRefs
@@ -84,7 +84,7 @@ def _cluster(given: Object) -> tuple[Snapshot, list[NodeInfo]]:
 
 
 def _plugin(name: str, args: Object | None) -> Any:
-    factory = REGISTRY[name]
+    factory = shipped_plugin(name)
     return factory.plugin(factory.args.model_validate(_versioned(args or {})))
 
 
@@ -186,7 +186,7 @@ def _select_victims(given: Object) -> Object:
     """The filters of a test that are no plugins of the scheduler pass: Berth does not have them."""
     snapshot, nodes = _cluster(given)
     pod = _pod(given["pod"])
-    plugins = [(_plugin(name, None), 1) for name in given["plugins"] if name in REGISTRY]
+    plugins = [(_plugin(name, None), 1) for name in given["plugins"] if name in SHIPPED_PLUGINS]
     profile: Profile = build("test", Scale.TOTALS, plugins)
     evaluation = Evaluation.of(profile, pod, snapshot, LocalEvaluation.of(profile, pod, snapshot))
     found = select_victims(DryRun.of(evaluation, pod, nodes[0]), pod, DisruptionBudgets(_budgets(given)))

@@ -62,10 +62,9 @@ from berth.scheduling.objects.projection import (
     is_placed,
     part,
     select_fields,
-    without_images,
 )
 from berth.scheduling.plugins.custom_plugins import PACKAGE
-from berth.scheduling.plugins.registry import REGISTRY
+from berth.scheduling.plugins.registry import SHIPPED_PLUGINS, shipped_plugin
 from berth.scheduling.policy import Policy
 
 IN_TREE = frozenset({*SCHEDULER_FILTERS, "NodeResourcesBalancedAllocation", "ImageLocality"})
@@ -112,7 +111,7 @@ def _texts_of(module: ModuleType) -> Iterator[str]:
 BERTH_REASONS = frozenset().union(
     NOT_IN_CACHE.reasons,
     (LABELS_NOT_STRINGS, SPEC_UNREADABLE, STATUS_UNREADABLE),
-    *(reasons_of(each.plugin) for name, each in REGISTRY.items() if name not in IN_TREE),
+    *(reasons_of(shipped_plugin(name).plugin) for name in SHIPPED_PLUGINS if name not in IN_TREE),
 )
 """The reasons that Berth gives under every profile, and the reasons of its own plugins."""
 
@@ -247,7 +246,7 @@ def _pod(obj: KubernetesObject, required: RequiredFields) -> KubernetesObject:
     status = obj.get("status")
     if isinstance(status, dict) and status.get("phase") in _FINISHED:
         return _only(obj, metadata=("uid",), status=("phase",))
-    projected = compact_pod(obj if required.images or is_placed(obj) else without_images(obj), required.pod_annotations)
+    projected = compact_pod(obj, required.pod_annotations, images=required.images)
     if is_placed(obj):
         return projected
     if isinstance(status, dict) and _is_rejected(status, required.berth_reasons):

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.shipped_profiles import SHIPPED
-from berth.scheduling.plugins.registry import REGISTRY
+from berth.scheduling.plugins.registry import SHIPPED_PLUGINS
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod
@@ -62,7 +62,7 @@ def test_document_can_be_passed_through_an_environment_variable() -> None:
 
 def test_shipped_profile_has_all_its_plugins() -> None:
     for composition in SHIPPED.values():
-        assert all(each.name in REGISTRY for each in composition.plugins)
+        assert composition.plugins.keys() <= SHIPPED_PLUGINS.keys()
     assert set(SHIPPED) == {"label-priority", "resource-segregation", "managed-resources", "full"}
 
 
@@ -80,9 +80,9 @@ def test_custom_profile_can_extend_disable_and_enable_plugins() -> None:
         },
     }
     found = BerthConfiguration.model_validate(document).composition("mine").plugins
-    assert [(each.name, each.weight) for each in found][:2] == [("NodeUnschedulable", 1), ("NodeName", 7)]
-    assert (found[-1].name, found[-1].weight) == ("ResourceSegregation", 9)
-    assert "ImageLocality" not in {each.name for each in found}
+    assert [*found.items()][:2] == [("NodeUnschedulable", 1), ("NodeName", 7)]
+    assert [*found.items()][-1] == ("ResourceSegregation", 9)
+    assert "ImageLocality" not in found
 
 
 @pytest.mark.parametrize(

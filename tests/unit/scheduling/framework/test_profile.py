@@ -9,7 +9,7 @@ from berth.scheduling.framework.plugin import ClusterScorePlugin, Plugin, ScoreP
 from berth.scheduling.framework.profile import Scale
 from berth.scheduling.framework.shipped_profiles import SHIPPED, build
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
-from berth.scheduling.plugins.registry import REGISTRY
+from berth.scheduling.plugins.registry import SHIPPED_PLUGINS
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_AND_PODS, NODES_ONLY, Parts, SnapshotPart
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -38,7 +38,7 @@ def test_shipped_profile_reads_the_expected_parts(profile: str, parts: Parts) ->
     assert profile in SHIPPED
 
 
-@pytest.mark.parametrize("plugin", [name for name in REGISTRY if _policy(name).reads != ALL_PARTS])
+@pytest.mark.parametrize("plugin", [name for name in SHIPPED_PLUGINS if _policy(name).reads != ALL_PARTS])
 def test_plugin_decides_the_same_without_parts_that_it_does_not_read(plugin: str) -> None:
     policy, whole = _policy(plugin), cluster.snapshot(NODES)
     loaded = _loaded(whole, policy.reads)

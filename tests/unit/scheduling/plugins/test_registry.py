@@ -6,7 +6,7 @@ import pytest
 
 from berth.scheduling.framework.shipped_profiles import FULL, SHIPPED
 from berth.scheduling.plugins.arguments import NoArgs
-from berth.scheduling.plugins.registry import REGISTRY
+from berth.scheduling.plugins.registry import SHIPPED_PLUGINS, shipped_plugin
 
 WITHOUT_ARGUMENTS = {
     "NodeUnschedulable",
@@ -18,9 +18,9 @@ WITHOUT_ARGUMENTS = {
 }
 
 
-@pytest.mark.parametrize("name", REGISTRY)
+@pytest.mark.parametrize("name", SHIPPED_PLUGINS)
 def test_registry_returns_plugin_and_arguments_by_name(name: str) -> None:
-    found = REGISTRY[name]
+    found = shipped_plugin(name)
     plugin = found.plugin(found.args())
     assert plugin.name == name
     assert type(plugin).__name__ == name
@@ -28,13 +28,12 @@ def test_registry_returns_plugin_and_arguments_by_name(name: str) -> None:
 
 
 def test_only_plugins_without_arguments_share_the_empty_arguments_type() -> None:
-    assert {name for name, found in REGISTRY.items() if found.args is NoArgs} == WITHOUT_ARGUMENTS
+    assert {name for name in SHIPPED_PLUGINS if shipped_plugin(name).args is NoArgs} == WITHOUT_ARGUMENTS
 
 
 def test_registry_contains_plugins_of_shipped_profiles() -> None:
-    assert {each.name for each in SHIPPED[FULL].plugins} <= set(REGISTRY)
+    assert set(SHIPPED[FULL].plugins) <= set(SHIPPED_PLUGINS)
 
 
 def test_registry_does_not_contain_custom_plugins() -> None:
-    assert "berth_plugins.mine:Mine" not in REGISTRY
-    assert REGISTRY.get("berth_plugins.mine:Mine") is None
+    assert "berth_plugins.mine:Mine" not in SHIPPED_PLUGINS

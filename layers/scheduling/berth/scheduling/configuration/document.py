@@ -15,7 +15,6 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     WithJsonSchema,
-    field_validator,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -27,7 +26,6 @@ from berth.scheduling.configuration.plugin_config import (
     PluginNameOrAll,
     build_plugin,
     refuse_repeated,
-    refuse_repeated_plugins,
 )
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
@@ -39,7 +37,6 @@ from berth.scheduling.framework.shipped_profiles import (
     SCHEDULER_FILTERS,
     SHIPPED,
     Composition,
-    WeightedPlugin,
     build,
 )
 from berth.scheduling.gangs.gang import GangsConfiguration
@@ -70,15 +67,17 @@ class WakeUp(StrEnum):
     NONE = "none"
 
 
-class NodeCacheConfiguration(BaseModel):
+class _Document(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class NodeCacheConfiguration(_Document):
     """The contract on freshness.
 
     maxStaleness: the largest age of the data, in seconds. whenStale: `fail` or `pass`. minHeadReadInterval: seconds for
     which a verb does not look for newer data. eventuallyConsistent: head reads at half the price, which may miss the
-    latest publication. wakeUp: `object`, `pod` or `none`.
+    latest publication. wakeUp: `object` or `none`.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     max_staleness: float = Field(default=180, gt=0, le=86_400, alias="maxStaleness", allow_inf_nan=False, strict=True)
     when_stale: WhenStale = Field(default=WhenStale.FAIL, alias="whenStale")
@@ -116,13 +115,11 @@ DecisionsField = Annotated[Decisions, BeforeValidator(_off)]
 Names = Annotated[frozenset[str], Field(min_length=1)]
 
 
-class BindConfiguration(BaseModel):
+class BindConfiguration(_Document):
     """The pods that bind binds: those of these schedulers, in these namespaces. A missing list does not restrict them.
 
     If schedulerNames is set, bind reads each pod before it binds it.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     scheduler_names: Names | None = Field(default=None, alias="schedulerNames")
     namespaces: Names | None = None
@@ -171,10 +168,6 @@ NewName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"),
 """The name of a user's own profile."""
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
 class EnabledPlugin(_Document):
     """A plugin to add, or to give another weight. `weight` counts if the plugin scores."""
 
@@ -191,17 +184,11 @@ class DisabledPlugin(_Document):
 class PluginSet(_Document):
     """The differences of a profile from the one that it extends, as in KubeSchedulerConfiguration."""
 
-    enabled: tuple[EnabledPlugin, ...] = ()
+    enabled: Annotated[tuple[EnabledPlugin, ...], AfterValidator(refuse_repeated)] = ()
     disabled: tuple[DisabledPlugin, ...] = ()
 
-    @field_validator("enabled")
-    @classmethod
-    def _each_once(cls, enabled: tuple[EnabledPlugin, ...]) -> tuple[EnabledPlugin, ...]:
-        refuse_repeated([each.name for each in enabled])
-        return enabled
 
-
-PluginConfigs = Annotated[tuple[PluginConfig, ...], AfterValidator(refuse_repeated_plugins)]
+PluginConfigs = Annotated[tuple[PluginConfig, ...], AfterValidator(refuse_repeated)]
 
 
 class ProfileDefinition(_Document):
@@ -222,7 +209,7 @@ class ProfileDefinition(_Document):
         if not composition.plugins:
             raise PydanticCustomError("no_plugins", "the profile has no plugins")
         # The raw score of TaintToleration is the number of untolerated taints; only normalization reverses it.
-        if composition.scale is Scale.AS_IS and "TaintToleration" in {each.name for each in composition.plugins}:
+        if composition.scale is Scale.AS_IS and "TaintToleration" in composition.plugins:
             raise PydanticCustomError("as_is", "TaintToleration cannot score with 'scores: as-is'; use 'totals'")
         return self
 
@@ -230,11 +217,10 @@ class ProfileDefinition(_Document):
         """Return the remaining and the added plugins, in order. A plugin that is enabled again keeps its place."""
         base = Composition() if self.extends is None else SHIPPED[self.extends]
         disabled = {each.name for each in self.plugins.disabled}
-        found = (
-            {} if ALL_PLUGINS in disabled else {each.name: each for each in base.plugins if each.name not in disabled}
-        )
-        found |= {each.name: WeightedPlugin(each.name, each.weight) for each in self.plugins.enabled}
-        return Composition(tuple(found.values()), base.scale if self.scores is None else self.scores)
+        kept = {} if ALL_PLUGINS in disabled else base.plugins
+        found = {name: weight for name, weight in kept.items() if name not in disabled}
+        found |= {each.name: each.weight for each in self.plugins.enabled}
+        return Composition(found, base.scale if self.scores is None else self.scores)
 
 
 class BerthConfiguration(_Document):
@@ -311,14 +297,11 @@ class BerthConfiguration(_Document):
         definition = self.definitions.get(name)
         composition = self.composition(name)
         configs = (*self.plugin_config, *(() if definition is None else definition.plugin_config))
-        return build(
-            name,
-            composition.scale,
-            [
-                (build_plugin(each.name, configs).with_counting(self.counting), each.weight)
-                for each in composition.plugins
-            ],
-        )
+        plugins = [
+            (build_plugin(each, configs).with_counting(self.counting), weight)
+            for each, weight in composition.plugins.items()
+        ]
+        return build(name, composition.scale, plugins)
 
 
 def validation_messages(error: ValidationError) -> Iterator[str]:

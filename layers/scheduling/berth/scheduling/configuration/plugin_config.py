@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from collections.abc import Iterable
+from typing import Annotated, Any, Protocol, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -30,17 +30,17 @@ from berth.scheduling.plugins.custom_plugins import (
     custom_plugin,
     description,
 )
-from berth.scheduling.plugins.registry import REGISTRY, PluginFactory
+from berth.scheduling.plugins.registry import SHIPPED_PLUGINS, PluginFactory, shipped_plugin
 
 
 def plugin_factory(name: str) -> PluginFactory:
     """Return the factory of a shipped or custom plugin. Raises NotAPlugin."""
-    return REGISTRY.get(name) or custom_plugin(name)
+    return shipped_plugin(name) if name in SHIPPED_PLUGINS else custom_plugin(name)
 
 
 def _known(name: str) -> str:
-    if name not in REGISTRY and PATTERN.fullmatch(name) is None:
-        expected = ", ".join(f"'{each}'" for each in REGISTRY)
+    if name not in SHIPPED_PLUGINS and PATTERN.fullmatch(name) is None:
+        expected = ", ".join(f"'{each}'" for each in SHIPPED_PLUGINS)
         raise PydanticCustomError(
             "plugin_name",
             "Input should be {expected} or a custom plugin, '{package}.<module>:<Class>'",
@@ -53,19 +53,15 @@ def _known(name: str) -> str:
     return name
 
 
-def _known_or_all(name: str) -> str:
-    return name if name == ALL_PLUGINS else _known(name)
-
-
 ALL_PLUGINS = "*"
 _CUSTOM: JsonSchemaValue = {"type": "string", "pattern": f"^{PATTERN.pattern}$"}
 
-_NAMES: list[JsonSchemaValue] = [{"type": "string", "enum": list(REGISTRY)}, _CUSTOM]
+_NAMES: list[JsonSchemaValue] = [{"type": "string", "enum": list(SHIPPED_PLUGINS)}, _CUSTOM]
 
 PluginName = Annotated[str, AfterValidator(_known), WithJsonSchema({"anyOf": _NAMES})]
 PluginNameOrAll = Annotated[
     str,
-    AfterValidator(_known_or_all),
+    AfterValidator(lambda name: name if name == ALL_PLUGINS else _known(name)),
     WithJsonSchema({"anyOf": [*_NAMES, {"const": ALL_PLUGINS, "type": "string"}]}),
 ]
 
@@ -100,8 +96,8 @@ class PluginConfig(BaseModel):
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Return one alternative per plugin. Validation selects the type of arguments by the plugin's name."""
         known = [
-            _alternative({"const": name}, handler(each.args.__pydantic_core_schema__))
-            for name, each in REGISTRY.items()
+            _alternative({"const": name}, handler(shipped_plugin(name).args.__pydantic_core_schema__))
+            for name in SHIPPED_PLUGINS
         ]
         custom = _alternative(_CUSTOM, {"type": "object"})
         return {"title": "PluginConfig", "description": cls.__doc__, "oneOf": [*known, custom]}
@@ -116,13 +112,17 @@ def _alternative(name: JsonSchemaValue, args: JsonSchemaValue) -> JsonSchemaValu
     }
 
 
-def refuse_repeated_plugins(configs: tuple[PluginConfig, ...]) -> tuple[PluginConfig, ...]:
-    refuse_repeated([config.name for config in configs])
-    return configs
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
 
 
-def refuse_repeated(names: Sequence[str]) -> None:
-    """Raise ValidationError with the index of each repeated name."""
+N = TypeVar("N", bound=_Named)
+
+
+def refuse_repeated(items: tuple[N, ...]) -> tuple[N, ...]:
+    """Return the items. Raises ValidationError with the index of each repeated name."""
+    names = [each.name for each in items]
     repeated = [index for index, name in enumerate(names) if name in names[:index]]
     if repeated:
         raise ValidationError.from_exception_data(
@@ -136,6 +136,7 @@ def refuse_repeated(names: Sequence[str]) -> None:
                 for index in repeated
             ],
         )
+    return items
 
 
 def build_plugin(name: str, configs: Iterable[PluginConfig]) -> Plugin:

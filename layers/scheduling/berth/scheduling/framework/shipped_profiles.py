@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from berth.scheduling.framework.plugin import ClusterFilterPlugin, ClusterScorePlugin, FilterPlugin, Plugin, ScorePlugin
 from berth.scheduling.framework.profile import AnyFilter, AnyScore, Profile, Scale
 
 
 @dataclass(frozen=True, slots=True)
-class WeightedPlugin:
-    """A plugin of a profile. The weight applies to its scores, if it has any."""
-
-    name: str
-    weight: int = 1
-
-
-@dataclass(frozen=True, slots=True)
 class Composition:
-    """The plugins of a profile, in order, and the scale of its scores."""
+    """The plugins of a profile, in order, with their weights, and the scale of its scores. The weight applies to the
+    scores of a plugin, if it has any."""
 
-    plugins: tuple[WeightedPlugin, ...] = ()
+    plugins: Mapping[str, int] = field(default_factory=dict)
     scale: Scale = Scale.EXTENDER
 
 
@@ -32,24 +25,24 @@ FULL = "full"
 
 SHIPPED: Mapping[str, Composition] = {
     # The score is the label's integer, not scaled.
-    LABEL_PRIORITY: Composition((WeightedPlugin("NodePriorityLabel"),), Scale.AS_IS),
-    RESOURCE_SEGREGATION: Composition((WeightedPlugin("ResourceSegregation"),)),
-    MANAGED_RESOURCES: Composition((WeightedPlugin("ManagedResources"),)),
+    LABEL_PRIORITY: Composition({"NodePriorityLabel": 1}, Scale.AS_IS),
+    RESOURCE_SEGREGATION: Composition({"ResourceSegregation": 1}),
+    MANAGED_RESOURCES: Composition({"ManagedResources": 1}),
     # kube-scheduler's default plugins with its weights, in its order, without volumes and dynamic resources; NodeReady.
     FULL: Composition(
-        (
-            WeightedPlugin("NodeUnschedulable"),
-            WeightedPlugin("NodeName"),
-            WeightedPlugin("TaintToleration", 3),
-            WeightedPlugin("NodeAffinity", 2),
-            WeightedPlugin("NodePorts"),
-            WeightedPlugin("NodeResourcesFit"),
-            WeightedPlugin("NodeReady"),
-            WeightedPlugin("PodTopologySpread", 2),
-            WeightedPlugin("InterPodAffinity", 2),
-            WeightedPlugin("NodeResourcesBalancedAllocation"),
-            WeightedPlugin("ImageLocality"),
-        )
+        {
+            "NodeUnschedulable": 1,
+            "NodeName": 1,
+            "TaintToleration": 3,
+            "NodeAffinity": 2,
+            "NodePorts": 1,
+            "NodeResourcesFit": 1,
+            "NodeReady": 1,
+            "PodTopologySpread": 2,
+            "InterPodAffinity": 2,
+            "NodeResourcesBalancedAllocation": 1,
+            "ImageLocality": 1,
+        }
     ),
 }
 """The shipped profiles, by name. A user's own profile has another name."""

@@ -54,9 +54,9 @@ def select_condition(status: Object, kind: str) -> Object:
 _PORT = ("hostIP", "hostPort", "protocol")
 
 
-def project_container(obj: Object, placed: bool) -> Object:
-    """Keep name, requests and host ports; also the image if the pod is not placed yet."""
-    found = select_fields(obj, ("name", "restartPolicy") if placed else ("name", "restartPolicy", "image"))
+def project_container(obj: Object, images: bool) -> Object:
+    """Keep name, requests and host ports. images: also keep the image."""
+    found = select_fields(obj, ("name", "restartPolicy", "image") if images else ("name", "restartPolicy"))
     if (resources := obj.get("resources")) is not None:
         found["resources"] = project_requests(resources)
     if (ports := obj.get("ports")) is not None:
@@ -182,21 +182,27 @@ def individual_fields(obj: Object, annotations: Container[str] = ()) -> Object:
     }
 
 
-def shared_fields(obj: Object, *, placed: bool) -> Object:
-    """Keep all other fields. For a pod on a node, keep only the fields that the placement of other pods depends on."""
+def shared_fields(obj: Object, *, placed: bool, images: bool = True) -> Object:
+    """Keep all other fields. For a pod on a node, keep only the fields that the placement of other pods depends on.
+
+    images: keep the fields that only ImageLocality reads.
+    """
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
+    images = images and not placed
     kept = select_fields(spec, _ALWAYS if placed else _ALWAYS + _TO_PLACE)
     for field in ("containers", "initContainers"):
         if (containers := spec.get(field)) is not None:
-            kept[field] = trimmed_items(containers, lambda container: project_container(container, placed))
+            kept[field] = trimmed_items(containers, lambda container: project_container(container, images))
     if (affinity := spec.get("affinity")) is not None:
         chosen = select_fields(affinity, _AFFINITY_OF_PLACED) if placed and isinstance(affinity, dict) else affinity
         if chosen != {}:
             kept["affinity"] = chosen
     if (resources := spec.get("resources")) is not None:
         kept["resources"] = project_requests(resources)
-    if not placed and isinstance(volumes := spec.get("volumes"), list) and (images := _image_volumes(volumes)):
-        kept["volumes"] = images
+    if images and isinstance(volumes := spec.get("volumes"), list):
+        with_image = [each for each in volumes if isinstance(each, dict) and each.get("image") is not None]
+        if with_image:
+            kept["volumes"] = with_image
     found: Object = {"metadata": select_fields(metadata, ("namespace",)) | controller_fields(metadata), "spec": kept}
     resized = project_resize(spec, status)
     if resized:
@@ -216,15 +222,6 @@ def trimmed_pod(obj: Object, annotations: Container[str] = ()) -> Object:
     return without_empty_parts(found, obj)
 
 
-def without_images(obj: Object) -> Object:
-    """Return the pod without the fields that only ImageLocality reads."""
-    spec = {name: value for name, value in part(obj, "spec").items() if name != "volumes"}
-    for field in ("containers", "initContainers"):
-        if field in spec:
-            spec[field] = trimmed_items(spec[field], _without_image)
-    return obj | {"spec": spec} if isinstance(obj.get("spec"), dict) else obj
-
-
 def is_placed(obj: Object) -> bool:
     return bool(part(obj, "spec").get("nodeName"))
 
@@ -242,14 +239,6 @@ def _conditions_of(parts: Object) -> list[object]:
     return conditions if isinstance(conditions, list) else []
 
 
-def _without_image(container: Object) -> Object:
-    return {name: value for name, value in container.items() if name != "image"}
-
-
-def _image_volumes(volumes: list[object]) -> list[object]:
-    return [volume for volume in volumes if isinstance(volume, dict) and volume.get("image") is not None]
-
-
 def controller_fields(metadata: Object) -> Object:
     """Return the owner that manages the object, under `ownerReferences`; empty if no owner does."""
     owner = controller_of(metadata.get("ownerReferences"))
@@ -263,13 +252,13 @@ _EXCHANGED = bytes.maketrans(b"\"'", b"'\"")
 """Swaps single and double quotes: text with single quotes does not need escapes in JSON."""
 
 
-def compact_pod(obj: Object, annotations: Container[str] = ()) -> Object:
+def compact_pod(obj: Object, annotations: Container[str] = (), *, images: bool = True) -> Object:
     """Return the pod-specific part (`individual_fields`), and the shared part as text under SHARED.
 
     As text it is one object for all pods that share it, and can be looked up without decoding. Raises JSONEncodeError
     if there are keys or values that JSON does not have.
     """
-    shared = encode_shared_fields(shared_fields(obj, placed=is_placed(obj)))
+    shared = encode_shared_fields(shared_fields(obj, placed=is_placed(obj), images=images))
     return without_empty_parts(individual_fields(obj, annotations), obj) | {SHARED: shared}
 
 

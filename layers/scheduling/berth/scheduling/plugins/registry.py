@@ -5,7 +5,7 @@ A plugin's module is imported when the plugin is looked up: a cold start imports
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -14,7 +14,7 @@ from typing import Any
 from berth.scheduling.framework.plugin import Plugin
 from berth.scheduling.plugins.arguments import Args, NoArgs
 
-_MODULES: Mapping[str, str] = {
+SHIPPED_PLUGINS: Mapping[str, str] = {
     "NodeUnschedulable": "node_unschedulable",
     "NodeName": "node_name",
     "TaintToleration": "taint_toleration",
@@ -30,8 +30,8 @@ _MODULES: Mapping[str, str] = {
     "ResourceSegregation": "resource_segregation",
     "ManagedResources": "managed_resources",
 }
-"""The module of each plugin. It has the class of the plugin's name, and `<name>Args` if the plugin has arguments.
-In-tree plugins are first, in kube-scheduler's order."""
+"""The plugins that Berth ships, and the module of each: it has the class of the plugin's name, and `<name>Args` if the
+plugin has arguments. In-tree plugins are first, in kube-scheduler's order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +42,8 @@ class PluginFactory:
     args: type[Args]
 
 
-class _Registry(Mapping[str, PluginFactory]):
-    """The mapping by name. Listing names does not import plugins."""
-
-    def __getitem__(self, name: str) -> PluginFactory:
-        return _factory(name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in _MODULES
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_MODULES)
-
-    def __len__(self) -> int:
-        return len(_MODULES)
-
-
 @cache
-def _factory(name: str) -> PluginFactory:
-    module = import_module(f"{__package__}.{_MODULES[name]}")
+def shipped_plugin(name: str) -> PluginFactory:
+    """Import the plugin of this name, which is one of SHIPPED_PLUGINS."""
+    module = import_module(f"{__package__}.{SHIPPED_PLUGINS[name]}")
     return PluginFactory(getattr(module, name), getattr(module, f"{name}Args", NoArgs))
-
-
-REGISTRY: Mapping[str, PluginFactory] = _Registry()
-"""The plugins that Berth ships."""
