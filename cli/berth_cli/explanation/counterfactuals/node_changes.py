@@ -9,7 +9,7 @@ from berth.scheduling.fields.node_affinity import NodeSelector, NodeSelectorTerm
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.fields.requirements import Operator
 from berth.scheduling.fields.resources import PODS, shown_amount
-from berth.scheduling.fields.taints import Taint, tolerated
+from berth.scheduling.fields.taints import Taint, TolerationIndex
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.node_ports import WantedPorts
 from berth.scheduling.snapshot.changes import Changes
@@ -93,7 +93,8 @@ def uncordon(node: str) -> Change:
 def answers_to_taints(case: Case, node: NodeInfo) -> Iterator[Option]:
     """Uncordon the tainted node, and add tolerations for other taints to the pod. Yields nothing if a taint marks the
     node as not ready, being removed, part of the control plane, or for other pods."""
-    taints = [each for each in node.taints if each.forbids and not tolerated(each, case.pod.spec.tolerations)]
+    tolerations = TolerationIndex(case.pod.spec.tolerations)
+    taints = [each for each in node.taints if each.forbids and not tolerations.tolerates(each)]
     own = [each for each in taints if each.key != CORDON]
     is_fixed = any(is_node_state(each.key) or each.key in CONTROL_PLANE for each in own)
     if not own or not (is_fixed or _is_for_others(case, node, own)):

@@ -178,7 +178,7 @@ def read_node_selector_term(obj: Object, path: str) -> NodeSelectorTerm | None:
     expressions = [requirement(*each) for each in read]
     fields = [_field_requirement(*each) for each in named]
     valid = tuple(each for each in expressions if not isinstance(each, InvalidRequirement))
-    valid_fields = tuple(each for each in fields if not isinstance(each, InvalidRequirement))
+    valid_fields = tuple(each for each in fields if each is not None)
     return NodeSelectorTerm(
         valid, valid_fields, len(valid) < len(expressions) or len(valid_fields) < len(fields), _node_names(named)
     )
@@ -192,11 +192,10 @@ def _read_requirement(obj: Object, path: str) -> tuple[str, str, tuple[str, ...]
     )
 
 
-def _field_requirement(key: str, operator: str, values: tuple[str, ...]) -> FieldRequirement | InvalidRequirement:
-    if operator not in (Operator.IN, Operator.NOT_IN):
-        return InvalidRequirement("fields take In and NotIn alone")
-    if len(values) != 1:
-        return InvalidRequirement("fields take one value")
+def _field_requirement(key: str, operator: str, values: tuple[str, ...]) -> FieldRequirement | None:
+    """Return the requirement; None if the operator is not In or NotIn, or if there is not exactly one value."""
+    if operator not in (Operator.IN, Operator.NOT_IN) or len(values) != 1:
+        return None
     return FieldRequirement(key, values[0], operator == Operator.NOT_IN)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
 
 from berth.scheduling.fields.reading import (
     Object,
@@ -64,10 +63,13 @@ class PodAffinity:
 
 NO_POD_AFFINITY = PodAffinity()
 
-_LISTS = ("requiredAffinityTerms", "requiredAntiAffinityTerms", "preferredAffinityTerms", "preferredAntiAffinityTerms")
-"""kube-scheduler's names of the four lists, in its message about a list that cannot be parsed."""
-
-T = TypeVar("T")
+# kube-scheduler's names of the four lists, in its message about a list that cannot be parsed; field, kind and sign.
+_LISTS = (
+    ("requiredAffinityTerms", "podAffinity", "required", 1),
+    ("requiredAntiAffinityTerms", "podAntiAffinity", "required", 1),
+    ("preferredAffinityTerms", "podAffinity", "preferred", 1),
+    ("preferredAntiAffinityTerms", "podAntiAffinity", "preferred", -1),
+)
 
 
 def read_pod_affinity(affinity: object, namespace: str) -> PodAffinity:
@@ -75,52 +77,38 @@ def read_pod_affinity(affinity: object, namespace: str) -> PodAffinity:
     obj = read_object(affinity, "Pod.spec.affinity")
     if obj.get("podAffinity") is None and obj.get("podAntiAffinity") is None:
         return NO_POD_AFFINITY
-    near = read_object(obj.get("podAffinity"), "Pod.spec.affinity.podAffinity")
-    away = read_object(obj.get("podAntiAffinity"), "Pod.spec.affinity.podAntiAffinity")
-    required = _read_required(near, "Pod.spec.affinity.podAffinity", namespace)
-    anti_required = _read_required(away, "Pod.spec.affinity.podAntiAffinity", namespace)
-    preferred = _read_preferred(near, "Pod.spec.affinity.podAffinity", namespace, 1)
-    anti_preferred = _read_preferred(away, "Pod.spec.affinity.podAntiAffinity", namespace, -1)
-    lists = (required, anti_required, preferred, anti_preferred)
-    causes = [
-        f"{name}: {found.cause}"
-        for name, found in zip(_LISTS, lists, strict=True)
-        if isinstance(found, InvalidRequirement)
-    ]
+    lists, causes = [], []
+    for name, field, kind, sign in _LISTS:
+        path = f"Pod.spec.affinity.{field}"
+        found = _read_terms(read_object(obj.get(field), path), kind, sign, f"{path}.{kind}…", namespace)
+        if isinstance(found, InvalidRequirement):
+            causes.append(f"{name}: {found.cause}")
+            found = ()
+        lists.append(found)
+    required, anti_required, preferred, anti_preferred = lists
     read = PodAffinity(
-        _parsed(required),
-        _parsed(anti_required),
-        _parsed(preferred) + _parsed(anti_preferred),
+        tuple(each.term for each in required),
+        tuple(each.term for each in anti_required),
+        preferred + anti_preferred,
         InvalidRequirement(causes[0] if len(causes) == 1 else f"[{', '.join(causes)}]") if causes else None,
     )
     return NO_POD_AFFINITY if read == NO_POD_AFFINITY else read
 
 
-def _parsed(terms: tuple[T, ...] | InvalidRequirement) -> tuple[T, ...]:
-    return () if isinstance(terms, InvalidRequirement) else terms
-
-
-def _read_required(obj: Object, path: str, namespace: str) -> tuple[PodAffinityTerm, ...] | InvalidRequirement:
-    terms = []
-    for item in read_object_list(obj.get("requiredDuringSchedulingIgnoredDuringExecution"), f"{path}.required…"):
-        term = _read_term(item, f"{path}.required…[]", namespace)
-        if isinstance(term, InvalidRequirement):
-            return term
-        terms.append(term)
-    return tuple(terms)
-
-
-def _read_preferred(
-    obj: Object, path: str, namespace: str, sign: int
+def _read_terms(
+    obj: Object, kind: str, sign: int, path: str, namespace: str
 ) -> tuple[WeightedPodAffinityTerm, ...] | InvalidRequirement:
-    path = f"{path}.preferred…"
+    """Read a list of terms. kind: `required` or `preferred`; required terms have the weight 0."""
     terms = []
-    for item in read_object_list(obj.get("preferredDuringSchedulingIgnoredDuringExecution"), path):
-        weight = read_integer(item.get("weight"), f"{path}[].weight") or 0
-        term = _read_term(read_object(item.get("podAffinityTerm"), f"{path}[].podAffinityTerm"), f"{path}[]", namespace)
+    for item in read_object_list(obj.get(f"{kind}DuringSchedulingIgnoredDuringExecution"), path):
+        weight, found = 0, item
+        if kind == "preferred":
+            weight = sign * (read_integer(item.get("weight"), f"{path}[].weight") or 0)
+            found = read_object(item.get("podAffinityTerm"), f"{path}[].podAffinityTerm")
+        term = _read_term(found, f"{path}[]", namespace)
         if isinstance(term, InvalidRequirement):
             return term
-        terms.append(WeightedPodAffinityTerm(weight * sign, term))
+        terms.append(WeightedPodAffinityTerm(weight, term))
     return tuple(terms)
 
 

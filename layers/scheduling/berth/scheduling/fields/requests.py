@@ -146,7 +146,7 @@ def read_requests(spec: Object, status: Object) -> Requests:
     placed = asked if placed_pod is pod else _total(placed_pod, placed_pod.pod_level, _NONE)
     missing = {name: amount for name, amount in _DEFAULTS.items() if not pod.pod_level or name not in placed}
     non_zero = _total(placed_pod, placed_pod.pod_level, missing)
-    counts = _positive(counted(asked))
+    counts = {name: units for name, units in counted(asked).items() if units > 0}
     return Requests(
         counts,
         counts if placed is asked else counted(placed),
@@ -155,10 +155,6 @@ def read_requests(spec: Object, status: Object) -> Requests:
         counted(_total(pod, _NONE, _DEFAULTS)),
         frozenset(name for name, amount in asked.items() if name not in NATIVE and amount.exceeds(_LARGEST)),
     )
-
-
-def _positive(amounts: dict[str, int]) -> Amounts:
-    return amounts if min(amounts.values(), default=1) > 0 else {k: v for k, v in amounts.items() if v > 0}
 
 
 def _container(obj: Object, path: str) -> _Container:

@@ -28,30 +28,20 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """A pod's toleration of taints. An empty effect or key matches any value, whatever the operator."""
+    """A pod's toleration of taints."""
 
     key: str
     operator: str
     value: str
     effect: str
 
-    def tolerates(self, taint: Taint) -> bool:
-        """Return whether this tolerates the taint. Lt and Gt never do: their feature gate is off in 1.36."""
-        if self.effect and self.effect != taint.effect:
-            return False
-        if self.key and self.key != taint.key:
-            return False
-        if self.operator in ("", "Equal"):
-            return self.value == taint.value
-        return self.operator == "Exists"
-
-
-def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    return any(toleration.tolerates(taint) for toleration in tolerations)
-
 
 class TolerationIndex:
-    """The tolerations of a pod, indexed by the taints that they tolerate: the cost does not depend on their number."""
+    """The tolerations of a pod, indexed by the taints that they tolerate: the cost does not depend on their number.
+
+    An empty effect or key matches any value, whatever the operator. Lt and Gt never match: their feature gate is off in
+    1.36.
+    """
 
     __slots__ = ("_equal", "_exists")
 

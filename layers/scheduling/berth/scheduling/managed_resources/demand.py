@@ -104,11 +104,8 @@ class DemandReader:
     def _requested(self, spec: PodSpec) -> Demands:
         """Return the demands of the containers, cached by spec: thousands of pods share a spec."""
         known = self._known.get(spec)
-        if known is None:
-            known = self._known[spec] = self._read(spec)
-        return known
-
-    def _read(self, spec: PodSpec) -> Demands:
+        if known is not None:
+            return known
         found: dict[str, Demand] = {}
         unreadable: dict[str, UnreadableRequest] = {}
         for name, each in self._by_request.items():
@@ -118,7 +115,8 @@ class DemandReader:
             elif demand is not None:
                 # The resource's own name takes precedence over its percentage.
                 found.setdefault(each.name, demand)
-        return Demands(tuple(found.values()), unreadable)
+        known = self._known[spec] = Demands(tuple(found.values()), unreadable)
+        return known
 
 
 def _requested(spec: PodSpec, name: str, resource: str) -> Demand | UnreadableRequest | None:

@@ -60,7 +60,9 @@ def checked_plugin(plugin: type[Plugin], path: str) -> type[Plugin]:
         methods["score"] = _checked(path, plugin, "score", _score)
         methods["normalize"] = _normalize(path, plugin.normalize)
     if issubclass(plugin, ClusterFilterPlugin):
-        methods["pre_filter"] = _checked(path, plugin, "pre_filter", _cluster_pre_filter)
+        methods["pre_filter"] = _checked(
+            path, plugin, "pre_filter", lambda asked, found, _: asked.rejection(found) or asked.cluster_filter(found)
+        )
     if issubclass(plugin, ClusterScorePlugin):
         methods["pre_score"] = _checked(path, plugin, "pre_score", _cluster_pre_score)
     return type(plugin.__name__, (plugin,), methods)
@@ -262,10 +264,6 @@ def _normalize(path: str, original: Callable[..., object]) -> Callable[..., list
         return asked.integers(asked.run(original, self, scores), length)
 
     return normalize
-
-
-def _cluster_pre_filter(asked: _Call, found: object, _: Plugin) -> ClusterFilter | Status:
-    return asked.rejection(found) or asked.cluster_filter(found)
 
 
 def _cluster_pre_score(asked: _Call, found: object, _: Plugin) -> ClusterScore | Status | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from berth.scheduling.fields.taints import NO_SCHEDULE, Taint, tolerated
+from berth.scheduling.fields.taints import NO_SCHEDULE, Taint, TolerationIndex
 from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, PluginState, Status, shape_of, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.reason_code import ReasonCode
@@ -40,7 +40,8 @@ class NodeReady(FilterPlugin[frozenset[str]]):
         return shape_of(pod.spec.tolerations, pod)
 
     def pre_filter(self, pod: Pod) -> PluginState[frozenset[str]]:
-        accepted = {value for value, taint in _TAINTS.items() if tolerated(taint, pod.spec.tolerations)}
+        tolerations = TolerationIndex(pod.spec.tolerations)
+        accepted = {value for value, taint in _TAINTS.items() if tolerations.tolerates(taint)}
         return PluginState(frozenset({"True", "", *accepted}))
 
     def filter(self, state: frozenset[str], node: NodeInfo) -> Status:

@@ -123,14 +123,9 @@ class NodeResourcesFitArgs(Args):
     scoring_strategy: ScoringStrategy = Field(default=ScoringStrategy(), alias="scoringStrategy")
 
 
-@dataclass(frozen=True, slots=True)
-class Shortage:
-    """The key of a status: the requested resources of which the node has enough, and the resources that are short."""
-
-    enough: frozenset[str]
-    short: frozenset[str]
-    never: bool
-    too_many_pods: bool
+Shortage = tuple[frozenset[str], frozenset[str], bool, bool]
+"""The key of a status: the requested resources of which the node has enough; the resources that are short; whether the
+node can never have enough; whether it has too many pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,28 +199,27 @@ def _in_order(amounts: Mapping[str, int], ignored: Callable[[str], bool]) -> tup
 def _rejected(state: RequestedAmounts, node: NodeInfo) -> Status:
     amounts, free, allocatable = state.by_name, node.free, node.allocatable
     # Only resources that the node has, so that the cost does not grow with the pod's number of resources.
-    known = amounts.keys() & (free.keys() | allocatable.keys())
-    enough = frozenset(name for name in known if amounts[name] <= free.get(name, 0))
-    short = frozenset(known - enough)
-    never = any(amounts[name] > allocatable.get(name, 0) for name in short) or not known >= state.positive
-    key = Shortage(enough, short, never, len(node.pods) >= node.allowed_pods)
-    return state.statuses.get(key) or _remembered(state, key)
-
-
-def _remembered(state: RequestedAmounts, key: Shortage) -> Status:
-    reasons = [REASON_TOO_MANY_PODS] if key.too_many_pods else []
+    on_node = amounts.keys() & (free.keys() | allocatable.keys())
+    enough = frozenset(name for name in on_node if amounts[name] <= free.get(name, 0))
+    short = frozenset(on_node - enough)
+    never = any(amounts[name] > allocatable.get(name, 0) for name in short) or not on_node >= state.positive
+    too_many_pods = len(node.pods) >= node.allowed_pods
+    key = enough, short, never, too_many_pods
+    if (known := state.statuses.get(key)) is not None:
+        return known
+    reasons = [REASON_TOO_MANY_PODS] if too_many_pods else []
     length = 0
     for name, _ in state.amounts:
-        if name not in key.short and (name in key.enough or name not in state.positive):
+        if name not in short and (name in enough or name not in state.positive):
             continue
         length += len(name)
         if length > MAX_NAMES:
             reasons.append(REASON_INSUFFICIENT_OTHERS)
             break
         reasons.append(REASON_INSUFFICIENT.format(name))
-    code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if key.never else Code.UNSCHEDULABLE
     codes = [ReasonCode.INSUFFICIENT_RESOURCE] * len(reasons)
-    if key.too_many_pods:
+    if too_many_pods:
         codes[0] = ReasonCode.TOO_MANY_PODS
+    code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if never else Code.UNSCHEDULABLE
     status = state.statuses[key] = Status(code, tuple(reasons), NAME, tuple(codes))
     return status

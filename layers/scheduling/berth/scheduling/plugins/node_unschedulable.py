@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from berth.scheduling.fields.taints import NO_SCHEDULE, Taint, tolerated
+from berth.scheduling.fields.taints import NO_SCHEDULE, Taint, TolerationIndex
 from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, PluginState, Status, shape_of, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.reason_code import ReasonCode
@@ -29,7 +29,7 @@ class NodeUnschedulable(FilterPlugin[None]):
         return shape_of(pod.spec.tolerations, pod)
 
     def pre_filter(self, pod: Pod) -> PluginState[None] | None:
-        return None if tolerated(_TAINT, pod.spec.tolerations) else PluginState(None)
+        return None if TolerationIndex(pod.spec.tolerations).tolerates(_TAINT) else PluginState(None)
 
     def filter(self, state: None, node: NodeInfo) -> Status:
         return _UNSCHEDULABLE if node.unschedulable else SUCCESS

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from berth.scheduling.evaluation.evaluation import Evaluation, nominated_beside
-from berth.scheduling.fields.requests import HostPort
 from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter
 from berth.scheduling.framework.profile import LocalFilters
 from berth.scheduling.objects import LabelSet, NodeInfo, Pod, PodDisruptionBudget
-from berth.scheduling.objects.node import UNUSED, Usage, host_ports_of
+from berth.scheduling.objects.node import UNUSED, host_ports_of
 from berth.scheduling.preemption.priority import NO_UIDS, by_importance, priority_of
 
 
@@ -85,14 +84,10 @@ def _without(node: NodeInfo, pods: Collection[Pod]) -> NodeInfo:
     ports = node.usage.host_ports
     if ports:
         ports = ports - host_ports_of(pods)
-    return node.with_pods_and_usage(stay, _usage(node, stay, pods, ports))
-
-
-def _usage(node: NodeInfo, stay: Sequence[Pod], gone: Collection[Pod], ports: frozenset[HostPort]) -> Usage:
-    if len(stay) > len(gone):
-        return node.usage.minus(gone, ports)
+    if len(stay) > len(pods):
+        return node.with_pods_and_usage(stay, node.usage.minus(pods, ports))
     usage = UNUSED.plus(stay)
-    return usage if usage.host_ports == ports else replace(usage, host_ports=ports)
+    return node.with_pods_and_usage(stay, usage if usage.host_ports == ports else replace(usage, host_ports=ports))
 
 
 Demand = tuple[tuple[int, int, int], ...]

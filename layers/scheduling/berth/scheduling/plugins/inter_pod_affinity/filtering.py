@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from berth.scheduling.fields.requirements import Labels
 from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter, Status, unresolvable, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.plugins.inter_pod_affinity.terms import Pairs, Terms, sum_pairs
+from berth.scheduling.plugins.inter_pod_affinity.terms import NO_PAIRS, Pairs, Terms, sum_pairs
 from berth.scheduling.plugins.pod_counts import TopologyCounts
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.history import SnapshotDelta
@@ -30,48 +30,43 @@ _EXISTING_ANTI_AFFINITY = unschedulable(
 )
 
 
+AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY = range(3)
+
+
 @dataclass(frozen=True, slots=True)
 class State(ClusterFilter):
-    """The counts of matching pods, as in kube-scheduler: affinity, anti-affinity and existing pods' anti-affinity.
+    """counts: the matching pods, as in kube-scheduler: for affinity, anti-affinity and existing pods' anti-affinity.
 
-    extra_*: the counts of pods that preemption tries to add or remove. *_values: the topology values that reject the
-    pod, without these extra counts.
+    extra: for each of the counts, the pods that preemption tries to add or remove. *_values: the topology values that
+    reject the pod, without these extra pods.
     """
 
     terms: Terms
-    affinity: TopologyCounts[str]
-    anti_affinity: TopologyCounts[str]
-    existing_anti_affinity: TopologyCounts[str]
-    extra_affinity: Pairs = field(default_factory=dict)
-    extra_anti_affinity: Pairs = field(default_factory=dict)
-    extra_existing_anti_affinity: Pairs = field(default_factory=dict)
+    counts: tuple[TopologyCounts[str], ...]
+    extra: tuple[Pairs, ...] = NO_PAIRS
     anti_affinity_values: tuple[tuple[str, Mapping[str, int]], ...] = field(init=False)
     existing_anti_affinity_values: tuple[tuple[str, Mapping[str, int]], ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "anti_affinity_values", tuple((key, self.anti_affinity.values(key)) for key in self.anti_affinity)
-        )
-        object.__setattr__(
-            self,
-            "existing_anti_affinity_values",
-            tuple((key, self.existing_anti_affinity.values(key)) for key in self.existing_anti_affinity),
-        )
+        _, anti_affinity, existing = self.counts
+        for name, counts in (("anti_affinity_values", anti_affinity), ("existing_anti_affinity_values", existing)):
+            object.__setattr__(self, name, tuple((key, counts.values(key)) for key in counts))
 
     @classmethod
     def of(cls, terms: Terms, snapshot: Snapshot) -> State:
-        return cls(terms, *terms.over(snapshot))
+        return cls(terms, terms.over(snapshot))
 
     @property
     def skips(self) -> bool:
-        return not self.terms.affinity and not self.terms.anti_affinity_keys and not self.existing_anti_affinity
+        terms = self.terms
+        return not terms.affinity and not terms.anti_affinity_keys and not self.counts[EXISTING_ANTI_AFFINITY]
 
     def filter(self, node: NodeInfo) -> Status:
         labels = node.labels
         if self.terms.affinity and not self._is_affinity(labels):
             return _NO_AFFINITY
-        if self.extra_anti_affinity or self.extra_existing_anti_affinity:
-            return self._filter_assumed(labels)
+        if self.extra is not NO_PAIRS:
+            return self._filter_with_extra(labels)
         for key, values in self.anti_affinity_values:
             if labels.get(key) in values:
                 return _ANTI_AFFINITY
@@ -80,16 +75,14 @@ class State(ClusterFilter):
                 return _EXISTING_ANTI_AFFINITY
         return SUCCESS
 
-    def _filter_assumed(self, labels: Labels) -> Status:
+    def _filter_with_extra(self, labels: Labels) -> Status:
         keys = self.terms.anti_affinity_keys
         for key in keys if len(keys) <= len(labels) else labels.keys() & keys.keys():
-            if key in labels and _number(self.anti_affinity, self.extra_anti_affinity, key, labels[key]) > 0:
+            if key in labels and self._number(ANTI_AFFINITY, key, labels[key]) > 0:
                 return _ANTI_AFFINITY
-        for key in (*self.existing_anti_affinity, *(key for key, _ in self.extra_existing_anti_affinity)):
-            if (
-                key in labels
-                and _number(self.existing_anti_affinity, self.extra_existing_anti_affinity, key, labels[key]) > 0
-            ):
+        added = (key for key, _ in self.extra[EXISTING_ANTI_AFFINITY])
+        for key in (*self.counts[EXISTING_ANTI_AFFINITY], *added):
+            if key in labels and self._number(EXISTING_ANTI_AFFINITY, key, labels[key]) > 0:
                 return _EXISTING_ANTI_AFFINITY
         return SUCCESS
 
@@ -99,20 +92,20 @@ class State(ClusterFilter):
             value = labels.get(key)
             if value is None:
                 return False
-            present = present and _number(self.affinity, self.extra_affinity, key, value) > 0
+            present = present and self._number(AFFINITY, key, value) > 0
         # The first pod of a group is accepted: no pod in the cluster matches, and the pod matches its own terms.
         return present or (self.terms.matches_itself and self._is_first())
 
     def _is_first(self) -> bool:
-        if not self.extra_affinity:
-            return not self.affinity
-        return not any(
-            _number(self.affinity, self.extra_affinity, key, value)
-            for key, value in {
-                *self.extra_affinity,
-                *((key, value) for key in self.affinity for value in self.affinity.values(key)),
-            }
-        )
+        counts, extra = self.counts[AFFINITY], self.extra[AFFINITY]
+        if not extra:
+            return not counts
+        pairs = {*extra, *((key, value) for key in counts for value in counts.values(key))}
+        return not any(self._number(AFFINITY, key, value) for key, value in pairs)
+
+    def _number(self, which: int, key: str, value: str) -> int:
+        number, extra = self.counts[which].values(key).get(value, 0), self.extra[which]
+        return number + extra.get((key, value), 0) if extra else number
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
         if snapshot.namespaces is not self.terms.namespaces:
@@ -121,22 +114,19 @@ class State(ClusterFilter):
         names = terms.affected_nodes(delta)
         if not names:
             return self if terms is self.terms else replace(self, terms=terms), ()
-        affinity, anti_affinity, existing_anti_affinity = self._changes(terms, names, delta, snapshot)
-        now_affinity, changed_affinity = self.affinity.changed(affinity)
-        now_anti_affinity, changed_anti_affinity = self.anti_affinity.changed(anti_affinity)
-        now_existing_anti_affinity, changed_existing_anti_affinity = self.existing_anti_affinity.changed(
-            existing_anti_affinity
-        )
-        later = State(terms, now_affinity, now_anti_affinity, now_existing_anti_affinity)
-        if later.skips is not self.skips or (terms.matches_itself and bool(self.affinity) is not bool(now_affinity)):
+        changes = self._changes(terms, names, delta, snapshot)
+        changed = [counts.changed(more) for counts, more in zip(self.counts, changes, strict=True)]
+        later = State(terms, tuple(counts for counts, _ in changed))
+        had_affinity, has_affinity = bool(self.counts[AFFINITY]), bool(later.counts[AFFINITY])
+        if later.skips is not self.skips or (terms.matches_itself and had_affinity is not has_affinity):
             return later, None
-        changed_pairs = changed_affinity | changed_anti_affinity | changed_existing_anti_affinity
+        changed_pairs = set[tuple[str, str]]().union(*(pairs for _, pairs in changed))
         return later, [name for key, value in changed_pairs for name in snapshot.names_in(key, value)]
 
     def _changes(
         self, terms: Terms, names: Collection[str], delta: SnapshotDelta, snapshot: Snapshot
-    ) -> tuple[Pairs, Pairs, Pairs]:
-        affinity, anti_affinity, existing_anti_affinity = sum_pairs(()), sum_pairs(()), sum_pairs(())
+    ) -> tuple[Pairs, ...]:
+        changes = sum_pairs(()), sum_pairs(()), sum_pairs(())
         own = bool(terms.affinity or terms.anti_affinity_keys)
         for name in names:
             before, after = delta.before[name], snapshot.nodes.get(name)
@@ -150,14 +140,15 @@ class State(ClusterFilter):
             for node, sign in ((before, -1), (after, 1)) if own or barred else ():
                 if node is None:
                     continue
-                for counts, pairs in (
-                    (affinity, terms.affinity_pairs(node) if terms.affinity else ()),
-                    (anti_affinity, terms.anti_affinity_pairs(node) if terms.anti_affinity_keys else ()),
-                    (existing_anti_affinity, terms.existing_anti_affinity_pairs(node) if barred else ()),
-                ):
+                pairs_of_node = (
+                    terms.affinity_pairs(node) if terms.affinity else (),
+                    terms.anti_affinity_pairs(node) if terms.anti_affinity_keys else (),
+                    terms.existing_anti_affinity_pairs(node) if barred else (),
+                )
+                for counts, pairs in zip(changes, pairs_of_node, strict=True):
                     for key, value, number in pairs:
                         counts[key, value] += sign * number
-        return affinity, anti_affinity, existing_anti_affinity
+        return changes
 
     def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
         return self._adjusted(pod, node, 1)
@@ -166,20 +157,10 @@ class State(ClusterFilter):
         return self._adjusted(pod, node, -1)
 
     def _adjusted(self, pod: Pod, node: NodeInfo, sign: int) -> ClusterFilter:
-        affinity, anti_affinity, existing_anti_affinity = self.terms.of_one(pod, node)
-        if not affinity and not anti_affinity and not existing_anti_affinity:
+        found = self.terms.of_one(pod, node)
+        if not any(found):
             return self
-        return replace(
-            self,
-            extra_affinity=_plus(self.extra_affinity, affinity, sign),
-            extra_anti_affinity=_plus(self.extra_anti_affinity, anti_affinity, sign),
-            extra_existing_anti_affinity=_plus(self.extra_existing_anti_affinity, existing_anti_affinity, sign),
-        )
-
-
-def _number(counts: TopologyCounts[str], extra: Pairs, key: str, value: str) -> int:
-    number = counts.values(key).get(value, 0)
-    return number + extra.get((key, value), 0) if extra else number
+        return replace(self, extra=tuple([_plus(*each, sign) for each in zip(self.extra, found, strict=True)]))
 
 
 def _plus(extra: Pairs, more: Pairs, sign: int) -> Pairs:

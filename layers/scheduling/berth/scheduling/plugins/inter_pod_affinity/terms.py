@@ -185,11 +185,6 @@ def affected_nodes(
     return delta.reset.union(*names)
 
 
-def keys_matching(terms: Iterable[PodAffinityTerm], pod: Pod, namespace_labels: Labels) -> tuple[str, ...]:
-    """Return the topology keys of the terms that match the incoming pod. terms: of a pod on a node."""
-    return tuple(term.topology_key for term in terms if term.matches(pod.namespace, namespace_labels, pod.labels))
-
-
 class Terms:
     """The matcher for pods of one shape: the pod's own terms, and the terms of other pods that match the pod."""
 
@@ -296,10 +291,12 @@ class Terms:
         )
 
     def _keys_of(self, spec: PodSpec) -> tuple[str, ...]:
+        """Return the topology keys of the required anti-affinity terms that match the incoming pod."""
         keys = self._existing_anti_affinity_keys.get(spec)
         if keys is None:
-            keys = keys_matching(spec.pod_affinity.anti_required, self.pod, self.namespace_labels)
-            self._existing_anti_affinity_keys[spec] = keys
+            pod, labels, terms = self.pod, self.namespace_labels, spec.pod_affinity.anti_required
+            matching = (each for each in terms if each.matches(pod.namespace, labels, pod.labels))
+            keys = self._existing_anti_affinity_keys[spec] = tuple(each.topology_key for each in matching)
         return keys
 
 

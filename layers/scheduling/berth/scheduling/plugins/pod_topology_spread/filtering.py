@@ -46,7 +46,7 @@ class State(ClusterFilter):
         return cls(
             spread,
             tuple(
-                DomainCounts.of(each, int(spread.selects_itself(index)), pods[index], nodes[index])
+                DomainCounts.of(each, int(each.selector.matches(spread.pod.labels)), pods[index], nodes[index])
                 for index, each in enumerate(spread.constraints)
             ),
         )

@@ -46,23 +46,6 @@ class Rules:
     system_defaults: bool
 
 
-def constraints_of(
-    pod: Pod,
-    action: UnsatisfiableConstraintAction,
-    defaults: Iterable[TopologySpreadConstraint],
-    snapshot: Snapshot,
-) -> tuple[Constraint, ...] | InvalidRequirement:
-    """Return the pod's constraints with this action; for a pod without constraints, the defaults with the selector of
-    its workloads."""
-    own = pod.spec.topology_spread
-    if own:
-        return _with_action(own, action, pod, None)
-    if not any(each.when_unsatisfiable == action for each in defaults):
-        return ()
-    selector = snapshot.workloads.selector_of(pod)
-    return () if selector.everything else _with_action(defaults, action, pod, selector)
-
-
 def _with_action(
     constraints: Iterable[TopologySpreadConstraint],
     action: UnsatisfiableConstraintAction,
@@ -92,13 +75,18 @@ def _with_action(
 
 
 def spread_of(pod: Pod, rules: Rules, snapshot: Snapshot) -> Spread | InvalidRequirement:
-    """Return the constraints of this pod; InvalidRequirement if a selector cannot be parsed."""
-    constraints = constraints_of(pod, rules.action, rules.defaults, snapshot)
-    return (
-        constraints
-        if isinstance(constraints, InvalidRequirement)
-        else Spread(pod, rules, snapshot.workloads, constraints)
-    )
+    """Return the pod's constraints with the action; for a pod without constraints, the defaults with the selector of
+    its workloads. Return InvalidRequirement if a selector cannot be parsed."""
+    constraints: tuple[Constraint, ...] | InvalidRequirement = ()
+    if pod.spec.topology_spread:
+        constraints = _with_action(pod.spec.topology_spread, rules.action, pod, None)
+    elif any(each.when_unsatisfiable == rules.action for each in rules.defaults):
+        selector = snapshot.workloads.selector_of(pod)
+        if not selector.everything:
+            constraints = _with_action(rules.defaults, rules.action, pod, selector)
+    if isinstance(constraints, InvalidRequirement):
+        return constraints
+    return Spread(pod, rules, snapshot.workloads, constraints)
 
 
 class Spread:
@@ -139,10 +127,6 @@ class Spread:
             return self
         again.classify(snapshot)
         return again
-
-    def selects_itself(self, index: int) -> bool:
-        """Return whether the constraint's selector matches the pod itself."""
-        return self.constraints[index].selector.matches(self.pod.labels)
 
     def matches(self, index: int, label_set: LabelSet) -> bool:
         """Return whether a pod with these labels counts for the constraint. Here the selector `{}` matches all pods."""
@@ -274,15 +258,11 @@ class DomainCounts:
         if not all(map(all_nodes.__getitem__, values)):
             all_nodes = {value: number for value, number in all_nodes.items() if number}
         limit = _limit(self.constraint, self.self_match, len(all_pods), min(levels, default=0))
-        if limit == self.limit(min(self.levels, default=0)):
+        if limit == _limit(self.constraint, self.self_match, len(self.pods), min(self.levels, default=0)):
             full = self.full - values | {value for value in values if all_pods.get(value, limit) > limit}
         else:
             full = frozenset(value for value, number in all_pods.items() if number > limit)
         return DomainCounts(self.constraint, self.self_match, all_pods, all_nodes, levels, full)
-
-    def limit(self, least: int) -> int:
-        """Return the most pods with which a domain allows one more, if the smallest domain has `least` pods."""
-        return _limit(self.constraint, self.self_match, len(self.pods), least)
 
     def is_full(self, value: str, extra: Mapping[str, int]) -> bool:
         """Return whether the domain is full. extra: changes of the numbers of pods by preemption."""
@@ -290,7 +270,8 @@ class DomainCounts:
         # Read one more of the smallest domains than there are changed domains: at least one of these is unchanged.
         unchanged = (number for number, key in self._least(len(extra) + 1) if key not in extra)
         least = min((*numbers, *unchanged), default=0)
-        return self.pods.get(value, 0) + extra.get(value, 0) > self.limit(least)
+        limit = _limit(self.constraint, self.self_match, len(self.pods), least)
+        return self.pods.get(value, 0) + extra.get(value, 0) > limit
 
     def _least(self, many: int) -> list[tuple[int, str]]:
         found = self.least.get(many)
@@ -300,6 +281,7 @@ class DomainCounts:
 
 
 def _limit(constraint: Constraint, self_match: int, domains: int, least: int) -> int:
+    """Return the most pods with which a domain allows one more, if the smallest domain has `least` pods."""
     if domains < constraint.min_domains:
         least = 0
     return constraint.max_skew + least - self_match
