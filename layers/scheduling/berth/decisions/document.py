@@ -53,11 +53,7 @@ def document(
 
 def call_document(record: CallRecord) -> dict[str, object]:
     """Return a document with the same keys for preempt, bind and calls that failed."""
-    reasons = [
-        {"code": each.code, "reason": each.reason, "plugin": "", "count": each.count, "nodes": list(each.examples)}
-        for each in record.rejected
-    ]
-    return _document(record, record.profile, reasons) | {"victims": dict(record.victims), "error": record.error}
+    return _document(record, record.profile, record.rejected) | {"victims": dict(record.victims), "error": record.error}
 
 
 def _document(record: Record | CallRecord, profile: str, reasons: Sequence[object]) -> dict[str, object]:

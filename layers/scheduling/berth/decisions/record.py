@@ -198,21 +198,12 @@ MAX_VICTIM_NODES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class RejectedProposals:
-    """The proposed nodes that one reason rejects: their number and the first few names."""
-
-    code: ReasonCode
-    reason: str
-    count: int
-    examples: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
 class CallRecord:
     """The record of a call of preempt or bind, or of a failed call.
 
     at: seconds since the epoch. uid, profile: empty if unknown. nodes: the number of nodes of the request. feasible:
-    for bind 1 if the pod is on the node; for preempt the number of accepted nodes. victims: the number of victims of
+    for bind 1 if the pod is on the node; for preempt the number of accepted nodes. rejected: the rejected nodes by
+    reason, as in the document. victims: the number of victims of
     the first accepted nodes. error: the reason why a bind or a call failed."""
 
     at: float
@@ -227,7 +218,7 @@ class CallRecord:
     nodes: int = 0
     feasible: int | None = None
     chosen: str = ""
-    rejected: Sequence[RejectedProposals] = ()
+    rejected: Sequence[Mapping[str, object]] = ()
     victims: Mapping[str, int] = field(default_factory=dict)
     error: str = ""
 
@@ -273,15 +264,15 @@ class CallRecord:
                 return of(namespace, name, "", cache, error=reason)
 
 
-def _groups(rejected: Mapping[str, NodeRejection], unreadable: Mapping[str, str]) -> Sequence[RejectedProposals]:
+def _groups(rejected: Mapping[str, NodeRejection], unreadable: Mapping[str, str]) -> Sequence[Mapping[str, object]]:
     """Group the nodes by reason, the reason with the most nodes first."""
     found: dict[tuple[ReasonCode, str], list[str]] = {}
     for node, rejection in rejected.items():
         found.setdefault((rejection.reason_code, str(rejection)), []).append(node)
     for node, reason in unreadable.items():
         found.setdefault((ReasonCode.VICTIM_UNREADABLE, reason), []).append(node)
-    groups = [
-        RejectedProposals(code, reason, len(nodes), tuple(nodes[:MAX_EXAMPLES]))
-        for (code, reason), nodes in found.items()
+    groups = sorted(found.items(), key=lambda group: (-len(group[1]), group[0][1]))
+    return [
+        {"code": code, "reason": reason, "plugin": "", "count": len(nodes), "nodes": nodes[:MAX_EXAMPLES]}
+        for (code, reason), nodes in groups
     ]
-    return tuple(sorted(groups, key=lambda group: (-group.count, group.reason)))

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -43,21 +43,6 @@ Write = Callable[[Mapping[str, object]], None]
 PENDING_OUTCOMES: frozenset[Outcome] = frozenset({FilterOutcome.NONE_FEASIBLE, FilterOutcome.TOO_COSTLY})
 
 
-class _Recorded(NamedTuple):
-    """A decision in the thread's queue. at: seconds since the epoch."""
-
-    verb: str
-    outcome: Outcome
-    decision: AnyDecision
-    at: float
-    milliseconds: float
-
-    def record(self) -> Record | CallRecord:
-        if isinstance(self.decision, Decision):
-            return Record.of(self.verb, self.outcome, self.decision, self.at, self.milliseconds)
-        return CallRecord.of(self.verb, self.outcome, self.decision, self.at, self.milliseconds)
-
-
 class BackgroundRecorder(DecisionRecorder):
     """Writes records in a thread that starts with the first record, and ends with the process."""
 
@@ -77,7 +62,7 @@ class BackgroundRecorder(DecisionRecorder):
         self._write, self._wall, self._warn = write, wall, warn
         self._most, self._every_node = most_a_second, every_node
         self._second, self._in_second = 0, {True: 0, False: 0}
-        self._waiting: deque[_Recorded] = deque()
+        self._waiting: deque[tuple[str, Outcome, AnyDecision, float, float]] = deque()
         self._closing = Event()
         self._thread: Thread | None = None
         self._starting = Lock()
@@ -87,7 +72,7 @@ class BackgroundRecorder(DecisionRecorder):
         now = self._wall()
         if not self._has_room(int(now), outcome) or len(self._waiting) >= MAX_WAITING:
             return
-        self._waiting.append(_Recorded(verb, outcome, decision, now, milliseconds))
+        self._waiting.append((verb, outcome, decision, now, milliseconds))
         if self._thread is None:
             self._start()
 
@@ -97,12 +82,13 @@ class BackgroundRecorder(DecisionRecorder):
         if self._thread is not None:
             self._thread.join()
 
-    def _document(self, record: Record | CallRecord) -> Mapping[str, object]:
-        if isinstance(record, CallRecord):
-            return call_document(record)
-        if self._every_node:
-            return with_every_node(record)
-        return document(record, record.names())
+    def _document(
+        self, verb: str, outcome: Outcome, decision: AnyDecision, at: float, milliseconds: float
+    ) -> Mapping[str, object]:
+        if not isinstance(decision, Decision):
+            return call_document(CallRecord.of(verb, outcome, decision, at, milliseconds))
+        record = Record.of(verb, outcome, decision, at, milliseconds)
+        return with_every_node(record) if self._every_node else document(record, record.names())
 
     def _has_room(self, second: int, outcome: Outcome) -> bool:
         if second != self._second:
@@ -126,7 +112,7 @@ class BackgroundRecorder(DecisionRecorder):
         while self._waiting:
             found = self._waiting.popleft()
             try:
-                self._write(self._document(found.record()))
+                self._write(self._document(*found))
             except Exception as error:
                 if not self._has_warned:
                     self._has_warned = True
