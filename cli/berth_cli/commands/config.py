@@ -110,7 +110,7 @@ def _report(result: ValidDocument | Sequence[FieldError], warnings: Sequence[Con
 
     def described(profile: str) -> dict[str, object]:
         plugins = configuration.composition(profile).plugins
-        return {"profile": profile, "plugins": [{"name": each.name, "weight": each.weight} for each in plugins]}
+        return {"profile": profile, "plugins": [{"name": each, "weight": weight} for each, weight in plugins.items()]}
 
     return {
         "valid": True,

@@ -16,7 +16,7 @@ def node(
     allocatable: Mapping[str, str] | None = None,
     **spec: Any,
 ) -> NodeInfo:
-    """Make a ready node with 4 CPUs, 16Gi and room for 110 pods. spec: fields of a Node's spec, such as `taints`."""
+    """Make a ready node with 4 CPUs, 16Gi and room for 110 pods. spec: fields of the Node's spec, such as `taints`."""
     found = read_node(
         {
             "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
@@ -43,8 +43,8 @@ def pod(
     requests: Mapping[str, str] | None = None,
     **spec: Any,
 ) -> Pod:
-    """Make a pod. on: the name of its node; empty: it is to be placed. requests: of its only container. spec: further
-    fields of a Pod's spec, such as `tolerations` or `affinity`."""
+    """Make a pod with one container. on: the name of its node; empty for a pending pod. requests: the container's
+    requests. spec: further fields of the Pod's spec, such as `tolerations` or `affinity`."""
     found = read_pod(
         {
             "metadata": {"name": name, "namespace": namespace, "uid": f"{namespace}/{name}", "labels": labels or {}},
@@ -64,7 +64,7 @@ def pod(
 def cluster(
     nodes: Iterable[NodeInfo], pods: Iterable[Pod] = (), *, namespaces: Mapping[str, Mapping[str, str]] | None = None
 ) -> Snapshot:
-    """Make a cluster of these nodes, with these pods on them. namespaces: their labels, by name."""
+    """Make a cluster of these nodes and pods. namespaces: the labels of each namespace, by name."""
     read = [
         read_namespace({"metadata": {"name": name, "labels": labels}}) for name, labels in (namespaces or {}).items()
     ]

@@ -44,10 +44,10 @@ HISTORIES = 20
 PODS_PER_NODE = 3
 """The number of pods that come to each node, so that a rule with a limit rejects it."""
 MAX_FINDINGS = 3
-"""The limit of findings per rule: more of the same do not help."""
+"""The maximum number of findings for each rule."""
 
 MAX_MICROSECONDS = 200.0
-"""The limit for filter and score of one node. With 5,000 nodes that is a second; a decision may take two."""
+"""The limit for filter and score of one node. With 5,000 nodes this takes one second; a decision may take two."""
 
 
 class Rule(StrEnum):
@@ -387,15 +387,11 @@ def _answer(state: ClusterFilter, node: NodeInfo) -> tuple[object, ...]:
 
 def _difference(one: Judgment, other: Judgment) -> str:
     """Return the first node with a different verdict; empty if all verdicts are equal."""
-    for name, status in one.statuses.items():
-        found = other.statuses[name]
-        if (status.code, status.reasons) != (found.code, found.reasons) or one.raw.get(name) != other.raw.get(name):
-            return name
-    return ""
+    return next((name for name, verdict in one.items() if verdict != other[name]), "")
 
 
 def _microseconds(subject: _Subject, clock: Callable[[], float]) -> float:
-    """Return the shortest of three rounds: another program may take the processor."""
+    """Return the time for one node and one pod in the fastest of three rounds."""
     rounds = []
     for _ in range(3):
         started = clock()

@@ -6,8 +6,8 @@ import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from types import FrameType
 from typing import Self
 
@@ -29,16 +29,21 @@ _DATES = {"now", "utcnow", "today"}
 _RANDOM = {"urandom", "getrandom"}
 
 _watching: list[set[str]] = []
-_is_installed = False
+
+
+@cache
+def _install_audit_hook() -> None:
+    """Install the hook, once: it cannot be removed."""
+    sys.addaudithook(_audit)
 
 
 @contextmanager
 def side_effects() -> Iterator[set[str]]:
-    """The names of what was called in this thread until the block ends. Imports have to be done before."""
-    global _is_installed  # noqa: PLW0603  # an audit hook cannot be removed
-    if not _is_installed:
-        sys.addaudithook(_audit)
-        _is_installed = True
+    """Collect the names of I/O, clocks and random numbers that this thread uses until the block ends.
+
+    Import modules before.
+    """
+    _install_audit_hook()
     found: set[str] = set()
     before = sys.getprofile()
     _watching.append(found)
@@ -61,7 +66,7 @@ def _profile(frame: FrameType, event: str, called: object) -> None:
 
 
 def _clock_or_random(called: object) -> str:
-    """`time.monotonic`, `datetime.now`, `Random.random`; empty for other functions."""
+    """Return a name such as `time.monotonic`, `datetime.now`, `random.random`; empty for other functions."""
     name, owner = getattr(called, "__name__", ""), getattr(called, "__self__", None)
     module = getattr(called, "__module__", None)
     if module == "time" and name in _CLOCKS:
@@ -73,21 +78,16 @@ def _clock_or_random(called: object) -> str:
     return f"os.{name}" if module == "posix" and name in _RANDOM else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgment:
-    """A plugin's verdicts about a pod, by node. raw: scores of the nodes that pass, before normalization; empty if it
-    does not score."""
-
-    statuses: Mapping[str, Status]
-    raw: Mapping[str, int]
+Judgment = Mapping[str, tuple[object, ...]]
+"""A plugin's verdicts on a pod, by node: code, reasons, and the score before normalization; None without a score."""
 
 
 class PluginHarness:
-    """A plugin and a cluster. Every method raises PluginFailed if the plugin raises or returns something of a wrong
+    """Runs a plugin on a cluster. Every method raises PluginFailed if the plugin raises an exception or returns a wrong
     type."""
 
     def __init__(self, plugin: Plugin, snapshot: Snapshot, create: Callable[[], Plugin] | None = None) -> None:
-        """plugin: a checked one; `of` makes it. create: makes another instance of it, for `check_plugin`."""
+        """plugin: with the checks of `checked_plugin`. create: makes another instance, for `check_plugin`."""
         self.plugin, self.snapshot = plugin, snapshot
         self.create = create or (lambda: plugin)
         self._profile: Profile = build("harness", Scale.TOTALS, [(plugin, 1)])
@@ -100,7 +100,7 @@ class PluginHarness:
         pods: Iterable[Pod] = (),
         args: Mapping[str, object] | None = None,
     ) -> Self:
-        """Make a harness of a plugin class, with arguments as in the configuration. pods: those on the nodes."""
+        """Make a harness for a plugin class. pods: the pods on the nodes. args: as in the configuration."""
         path = f"{plugin.__module__}:{plugin.__qualname__}"
         checked, arguments = checked_plugin(plugin, path), arguments_of(plugin, path).model_validate(args or {})
 
@@ -118,7 +118,7 @@ class PluginHarness:
 
     def scores(self, pod: Pod) -> dict[str, int]:
         """Return the normalized scores of the nodes that the pod may run on."""
-        names = self._feasible(self.statuses(pod))
+        names = _feasible(self.statuses(pod))
         found = self._evaluation(pod).totals(pod, NodeRefs.of(names, self.snapshot.positions))
         return {} if isinstance(found, Status) else dict(zip(names, found, strict=True))
 
@@ -128,24 +128,23 @@ class PluginHarness:
         return {name: evaluation.statuses[name] for name in self.snapshot.nodes}
 
     def judgment(self, pod: Pod) -> Judgment:
-        """Return statuses and raw scores."""
+        """Return the verdict on each node, for comparison."""
         statuses = self.statuses(pod)
-        return Judgment(statuses, self._raw_scores(pod, self._feasible(statuses)))
+        raw: dict[str, int] = {}
+        if isinstance(self.plugin, ScorePlugin | ClusterScorePlugin):
+            nodes = NodeRefs.of(_feasible(statuses), self.snapshot.positions)
+            found = plugin_scores(self.plugin, pod, self.snapshot, nodes, Scale.AS_IS)
+            raw = {} if isinstance(found, Status) else dict(zip(nodes, found, strict=True))
+        return {name: (status.code, status.reasons, raw.get(name)) for name, status in statuses.items()}
 
     def at(self, snapshot: Snapshot) -> PluginHarness:
-        """Return the same plugin on another snapshot. It computes everything anew."""
+        """Return a harness for the same plugin on another snapshot."""
         return PluginHarness(self.plugin, snapshot)
-
-    def _feasible(self, statuses: Mapping[str, Status]) -> list[str]:
-        return [name for name, status in statuses.items() if status is SUCCESS]
-
-    def _raw_scores(self, pod: Pod, names: list[str]) -> dict[str, int]:
-        if not isinstance(self.plugin, ScorePlugin | ClusterScorePlugin):
-            return {}
-        nodes = NodeRefs.of(names, self.snapshot.positions)
-        found = plugin_scores(self.plugin, pod, self.snapshot, nodes, Scale.AS_IS)
-        return {} if isinstance(found, Status) else dict(zip(names, found, strict=True))
 
     def _evaluation(self, pod: Pod) -> Evaluation:
         local = LocalEvaluation.of(self._profile, pod, self.snapshot)
         return Evaluation.of(self._profile, pod, self.snapshot, local)
+
+
+def _feasible(statuses: Mapping[str, Status]) -> list[str]:
+    return [name for name, status in statuses.items() if status is SUCCESS]
