@@ -25,6 +25,10 @@ from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, Exchange, driven_api_server
 from tests.unit.cluster.taking import at_once
 
+ALLOCATABLE = {"cpu": "8", "memory": "32Gi"}
+NODE = node_object("n1")
+NODE["status"] = {"allocatable": ALLOCATABLE, "conditions": [{"type": "Ready", "status": "True"}]}
+
 
 class Setting(ABC):
     """A cluster with the node n1 and nothing else, and what can happen to it."""
@@ -54,7 +58,7 @@ class DumpSetting(Setting):
     def __init__(self, path: Path, clock: HandDrivenClock) -> None:
         super().__init__(clock)
         self._path = path
-        self._items = [{"kind": "Node", **node_object("n1")}]
+        self._items = [{"kind": "Node", **NODE}]
         self._write()
         self.cluster = DumpCluster(path, clock)
 
@@ -93,7 +97,7 @@ class KubernetesSetting(Setting):
     def watched(self) -> ClusterWatch:
         watch = self.cluster.watch({})
         for resource in BASE_RESOURCES:
-            found = [node_object("n1")] if resource is NODES else []
+            found = [NODE] if resource is NODES else []
             self._server.next(resource.path).page(*found, version="5")
         for resource in BASE_RESOURCES:
             self._streams[resource.name] = self._server.next(resource.path).stream()
@@ -179,7 +183,7 @@ def test_reports_projected_objects(watch: ClusterWatch, setting: Setting) -> Non
     follow(watch, state, lambda: watch.observed_at is not None)
     assert state.objects["nodes", "n1"] == {
         "metadata": {"name": "n1", "labels": {}},
-        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+        "status": {"allocatable": ALLOCATABLE, "conditions": [{"type": "Ready", "status": "True"}]},
     }
 
 

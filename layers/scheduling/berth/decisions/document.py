@@ -53,7 +53,10 @@ def document(
 
 def call_document(record: CallRecord) -> dict[str, object]:
     """Return a document with the same keys for preempt, bind and calls that failed."""
-    return _document(record, record.profile, record.rejected) | {"victims": dict(record.victims), "error": record.error}
+    return _document(record, record.profile, list(record.rejected)) | {
+        "victims": dict(record.victims),
+        "error": record.error,
+    }
 
 
 def _document(record: Record | CallRecord, profile: str, reasons: Sequence[object]) -> dict[str, object]:

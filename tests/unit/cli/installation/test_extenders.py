@@ -116,7 +116,7 @@ COUNTING, SCORING = ["ManagedResources"], ["NodePriorityLabel"]
 
 def configuration(counted: list[Any], *plugins: list[str]) -> BerthConfiguration:
     """Return a configuration with a profile for each list of plugins."""
-    named = {str(index): [SimpleNamespace(name=name) for name in each] for index, each in enumerate(plugins)}
+    named = {str(index): dict.fromkeys(each, 1) for index, each in enumerate(plugins)}
     found = SimpleNamespace(
         managed_resources=tuple(counted),
         gangs=SimpleNamespace(enabled=False),
