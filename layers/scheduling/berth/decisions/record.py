@@ -203,8 +203,8 @@ class CallRecord:
 
     at: seconds since the epoch. uid, profile: empty if unknown. nodes: the number of nodes of the request. feasible:
     for bind 1 if the pod is on the node; for preempt the number of accepted nodes. rejected: the rejected nodes by
-    reason, as in the document. victims: the number of victims of
-    the first accepted nodes. error: the reason why a bind or a call failed."""
+    reason, as in the document. victims: the number of victims of the first accepted nodes. error: the reason why a bind
+    or a call failed."""
 
     at: float
     verb: str

@@ -110,4 +110,5 @@ def _presigned(settings: EksSettings, credentials: Credentials) -> str:
         "headers": {CLUSTER_HEADER: settings.cluster_name},
         "context": {},
     }
-    return signer.generate_presigned_url(request, "GetCallerIdentity", EXPIRES_SECONDS)
+    url: str = signer.generate_presigned_url(request, "GetCallerIdentity", EXPIRES_SECONDS)
+    return url
