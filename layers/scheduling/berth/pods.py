@@ -1,4 +1,4 @@
-"""Pods at the API server: what bind and the watcher ask for and change. Adapters live in cluster/."""
+"""The ports through which bind and the watcher read and change pods at the API server. cluster/ has the adapters."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """The pod, named and identified, and the node it shall run on.
+    """Assigns a pod to a node.
 
-    resource_version: the pod must still be of this one; empty: of any. annotations: what the API server writes onto the
-    pod in the same step.
+    resource_version: the pod must still have it; empty for any. annotations: the API server adds them to the pod in the
+    same request.
     """
 
     namespace: str
@@ -31,12 +31,12 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """The API server took the Binding."""
+    """The API server accepted the Binding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The API server said no; `message` is its own."""
+    """The API server rejected the request. `message`: the server's message."""
 
     status: int
     message: str
@@ -44,17 +44,17 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """No usable answer came: what was asked for may or may not have happened. `cause` says why."""
+    """There is no usable answer: the server may or may not have executed the request. `cause`: the reason."""
 
     cause: str
 
 
 @dataclass(frozen=True, slots=True)
 class FoundPod:
-    """A pod as the API server has it. It may be another pod than the requested one: compare the UID.
+    """A pod at the API server. It may be another pod of the same name: compare the UID.
 
-    node: empty while the pod is not bound. deleting: it is being deleted, and may still run. content: the object, as
-    decoded from JSON.
+    node: empty if the pod is not bound. deleting: the pod is being deleted, and may still run. content: the decoded
+    JSON object.
     """
 
     uid: str
@@ -65,48 +65,48 @@ class FoundPod:
 
     @property
     def finished(self) -> bool:
-        """Return whether the pod has ended, and its object still exists."""
+        """Return whether the pod has ended."""
         status = self.content.get("status")
         return isinstance(status, Mapping) and status.get("phase") in (SUCCEEDED, FAILED)
 
 
 class PodBinder(ABC):
-    """The calls of the Kubernetes API that bind needs. None repeats anything by itself; timeouts are in seconds."""
+    """The calls of the Kubernetes API that bind needs. They are not retried; timeouts are in seconds."""
 
     @abstractmethod
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
-        """POST the Binding with the pod's UID as precondition, and its resourceVersion where one is given."""
+        """POST the Binding. The pod's UID is a precondition, and so is its resourceVersion if it is given."""
 
     @abstractmethod
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
-        """GET the pod, consistently: the request to bind has no spec."""
+        """GET the pod, consistently: a bind request does not contain the spec."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodNotFound:
-    """There is no pod of this name."""
+    """A pod of this name does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodTouched:
-    """The pod has a new resourceVersion: the API server refuses every Binding that was sent before."""
+    """The pod has a new resourceVersion: the API server rejects all Bindings that were sent before."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodChanged:
-    """The pod has another UID or resourceVersion than given, so it was not touched."""
+    """The pod was not touched, because its UID or resourceVersion differs."""
 
 
 class ReservedPods(ABC):
-    """Pods with reservations. No method retries, and none creates a pod."""
+    """Reads and touches pods with reservations. Methods do not retry, and do not create pods."""
 
     @abstractmethod
     def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
-        """The pod of this name, by a consistent GET."""
+        """GET the pod of this name, consistently."""
 
     @abstractmethod
     def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
-        """The wanted pods that have not ended, by a consistent list of all pods of the cluster."""
+        """Return the wanted pods that have not ended, by a consistent list of all pods of the cluster."""
 
     @abstractmethod
     def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:

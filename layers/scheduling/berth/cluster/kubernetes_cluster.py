@@ -75,7 +75,7 @@ class KubernetesCluster(Cluster):
         *,
         lists_first: bool = False,
     ) -> None:
-        """`clock`: seconds since the epoch. `jitter`: a number between 0 and 1 (see Backoff). `remedy`: the remedy if
+        """`clock`: seconds since the epoch. `jitter`: a number between 0 and 1 (see Reflector). `remedy`: the remedy if
         the user may not list or watch a resource; the resource's name is appended. `lists_first`: list even if the
         predecessor has positions, for a periodic watcher: a resumed watch does not show when it has caught up."""
         self._api = api

@@ -1,1 +1,1 @@
-"""The cluster's state over DynamoDB, as the verbs have it: how fresh, under which configuration, made by the feed."""
+"""The node cache of the verbs: the published state of the cluster, its freshness and its configuration."""

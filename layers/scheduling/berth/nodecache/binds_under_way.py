@@ -1,12 +1,12 @@
-"""The pods that are being bound, and that the cache does not show yet: begun binds, open reservations, announcements.
+"""The pods that are being bound and that the cache does not show yet: begun binds, open reservations, announcements.
 
-They are read in this order before the head. So a pod that is missing in what was read is in the snapshot that the head
-points to.
+They are read in this order, before the head. So each pod is either among them, or in the snapshot that the head points
+to.
 
-Begun binds: kube-scheduler decides on the next pod while it waits for bind. Bind reads the pod at the API server before
-it announces it or reserves: the next decision would not know of it. Where all verbs are in one process, the pod counts
-on its node from the moment that bind's request has arrived, as the scheduler sent it with its filter. In Lambda,
-prioritize finds in the log of announcements which of the pods that it has scored are being bound.
+Begun binds: kube-scheduler decides on the next pod while it waits for bind. Before bind announces or reserves, it reads
+the pod at the API server, and the next decision would miss the pod. If one process serves all verbs, the pod therefore
+counts on its node as soon as bind's request arrives. Its spec is from the filter request. In Lambda, prioritize finds
+in the log of announcements which of the pods that it has scored are being bound.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from berth.pods import Binding
 
 MAX_PODS = 256
-"""The scheduler binds a pod after its filter, and other schedulers ask about so many pods in between at most."""
+"""The maximum number of remembered pods: other schedulers may filter pods between a pod's filter and its bind."""
 
 
 class BegunBinds:
@@ -66,12 +66,12 @@ class BegunBinds:
                 self._begun.pop(key, None)
 
     def pods(self) -> tuple[Pod, ...]:
-        """Return the pods on their nodes. Read the tables afterwards: they have any pod whose bind succeeded by now."""
+        """Return the pods on their nodes. Read the tables afterwards: then they have every pod whose bind has ended."""
         with self._lock:
             return tuple(self._begun.values())
 
     def pods_of(self, binds: Iterable[BegunBind]) -> tuple[Pod, ...]:
-        """Return the pods of other processes' binds, on their nodes, if this process was asked about them."""
+        """Return the pods of these binds of other processes, on their nodes, if this process was asked about them."""
         with self._lock:
             found = [(self._asked[each.pod_uid], each.node) for each in binds if each.pod_uid in self._asked]
         return tuple(_on_node(pod, node) for pod, node in found if not gang_names(pod))
@@ -94,7 +94,7 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class OpenBinds:
-    """The binds under way as of one read. None: not read. begun: pods of begun binds, on their nodes."""
+    """The binds under way as of one read. None: not read. begun: the pods of begun binds, on their nodes."""
 
     reservations: Sequence[OpenReservation] | None = None
     announcements: Sequence[Announcement] | None = None
@@ -119,8 +119,8 @@ class BindsUnderWay:
         placed: PlacedPods | None = None,
         begun: BegunBinds | None = None,
     ) -> None:
-        """Take None for a table that does not exist. placed: shared by the verbs of a process, as their verdicts are.
-        begun: None for bind itself, and for verbs but prioritize if binds run in other processes."""
+        """ledger, announcements: None if the table does not exist. placed: shared by all verbs of a process. begun:
+        None for bind itself; if binds run in other processes, None for all verbs except prioritize."""
         self._ledger = ledger
         self._announcements = announcements
         self._placed = PlacedPods() if placed is None else placed
@@ -128,7 +128,7 @@ class BindsUnderWay:
         self._last: tuple[Snapshot, object, Snapshot] | None = None
 
     def asked_about(self, pod: Pod) -> None:
-        """Note that a scheduler asks about this pod, and may bind it next."""
+        """Remember a pod that a scheduler asks about, because it may bind the pod next."""
         if self._begun is not None:
             self._begun.asked_about(pod)
 
@@ -145,10 +145,10 @@ class BindsUnderWay:
         require_time: Callable[[], None],
         survive: Callable[[TableUnavailable], None],
     ) -> OpenBinds:
-        """Read each kind that is needed by a consistent query.
+        """Read each needed kind with a consistent query.
 
-        last: used if a query fails. require_time: raises TableUnavailable if no query may begin any more. survive:
-        called with each failure; it may raise it.
+        last: used if a query fails. require_time: raises TableUnavailable if the time is over. survive: called with
+        each failure; it may raise the failure.
         """
 
         def queried(query: Callable[[], T], before: T) -> T:
@@ -172,7 +172,7 @@ class BindsUnderWay:
         return OpenBinds(reservations, announcements, begun)
 
     def assume(self, snapshot: Snapshot, read: OpenBinds, coverage: PodCoverage) -> Snapshot:
-        """Return the snapshot with the pods that are being bound. coverage: how far it follows the pods."""
+        """Return the snapshot with the pods that are being bound. coverage: up to which event it has the pods."""
         announced: Sequence[Pod] = ()
         if self._announcements is not None and read.announcements is not None:
             announced = self._announcements.pods_to_add(read.announcements, snapshot, coverage)

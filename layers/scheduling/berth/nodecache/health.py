@@ -1,4 +1,4 @@
-"""The health check: whether the verbs can decide on the cache, and how old its data is."""
+"""The health check: can the verbs use the cache, and how old is its data?"""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from berth.nodecache.warm_node_cache import StalenessReason
 class HealthOutcome(StrEnum):
     """The result of a health check.
 
-    STALE: the data is older than maxStaleness; verbs do as `whenStale` says. COUNTING_LOST: the verbs refuse, because
-    the configuration in force does not count although the ledger does. COUNTED_ELSEWHERE: they refuse pods that
-    request counted resources, because another store counts these.
+    STALE: the data is older than maxStaleness, and the verbs follow `whenStale`. COUNTING_LOST: the verbs reject all
+    pods, because the configuration in force does not count although the ledger does. COUNTED_ELSEWHERE: they reject
+    pods that request counted resources, because another store counts these.
     """
 
     OK = "ok"
@@ -33,9 +33,9 @@ def health(
     staleness: StalenessReason,
     loss: CountingLossCheck | None = None,
 ) -> tuple[HealthOutcome, dict[str, object]]:
-    """Check the health by one read of the head. Ages are in seconds. `staleness`: one object for all of a process.
+    """Check the health by one read of the head. Return the outcome and its details; ages are in seconds.
 
-    loss: consulted if nothing is counted; None without a ledger.
+    staleness: shared by all checks of a process. loss: used if the configuration does not count; None without a ledger.
     """
     try:
         head = table.head()
@@ -77,9 +77,9 @@ def health(
 
 
 def installation(table: CacheTable, configurations: Configurations) -> dict[str, object]:
-    """Return the cluster of the cache and the configuration in use, without its defaults. It reads the head once more.
+    """Return the cluster of the cache and the configuration in use, without its defaults. This reads the head again.
 
-    Empty if the table or the configuration cannot be read: the health check reports why.
+    Return an empty object if the table or the configuration cannot be read: the health check reports the reason.
     """
     try:
         head = table.head()

@@ -56,8 +56,8 @@ POD_GROUP_APIS: Mapping[str, PodGroupApi] = {f"podgroups.{api}": api for api in 
 class DecodedResource(Generic[D]):
     """The objects of one resource that changed.
 
-    `found`: the objects by key; None if one is deleted or `unreadable`. An unreadable object counts as deleted:
-    otherwise its previous state would be used forever.
+    found: the objects by key; None for an object that is deleted or `unreadable`. An unreadable object counts as
+    deleted: otherwise its previous state would be used forever.
     """
 
     def __init__(self, read: Callable[[object], D | UnreadableObject]) -> None:
@@ -80,10 +80,10 @@ class DecodedResource(Generic[D]):
 
 
 class DecodedObjects:
-    """Decodes each object as it comes, so that the JSON of a large cluster is never in memory as a whole."""
+    """Decodes objects one by one, so that the JSON of a large cluster is never in memory as a whole."""
 
     def __init__(self, changes: Iterable[Change]) -> None:
-        """Raises what `changes` raises."""
+        """Decode the changes. Raises the exceptions of the iterator `changes`."""
         self.nodes: DecodedResource[NodeInfo] = DecodedResource(read_node)
         self.pods: DecodedResource[Pod] = DecodedResource(PodReader().read)
         self.namespaces: DecodedResource[Namespace] = DecodedResource(read_namespace)
@@ -110,7 +110,7 @@ class DecodedObjects:
                 latest.put(key, obj)
 
     def unreadable_after(self, before: frozenset[Key]) -> frozenset[Key]:
-        """Return the unreadable objects after these changes. before: those until now."""
+        """Return the unreadable objects after these changes. before: the unreadable objects until now."""
         now = {(resource, key) for resource, latest in self._by_resource.items() for key in latest.unreadable}
         obj = {(resource, key) for resource, key in before if key not in self._by_resource[resource].found}
         return frozenset(now | obj) if now or len(obj) < len(before) else before
@@ -125,7 +125,7 @@ _LEAST = 64
 class LayeredMap(Generic[V]):
     """A large dictionary and a small one that overrides it; None marks a deleted entry.
 
-    Every change copies the small dictionary. At a 32nd of the large one's size both are merged.
+    Every change copies the small dictionary. Once it has a 32nd of the large dictionary's size, both are merged.
     """
 
     __slots__ = ("_base", "_over")
@@ -179,7 +179,7 @@ _EMPTY = CachedCluster(Snapshot.of(()))
 
 
 class SnapshotView(View[CachedCluster]):
-    """Decodes changes into snapshots. It has no state of its own and may be shared between threads."""
+    """Decodes changes into snapshots. Stateless; may be shared between threads."""
 
     def empty(self) -> CachedCluster:
         return _EMPTY

@@ -56,7 +56,7 @@ CLOCKS_DIFFER = "the watcher publishes: its clock and the one of this process di
 
 
 class StalenessReason:
-    """Sees each pointer that a process reads. Safe to share between threads: a lost update delays CLOCKS_DIFFER."""
+    """Finds the reason why data is stale, from the pointers that a process reads. Thread-safe."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -64,14 +64,14 @@ class StalenessReason:
         self._published_at: float | None = None
 
     def note(self, pointer: Pointer) -> None:
-        """Remember by this process's own clock when a new heartbeat appeared."""
+        """Note when a new heartbeat appeared, by this process's own clock."""
         now, seen = self._clock.monotonic(), self._seen
         if seen is not None and seen[0] != pointer.heartbeat and now - seen[1] <= RECENT_SECONDS:
             self._published_at = now
         self._seen = pointer.heartbeat, now
 
     def reason(self, pointer: Pointer, max_staleness: float) -> str:
-        """Return the reason in the same words from call to call: another text would wake the pod again (fact 17)."""
+        """Return the reason. It is the same in every call: a changed text would requeue the pod (fact 17)."""
         at = datetime.fromtimestamp(pointer.observation.observed_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return f"the node cache is of {at}, older than maxStaleness ({max_staleness:g} s); {self._cause(pointer)}"
 
@@ -87,7 +87,7 @@ class StalenessReason:
 
 @dataclass(frozen=True, slots=True)
 class HeadRead:
-    """One read of the tables."""
+    """The result of reading the tables once."""
 
     at: Instant
     head: Head | None
@@ -171,10 +171,8 @@ class WarmNodeCache(NodeCache):
             return self._configurations.last.policy
 
     def catch_up(self, reads: Parts = NO_PARTS) -> int:
-        """Load the latest snapshot for the next call. Returns its version; 0 if there is none.
-
-        It may miss the last publication. `reads`: see `current`.
-        """
+        """Load a recent snapshot for the next call, possibly without the last publication. Return its version; 0 if
+        nothing is published. `reads`: see `current`."""
         self._current(NO_DEADLINE, reads, is_warm_up=True)
         return self._reader.version
 
@@ -206,7 +204,7 @@ class WarmNodeCache(NodeCache):
             return self._configurations.last.policy
 
     def _in_memory(self, reads: Parts) -> DecisionContext:
-        """Return the context from memory, without a read, and without a lock that a late read may hold."""
+        """Return the context from memory, without reading, and without waiting for a lock that a late read may hold."""
         last, configured = self._last_read, self._configurations.last
         rules = configured.node_cache
         if last is None or self._latest_only:
@@ -233,7 +231,7 @@ class WarmNodeCache(NodeCache):
             self._warn(difference)
 
     def _check_counting_loss(self) -> None:
-        """Raises CountingLost."""
+        """Raise CountingLost if the ledger still counts."""
         if self._loss is None:
             return
         try:
@@ -301,9 +299,11 @@ class WarmNodeCache(NodeCache):
         return read
 
     def _head(self, needs: Needs, *, is_warm_up: bool) -> Head | None:
-        """Read the head: for half a unit in a warm-up event, if that can only miss the last publication. An older head
-        must not stand beside newer reservations, nor be used by calls within the interval, nor bring back an earlier
-        configuration."""
+        """Read the head, eventually consistent in a warm-up event if the only effect can be a missed publication.
+
+        An older head must not be combined with newer reservations, be reused by calls within the interval, or bring
+        back an earlier configuration.
+        """
         last, rules = self._last_read, self._configurations.last.node_cache
         if self._latest_only:
             return self._table.head()
@@ -317,7 +317,7 @@ class WarmNodeCache(NodeCache):
         return self._table.head()
 
     def _survive(self, error: TableUnavailable) -> None:
-        """Warn and go on. A verb may then pass a node that bind refuses: bind reads the table itself."""
+        """Warn and continue. A verb may then accept a node that bind rejects: bind reads the table itself."""
         if self._latest_only:
             raise error
         self._warn(f"{error}; pods that are being bound are not counted")

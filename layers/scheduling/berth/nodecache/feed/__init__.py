@@ -1,4 +1,4 @@
-"""The feed: list and watch over DynamoDB. One leader writes a log and snapshots; readers miss no change.
+"""The feed: list and watch over DynamoDB. One leader writes a log and snapshots; readers do not miss changes.
 
-Every rule of the protocol is also in spec/NodeCache.tla, and tests/simulation breaks the rules one by one.
+spec/NodeCache.tla specifies the protocol. tests/simulation checks that a break of any rule is found.
 """

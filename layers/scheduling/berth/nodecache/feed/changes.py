@@ -1,10 +1,11 @@
-"""The changes between two versions of the cache, packed into items that hold one part of the state each.
+"""The changes between two versions of the cache, packed into items. Each item belongs to one part of the state.
 
 An object is a Kubernetes object with only the fields that scheduling reads (see cluster/field_projection). Its key is
 `name`, or `namespace/name`.
 
-A pod that is missing in the cache counts as gone, and what it takes from its node would be given to others. So the
-cache gets the rest of it: identity, node, state, requests and the annotations that resources are counted by.
+A pod that is missing in the cache counts as deleted, and other pods would get its resources. So a pod that is too large
+for an item is published without some fields. Its identity, node, state, requests and the annotations for counted
+resources are always published.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from berth.scheduling.objects.projection import SHARED, decode_shared_fields, en
 from berth.scheduling.snapshot.parts import SnapshotPart
 
 LEFT_OUT = "leftOut"
-"""The field of a reduced pod that names the fields it lacks."""
+"""The field of a reduced pod with the names of the missing fields."""
 
 LABELS = "metadata.labels"
 _PLACEMENT = ("affinity", "nodeSelector", "tolerations", "topologySpreadConstraints", "volumes")
@@ -34,8 +35,8 @@ def is_reduced(obj: Object) -> bool:
 
 
 def reduced_pods(pod: Object) -> Iterator[Object]:
-    """Yield the compact pod with less and less: without labels; without its rules for placement; without both; and also
-    without the names, images and ports of its containers. Yields nothing if it is not a compact pod."""
+    """Yield smaller and smaller versions of a compact pod: without labels; without its placement rules; without both;
+    and also without the names, images and ports of its containers. Other objects do not have smaller versions."""
     metadata, shared = pod.get("metadata"), _shared(pod)
     if not isinstance(metadata, Mapping) or shared is None:
         return
@@ -95,7 +96,7 @@ Key = tuple[str, str]
 
 
 class Change(NamedTuple):
-    """A changed object; None if it was deleted. `resource`: the API's plural, such as `nodes`."""
+    """A change of one object. `object`: None if it was deleted. `resource`: the API's plural, such as `nodes`."""
 
     resource: str
     key: str
@@ -115,7 +116,7 @@ class CorruptItem(Exception):
 
 
 class OmissionReason(StrEnum):
-    """Why an object cannot be stored, or not as a whole. REDUCED: a pod, published without some of its fields."""
+    """The reason why an object cannot be stored as a whole. REDUCED: a pod is published without some of its fields."""
 
     TOO_LARGE = "too large for an item"
     REDUCED = "too large for an item, published without some of its fields"
@@ -124,16 +125,18 @@ class OmissionReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PackedChanges:
-    """`by_part`: the items of each part. `omissions`: objects that fit into no item. Pods are published without some
-    of their fields (see reduced_pod). Others are published as deleted, because readers must not continue with an older
-    state of them."""
+    """The packed items of each part, and the objects that do not fit into an item (`omissions`).
+
+    Such a pod is published without some of its fields (see reduced_pods). Any other object is published as deleted,
+    because readers must not continue with its older state.
+    """
 
     by_part: Mapping[SnapshotPart, Sequence[bytes]]
     omissions: Mapping[Key, OmissionReason]
 
     @property
     def items(self) -> list[bytes]:
-        """The items in the order in which they are stored: part after part."""
+        """Return all items in the order in which they are stored: part after part."""
         return [item for items in self.by_part.values() for item in items]
 
 
@@ -143,7 +146,7 @@ class _Row(NamedTuple):
 
 
 class _PartItems:
-    """The items of one part, while changes come in."""
+    """Collects the changes of one part and packs them into items."""
 
     def __init__(self, omissions: dict[Key, OmissionReason]) -> None:
         self._omissions = omissions
@@ -168,10 +171,7 @@ class _PartItems:
 
 
 def pack(changes: Iterable[Change]) -> PackedChanges:
-    """Pack changes into as few items as possible, of at most MAX_ITEM_BYTES each; without changes there are no items.
-
-    Changes of one object stay in their order.
-    """
+    """Pack changes into few items of at most MAX_ITEM_BYTES each. Changes of one object keep their order."""
     omissions: dict[Key, OmissionReason] = {}
     parts = {part: _PartItems(omissions) for part in SnapshotPart}
     for change in changes:
@@ -183,20 +183,20 @@ def pack(changes: Iterable[Change]) -> PackedChanges:
 
 
 def _row(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:
-    """Return None if not even the key can be stored: then no reader has ever had the object."""
+    """Return None if even the key cannot be stored: then a reader cannot have the object."""
     data = _dumped(change)
     if data is None:
         return _gone(change, OmissionReason.NOT_JSON, omissions)
     if len(data) + len(b"[]") > MAX_RAW_BYTES:
         return _reduced(change, omissions)
     if change.object is not None and is_reduced(change.object):
-        # An earlier leader reduced it.
+        # An earlier leader has reduced it.
         omissions[change.resource, change.key] = OmissionReason.REDUCED
     return _Row(change, data)
 
 
 def _reduced(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:
-    """Replace the object by the pod without some of its fields, or by a deletion."""
+    """Return the first smaller version of the pod that fits into an item; otherwise a deletion."""
     pods = reduced_pods(change.object) if change.resource == "pods" and change.object is not None else ()
     for pod in pods:
         reduced = change._replace(object=pod)
@@ -239,7 +239,7 @@ def _item(rows: Iterable[bytes]) -> bytes:
 
 
 def unpack(items: Iterable[bytes]) -> Iterable[Change]:
-    """Yield the changes that were packed, in their order, item after item. Raises CorruptItem."""
+    """Yield the packed changes in order. Raises CorruptItem."""
     for item in items:
         yield from _changes(item)
 

@@ -15,7 +15,7 @@ KubernetesObject: TypeAlias = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """All objects of the resource. An object that is not among them is deleted."""
+    """A list of all objects of the resource. An object that is missing in the list is deleted."""
 
     objects: tuple[KubernetesObject, ...]
     resource_version: str
@@ -39,7 +39,7 @@ class Modified:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """The last state of a deleted object. The consumer may not know it."""
+    """A deleted object in its last state. The consumer may not know the object."""
 
     object: KubernetesObject
     resource_version: str
@@ -47,16 +47,16 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """Reports that no object changed. An API server sends it only if its resourceVersion has moved on (see Ended)."""
+    """A new resourceVersion without a changed object. It is sent only if the version has increased (see Ended)."""
 
     resource_version: str
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The server ended the watch on time, after all events until then. The next watch follows.
+    """The regular end of a watch, after all its events. The next watch follows.
 
-    In a cluster without writes only this event, and no Bookmark, shows that the data is current.
+    In a cluster without writes there are no Bookmarks, and only this event shows that the data is current.
     """
 
 
@@ -67,14 +67,14 @@ class Expired:
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """The watch failed for this cause and is retried after a backoff. No event is lost."""
+    """A failure of the watch, which is retried after a backoff. Events are not lost."""
 
     cause: str
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The watch ended for good because of a defect in Berth. No more events of this resource come."""
+    """The final end of the watch because of a defect in Berth: this resource does not get events any more."""
 
     cause: Exception
 
@@ -85,7 +85,7 @@ Event: TypeAlias = Listed | WatchEvent | Ended | Expired | Interrupted | Failed
 
 @dataclass(frozen=True, slots=True)
 class ResourceEvent:
-    """An event of one resource. `at`: when it came, or when a list was requested; seconds since the epoch."""
+    """An event of one resource. `at`: when it arrived, or when a list was requested; seconds since the epoch."""
 
     resource: str
     at: float
@@ -111,30 +111,30 @@ def next_position(position: Position | None, received: ResourceEvent) -> Positio
 
 
 class Progress:
-    """The positions of several resources; for one thread."""
+    """Tracks the positions of several resources; for one thread."""
 
     def __init__(self, resources: Iterable[str], positions: Mapping[str, Position]) -> None:
         self._positions = {name: positions.get(name) for name in resources}
 
     def advance(self, received: ResourceEvent) -> None:
-        """Advance the resource's position by an event that the consumer has taken."""
+        """Advance the resource's position by an event that the consumer took."""
         self._positions[received.resource] = next_position(self._positions[received.resource], received)
 
     @property
     def positions(self) -> Mapping[str, Position]:
-        """The positions of the resources that were listed; a successor resumes from them."""
+        """Return the positions of the resources that were listed: a successor resumes from them."""
         return MappingProxyType({name: known for name, known in self._positions.items() if known is not None})
 
     @property
     def observed_at(self) -> float | None:
-        """The `observed_at` of the oldest resource; None while one of them was not listed."""
+        """Return the oldest `observed_at` of all resources; None until each of them was listed."""
         known = self.positions
         is_complete = len(known) == len(self._positions)
         return min((position.observed_at for position in known.values()), default=None) if is_complete else None
 
 
 class ClusterUnavailable(Exception):
-    """The cluster could not be read. The message has cause and remedy."""
+    """The cluster cannot be read. The message has the cause and a remedy."""
 
 
 class ClusterWatch(ABC):
@@ -142,7 +142,7 @@ class ClusterWatch(ABC):
 
     @abstractmethod
     def take(self, timeout: float) -> Sequence[ResourceEvent]:
-        """Return all events since the last call. Waits up to `timeout` seconds for the first; empty if none came."""
+        """Return all events since the last call. Wait up to `timeout` seconds for the first event."""
 
     @property
     @abstractmethod
@@ -156,11 +156,11 @@ class ClusterWatch(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """End the watches. Events that were not taken are dropped."""
+        """End the watches and drop the remaining events."""
 
 
 class Cluster(ABC):
-    """One cluster."""
+    """A cluster that can be watched."""
 
     @abstractmethod
     def uid(self) -> str:

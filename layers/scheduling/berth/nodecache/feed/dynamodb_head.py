@@ -84,7 +84,7 @@ def _position(position: Position) -> UniversalAttributeValueTypeDef:
 
 
 def read_head(item: Mapping[str, AttributeValueTypeDef]) -> Head:
-    """Read the head of an item. A newer release's pointer may not be readable here. Raises MalformedHead."""
+    """Read the head item. The pointer of a newer release may be unreadable. Raises MalformedHead."""
     try:
         return Head(
             uid=item["uid"]["S"] if "uid" in item else "",
@@ -111,7 +111,7 @@ def _read_pointer(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
 
 
 def _outline(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
-    """Return the attributes that all releases share: a watcher that cannot read the others continues from these."""
+    """Return the attributes that all releases share: a watcher that cannot read the other ones continues from these."""
     version, epoch, schema = int(item["version"]["N"]), int(item["lastEpoch"]["N"]), item["schemaVersion"]
     return Pointer(
         version=version,
@@ -158,7 +158,7 @@ def _read_snapshot(item: Mapping[str, AttributeValueTypeDef]) -> SnapshotPointer
 
 
 def _read_part_versions(value: AttributeValueTypeDef, version: int) -> PartVersions:
-    """version: of the whole state. Each version is that of a part, which may be one of a later release."""
+    """Read the versions. The highest is the version of the whole state; it may belong to a part of a later release."""
     numbers = [int(number["N"]) for number in value["L"]]
     if len(numbers) < 2 * len(_PARTS) or min(numbers) < 0 or max(numbers[::2]) != version:
         raise ValueError("a part has no version, or not one that leads to that of the whole state")

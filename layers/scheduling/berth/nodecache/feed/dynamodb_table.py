@@ -6,10 +6,10 @@
 | log item | log#uid of the head#its part | its version |
 | snapshot chunk | snapshot#id#index | 0 |
 
-The configuration is in the same table, and so are records of decisions.
+The same table has the configuration and the records of decisions.
 
-A new on-demand table takes 4,000 write units a second, each of its partitions 1,000, and an older table takes more. It
-refuses what is above. A refused request costs nothing but time, and it competes with the writer's own lease.
+A new on-demand table accepts 4,000 write units a second, and each of its partitions 1,000; an older table accepts more.
+It rejects further requests. A rejected request is free, but it takes time and competes with the renewal of the lease.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
 """
 
@@ -51,23 +51,23 @@ _SLOWER = 0.7
 
 @dataclass(slots=True)
 class WritePace:
-    """The rate of one writer, in write units a second. It grows until the table throttles, then slowly.
+    """The rate of one writer, in write units a second. It grows fast until the table throttles, and slowly afterwards.
 
-    The first rate is half of what a new table takes. The slowest is a quarter of what one partition takes.
+    The first rate is half of the rate that a new table accepts. The slowest is a quarter of one partition's rate.
     """
 
     rate: float = 2_000.0
     is_limit_known: bool = False
 
     def count(self, sizes: Iterable[int]) -> int:
-        """Return how many items of these sizes in bytes to write before the next wait; at least one."""
+        """Return how many items to write before the next wait, at least one. sizes: of the items, in bytes."""
         return 1 + sum(self.seconds(size) < _SECONDS for size in accumulate(sizes))
 
     def seconds(self, size: int) -> float:
         return size / WRITE_UNIT / self.rate
 
     def adapt(self, *, throttled: bool) -> None:
-        """Adapt the rate after each group. throttled: the table refused a part of the group."""
+        """Adapt the rate after a group of writes. throttled: the table rejected some of them."""
         if throttled:
             self.is_limit_known = True
             self.rate = max(_LEAST, self.rate * _SLOWER)
@@ -82,7 +82,7 @@ _PARALLEL = 8
 
 
 class _ChunkWrite(Enum):
-    """WRITTEN_LATE: the client had to repeat the request, so the table is close to its limit."""
+    """The result of writing a chunk. WRITTEN_LATE: the client repeated the request, so the table is near its limit."""
 
     WRITTEN = auto()
     WRITTEN_LATE = auto()
@@ -90,7 +90,7 @@ class _ChunkWrite(Enum):
 
 
 class DynamoDBCacheTable(CacheTable):
-    """The client may be shared between threads; one thread writes. Its only state is the pace of writing chunks."""
+    """The table on DynamoDB. Readers may share it between threads; one thread writes. Its only state is the pace."""
 
     def __init__(self, client: DynamoDBClient, table_name: str) -> None:
         self._client = client
@@ -187,14 +187,14 @@ class DynamoDBCacheTable(CacheTable):
                 count = self._pace.count(len(chunks[index]) for index in left)
                 group, left = left[:count], left[count:]
                 results = list(pool.map(put, group))
-                # Retried last: the partitions of refused chunks have no units left now, and others may have.
+                # Retry rejected chunks last: their partitions do not have units left now, and others may have some.
                 left += [index for index, result in zip(group, results, strict=True) if result is _ChunkWrite.REFUSED]
                 self._pace.adapt(throttled=any(result is not _ChunkWrite.WRITTEN for result in results))
                 if left:
                     wait(self._pace.seconds(sum(len(chunks[index]) for index in group)))
 
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
-        # Imported only when a leader publishes: the verbs only read.
+        # Imported only if a leader publishes: the verbs only read.
         from berth.lease.dynamodb_lock import FENCE_MATCHES, fenced_update
 
         fenced = fenced_update(fence, renew_time=renew_time, nonce=nonce)

@@ -15,9 +15,9 @@ from berth.scheduling.snapshot.parts import Parts, SnapshotPart
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The point from which a watch can be resumed. Times are seconds since the epoch.
+    """A position from which a watch can be resumed. Times are seconds since the epoch.
 
-    `observed_at`: all events until then are known. `listed_at`: when all objects were last listed.
+    `observed_at`: all events until this time are known. `listed_at`: the time of the last list.
     """
 
     resource_version: str
@@ -40,7 +40,7 @@ FUTURE_SCHEMA = (
 
 
 class PublishedVersion(NamedTuple):
-    """A published version, and the epoch of the leader that packed it: within one head item they name one content."""
+    """A published version, and the epoch of the leader that packed it. In one head item they identify one content."""
 
     version: int
     epoch: int
@@ -60,10 +60,10 @@ def in_every_part(published: PublishedVersion) -> PartVersions:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPointer:
-    """An immutable snapshot: its version, and the chunks it was cut into.
+    """Describes an immutable snapshot, which is stored in chunks.
 
-    `newest`: the newest version of each part as of that version; the part's log goes on from there. `chunks_by_part`:
-    the number of chunks of each part, in the order of the chunks. `size`: bytes of all chunks.
+    `newest`: the newest version of each part in the snapshot; the part's log continues from there. `chunks_by_part`:
+    the number of chunks of each part, in the order of the chunks. `size`: the bytes of all chunks.
     """
 
     id: str
@@ -86,25 +86,25 @@ class SnapshotPointer:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The watcher's view of the API server: the cluster, and the position of each resource."""
+    """The state of the API server as the watcher knows it: the cluster, and the position of each resource."""
 
     cluster_uid: str
     positions: Mapping[str, Position]
 
     @property
     def observed_at(self) -> float:
-        """The `observed_at` of the oldest resource, in seconds since the epoch; 0 without any position."""
+        """Return the oldest `observed_at` of all resources, in seconds since the epoch; 0 without a position."""
         return min((position.observed_at for position in self.positions.values()), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """The published version, and how to read it.
+    """Points to the published version.
 
-    `version` grows by one with each log item of any part; `last_epoch` is the epoch of that item. `newest`: where the
-    log of each part ends (see reader). A reader whose cursor is below `compacted_version` must load the snapshot of a
-    part that has changed: log items up to there may be gone, with old orphans in their place. `log_bytes`: written
-    since the snapshot, of all parts. `heartbeat`: when the watcher last published; it does not show the data's age.
+    `version` increases by one with each log item of any part; `last_epoch` is the epoch of that item. `newest`: the end
+    of each part's log (see reader). A reader whose cursor is below `compacted_version` must load the snapshot of a
+    changed part: log items up to this version may be deleted, and orphans may have their place. `log_bytes`: the bytes
+    of all log items since the snapshot. `heartbeat`: the time of the last publication, which is not the data's age.
     """
 
     version: int
@@ -121,13 +121,13 @@ class Pointer:
 
     @property
     def unreadable_reason(self) -> str:
-        """The reason why this release cannot read the pointer, with the remedy; then only version, epoch and schema are
+        """Return why this release cannot read the pointer, with the remedy; then only version, epoch and schema are
         valid. Empty if it can."""
         return FUTURE_SCHEMA if self.oldest_reader > SCHEMA_VERSION else ""
 
     @property
     def published(self) -> PublishedVersion:
-        """The latest version."""
+        """Return the latest version."""
         return PublishedVersion(self.version, self.last_epoch)
 
 

@@ -26,7 +26,7 @@ from berth.nodecache.feed.writer import Leadership, Retention, Writer
 
 
 class ObjectsView:
-    """The reader's state in a watcher: the objects themselves. It has one reader, so it is changed in place."""
+    """A watcher's view of the published state: the objects by key. It has one user, so it is changed in place."""
 
     def empty(self) -> dict[Key, Object]:
         return {}
@@ -41,14 +41,14 @@ class ObjectsView:
 
 
 class ObservedState:
-    """Objects by resource and key, and the pending changes. For one thread.
+    """The objects by resource and key, and the pending changes. For one thread.
 
-    Of an object that changed more than once, the last state is pending. A removal before it stays: who learns from the
-    changes must know that a pod is gone, even if another one has its name by then.
+    If an object changed several times, its last state is pending. An earlier removal is kept: consumers of the changes
+    must know that a pod was deleted, even if another pod has its name by then.
     """
 
     def __init__(self, objects: Mapping[Key, Object]) -> None:
-        """`objects`: the published ones."""
+        """`objects`: the published objects."""
         self.objects = dict(objects)
         self.events_without_name = 0
         """The number of events whose object has no name; such an object cannot be stored."""
@@ -56,7 +56,7 @@ class ObservedState:
         self._removed = set[Key]()
 
     def put(self, resource: str, obj: Object) -> None:
-        """Add or replace an object. It is a change only if a field differs: a kubelet's heartbeat costs nothing."""
+        """Add or replace an object. An equal object is not a change: a kubelet's heartbeat is not published."""
         name = key_of(obj)
         if name is None:
             self.events_without_name += 1
@@ -66,7 +66,7 @@ class ObservedState:
             self.objects[key] = self._changed[key] = obj
 
     def remove(self, resource: str, obj: Object) -> None:
-        """Remove an object; it need not be known."""
+        """Remove an object, if it is known."""
         name = key_of(obj)
         if name is None:
             self.events_without_name += 1
@@ -116,12 +116,11 @@ _TOLERANCE_SECONDS = 0.001  # sums of floats are not exact
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """One publication, for the code that acts on it.
+    """One publication, for code that reacts to it.
 
-    epoch: the leadership that published. changes: the changes it made visible, in order; empty for a heartbeat.
-    objects: all objects that the leader knows. is_complete: everything in `objects` is published; False while some
-    changes still wait. observation: the cluster and the position of each resource that were published. omissions:
-    objects that are not published, or not as a whole.
+    epoch: the leadership that published. changes: the published changes, in order; empty for a heartbeat. objects: all
+    objects that the leader knows. is_complete: True if all of `objects` is published, False if changes are pending.
+    observation: the published cluster and positions. omissions: objects that are not published as a whole.
     """
 
     epoch: int
@@ -134,10 +133,11 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class PublishIntervals:
-    """Seconds. `flush`: how long a change may wait for others. `pause`: a change that comes so long after the last
-    published one does not wait. `heartbeat`: between publications while nothing changes.
+    """Intervals in seconds.
 
-    The heartbeat is shorter than the lease's retryPeriod, so that publications alone renew the lease.
+    flush: how long a change may wait for other changes. pause: a change does not wait if the last published change is
+    this old. heartbeat: between publications without changes; shorter than the lease's retryPeriod, so that
+    publications alone renew the lease.
     """
 
     flush: float = 0.5
@@ -225,7 +225,7 @@ class Leader:
         self._watch.stop()
 
     def _until_publication(self) -> float:
-        """Return the seconds until the next publication is due; infinite before every resource was listed."""
+        """Return the seconds until the next publication is due; infinite until every resource was listed."""
         if self._watch.observed_at is None:
             return math.inf
         now = self._clock.monotonic()

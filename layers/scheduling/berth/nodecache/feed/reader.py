@@ -34,9 +34,9 @@ from berth.scheduling.snapshot.parts import ALL_PARTS, NO_PARTS, Parts, Snapshot
 
 
 def published_items(items: Iterable[LogItem], since: PartVersions, through: PartVersions) -> list[LogItem] | None:
-    """Return the items that lead each part of `since` to its version in `through`, in the order of versions.
+    """Return the items between each part's version in `since` and its version in `through`, ordered by version.
 
-    None if an item is missing. All other items are orphans of deposed leaders, and are left out.
+    Return None if an item is missing. Other items are orphans of deposed leaders, and are left out.
     """
     left = {(item.part, item.published): item for item in items}
     chain: list[LogItem] = []
@@ -52,16 +52,16 @@ def published_items(items: Iterable[LogItem], since: PartVersions, through: Part
 
 
 class LogPosition(NamedTuple):
-    """The position of a state in the log: its version, and the newest version of each of its parts."""
+    """The position of a state in the logs: its version, and the newest version of each of its parts."""
 
     version: int
     newest: PartVersions
 
 
 def read_log(table: CacheTable, uid: str, since: LogPosition, through: PartVersions) -> list[LogItem] | None:
-    """Return the published items since then, by a query for each part that has changed.
+    """Return the published items since this position, with a query for each changed part.
 
-    None if an item is missing, or if the table was restored.
+    Return None if an item is missing, or if the table was restored.
     """
     changed = {part: through[part].version for part, newest in since.newest.items() if newest != through[part]}
     if any(version <= since.version for version in changed.values()):
@@ -85,25 +85,24 @@ S = TypeVar("S")
 
 
 class View(Protocol[S]):
-    """Builds states from changes. States are values, never changed in place.
+    """Builds states from changes. States are never changed in place.
 
-    It must not raise, whatever an object contains: one object must not stop all readers.
+    Methods must not raise for any content of an object: one object must not stop all readers.
     """
 
     def empty(self) -> S:
         """Return the state before the first change."""
 
     def applied(self, state: S, changes: Iterable[Change]) -> S:
-        """Return the state after these changes. It shares everything that they did not change.
+        """Return the state after these changes. It shares all unchanged objects with `state`.
 
-        An exception of the iterator `changes` must pass through. That happens only where `state` is `empty()`.
+        Exceptions of the iterator `changes` must be raised; it has them only if `state` is `empty()`.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class _Cursor(Generic[S]):
-    """The last version that this reader has applied, within the head item of that uid. `newest` has exactly the parts
-    that are in `state`."""
+    """The last version that this reader has applied. uid: the head item. newest: has exactly the parts of `state`."""
 
     uid: str
     published: PublishedVersion
@@ -119,20 +118,20 @@ class _Cursor(Generic[S]):
         return frozenset(self.newest)
 
     def has(self, uid: str, pointer: Pointer, parts: Parts) -> bool:
-        """Return whether it has these parts as of this pointer or a later one: the steady state of a verb."""
+        """Return whether the state has these parts as of this pointer or a later one."""
         if uid != self.uid or not self.newest.keys() >= parts:
             return False
         return self.version > pointer.version or all(pointer.newest[part] == self.newest[part] for part in parts)
 
     def moved_on(self, pointer: Pointer) -> _Cursor[S]:
-        """Move to this pointer if it is later and does not change the cursor's parts: the next log starts there."""
+        """Return the cursor at this pointer, if the pointer is later and the cursor's parts have not changed."""
         if pointer.version <= self.version or not self.has(self.uid, pointer, self.parts):
             return self
         return replace(self, published=pointer.published)
 
 
 class _Missing(Enum):
-    """The reason why there is no cursor yet."""
+    """The reason why the cursor cannot be moved to the head."""
 
     CHUNK = auto()
     LOG_ITEM = auto()
@@ -140,11 +139,11 @@ class _Missing(Enum):
 
 
 class NothingPublished(Exception):
-    """There is no state to read. The message has cause and remedy."""
+    """There is no readable state. The message has the cause and a remedy."""
 
 
 class NodeCacheReader(Generic[S]):
-    """Safe to share between threads: one of them catches up, the others wait for it."""
+    """Reads the published state. Thread-safe: one thread catches up, and the other threads wait for it."""
 
     def __init__(self, table: CacheTable, view: View[S], sleep: Callable[[float], None]) -> None:
         self._table = table
@@ -155,7 +154,7 @@ class NodeCacheReader(Generic[S]):
 
     @property
     def version(self) -> int:
-        """The last version of which all loaded parts are applied; 0 before the first."""
+        """Return the version of all loaded parts; 0 before the first."""
         return 0 if self._cursor is None else self._cursor.version
 
     @property
@@ -163,11 +162,10 @@ class NodeCacheReader(Generic[S]):
         return NO_PARTS if self._cursor is None else self._cursor.parts
 
     def at(self, head: Head | None, remaining: Callable[[], float] = lambda: math.inf, parts: Parts = ALL_PARTS) -> S:
-        """Return these parts of the state that this head points to, or of a later state. Raises NothingPublished and
-        TableUnavailable.
+        """Return these parts of the state that this head points to, or of a later state. The state also has the parts
+        that earlier calls needed, which may be older. Raises NothingPublished and TableUnavailable.
 
-        `remaining`: seconds left for the answer. At 0 neither a read nor a wait begins. The state also has the parts
-        that earlier calls needed, which may be older.
+        `remaining`: returns the seconds left for the answer. At 0 neither a read nor a wait begins.
         """
         uid, pointer = _readable(head)
         cursor = self._cursor
@@ -204,9 +202,9 @@ class NodeCacheReader(Generic[S]):
                 self._catching_up.release()
 
     def _cursor_for(self, uid: str, pointer: Pointer, parts: Parts, *, is_current: bool) -> _Cursor[S] | _Missing:
-        """Return the cursor at this pointer, or beyond it if another thread was faster.
+        """Return the cursor at this pointer, or a later one if another thread was faster.
 
-        `is_current`: the head was read after the cursor was set.
+        `is_current`: True if the head was read after the cursor was set.
         """
         cursor = self._cursor
         if cursor is None:
@@ -240,7 +238,7 @@ class NodeCacheReader(Generic[S]):
         return self._replay_log(uid, start, state, pointer) or _Missing.LOG_ITEM
 
     def _follow_log(self, cursor: _Cursor[S], pointer: Pointer) -> _Cursor[S] | None:
-        """Apply the log from the cursor on. Returns None if a change is missing, or may be."""
+        """Apply the log from the cursor on. Return None if a change is missing or may be missing."""
         has_changed = any(pointer.newest[part] != newest for part, newest in cursor.newest.items())
         # Below compactedVersion log items may be gone, and an old orphan may be in the gap.
         if has_changed and cursor.version < pointer.compacted_version:

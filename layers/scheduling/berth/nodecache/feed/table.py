@@ -1,6 +1,6 @@
 """The port to the cache table: a head, a log for each part of the state, and immutable snapshots in chunks.
 
-Every method may raise TableUnavailable, after which a write may or may not have happened.
+Every method may raise TableUnavailable. A write may or may not have happened then.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ __all__ = ["CacheTable", "LogItem", "LogWrite", "StaleFence", "TableUnavailable"
 
 @dataclass(frozen=True, slots=True)
 class LogItem:
-    """Packed changes of one part of the state that lead from `previous` to `version`, as the leader of `epoch` wrote
-    them.
+    """Packed changes of one part of the state, from `previous` to `version`, written by the leader of `epoch`.
 
-    `previous`: the newest published version of that part before this one (see reader).
+    `previous`: the part's newest published version before this one (see reader).
     """
 
     part: SnapshotPart
@@ -37,89 +36,87 @@ class LogItem:
 
     @property
     def published(self) -> PublishedVersion:
-        """The version and epoch that identify the item once it is published."""
+        """Return the version and epoch that identify the item once it is published."""
         return PublishedVersion(self.version, self.epoch)
 
 
 class LogWrite(StrEnum):
-    """The result of writing a log item. STALE_EPOCH: one of this part and version is there, of this epoch or a later
-    one, and stays."""
+    """The result of writing a log item. STALE_EPOCH: the table already has an item of this part and version, of this
+    epoch or a later one."""
 
     WRITTEN = "written"
     STALE_EPOCH = "stale-epoch"
 
 
 class StaleFence(Exception):
-    """The head is not held under this fence any more: another leads, or the item is new. Nothing was published."""
+    """The fence is no longer valid: there is another leader, or a new head item. The pointer was not published."""
 
 
 class CacheTable(ABC):
-    """The operations of the readers and of the one writer.
+    """The operations of the readers and of the writer.
 
-    Each part has a log; its items are there by their versions. The logs belong to one head item: `uid` is part of their
-    keys. A new head item begins with epoch and version 0 again, and log items of the old one must not be read for it.
+    Each part has a log, whose items are stored by version. The logs belong to one head item: its `uid` is part of their
+    keys. A new head item begins with epoch and version 0 again, and must not be combined with log items of the old one.
     """
 
     @abstractmethod
     def head(self) -> Head | None:
-        """Return the current head (a consistent read, one unit); None if the item does not exist.
+        """Return the current head by a consistent read (one unit); None if the item does not exist.
 
-        Raises TableUnavailable if it is malformed.
+        Raises TableUnavailable, also if the item is malformed.
         """
 
     @abstractmethod
     def head_eventually(self) -> Head | None:
-        """Return the head, eventually consistent, for half a read unit. It may be older than the last read."""
+        """Return the head by an eventually consistent read (half a unit). It may be older than the last read head."""
 
     def configuration_hash(self) -> str:
-        """Return the hash of the applied configuration from the head (a consistent read); empty before the first."""
+        """Return the hash of the applied configuration by a consistent read; empty if no document was applied."""
         head = self.head()
         return "" if head is None else head.configuration_hash
 
     @abstractmethod
     def put_counting_refusal(self, reason: str) -> None:
-        """Store in the head why this store does not count; empty: it counts. Does nothing if there is no head.
+        """Store in the head why this store does not count; empty if it counts. Does nothing without a head.
 
-        Like the configuration's hash, it is not in lease or pointer, so it needs no fence. Raises TableUnavailable.
+        Like the configuration's hash, it is not part of lease or pointer, so the write does not need a fence.
         """
 
     @abstractmethod
     def log(self, uid: str, after: int, through: Mapping[SnapshotPart, int]) -> list[LogItem]:
-        """Return the log items of these parts with after < version <= through[part], each part's ascending, as of now.
+        """Return the log items of these parts with after < version <= through[part], ascending within each part.
 
-        One consistent query for each part, with all its pages. Versions may be missing, and an item may be an orphan:
-        the caller follows the chain of each part back from the head. A malformed item is left out, as if it were
-        missing.
+        Makes a consistent query for each part, and reads all its pages. Versions may be missing, and items may be
+        orphans: the caller follows the chain of each part back from the head. Malformed items are left out.
         """
 
     @abstractmethod
     def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:
-        """Return the snapshot's chunks of these parts in order, read in parallel and eventually consistent.
+        """Return the snapshot's chunks of these parts in order. Reads are parallel and eventually consistent.
 
-        A chunk that is not visible yet is None. A malformed one is empty; no writer writes an empty chunk.
+        A chunk that is not visible yet is None. A malformed chunk is empty: writers do not write empty chunks.
         """
 
     @abstractmethod
     def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
-        """Write the item if there is none yet, or one of an earlier epoch.
+        """Write the item, unless the table has one of this version and of this epoch or a later one.
 
-        `nonce` belongs to these bytes: if an item with it stands there already, an earlier attempt has succeeded.
+        `nonce` identifies these bytes: if the stored item has it, an earlier attempt has succeeded.
         """
 
     @abstractmethod
     def put_chunks(
         self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float, wait: Callable[[float], None]
     ) -> None:
-        """Store the chunks of a new snapshot; all are stored when this returns.
+        """Store all chunks of a new snapshot. Writes become slower if the table throttles.
 
-        A table that throttles gets them more slowly. `wait`: waits for so many seconds. What it raises ends the
-        writing.
+        `wait`: waits for this many seconds; an exception of it ends the writing.
         """
 
     @abstractmethod
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
-        """Replace the pointer and renew the lease, if the head is still as the fence saw it.
+        """Replace the pointer and renew the lease, if the fence is still valid. Raises StaleFence.
 
-        One conditional write: it is what makes a deposed leader harmless. `nonce` belongs to this publication: where
-        the head bears it, an earlier attempt has succeeded. Raises StaleFence.
+        This is one conditional write, so a deposed leader cannot publish. `nonce` identifies this publication: if the
+        head has it, an earlier attempt has succeeded.
         """

@@ -47,10 +47,10 @@ class WatcherOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of one run. `reason`: the cause of the failure that ended it, or of the last one that it survived.
+    """The result of one run. `reason`: the cause of the failure that ended it, or of the last failure that it survived.
 
-    `omissions` names the first ten objects that are not published, or not as a whole, with their reason.
-    `events_without_name`: watch events whose object has no name.
+    `omissions`: the first ten objects that are not published as a whole, with their reason. `events_without_name`: the
+    number of watch events with an object without a name.
     """
 
     outcome: WatcherOutcome
@@ -104,13 +104,15 @@ class Watcher:
         intervals: PublishIntervals | None = None,
         retention: Retention | None = None,
     ) -> None:
-        """`on_published`: see Leader. `may_wait`: asked before each wait for the leader. False: another one waits.
+        """`on_published`: see Leader.
 
-        `on_trouble`: called once for each cause that keeps this run from working, or from its first publication.
+        `may_wait`: called before each wait for the leader; returns False if another candidate waits.
 
-        `once`: end after the first publication or the first trouble.
+        `on_trouble`: called once for each cause that prevents the work of this run, or its first publication.
 
-        `new_id`: returns an id that no other call returns, in any process.
+        `once`: whether to end after the first publication or the first failure.
+
+        `new_id`: returns an id that is unique over all processes.
         """
         self._elector = elector
         self._cluster = cluster
@@ -198,7 +200,7 @@ class Watcher:
             leader.finish()
 
     def _follow(self) -> None:
-        """Load what was published since the last look, so that little is left to load for the leader."""
+        """Load new publications, so that little is left to load for the leader."""
         now = self._clock.monotonic()
         if now - self._followed_at >= FOLLOW_SECONDS:
             self._load_published()
@@ -223,7 +225,7 @@ class Watcher:
         return self._leader
 
     def _load_published(self) -> tuple[Pointer | None, dict[Key, Object] | None]:
-        """Return the published pointer, and its state if this release can read it."""
+        """Return the published pointer, and the state that it points to, or None if this release cannot read it."""
         head = self._table.head()
         if head is None or head.pointer is None:
             return None, None

@@ -37,31 +37,31 @@ from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 
 
 class Leadership(Protocol):
-    """The elector's state, as far as a publication needs it."""
+    """The part of the elector that publications use."""
 
     def fence(self) -> Fence | None:
-        """Return the fence of a publication that is sent now; None if the writer may not publish now."""
+        """Return the fence for a publication that is sent now; None if the writer may not publish now."""
 
     def keep(self) -> bool:
-        """Renew the lease if that is due, during work that takes long. Returns False if the work has to end now."""
+        """Renew the lease if that is due, during long work. Return False if the work has to end now."""
 
     def renewed(self, fence: Fence, at: Instant) -> Fence | None:
-        """Report that a publication under this fence, sent at that time, was written: it renews the lease."""
+        """Report a successful publication with this fence, sent at this time: it has renewed the lease."""
 
     def refused(self, fence: Fence) -> None:
-        """Report that a publication under this fence was refused."""
+        """Report that a publication with this fence was rejected."""
 
 
 class NotLeading(Exception):
-    """The writer may not publish now: the lease has expired, or its record must be read first."""
+    """The writer may not publish now: the lease has expired, or must be read first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """The settings for how long data stays in the table, and when a snapshot is written. Seconds and bytes.
+    """Settings for the lifetime of items and for snapshots, in seconds and bytes.
 
-    `lifetime`: the table may drop a log item or a chunk after this time. `least_log_bytes`: a smaller log is not
-    compacted. `retry`: between two attempts to write a snapshot.
+    `lifetime`: the table may delete a log item or a chunk after this time. `least_log_bytes`: smaller logs are not
+    compacted. `retry`: the time between two attempts to write a snapshot.
     """
 
     lifetime: float = 24 * 3600.0
@@ -70,8 +70,8 @@ class Retention:
 
     @property
     def compaction_age(self) -> float:
-        """The oldest that a snapshot, or an unpublished log item, may be. Readers, and times without a watcher, have
-        the rest of the lifetime."""
+        """Return the maximum age of a snapshot or of an unpublished log item. The rest of the lifetime is for readers,
+        and for times without a watcher."""
         return self.lifetime / 4
 
     def is_compaction_due(self, pointer: Pointer, wall: float) -> bool:
@@ -85,12 +85,12 @@ class Retention:
 
 
 class StaleEpoch(StaleFence):
-    """Another writer of this epoch or a later one has written this version. This writer can never publish again."""
+    """Another writer of this epoch or a later one has written this version. This writer can no longer publish."""
 
 
 @dataclass(slots=True)
 class _Batch:
-    """A log item that was sent, or is about to be. Its bytes never change (see the module's guarantees)."""
+    """A log item that was sent or will be sent. Its bytes never change (see the guarantees of the module)."""
 
     item: LogItem
     nonce: str
@@ -100,7 +100,7 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """A publication without an answer yet. `changes`: how many of the unpublished changes it makes visible."""
+    """A publication without an answer yet. `changes`: the number of unpublished changes that it makes visible."""
 
     pointer: Pointer
     nonce: str
@@ -124,11 +124,10 @@ class Writer:
         *,
         sleep: Callable[[float], None],
     ) -> None:
-        """`pointer`: what the predecessor published. `epoch`: this leadership's leaseTransitions.
+        """`pointer`: the predecessor's pointer. `epoch`: the leaseTransitions. `new_id`: returns a unique id.
 
-        `new_id`: never the same twice. `announce`: called after every publication with the changes that it made
-        visible, which may be none, and with the pointer it wrote; the caller gets what it raises. `sleep`: between the
-        chunks of a large snapshot; it may return early.
+        `announce`: called after every publication with the published changes, which may be empty, and the pointer; its
+        exceptions reach the caller. `sleep`: called between the chunks of a large snapshot; it may return early.
         """
         self.pointer = pointer
         self.omissions: dict[Key, OmissionReason] = {}
@@ -148,9 +147,8 @@ class Writer:
         self._compacted_at: float | None = None
 
     def flush(self, changes: Iterable[Change], observation: Observation) -> None:
-        """Publish these changes, the pending changes of earlier flushes, and the observation.
-
-        Without changes it is a heartbeat. The caller passes each change once, whether or not the flush succeeds.
+        """Publish these changes, the pending changes of earlier flushes, and the observation. A heartbeat does not have
+        changes. Pass each change once, even if the flush fails.
         """
         self._unpublished.extend(changes)
         self.retry_unconfirmed()
@@ -171,9 +169,9 @@ class Writer:
     def replace(self, changes: Iterable[Change], objects: Mapping[Key, Object], observation: Observation) -> None:
         """Publish all objects as a snapshot, without log items: for a leader that cannot continue the published log.
 
-        `changes`: those that no earlier call had; `objects` contains them. Every reader has to load the snapshot
-        (`compacted_version`), whatever its parts are: each part has this version from now on. Its version was never
-        written, so it also supersedes an unconfirmed publication.
+        `changes`: the changes since the last call, which `objects` contains. Every reader has to load the snapshot
+        (`compacted_version`), because each part has its version from now on. This version was never written, so it also
+        supersedes an unconfirmed publication.
         """
         self._unpublished.extend(changes)
         following = self._next_pointer(observation)
@@ -212,7 +210,7 @@ class Writer:
 
     @property
     def is_backlog_expiring(self) -> bool:
-        """True if pending log items may expire before they are published. Then only `replace` helps."""
+        """Return whether pending log items may expire before they are published. Then `replace` is necessary."""
         oldest = self._unconfirmed.since if self._unconfirmed else self._batches[0].packed_at if self._batches else None
         return oldest is not None and self._clock.now().longest_since(oldest) > self._retention.compaction_age
 
@@ -284,13 +282,13 @@ class Writer:
         return replace(pointer, snapshot=snapshot, log_bytes=0)
 
     def _wait(self, seconds: float) -> None:
-        """Wait between the chunks of a snapshot and keep the lease, which a snapshot may outlast."""
+        """Wait between the chunks of a snapshot, and renew the lease: a snapshot may take longer than the lease."""
         self._sleep(seconds)
         if not self._leadership.keep():
             raise NotLeading
 
     def _next_pointer(self, observation: Observation) -> Pointer:
-        """Return the current pointer with this writer's heartbeat, version and schema."""
+        """Return the current pointer with the observation and this writer's heartbeat, version and schema."""
         now = self._clock.wall()
         if self.pointer is None:
             return Pointer(0, 0, in_every_part(BEGINNING), None, 0, 0, observation, now, __version__)
@@ -305,14 +303,15 @@ class Writer:
         )
 
     def _fence(self) -> Fence:
-        """Return the fence for the next request. Items sent after the lease has expired might never be published."""
+        """Return the fence for the next request. Raises NotLeading: an item that is sent after the lease has expired
+        might never be published."""
         fence = self._leadership.fence()
         if fence is None:
             raise NotLeading
         return fence
 
     def _publish(self, pointer: Pointer) -> None:
-        """Publish this pointer, which covers all unpublished changes."""
+        """Publish this pointer with all unpublished changes."""
         self._fence()
         self._unconfirmed = _Attempt(pointer, self._new_id(), len(self._unpublished), self._clock.now())
         self._send(self._unconfirmed)
