@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import starmap
 from typing import Any
 
 from berth.scheduling.framework.shipped_profiles import SHIPPED
@@ -63,13 +62,10 @@ def _plugins() -> Iterator[str]:
 
 
 def _profiles() -> str:
-    def plugin(name: str, weight: int) -> str:
-        return name if weight == 1 else f"{name} (weight {weight})"
-
-    rows = [
-        (f"`{name}`", ", ".join(starmap(plugin, each.plugins.items())), f"`{each.scale}`")
-        for name, each in SHIPPED.items()
-    ]
+    rows = []
+    for name, each in SHIPPED.items():
+        plugins = (plugin if weight == 1 else f"{plugin} (weight {weight})" for plugin, weight in each.plugins.items())
+        rows.append((f"`{name}`", ", ".join(plugins), f"`{each.scale}`"))
     return table(("Profile", "Plugins", "`scores`"), rows)
 
 
