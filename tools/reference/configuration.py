@@ -33,7 +33,7 @@ arguments that it defines ([Write a plugin](../how-to/custom-plugin.md)). These 
 SCHEMA: Schema = schema_document()
 OBJECTS: Mapping[str, Schema] = SCHEMA["$defs"]
 MAX_VALUES = 8
-"""The maximum number of values in a table; a longer list is the list of plugins, to which the page links instead."""
+"""Longer lists of values are not printed. Only the list of plugin names is that long; the page links to it instead."""
 
 
 def configuration() -> str:

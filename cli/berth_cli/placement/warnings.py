@@ -90,7 +90,7 @@ def _lacking(pod: Object, spec: Object, kinds: Counter[str]) -> Iterator[str]:
 
 
 def _workloads_of(pod: Object) -> tuple[str, ...]:
-    """Return the kinds by which the default spread constraints find the pods that belong together."""
+    """Return the kinds whose selectors the default spread constraints use for this pod."""
     metadata = part(pod, "metadata")
     if metadata.get("ownerReferences"):
         return KINDS

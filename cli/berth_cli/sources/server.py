@@ -255,9 +255,9 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class RunningBerth:
-    """A running Berth. `cluster`: the UID of the cluster in the cache; empty if unknown. `configuration`, `watcher`,
-    `binder`: None if unknown; `watcher` and `binder` are the users of the cluster's credentials. `fallback`: why
-    another document than the applied one is in use; empty if the applied one is.
+    """A running Berth. `cluster`: the UID of the cluster in the cache; empty if unknown. `configuration`: None if
+    unknown. `watcher`, `binder`: the Kubernetes users as which they authenticate; None if unknown. `fallback`: why a
+    document other than the applied one is in use; otherwise empty.
     """
 
     cluster: str = ""

@@ -32,7 +32,7 @@ class OnePerTeam(FilterPlugin):
         self._label = args.label
 
     def shape(self, pod: Pod) -> Hashable:
-        """All that is read of the pod."""
+        """The fields of the pod that the plugin reads."""
         return pod.labels.get(self._label)
 
     def filter(self, pod: Pod, node: NodeInfo) -> Status:

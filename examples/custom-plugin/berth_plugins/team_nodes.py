@@ -37,7 +37,7 @@ class TeamNodes(FilterPlugin, ScorePlugin):
         self._label = args.label
 
     def shape(self, pod: Pod) -> Hashable:
-        """All that is read of the pod; pods of one shape share what was found out."""
+        """The fields of the pod that the plugin reads; pods of one shape share the verdicts."""
         return pod.labels.get(self._label)
 
     def filter(self, pod: Pod, node: NodeInfo) -> Status:

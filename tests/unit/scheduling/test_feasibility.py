@@ -1,4 +1,4 @@
-"""The main reason of a decision: the one that rejects most nodes."""
+"""The main reason of a decision: the one that rejects the most nodes."""
 
 from __future__ import annotations
 

@@ -129,7 +129,8 @@ class ClusterAccess:
     def try_wake_up(self) -> str:
         """Try the wake-up of the scheduling queue as a dry run; return the error, or an empty string."""
         if self._subject is not None:
-            # Only the user can try it. Check that the object exists and that the user may patch it.
+            # Only the subject itself can do the dry run. Check that the object exists and that the subject may patch
+            # it.
             found = self._request("GET", WAKE_UP_PATH)
             if not found.ok:
                 return found.message

@@ -71,9 +71,9 @@ class AppliedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class DecisionLine:
-    """A recorded decision. time: in seconds since the epoch. version: of the state that was read. nodes: the numbers of
-    names; new_names: names without a number so far. digest: of the whole decision. open_gangs: the gangs in bind, for a
-    member of a gang.
+    """A recorded decision. time: in seconds since the epoch. version: the version of the state that was read. nodes:
+    the candidates, each as the number of its name. new_names: names that get a number with this line. digest: the
+    digest of the whole decision. open_gangs: the gangs in bind, for a member of a gang.
     """
 
     time: float

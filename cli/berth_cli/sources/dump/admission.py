@@ -102,7 +102,7 @@ def admit(manifest: Object, classes: PriorityClasses) -> Object:
 
 
 def _default_requests(container: Object, path: str) -> None:
-    """Use a limit without a request also as the request."""
+    """Set each missing request to the limit of the same resource."""
     resources = read_object(container.get("resources"), f"{path}.resources")
     limits = read_object(resources.get("limits"), f"{path}.resources.limits")
     if limits:

@@ -47,7 +47,8 @@ PASSED = Deadline(0.0, lambda: 0.0)
 
 
 MAX_THREADS = 64
-"""Above the number of calls that one process answers concurrently. Threads start on demand."""
+"""Maximum number of threads of one BoundedReads, started on demand. Further reads wait for a free thread, which counts
+against their deadline."""
 
 T = TypeVar("T")
 

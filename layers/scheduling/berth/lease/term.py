@@ -78,6 +78,6 @@ class Term:
         return Fence(spec.holder_identity, spec.lease_transitions, self.lease.uid, self.lease.resource_version)
 
     def published(self, at: Instant) -> Term:
-        """Return the term after a publication under its fence that was sent at `at`."""
+        """Return the term with the renew time and resource version that a publication sent at `at` has written."""
         spec = replace(self.lease.spec, renew_time=at.wall)
         return Term(replace(self.lease, spec=spec, resource_version=self.fence.next_resource_version), at)

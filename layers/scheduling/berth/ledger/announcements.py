@@ -57,7 +57,8 @@ BEGUN_SECONDS = 2.0
 """Longer than a bind takes until it announces its pod. If bind rejects the pod, scores count the pod for this long."""
 
 BEGUN_PLACES = 32
-"""Places in the log for begun binds, by the pod's UID: 4 KB, one read unit. A later bind may take another's place."""
+"""Places in the log for binds that have begun, by the pod's UID: 4 KB, one read unit. A later bind may take another's
+place."""
 
 
 def place_of(bind: BegunBind) -> int:
@@ -96,7 +97,7 @@ class AnnouncementLog(ABC):
 
     @abstractmethod
     def read_with_begun(self, first: int) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
-        """Return also the begun binds of any age, by the same query."""
+        """Return also the binds that have begun, of any age, by the same query."""
 
     @abstractmethod
     def begin(self, bind: BegunBind) -> None:
@@ -120,7 +121,7 @@ class AnnouncementReader:
     """Reads the log. Thread-safe: `first` is a hint, and an older value only costs a longer read."""
 
     def __init__(self, log: AnnouncementLog, wall: Callable[[], float] | None = None) -> None:
-        """wall: seconds since the epoch, to read the begun binds as well."""
+        """wall: seconds since the epoch, to read also the binds that have begun."""
         self._log = log
         self._wall = wall
         self.first = 1
@@ -128,7 +129,8 @@ class AnnouncementReader:
 
     def read(self) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
         """Read to the end of the log. Call this before reading the head: a deleted announcement has ended in the
-        snapshot that was published then. The returned begun binds do not have an announcement. Raises TableUnavailable.
+        snapshot that was published then. The returned binds have begun but not announced their pods. Raises
+        TableUnavailable.
         """
         found, begun = self._read()
         if not found and self.first > 1:

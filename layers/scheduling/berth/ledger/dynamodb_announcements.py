@@ -7,8 +7,8 @@
 | attempt, resourceVersion, until, withdrawn | see Announcement |
 | pod | its content, JSON |
 
-A begun bind has the sort key begun# and its place, which sorts behind every position, and the attributes podUID, node
-and since.
+A bind that has begun has the sort key begun# and its place, which sorts behind every position, and the attributes
+podUID, node and since.
 
 Timeouts and retries are those of the client.
 """

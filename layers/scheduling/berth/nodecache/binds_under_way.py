@@ -1,12 +1,12 @@
-"""The pods that are being bound and that the cache does not show yet: begun binds, open reservations, announcements.
+"""The pods that are being bound and that the cache does not show yet.
 
-They are read in this order, before the head. So each pod is either among them, or in the snapshot that the head points
-to.
+Three kinds are read in this order, before the head: binds that have begun, open reservations, announcements. So each
+pod is either among them, or in the snapshot that the head points to.
 
-Begun binds: kube-scheduler decides on the next pod while it waits for bind. Before bind announces or reserves, it reads
-the pod at the API server, and the next decision would miss the pod. If one process serves all verbs, the pod therefore
-counts on its node as soon as bind's request arrives. Its spec is from the filter request. In Lambda, prioritize finds
-in the log of announcements which of the pods that it has scored are being bound.
+Binds that have begun: kube-scheduler decides on the next pod while it waits for bind. Before bind announces or
+reserves, it reads the pod at the API server, and the next decision would miss the pod. If one process serves all verbs,
+the pod therefore counts on its node as soon as bind's request arrives. Its spec is from the filter request. In Lambda,
+prioritize finds in the log of announcements which of the pods that it has scored are being bound.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MAX_PODS = 256
 
 
 class BegunBinds:
-    """Holds the begun binds of a process. Safe to share between threads."""
+    """Holds the binds that have begun in this process and have not ended. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -94,7 +94,7 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class OpenBinds:
-    """The binds under way as of one read. None: not read. begun: the pods of begun binds, on their nodes."""
+    """The binds under way as of one read. None: not read. begun: the pods of binds that have begun, on their nodes."""
 
     reservations: Sequence[OpenReservation] | None = None
     announcements: Sequence[Announcement] | None = None
@@ -110,7 +110,7 @@ NOTHING_READ = OpenBinds()
 
 
 class BindsUnderWay:
-    """Reads the binds under way for one verb of a warm environment. Safe to share between threads."""
+    """Reads the binds under way for one verb of a warm environment. Thread-safe."""
 
     def __init__(
         self,

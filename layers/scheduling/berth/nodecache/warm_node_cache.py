@@ -13,9 +13,9 @@ Guarantees:
   its thread, and the call answers with the state in memory, or with a reason.
 
 Not guaranteed:
-- That a warm-up event loads the last publication: if reservations and announcements are not needed, it reads the head
+- A warm-up event may miss the last publication: if reservations and announcements are not needed, it reads the head
   eventually consistent.
-- That a verb sees binds of the last moment, if the head is read eventually consistent or at intervals. The ledger then
+- A verb may miss binds of the last moment, if the head is read eventually consistent or at intervals. The ledger then
   refuses the bind itself, and so does bind's own evaluation, which reads consistently (LATEST_ONLY).
 """
 
@@ -115,7 +115,7 @@ NO_BINDS = BindsUnderWay(None, None)
 
 
 class WarmNodeCache(NodeCache):
-    """Safe to share between threads."""
+    """Keeps the snapshot and the policy between the calls of a process, and updates them on each call. Thread-safe."""
 
     def __init__(
         self,

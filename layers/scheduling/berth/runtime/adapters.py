@@ -41,8 +41,8 @@ log = logging.getLogger("berth")
 class CacheAdapters:
     """Hold the tables and the readers of the snapshot and of the applied configuration.
 
-    placed: the snapshots with assumed pods. loss: None if there is no ledger. begun: None if functions have
-    processes of their own.
+    placed: links successive snapshots with assumed pods. loss: detects a lost configuration of counting; None without
+    a ledger. begun: the binds that have begun in this process; None unless the tables are in this process.
     """
 
     tables: Tables
@@ -61,8 +61,8 @@ class CacheAdapters:
         return BoundedReads(is_never_late=self.tables.in_process)
 
     def under_way(self, verb: str = "") -> BindsUnderWay:
-        """Return the binds under way for this verb. Only prioritize counts binds of other processes from their begin:
-        filter would reject nodes because of pods that bind may still reject."""
+        """Return the binds under way for this verb. Only prioritize counts binds of other processes as soon as they
+        begin: filter would reject nodes because of pods that bind may still reject."""
         if self.begun is None and verb == "prioritize":
             return BindsUnderWay(self.tables.ledger, self.announcements(time.time), self.placed, BegunBinds())
         return BindsUnderWay(self.tables.ledger, self.announcements(), self.placed, self.begun)

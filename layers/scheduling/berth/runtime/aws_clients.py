@@ -52,7 +52,7 @@ class _Descriptions(Loader):
 
 
 def new_session() -> Session:
-    """Return a session that creates its first client in half of the time."""
+    """Return a session that creates its first client in half the time of a default session."""
     session = Session()
     session.register_component("data_loader", _Descriptions(file_loader=_Files()))
     return session

@@ -119,7 +119,7 @@ class KubernetesConnection(Connection):
 
     @property
     def ledger_lease(self) -> LedgerLease:
-        # bind uses the connection that it has read the pod on.
+        # Share self._api: bind then reuses the connection on which it has read the pod.
         return KubernetesLedgerLease(self._api)
 
 
@@ -144,7 +144,8 @@ class DumpConnection(Connection):
 
 
 def import_kubeconfig(settings: ClusterSettings) -> None:
-    """Import the reader of kubeconfigs if one is set. Call it at a function's start: SnapStart's snapshot has it."""
+    """Import the kubeconfig reader if a kubeconfig is set. Call this when the function starts, so that SnapStart's
+    snapshot includes the reader."""
     if settings.kubeconfig is not None or settings.kubeconfig_secret:
         from berth.cluster.api_server import kubeconfig  # noqa: F401
 

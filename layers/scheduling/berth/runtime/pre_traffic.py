@@ -102,7 +102,7 @@ def defect_of(verb: str, event: Mapping[str, object], answer: Answer) -> str:
 
 
 class PreTrafficOutcome(StrEnum):
-    """Endings of the hook, as CodeDeploy calls them."""
+    """The hook's results, with the values that CodeDeploy expects."""
 
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"

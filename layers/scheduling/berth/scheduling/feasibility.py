@@ -136,7 +136,7 @@ class Feasibility(NamedTuple):
 
     @property
     def main_reason_code(self) -> ReasonCode | None:
-        """The code of the reason that rejects most nodes; None if no node is rejected. Ties go to the first name.
+        """The code of the reason that rejects the most nodes; None if no node is rejected. Ties go to the first name.
 
         The order of statuses cannot break ties, because it depends on earlier calls: metrics and records of the same
         request must be equal in warm and cold environments.
@@ -178,8 +178,8 @@ class ProfileChoice:
         exemption: Exemption,
         for_planning: Mapping[str, Profile],
     ) -> None:
-        """default: for pods of schedulers without their own profile. for_planning: by the name of a profile, the
-        profile with the missing filters of kube-scheduler added."""
+        """default: the profile for pods whose scheduler does not have its own. for_planning: maps a profile's name to
+        that profile with kube-scheduler's missing filters added."""
         self._default, self._by_scheduler, self._for_planning = default, by_scheduler, for_planning
         self.is_exempt, self.was_exempt = exemption.covers, exemption.covered
         self.all = (default, *by_scheduler.values())

@@ -88,7 +88,7 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class CheckResult:
     """nodes, pods: how many were evaluated. microseconds: for one node and one pod; None if the plugin failed.
-    warnings: what the checks did not see, because the plugin did the same in all cases."""
+    warnings: behavior that the checks did not see, because the plugin did the same in all cases."""
 
     findings: tuple[Finding, ...]
     nodes: int
@@ -204,7 +204,7 @@ def _reason(subject: _Subject) -> Iterator[str]:
                     "rejections; write it as a constant, or set `reasons` to all reasons"
                 )
             for named in (name, pod.name):
-                # A name of one letter is a word of the text, such as a node `a` in "had a pod of this team".
+                # Ignore one-letter names: they may be ordinary words, such as `a` in "had a pod of this team".
                 if len(named) > 1 and named in status.message.split():
                     yield f'the reason "{status.message}" contains the name {named}; a reason is a constant'
 

@@ -171,8 +171,8 @@ class GangWatch:
         self._seen[item.key] = now
         if before == now:
             return
-        # A previous leadership has reported the rounds that exist at the first look. A round may be over before it is
-        # seen for the first time.
+        # A previous leader has already reported rounds that exist when this leader looks for the first time. A round
+        # may be over before it is seen for the first time.
         if self._has_looked and (before is None or before[0] != item.round):
             self._report(GangEvent(GangEventType.OPENED, item.key))
         if item.state not in (GangState.COMMITTED, GangState.ENDED):

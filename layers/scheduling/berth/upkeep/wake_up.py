@@ -135,7 +135,8 @@ class WakeUp:
         self._is_capacity_freed = True
 
     def published(self, publication: Publication) -> None:
-        """Learn from a publication. Call it after every publication, heartbeats included."""
+        """Record which pods wait and which changes may make them fit. Call this after every publication, heartbeats
+        included."""
         pods = publication.observation.positions.get(_PODS)
         changes: Iterable[Change] = publication.changes
         events = set[ClusterEvent]()
@@ -179,7 +180,7 @@ class WakeUp:
         return MIN_INTERVAL_SECONDS
 
     def _learn(self, changes: Iterable[Change], events: set[ClusterEvent]) -> None:
-        """Learn from the changes. events: those that happened besides."""
+        """Record the changes. events: further events that happened."""
         rejected = list[str]()
         for resource, key, obj in changes:
             if resource != _PODS:

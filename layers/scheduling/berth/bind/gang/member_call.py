@@ -92,7 +92,7 @@ class MemberCall:
         if self._gang.minimum > self._table.most_members(self._intent()):
             return TOO_LARGE
         found = self._placed_in_time()
-        # Without time or an answer of the table, the watcher does this.
+        # If no time is left or the table does not answer, the watcher closes the domain.
         with suppress(DeadlineExceeded, TableUnavailable):
             self._domain.close_unused()
         return found

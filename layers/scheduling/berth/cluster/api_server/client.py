@@ -94,7 +94,7 @@ def _pool_of(server: Server) -> urllib3.PoolManager:
 
 
 class _Connection(HTTPConnection):
-    """Base class before the pool's own connection class, so that `super()` is that class."""
+    """Mixin that precedes the pool's connection class in the MRO, so that `super()` calls the pool's class."""
 
     connections: ClassVar[Connections]
 

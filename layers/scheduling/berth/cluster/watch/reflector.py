@@ -3,8 +3,8 @@
 Guarantees: events are delivered in the order of the server. After a Listed all events are delivered, except objects
 that could not be read. An event may be delivered twice.
 
-Not guaranteed: that a resourceVersion from before a restore of etcd is detected after the server has passed that
-version. `relist_seconds` limits how long this error lasts.
+Not guaranteed: after a restore of etcd, a resourceVersion from before the restore may go undetected once the server
+has passed that version. `relist_seconds` limits how long events can be missed.
 """
 
 from __future__ import annotations

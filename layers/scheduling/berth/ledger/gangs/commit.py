@@ -156,8 +156,8 @@ class GangCommit:
         self._wall = wall
 
     def commit(self, item: GangItem, domain: Domain, coordinator: str, counting: Counting) -> CommitOutcome:
-        """Commit the members that wait in one topology domain, at most as many as an item holds. item: OPEN. domain:
-        with the item's round. coordinator: the id of this call."""
+        """Commit the members that wait in one topology domain, at most as many as an item holds. item: must be
+        OPEN. domain: its fence must equal the item's round. coordinator: the id of this call."""
         item_now = replace(item, intents=self._fitting(item.complete(self._wall())))
         if len(item_now.intents) < item.minimum:
             return CommitOutcome.INCOMPLETE
@@ -186,7 +186,7 @@ class GangCommit:
 
     def take_over(self, item: GangItem, coordinator: str, counting: Counting) -> CommitOutcome:
         """Continue the work of a coordinator that has died or is slow, which cannot write holds any more. item:
-        PREPARING."""
+        must be PREPARING."""
         if not self._is_waited_for(item):
             return self._abandon(item)
         taken = item.changed(GangState.PREPARING, self._wall(), coordinator=coordinator)

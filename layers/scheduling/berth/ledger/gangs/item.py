@@ -17,8 +17,8 @@ from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects.pod import PodKey
 
 MAX_QUEUED_MEMBERS = 200
-"""Maximum number of waiting members of gangs that are not open: the open gang's members must find a free execution
-environment or thread. One gang may wait with any minimum. Of each gang, only the minimum of members waits."""
+"""Maximum number of queued members, over all gangs that are not open. The limit keeps execution environments or threads
+free for the open gang. A single gang may queue whatever its minimum. At most `minimum` members of each gang wait."""
 
 MAX_QUEUED_GANGS = 16
 """Maximum number of gangs in the queue, which is in the domain's item that every waiting member reads."""

@@ -103,8 +103,8 @@ class Pointer:
 
     `version` increases by one with each log item of any part; `last_epoch` is the epoch of that item. `newest`: the end
     of each part's log (see reader). A reader whose cursor is below `compacted_version` must load the snapshot of a
-    changed part: log items up to this version may be deleted, and orphans may have their place. `log_bytes`: the bytes
-    of all log items since the snapshot. `heartbeat`: the time of the last publication, which is not the data's age.
+    changed part: log items up to this version may be deleted or replaced by orphans. `log_bytes`: the bytes of all log
+    items since the snapshot. `heartbeat`: the time of the last publication, which is not the data's age.
     """
 
     version: int

@@ -14,8 +14,8 @@ Guarantees:
 - Every call begins with the head, so the reader recovers when the table does.
 
 Not guaranteed:
-- That the data is fresh. The head's `observed_at` shows how old it is.
-- That the reader detects a table restored under the same name before its version exceeds this reader's.
+- The data may be old. The head's `observed_at` shows how old it is.
+- A table that was restored under the same name may go undetected until its version exceeds this reader's.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def read_log(table: CacheTable, uid: str, since: LogPosition, through: PartVersi
     """
     changed = {part: through[part].version for part, newest in since.newest.items() if newest != through[part]}
     if any(version <= since.version for version in changed.values()):
-        return None  # of another history: the table was restored
+        # These versions are from another history: the table was restored.
+        return None
     return published_items(table.log(uid, since.version, changed) if changed else (), since.newest, through)
 
 

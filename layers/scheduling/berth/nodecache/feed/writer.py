@@ -8,8 +8,8 @@ Guarantees:
 - Every change is announced once, after the publication that made it visible.
 
 Not guaranteed:
-- That a publication happens. After TableUnavailable or NotLeading the changes stay pending; the next flush sends them.
-- That the last publication before the process ends is announced, if its answer was lost.
+- A publication may fail. After TableUnavailable or NotLeading the changes stay pending; the next flush sends them.
+- The last publication before the process ends may not be announced, if its answer was lost.
 """
 
 from __future__ import annotations
@@ -297,7 +297,7 @@ class Writer:
             observation=observation,
             heartbeat=now,
             writer_version=__version__,
-            # This release does not maintain what another release added.
+            # Write this release's schema: this writer does not maintain attributes that another release added.
             schema_version=SCHEMA_VERSION,
             oldest_reader=OLDEST_READER,
         )

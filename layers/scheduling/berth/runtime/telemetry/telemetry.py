@@ -92,7 +92,7 @@ class Telemetry:
         """Log how a call ended, within `measured_call`: failures as warnings, decisions of the policy as information.
 
         `caller`: whom this function allowed; empty if another part decided. `reason_code`: of the reason that
-        rejects most nodes, if no node fits.
+        rejects the most nodes, if no node fits.
         """
         if self._observer is not None:
             self._observer(self._verb, outcome, milliseconds, reason_code)

@@ -194,8 +194,8 @@ PluginConfigs = Annotated[tuple[PluginConfig, ...], AfterValidator(refuse_repeat
 class ProfileDefinition(_Document):
     """A profile of the user's own.
 
-    scores, the answer of prioritize: `extender`: totals as kube-scheduler makes them, brought to 0 to 10; `totals`:
-    these totals themselves; `as-is`: the weighted sum of the plugins' scores, not normalized.
+    scores, the answer of prioritize: `extender`: totals as kube-scheduler computes them, scaled to 0 to 10; `totals`:
+    the same totals, not scaled; `as-is`: the weighted sum of the plugins' scores, not normalized.
     """
 
     extends: ShippedName | None = None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from berth.scheduling.fields.requirements import Labels, Operator, Requirement, read_integer
 
 _LONG = 64
-"""A longer list of bits is turned into an integer once. There are few such lists in a pod."""
+"""For a longer list of bits, the integer is computed once and cached: labels rarely lead to such a list."""
 
 _MAX_KEY_SETS = 256
 _BLOCK = 256

@@ -127,7 +127,7 @@ Key = Annotated[str, AfterValidator(_key), WithJsonSchema({"type": "string", "pa
 
 
 class Packing(StrEnum):
-    """Which of the devices with enough room: that with the least, or that with the most."""
+    """Of the devices with enough room, best-fit uses the one with the least room, and spread the one with the most."""
 
     BEST_FIT = "best-fit"
     SPREAD = "spread"

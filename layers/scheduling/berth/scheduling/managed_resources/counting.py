@@ -242,7 +242,7 @@ class Counting:
         return {pool: amount for pool, amount in found.items() if amount}
 
     def beyond_limit(self, pod: Pod, capacity: Mapping[str, int]) -> Mapping[str, int]:
-        """Return the resources of which a pod on a node requests more than the largest charge, with this charge."""
+        """Return, by resource, the largest amount that can be charged to the placed pod, if its request exceeds it."""
         found = {}
         for demand in self._demands_of_placed(pod):
             largest = max((capacity[pool] for pool in self.pools(demand.resource, capacity)), default=0)

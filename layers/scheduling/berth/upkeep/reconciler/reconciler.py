@@ -5,8 +5,8 @@ does no harm. After a crash between any two calls, the next watcher finds the re
 by the open reservations, or by reconciling every node once. While the table or the API server is unavailable, the
 ledger does not change, and the work is repeated.
 
-Not guaranteed: that the ledger is up to date with the published state. Until it is, amounts are reserved for too long,
-never too short.
+Not guaranteed: the ledger may lag behind the published state. Until it has caught up, amounts are reserved for too
+long, never too short.
 """
 
 from __future__ import annotations
@@ -282,7 +282,8 @@ class Reconciler:
                 self._report(ReservationEvent(ReservationEventType.POSTPONED, node, pod, detail=result.outcome))
 
     def _report_change(self, event: ReservationEvent) -> None:
-        """Report a change. Publications wake the queue when pods end, but bind can reserve their amounts only now."""
+        """Report a change, and wake the queue again if it frees capacity: a publication already woke the queue when the
+        pod ended, but bind can reserve the capacity only after the ledger has released it."""
         self._report(event)
         if event.type in _CAPACITY_EVENTS:
             self._on_capacity_released()

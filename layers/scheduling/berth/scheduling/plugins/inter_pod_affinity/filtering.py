@@ -130,7 +130,7 @@ class State(ClusterFilter):
         own = bool(terms.affinity or terms.anti_affinity_keys)
         for name in names:
             before, after = delta.before[name], snapshot.nodes.get(name)
-            # Most pods do not have anti-affinity. Then the node shares one object of these counts before and after.
+            # Most pods do not have anti-affinity, so the old and the new node usually share one counts object.
             barred = (
                 before is None
                 or after is None

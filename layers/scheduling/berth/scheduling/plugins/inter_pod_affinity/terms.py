@@ -174,7 +174,7 @@ def affected_nodes(
     delta: SnapshotDelta,
     many: ManyTerms | None = None,
 ) -> Collection[str]:
-    """Return the nodes of a delta that were reset, or to or from which a matching pod moved."""
+    """Return the nodes in a delta that were reset, or that gained or lost a matching pod."""
     names: list[Collection[str]] = []
     for pod_moves in delta.pod_moves:
         for counter in counters:

@@ -65,7 +65,8 @@ class State(ClusterScore):
         return tuple(place)
 
     def _raw(self, places: Mapping[int, Place], numbers: Sequence[int]) -> dict[int, int | None]:
-        """Return raw scores by index of the place: more pods and larger topologies score higher; None if ignored."""
+        """Return the raw score of each place, by its number. More pods and larger topologies give a higher raw score. A
+        place that is ignored has None."""
         counted = {number: place for number, place in places.items() if place}
         candidates = len(numbers) - sum(numbers.count(number) for number in places.keys() - counted.keys())
         weights = []
