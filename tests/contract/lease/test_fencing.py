@@ -81,7 +81,7 @@ class TestPublishing:
         assert store.publish(fence, {"version": Decimal(1)}, renew_time=AT) is False
         assert alpha.elector.renewed(fence, alpha.clock.now()) == current != fence
 
-    def test_has_no_fence_after_a_refusal_until_the_record_is_read(self, store: LeaseStore) -> None:
+    def test_refused_publication_clears_fence_until_record_is_reread(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         alpha.lead()
         store.put({**store.attributes(), "resourceVersion": Decimal(5)})

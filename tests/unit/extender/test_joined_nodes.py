@@ -57,7 +57,7 @@ def test_passes_a_joined_node_once_the_cache_has_it(answer: Callable[..., Reply]
         pytest.param(["joined"], CacheUnavailable("stale"), LATE, id="the cache becomes unavailable"),
     ],
 )
-def test_rejects_after_only_as_many_pauses_as_needed(
+def test_pauses_only_while_node_may_appear_in_cache_before_rejecting(
     names: list[str], later: Snapshot | CacheUnavailable, pauses: int
 ) -> None:
     cache = LateNodeCache(later)

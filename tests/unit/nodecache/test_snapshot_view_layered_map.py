@@ -9,7 +9,7 @@ from berth.nodecache.snapshot_view import LayeredMap
 
 @pytest.mark.parametrize("size", [0, 10, 5000], ids=["empty", "small", "large"])
 @pytest.mark.parametrize("count", [1, 7, 400], ids=["few at once", "some at once", "many at once"])
-def test_changed_map_equals_a_dictionary_and_keeps_earlier_maps(size: int, count: int) -> None:
+def test_change_behaves_like_dict_update_and_leaves_earlier_maps_unchanged(size: int, count: int) -> None:
     keys = [f"k{number}" for number in range(size + 50)]
     wanted = {f"k{number}": number for number in range(size)}
     found = LayeredMap(dict(wanted))

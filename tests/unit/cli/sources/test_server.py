@@ -95,7 +95,7 @@ def test_verifies_configured_server_name(serve: Serve, tmp_path: Path) -> None:
     assert found.problem is CertificateProblem.OTHER_HOST
 
 
-def test_verifies_the_host_name_after_the_call(serve: Serve, tmp_path: Path) -> None:
+def test_call_does_not_disable_host_name_check_of_certificate(serve: Serve, tmp_path: Path) -> None:
     """Checks run side by side on one endpoint: what a call does must not change what another one finds."""
     pair = self_signed(tmp_path, "server")
     asked = endpoint(serve(pair, None), replace(trusting(pair), server_name="berth.example.com"))

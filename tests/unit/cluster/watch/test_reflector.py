@@ -204,7 +204,7 @@ class Run:
         ),
     ],
 )
-def test_lists_watches_and_resumes_in_order(
+def test_lists_then_watches_and_resumes_in_order(
     steps: list[Step], resume: Position | None, wanted: list[tuple[float, Event]], waits: list[float]
 ) -> None:
     run = Run(*steps, resume=resume)

@@ -184,7 +184,7 @@ FIRST = f"{MEMORY}#0"
         ),
     ],
 )
-def test_counts_readable_requests_of_placed_pod_beside_unreadable_one(
+def test_counts_readable_requests_despite_unreadable_request_of_same_pod(
     pod: Pod, shares: Mapping[str, int], uncounted: set[str]
 ) -> None:
     found, capacity = counting(*ALL), {**CAPACITY, "example.com/seat": 4}

@@ -20,7 +20,7 @@ from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarn
 EXPIRY = 30.0
 
 
-def test_expires_old_reservation_touches_the_pod_and_wakes_the_queue(
+def test_expiring_old_reservation_touches_pod_and_wakes_queue(
     harness: ReconcilerHarness,
 ) -> None:
     leader = harness.lead()
