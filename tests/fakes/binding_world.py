@@ -15,7 +15,7 @@ from berth.bind.rules import BindRules
 from berth.configuration.store import Configurations
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindResult
-from berth.ledger.announcements import AnnouncementLog, AnnouncementReader
+from berth.ledger.announcements import Announcement, AnnouncementLog, AnnouncementReader
 from berth.nodecache.binds_under_way import BegunBinds, BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
@@ -25,6 +25,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth_cli.server.store.cache_table import InMemoryConfigurationStore
 from berth_cli.server.store.ledger_table import InMemoryAnnouncementLog
+from tests.builders.announcements import announcement
 from tests.builders.pods import pod_with
 from tests.fakes.published import PublishedCluster
 
@@ -134,3 +135,25 @@ def node_object(name: str, zone: str) -> Mapping[str, object]:
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, ZONE: zone}},
         "status": {"allocatable": allocatable, "conditions": conditions},
     }
+
+
+SCORES_ALONE = BerthConfiguration.model_validate(
+    {
+        "profile": "one",
+        "definitions": {"one": {"plugins": {"enabled": [{"name": "NodeResourcesBalancedAllocation"}]}}},
+    }
+)
+
+
+class TakenLog(InMemoryAnnouncementLog):
+    """Another bind takes each position first, of so many."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self._times = times
+
+    def append(self, mine: Announcement) -> bool:
+        if self._times:
+            self._times -= 1
+            super().append(announcement(mine.position, f"other-{mine.position}", "node-c", attempt="another"))
+        return super().append(mine)

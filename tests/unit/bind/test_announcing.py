@@ -9,10 +9,6 @@ from functools import partial
 import pytest
 
 from berth.bind.announcing import (
-    CONTENDED,
-    DEADLINE_PASSED,
-    FIRST_WAIT,
-    LONGEST_WAIT,
     RETENTION_SECONDS,
     TOO_LARGE,
     TRIM_EVERY,
@@ -22,13 +18,11 @@ from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.announcements import Announcement, BegunBind
 from berth.pods import Binding, Created, Refused, Unanswered
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.evaluation.time_limit import TimeLimit
-from berth.scheduling.feasibility import TOO_COSTLY
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.policy import Policy
 from berth_cli.server.store.ledger_table import InMemoryAnnouncementLog
 from tests.builders.announcements import announcement
-from tests.fakes.binding_world import ANTI_AFFINITY, FULL, World
+from tests.fakes.binding_world import ANTI_AFFINITY, FULL, SCORES_ALONE, TakenLog, World
 
 
 def test_announces_pod_before_creating_the_binding() -> None:
@@ -240,14 +234,6 @@ def test_refuses_bind_if_a_plugin_fails(monkeypatch: pytest.MonkeyPatch) -> None
     assert world.announced() == []
 
 
-SCORES_ALONE = BerthConfiguration.model_validate(
-    {
-        "profile": "one",
-        "definitions": {"one": {"plugins": {"enabled": [{"name": "NodeResourcesBalancedAllocation"}]}}},
-    }
-)
-
-
 def test_announces_without_rechecking_if_only_scores_read_pods(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(SCORES_ALONE)
     assert [world.bind(name).outcome for name in ("p", "q")] == [BindOutcome.BOUND, BindOutcome.BOUND]
@@ -259,69 +245,6 @@ def test_binds_without_announcement_if_only_scores_read_pods_and_the_cache_is_st
     world = World(SCORES_ALONE)
     world.published.clock.advance(1_000)
     assert world.bind("p").outcome is BindOutcome.BOUND
-    assert world.announced() == []
-
-
-class TakenLog(InMemoryAnnouncementLog):
-    """Another bind takes each position first, of so many."""
-
-    def __init__(self, times: int) -> None:
-        super().__init__()
-        self._times = times
-
-    def append(self, mine: Announcement) -> bool:
-        if self._times:
-            self._times -= 1
-            super().append(announcement(mine.position, f"other-{mine.position}", "node-c", attempt="another"))
-        return super().append(mine)
-
-
-def test_waits_longer_after_each_occupied_position() -> None:
-    world = World(log=TakenLog(8))
-    assert world.bind("p", seconds=30.0).outcome is BindOutcome.BOUND
-    # The random number is 0.5.
-    assert world.waits == [min(LONGEST_WAIT, FIRST_WAIT * 2**tries) / 2 for tries in range(8)]
-
-
-def test_gives_up_if_every_position_is_occupied_until_the_deadline() -> None:
-    world = World(log=TakenLog(1_000))
-    assert world.bind("p", seconds=1.0) == CONTENDED
-    assert sum(world.waits) == pytest.approx(1.0)
-    assert "p" not in [name for _, name, _ in world.announced()]
-
-
-def test_refuses_if_the_deadline_passes_before_the_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World()
-    find = world.pod
-
-    def slowly(namespace: str, pod_name: str, timeout: float) -> object:
-        world.now += 4.0
-        return find(namespace, pod_name, timeout)
-
-    monkeypatch.setattr(world, "pod", slowly)
-    assert world.bind("p") == DEADLINE_PASSED
-    assert world.announced() == []
-
-
-def test_refuses_if_too_little_time_is_left_to_evaluate() -> None:
-    """The answer needs the rest."""
-    world = World(time_limit=TimeLimit(2.0, lambda: 0.0, lambda: 0.0))
-    assert world.bind("p", seconds=0.05) == DEADLINE_PASSED
-
-
-def test_refuses_pod_that_is_too_expensive_to_evaluate() -> None:
-    """The pod is not evaluated again for a while: bind has the time limit of filter."""
-    looks: list[float] = []
-
-    def clock() -> float:
-        looks.append(1.0)
-        return sum(looks)
-
-    world = World(time_limit=TimeLimit(0.5, clock, lambda: 0.0))
-    for _ in range(2):
-        assert world.bind("p") == BindResult(BindOutcome.NOT_JUDGED, TOO_COSTLY.message)
-        first, looks[:] = [*looks], []
-    assert first == []
     assert world.announced() == []
 
 
@@ -401,9 +324,3 @@ def test_refuses_pod_that_cannot_be_announced_only_if_a_filter_reads_pods(
     assert (world.bind("p").outcome is BindOutcome.BOUND) is not refuses
     if announced is not None:
         assert world.announced() == announced
-
-
-def test_leaves_half_of_the_time_for_the_binding_if_only_scores_read_pods() -> None:
-    world = World(SCORES_ALONE, log=TakenLog(1_000))
-    assert world.bind("p", seconds=4.0).outcome is BindOutcome.BOUND
-    assert 2.0 <= sum(world.waits) < 2.0 + LONGEST_WAIT
