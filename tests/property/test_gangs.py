@@ -107,7 +107,7 @@ def cases(draw: st.DrawFn, largest: int = 2, alike: bool = False) -> Case:
 
 def fits(policy: Policy, pod: Pod, name: str, snapshot: Snapshot) -> bool:
     """Return whether the pod passes all filters, evaluated without a cache."""
-    profile: Profile = policy.planning_profile(pod)
+    profile: Profile = policy._profiles.for_planning(pod)
     found = Evaluation.of(profile, pod, snapshot, LocalEvaluation.of(profile, pod, snapshot))
     return found.statuses[name] is SUCCESS
 

@@ -10,13 +10,12 @@ from typing import TypeVar
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
-from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.feasibility import Exemption
 from berth.scheduling.framework.plugin import SUCCESS, Status
 from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangsConfiguration, InvalidGang, gang_of
-from berth.scheduling.gangs.planner import GangPlacement, GangPlanner
+from berth.scheduling.gangs.planner import GangPlacement
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import Changes
@@ -71,19 +70,13 @@ class Rules:
         return found
 
     @cached_property
-    def _planner(self) -> GangPlanner:
-        berth = self.berth
-        evaluate = EvaluationCache().of
-        return GangPlanner(self.configuration.gangs, berth.counting, berth.planning_profile, evaluate, berth.was_exempt)
-
-    @cached_property
     def without_gangs(self) -> Rules:
         """Return these rules without gangs: every pod is placed alone."""
         return Rules(self.configuration.model_copy(update={"gangs": GangsConfiguration()}))
 
     def is_member(self, pod: Pod, snapshot: Snapshot) -> bool:
         """Return whether the pod is placed together with other members of a gang, or requests it wrongly."""
-        return self.berth.plans(pod) and self._planner.is_member(pod, snapshot)
+        return self.berth.plans(pod) and self.berth.planner.is_member(pod, snapshot)
 
     def placement(self, pod: Pod, snapshot: Snapshot) -> GangPlacement | InvalidGang | None:
         """Return the placement of the pod's gang; None if no member of it waits. snapshot: may contain the pod."""
@@ -91,7 +84,7 @@ class Rules:
         gang = gang_of(pod, snapshot.pod_groups, self.configuration.gangs)
         if not isinstance(gang, Gang):
             return gang
-        return self._planner.placement(gang.key, snapshot, NO_OPEN_GANGS)
+        return self.berth.planner.placement(gang.key, snapshot, NO_OPEN_GANGS)
 
     def fitting(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[str]:
         """Return the nodes of `names` that pass all rules."""

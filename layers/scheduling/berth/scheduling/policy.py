@@ -8,7 +8,7 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
 
-from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation, nodes_with_assumed, nominated_verdicts
+from berth.scheduling.evaluation.evaluation import Evaluation, nodes_with_assumed, nominated_verdicts
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES, EvaluationCache
 from berth.scheduling.evaluation.local_scores import weighted_scores
 from berth.scheduling.evaluation.time_limit import (
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 NO_PROFILES: Mapping[str, Profile] = {}
 NOTHING_COUNTED = Counting()
 NO_GANGS = GangsConfiguration()
-NOT_OUTSIDE: Mapping[str, Status] = {}
 ALL_CANDIDATES = PreemptionConfiguration()
 
 
@@ -93,7 +92,8 @@ class Policy:
         """True if a filter depends on other pods. Then bind filters too: concurrent binds could violate the rule."""
 
     @cached_property
-    def _planner(self) -> GangPlanner:
+    def planner(self) -> GangPlanner:
+        """Plans gangs by this policy."""
         # Imported for the first member of a gang: without gangs a cold start does not need it.
         from berth.scheduling.gangs.planner import GangPlanner
 
@@ -126,10 +126,6 @@ class Policy:
         """Return whether the pod requests counted resources. Then the decision must know the used amounts."""
         return bool(self.counting.demands(pod))
 
-    def planning_profile(self, pod: Pod) -> Profile:
-        """Return the profile for planning the nodes of gang members."""
-        return self._profiles.for_planning(pod)
-
     def plans(self, pod: Pod) -> bool:
         """Return whether the pod names a gang and is not exempt. Then the decision must know which gangs are open."""
         return self.gangs.enabled and names_gang(pod) and not self._profiles.is_exempt(pod)
@@ -141,7 +137,7 @@ class Policy:
 
     def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
         """Return the gang that the pod is placed with; None for a pod that is placed alone."""
-        return self._planner.gang_of(pod, snapshot) if self.plans(pod) else None
+        return self.planner.gang_of(pod, snapshot) if self.plans(pod) else None
 
     def members_of(self, key: GangKey, snapshot: Snapshot) -> Mapping[str, Pod]:
         """Return the members of a gang, by UID, without exempt pods. Filter, bind and commands all use this."""
@@ -151,7 +147,7 @@ class Policy:
 
     def gangs_in(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS) -> list[GangStatus]:
         """Return the cluster's gangs, each with the reason why it waits. For users: it does not have a time limit."""
-        return self._planner.statuses(snapshot, open_gangs) if self.gangs.enabled else []
+        return self.planner.statuses(snapshot, open_gangs) if self.gangs.enabled else []
 
     def rejects_bind(self, pod: Pod, node: str, snapshot: Snapshot, seconds_left: float = inf) -> Status | None:
         """Return the status with which a filter that reads other pods rejects this node; None if all accept it.
@@ -234,7 +230,7 @@ class Policy:
             return [0] * len(names)
         nodes = NodeRefs.of(names, snapshot.nodes.positions)
         profile = self._profiles.named_by(pod)
-        snapshot = _seen_by(profile, pod, snapshot)
+        snapshot = profile.seen_by(pod, snapshot)
 
         def decide(deadline: DecisionDeadline) -> list[int]:
             result = self._evaluation(profile, pod, snapshot, deadline).statuses.filter_nodes(nodes, deadline)
@@ -254,7 +250,7 @@ class Policy:
         It is for explanations. It does not cache scores, and does not scale totals to the extender's range.
         """
         profile = self.profile_of(pod)
-        snapshot = _seen_by(profile, pod, snapshot)
+        snapshot = profile.seen_by(pod, snapshot)
         nodes = (
             self._evaluation(profile, pod, snapshot)
             .statuses.filter_nodes(NodeRefs.of(names, snapshot.nodes.positions))
@@ -274,8 +270,8 @@ class Policy:
             found = {name for name, status in rejected.items() if status.code is Code.UNSCHEDULABLE}
         name = pod.nominated_node
         if name and name in rejected:
-            with_assumed = snapshot.with_assumed
-            evaluation = self._evaluation_with_assumed(self.profile_of(pod), pod, snapshot, with_assumed)
+            with_assumed = snapshot.with_assumed  # an evaluation does not keep its snapshot
+            evaluation = self._evaluations.with_assumed(self.profile_of(pod), pod, snapshot, with_assumed)
             # Imported only for a nominated pod: a cold start does not need it.
             from berth.scheduling.preemption.victim_review import fits_without_lower
 
@@ -301,7 +297,7 @@ class Policy:
         # Imported only if a pod preempts: a cold start of the other verbs does not need it.
         from berth.scheduling.preemption.victim_review import PreemptResult, review_victims
 
-        barred = self._planner.barred(pod, proposals, snapshot) if self.plans(pod) else ()
+        barred = self.planner.barred(pod, proposals, snapshot) if self.plans(pod) else ()
         rejected = dict.fromkeys(barred, NodeRejection.GANG)
         if rejected:
             proposals = {name: proposal for name, proposal in proposals.items() if name not in rejected}
@@ -313,7 +309,7 @@ class Policy:
         def decide(deadline: DecisionDeadline) -> PreemptResult:
             evaluation = None
             if profile is not None:
-                evaluation = self._evaluation_with_assumed(profile, pod, snapshot, with_assumed, deadline)
+                evaluation = self._evaluations.with_assumed(profile, pod, snapshot, with_assumed, deadline)
             return review_victims(evaluation, pod, proposals, with_assumed.nodes, deadline, answered)
 
         kind = "preempt" if profile is None else f"preempt {profile.name}"
@@ -337,11 +333,11 @@ class Policy:
     ) -> Feasibility:
         """Decide on the names. of_result: makes the decision from the verdicts if the pod is not placed with a gang."""
         nodes = NodeRefs.of(names, snapshot.nodes.positions)
-        outside = NOT_OUTSIDE
+        outside = {}
         if self.plans(pod):
             from berth.scheduling.gangs.planner import ELSEWHERE, OTHER_DOMAIN, STATUSES, InDomain
 
-            match self._planner.decide(pod, nodes, snapshot, open_gangs, seconds_left):
+            match self.planner.decide(pod, nodes, snapshot, open_gangs, seconds_left):
                 case None:
                     pass  # the pod is placed alone
                 case InDomain(outside=names_outside):
@@ -353,7 +349,7 @@ class Policy:
         profile = self._profiles.deciding(pod)
         if profile is None:
             return Feasibility(nodes.names, exempt=True)
-        seen = _seen_by(profile, pod, snapshot)
+        seen = profile.seen_by(pod, snapshot)
 
         def decide(deadline: DecisionDeadline) -> Feasibility:
             return of_result(profile, self._filter(profile, pod, nodes, seen, deadline, outside), seen, deadline)
@@ -374,19 +370,6 @@ class Policy:
         self, profile: Profile, pod: Pod, snapshot: Snapshot, deadline: DecisionDeadline = NO_DECISION_DEADLINE
     ) -> Evaluation:
         return self._evaluations.of(profile, pod, snapshot.base, deadline)
-
-    def _evaluation_with_assumed(
-        self,
-        profile: Profile,
-        pod: Pod,
-        snapshot: Snapshot,
-        with_assumed: Snapshot,
-        deadline: DecisionDeadline = NO_DECISION_DEADLINE,
-    ) -> Evaluation:
-        """Evaluate without the cache if the snapshot has assumed pods: both preemption and assumed pods are rare."""
-        if with_assumed is snapshot:
-            return self._evaluation(profile, pod, snapshot, deadline)
-        return Evaluation.of(profile, pod, with_assumed, LocalEvaluation.of(profile, pod, with_assumed), deadline)
 
     def _filter(
         self,
@@ -415,13 +398,3 @@ class Policy:
         totals = self._evaluation(profile, pod, snapshot, deadline).totals(pod, candidates, replaced, deadline)
         # If the pod cannot be scored, the scheduler's own scores decide.
         return [0] * len(candidates) if isinstance(totals, Status) else totals
-
-
-def _seen_by(profile: Profile, pod: Pod, snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot for the profile's plugins.
-
-    Plugins that look at one node get assumed pods one node at a time, so that verdicts stay cached. Plugins that look
-    at all nodes count assumed pods like other pods.
-    """
-    looks_at_all_nodes = profile.cluster_filters or profile.cluster_scores
-    return snapshot.placing_assumed(without=pod.uid) if looks_at_all_nodes else snapshot

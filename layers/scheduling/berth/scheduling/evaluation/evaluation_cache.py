@@ -143,3 +143,16 @@ class EvaluationCache:
             lambda: Evaluation.of(profile, pod, snapshot, local(), deadline),
             lambda found, delta: found.updated_to(snapshot, delta, local()),
         )
+
+    def with_assumed(
+        self,
+        profile: Profile,
+        pod: Pod,
+        snapshot: Snapshot,
+        with_assumed: Snapshot,
+        deadline: DecisionDeadline = NO_DECISION_DEADLINE,
+    ) -> Evaluation:
+        """Evaluate without the cache if the snapshot has assumed pods: both preemption and assumed pods are rare."""
+        if with_assumed is snapshot:
+            return self.of(profile, pod, snapshot.base, deadline)
+        return Evaluation.of(profile, pod, with_assumed, LocalEvaluation.of(profile, pod, with_assumed), deadline)

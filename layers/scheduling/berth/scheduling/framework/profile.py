@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from berth.scheduling.framework.plugin import (
     NODE_EVENTS,
@@ -22,6 +22,9 @@ from berth.scheduling.framework.plugin import (
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY, Parts, SnapshotPart
+
+if TYPE_CHECKING:
+    from berth.scheduling.snapshot.snapshot import Snapshot
 
 AnyFilter = FilterPlugin[Any] | ClusterFilterPlugin
 AnyScore = ScorePlugin[Any] | ClusterScorePlugin
@@ -119,6 +122,15 @@ class Profile:
     def with_filters(self, filters: Iterable[AnyFilter]) -> Profile:
         """Return the profile with these filters added, for planning gangs."""
         return Profile(f"{self.name} (gangs)", (*self.filters, *filters), self.scores, self.scale)
+
+    def seen_by(self, pod: Pod, snapshot: Snapshot) -> Snapshot:
+        """Return the snapshot for the profile's plugins.
+
+        Plugins that look at one node get assumed pods one node at a time, so that verdicts stay cached. Plugins that
+        look at all nodes count assumed pods like other pods.
+        """
+        looks_at_all_nodes = self.cluster_filters or self.cluster_scores
+        return snapshot.placing_assumed(without=pod.uid) if looks_at_all_nodes else snapshot
 
     @property
     def reads_other_pods(self) -> bool:
