@@ -169,10 +169,10 @@ class NodeReconciliation:
     def _deferred_pools(self, ledger: NodeLedger) -> Set[str]:
         """Return the pools that must not grow yet: their resource is counted anew, and an entry may hold other pools of
         it. Reservations that are older than this leadership may be by an earlier configuration."""
-        entries = ledger.entries.values()
-        if any(each.state is EntryState.RESERVED and each.since < self._began_at for each in entries):
-            return self._published.pools_counted_anew(ledger)
-        return self._published.pools_counted_anew(ledger) if self._published.has_other_pools(ledger) else frozenset()
+        anew = self._published.pools_counted_anew(ledger)
+        entries = ledger.entries.values() if anew else ()
+        is_older = any(each.state is EntryState.RESERVED and each.since < self._began_at for each in entries)
+        return anew if is_older or (anew and self._published.has_other_pools(ledger)) else frozenset()
 
     def _settle(self, before: NodeLedger | None, ledger: NodeLedger) -> None:
         """Report problems of a ledger that is up to date, and forget the pods that have ended."""

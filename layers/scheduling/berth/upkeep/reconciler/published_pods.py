@@ -239,6 +239,8 @@ class PublishedPods:
         for uid, entry in entries.items():
             is_confirmed_now = ledger.entries[uid].state is EntryState.RESERVED
             resources = set(self._counting.resources) if is_confirmed_now else anew
+            if not resources:
+                continue
             free = left(capacity, used)
             shares = self._counting.charged_anew(pods.get(uid), entry.shares, resources, capacity, free)
             if shares != entry.shares:
