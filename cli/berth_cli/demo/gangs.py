@@ -8,7 +8,7 @@ from pathlib import Path
 
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth_cli.demo import view
-from berth_cli.demo.extender import Extender, Manifest, name_of, pending_pod
+from berth_cli.demo.extender import Extender, ExtenderFailed, Manifest, name_of, pending_pod
 from berth_cli.demo.view import write_dump
 from berth_cli.sources.server import running_document
 from berth_cli.terminal.options import TLSFiles
@@ -38,7 +38,10 @@ def run(path: Path, extender: Extender, run_watcher: Callable[[], object]) -> No
 
     view.heading("A fourth node comes: each pod of the job gets a node, and bind lets all of them pass at once")
     names = _publish(path, SIZE, members, run_watcher)
-    nodes = [extender.filter(member, names).passed[0] for member in members]
+    chosen = [extender.filter(member, names).passed for member in members]
+    if not all(chosen):
+        raise ExtenderFailed(f"not every pod of {NAMESPACE}/{GANG} has a place")
+    nodes = [passed[0] for passed in chosen]
     with ThreadPoolExecutor(SIZE) as binds:
         # Concurrent, as in kube-scheduler: each bind waits for the other members.
         list(binds.map(extender.bind, members, nodes))

@@ -81,7 +81,8 @@ def defect_of(verb: str, event: Mapping[str, object], answer: Answer) -> str:
     With Basic credentials a failure of prioritize is an empty list (fact 18). bind has to reject its request: by then
     it has connected, and knows which resources are counted.
     """
-    match "load" if event is WARM_UP_EVENT else verb, answer.content:
+    call = "load" if event is WARM_UP_EVENT else verb
+    match call, answer.content:
         case "load", {"version": int(version)} if version > 0:
             return ""
         case "load", _:
