@@ -18,7 +18,7 @@ from berth.decisions.record import CallRecord, Record
 from berth_cli.console.access import Outcome, Refusal
 from berth_cli.console.application import Document, Query
 from berth_cli.console.cluster import NotRead
-from berth_cli.installation.doctor.checks.verbs import NAME, NAMESPACE
+from berth_cli.installation.doctor.checks.verbs import PROBE_NAME, PROBE_NAMESPACE
 from berth_cli.server.recent_decisions import RecentDecisions
 
 MAX_SHOWN = 200
@@ -175,7 +175,7 @@ class DecisionDocuments:
         found = self._source.all()
         if isinstance(found, NotRead):
             return Refusal(503, Outcome.NOT_READY, found.reason)
-        return [each for each in found if not is_of_pod(each.record, NAMESPACE, NAME)]
+        return [each for each in found if not is_of_pod(each.record, PROBE_NAMESPACE, PROBE_NAME)]
 
 
 def _has(decision: Decision, verb: str, reason: str) -> bool:

@@ -16,11 +16,11 @@ from berth_cli.installation.doctor.checks.access import BLOCKS_ALL, CREDENTIALS_
 from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
 from berth_cli.sources.server import Endpoint, HttpResponse, NoResponse, json_object
 
-NAMESPACE, NAME = "default", "berth-doctor"
+PROBE_NAMESPACE, PROBE_NAME = "default", "berth-doctor"
 """The pod of all calls, which does not exist. The console leaves it out of the decisions."""
 
 POD: Mapping[str, Mapping[str, object]] = {
-    "metadata": {"name": NAME, "namespace": NAMESPACE, "uid": NAME},
+    "metadata": {"name": PROBE_NAME, "namespace": PROBE_NAMESPACE, "uid": PROBE_NAME},
     "spec": {"containers": [{"name": "probe", "resources": {}}]},
     "status": {},
 }
@@ -55,7 +55,7 @@ def probe(field: str, nodes: list[str]) -> bytes:
         case "preemptVerb":
             return orjson.dumps({"Pod": POD, "NodeNameToVictims": None, "NodeNameToMetaVictims": {}})
         case _:
-            return orjson.dumps({"Pod": POD, "Nodes": None, "NodeNames": nodes or [NAME]})
+            return orjson.dumps({"Pod": POD, "Nodes": None, "NodeNames": nodes or [PROBE_NAME]})
 
 
 def check_verbs(endpoint: Endpoint, verbs_by_field: Mapping[str, str]) -> Iterator[Finding]:
