@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from berth.scheduling.fields.requirements import Operator
-from berth.scheduling.objects import Pod
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.plugins.node_affinity import RequiredAffinity
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.explanation.rules import DecidedBy, Rejection
@@ -24,7 +25,8 @@ class Reason:
 
 
 Reasons = Mapping[Reason, Sequence[str]]
-"""Maps reasons to the nodes that they reject, in the cluster's order. A node may have several reasons."""
+"""Maps reasons to the nodes that they reject, the nodes that are meant for the pod first. A node may have several
+reasons."""
 
 # Nodes with these reasons are not meant for the pod, or are unavailable to all pods now.
 _NOT_MEANT = 1
@@ -47,26 +49,35 @@ def by_reason(rejected: Mapping[str, Rejection], pod: Pod, snapshot: Snapshot) -
         status = rejection.status
         for text, code in zip(status.reasons, status.reason_codes, strict=True):
             found.setdefault(Reason(rejection.by, status.plugin, text, code), []).append(name)
-    lacking = _lacking(pod, snapshot)
+    others = _others(pod, snapshot)
 
     def order(item: tuple[Reason, list[str]]) -> tuple[int, int, str]:
         (reason, nodes), place = item, _OTHER_NODES.get(item[0].code, 0)
-        if lacking.issuperset(nodes):
+        if others.issuperset(nodes):
             place = max(place, _NOT_MEANT)
-        elif lacking and reason.code is ReasonCode.UNTOLERATED_TAINT:
-            place = 0  # of the few nodes that have what the pod requests
+        elif others and reason.code is ReasonCode.UNTOLERATED_TAINT:
+            place = 0  # of the few nodes that the pod selects, and that have what it requests
         return place, -len(nodes), reason.text
 
-    return dict(sorted(found.items(), key=order))
+    return {reason: sorted(nodes, key=others.__contains__) for reason, nodes in sorted(found.items(), key=order)}
 
 
-def _lacking(pod: Pod, snapshot: Snapshot) -> frozenset[str]:
-    """Return the nodes without a resource that the pod requests; empty if no node has it: it may be counted."""
-    found: set[str] = set()
-    for resource in pod.spec.requests.asked:
-        names = {name for name, node in snapshot.nodes.items() if not node.allocatable.get(resource)}
-        found |= names if len(names) < len(snapshot.nodes) else set()
+def _others(pod: Pod, snapshot: Snapshot) -> frozenset[str]:
+    """Return the nodes that the pod does not select, or that lack a resource that it requests. What all nodes lack is
+    left out: it may be counted."""
+    nodes, found = snapshot.nodes, set[str]()
+    lacking = [
+        {name for name, node in nodes.items() if not node.allocatable.get(resource)}
+        for resource in pod.spec.requests.asked
+    ]
+    for names in (*lacking, {name for name, node in nodes.items() if not selects(pod, node)}):
+        found |= names if len(names) < len(nodes) else set()
     return frozenset(found)
+
+
+def selects(pod: Pod, node: NodeInfo) -> bool:
+    """Return whether the node matches the pod's node selector and its required node affinity."""
+    return RequiredAffinity(pod.spec.node_selector, pod.spec.node_affinity.required).matches(node)
 
 
 def missing_labels(pod: Pod, snapshot: Snapshot) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -91,9 +91,9 @@ class Rules:
         rejected = self.rejected(pod, names, snapshot)
         return [name for name in names if name not in rejected]
 
-    def failing(self, pod: Pod, snapshot: Snapshot) -> Mapping[str, Sequence[Status]]:
-        """Return, by node, the statuses of all filters that reject it, not only of the first."""
-        found: dict[str, list[Status]] = {name: [] for name in snapshot.nodes}
+    def failing(self, pod: Pod, names: Iterable[str], snapshot: Snapshot) -> Mapping[str, Sequence[Status]]:
+        """Return, by node of `names`, the statuses of all filters that reject it, not only of the first."""
+        found: dict[str, list[Status]] = {name: [] for name in names}
         for _, plugin in self._filters(pod):
             statuses = _alone(plugin, pod, snapshot).statuses
             for name, own in found.items():

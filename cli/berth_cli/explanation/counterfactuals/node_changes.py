@@ -15,6 +15,7 @@ from berth.scheduling.plugins.node_ports import WantedPorts
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case, objects_in
 from berth_cli.explanation.counterfactuals.change import Change, ChangeKind, Option, at, of_node, of_pod
+from berth_cli.explanation.reasons import selects
 from berth_cli.placement.changed_objects import EVERY_NODE, is_node_state
 
 CORDON = "node.kubernetes.io/unschedulable"
@@ -104,12 +105,10 @@ def answers_to_taints(case: Case, node: NodeInfo) -> Iterator[Option]:
 
 def _is_for_others(case: Case, node: NodeInfo, taints: Iterable[Taint]) -> bool:
     """Return whether the pod selects other nodes, or a taint keeps the node for pods that request its resource."""
-    spec = case.pod.spec
-    required = spec.node_affinity.required
-    is_selected = all(node.labels.get(key) == value for key, value in (spec.node_selector or {}).items())
-    if not is_selected or (required is not None and not required.matches(node.labels, node.name)):
-        return True
-    return any(node.allocatable.get(each.key) and not spec.requests.asked.get(each.key) for each in taints)
+    asked = case.pod.spec.requests.asked
+    return not selects(case.pod, node) or any(
+        node.allocatable.get(each.key) and not asked.get(each.key) for each in taints
+    )
 
 
 def _tolerate(case: Case, taint: Taint) -> Change:

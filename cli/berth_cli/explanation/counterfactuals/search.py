@@ -16,6 +16,7 @@ from berth.scheduling.framework.plugin import Status
 from berth.scheduling.gangs.gang import GangError, GangWait
 from berth.scheduling.gangs.planner import GangPlacement
 from berth.scheduling.gangs.planning import GangPlan
+from berth.scheduling.objects import NodeInfo
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.counterfactuals.change import Change, Option, apply_all, size_of
@@ -39,7 +40,7 @@ MAX_COMBINATIONS = 48
 """The maximum number of combinations of options for one node."""
 
 MAX_KINDS = 5
-"""The maximum number of kinds of new nodes that fit the pod, or the gang's next member."""
+"""The maximum number of kinds of new nodes to propose for the pod, or for the gang's next member."""
 
 IsOver = Callable[[], bool]
 
@@ -86,7 +87,7 @@ def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
     case = replace(case, in_gang=is_member)
     candidates = _of_gang(case, rules, is_over) if is_member else _for_nodes(case, rules, is_over)
     if not is_member:
-        candidates.options += [(add_nodes(case, like),) for like in islice(_kinds_that_fit(case, rules), MAX_KINDS)]
+        candidates.options += [(*changes, add_nodes(case, like)) for changes, like in _kinds(case, rules)]
     findings = _Findings()
     for changes in sorted(candidates.options, key=size_of):
         if len(findings) == MAX_RESULTS or is_over():
@@ -172,23 +173,37 @@ def _fitting(case: Case, rules: Rules) -> Sequence[str]:
 
 def _for_nodes(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
     """Propose, for the closest nodes, changes that remove every reason for the node's rejection."""
-    failing = rules.failing(case.pod, case.snapshot)
+    failing = rules.failing(case.pod, case.snapshot.nodes, case.snapshot)
     names, is_cut = _closest(case, failing)
     found = _Candidates([], len(names), is_cut)
     for name in names:
         if is_over():
             break
-        rejected = Rejected(case, case.snapshot.nodes[name], rules)
-        every = map(_merge, product(*(list(proposals(rejected, status)) for status in failing[name])))
-        found.options += [each for each in islice(every, MAX_COMBINATIONS) if len(each) <= MAX_CHANGES]
+        found.options += _remedies(case, case.snapshot.nodes[name], failing[name], rules)
     return found
 
 
-def _kinds_that_fit(case: Case, rules: Rules) -> Iterator[str]:
-    """Yield one existing node of each kind if the pod fits on a new node of that kind."""
+def _remedies(case: Case, node: NodeInfo, statuses: Iterable[Status], rules: Rules) -> Iterator[Option]:
+    """Yield changes that might remove all reasons for the node's rejection."""
+    rejected = Rejected(case, node, rules)
+    every = map(_merge, product(*(list(proposals(rejected, status)) for status in statuses)))
+    return (each for each in islice(every, MAX_COMBINATIONS) if len(each) <= MAX_CHANGES)
+
+
+def _kinds(case: Case, rules: Rules) -> Sequence[tuple[Option, str]]:
+    """Return an existing node of each kind if the pod fits on a new node of that kind, with the changes of the pod that
+    it needs there. The smallest changes are first."""
     changed, likes = case.with_one_of_each_kind()
-    if changed is not None:
-        yield from (likes[new] for new in rules.fitting(case.pod, list(likes), changed.snapshot))
+    if changed is None:
+        return ()
+    failing = rules.failing(case.pod, likes, changed.snapshot)
+    found = [
+        (changes, like)
+        for new, like in likes.items()
+        for changes in _remedies(changed, changed.snapshot.nodes[new], failing[new], rules)
+        if not any(each.node for each in changes)
+    ]
+    return sorted(found, key=lambda each: size_of(each[0]))[:MAX_KINDS]
 
 
 def _of_gang(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
@@ -207,17 +222,18 @@ def _of_gang(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
     found.options = [tuple(_change_for_member(beside.pod.uid, change) for change in option) for option in found.options]
     if not isinstance(outcome, GangPlan):
         found.options += lower_size(minimum, len(placement.places))
-    for like in islice(_kinds_that_fit(beside, rules.without_gangs), MAX_KINDS):
-        count = _fewest(case, rules, like, max(1, minimum - len(placement.places)), is_over)
-        found.options += [(add_nodes(case, like, count),)] if count else []
+    for changes, like in _kinds(beside, rules.without_gangs):
+        option = tuple(_change_for_member(beside.pod.uid, change) for change in changes)
+        count = _fewest(case, rules, option, like, max(1, minimum - len(placement.places)), is_over)
+        found.options += [(*option, add_nodes(case, like, count))] if count else []
     return found
 
 
-def _fewest(case: Case, rules: Rules, like: str, most: int, is_over: IsOver) -> int | None:
-    """Return the fewest new nodes on which the gang fits; None if `most` nodes are not enough."""
+def _fewest(case: Case, rules: Rules, changes: Option, like: str, most: int, is_over: IsOver) -> int | None:
+    """Return the fewest new nodes on which the gang fits after the changes; None if `most` nodes are not enough."""
 
     def is_enough(count: int) -> bool:
-        changed = add_nodes(case, like, count).apply(case)
+        changed = apply_all((*changes, add_nodes(case, like, count)), case)
         return changed is not None and bool(_fitting(changed, rules))
 
     if is_over() or not is_enough(most):

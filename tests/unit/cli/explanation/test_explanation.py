@@ -175,6 +175,21 @@ def test_lists_first_the_taint_of_nodes_that_have_the_resource() -> None:
     ]
 
 
+def test_lists_first_the_taint_of_nodes_that_the_pod_selects() -> None:
+    taints = [{"key": "dedicated", "effect": "NoSchedule"}]
+    nodes = [node_with(name, labels={"pool": "general"}) for name in ("a", "b")]
+    nodes += [node_with("c", taints=taints), node_with("db", labels={"pool": "db"}, taints=taints)]
+    for spec in (
+        {"nodeSelector": {"pool": "db"}},
+        {"affinity": _required({"key": "pool", "operator": "In", "values": ["db"]})},
+    ):
+        found = _explanation(spec, None, *nodes)
+        assert [(each.code, names) for each, names in found.reasons.items()] == [
+            (ReasonCode.UNTOLERATED_TAINT, ["db", "c"]),
+            (ReasonCode.NODE_AFFINITY_MISMATCH, ["a", "b"]),
+        ]
+
+
 @pytest.mark.parametrize(
     ("spec", "wanted"),
     [

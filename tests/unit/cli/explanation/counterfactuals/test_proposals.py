@@ -346,6 +346,6 @@ def test_every_proposed_change_is_tested() -> None:
         values: Any = row.values
         pod, objects, document, _ = values
         case = target(pod, *objects, document=document).case
-        failing = rules(document).failing(case.pod, case.snapshot)
+        failing = rules(document).failing(case.pod, case.snapshot.nodes, case.snapshot)
         shown |= {code for statuses in failing.values() for status in statuses for code in status.reason_codes}
     assert shown >= set(ANSWERS)

@@ -61,6 +61,13 @@ def test_does_not_tolerate_the_taint_of_nodes_for_other_pods(pod: dict[str, Any]
     assert "tolerate" not in str(changes(pod_with(**pod), node_with("a", **node)))
 
 
+def test_adds_a_node_and_tolerates_its_taint_if_the_nodes_of_this_kind_are_full() -> None:
+    gpus = node_with("g", taints=[{"key": GPU, "effect": "NoSchedule"}], allocatable={GPU: "1"})
+    holder = pod_with("w", nodeName="g", priority=9, requests={GPU: "1"})
+    results = changes(pod_with(requests={GPU: "1"}), node_with("a"), gpus, holder)
+    assert results == [f"let the pod tolerate {GPU}:NoSchedule; add a node like g"]
+
+
 def test_hides_a_change_that_contains_a_smaller_sufficient_change() -> None:
     results = changes(pod_with(), node_with("a", taints=[TAINT]), document=LABELLED)
     assert results == [f"let the pod tolerate dedicated=ml:NoSchedule; add the label {PRIORITY}=1 to node a"]
