@@ -19,6 +19,7 @@ from berth_cli.explanation.attempts import Attempt, attempts_of
 from berth_cli.explanation.case import Case, objects_in
 from berth_cli.explanation.explanation import Cause, pending_cause
 from berth_cli.explanation.target import PodState, Target
+from berth_cli.placement.warnings import unchecked_claims
 from berth_cli.sources.pod_document import pod_document
 
 
@@ -30,7 +31,7 @@ def pending_target(pod: Pod, snapshot: Snapshot) -> Target:
     # A snapshot does not contain the status fields that schedulers write.
     gates = tuple(str(gate.get("name")) for gate in objects_in(part(pod_object, "spec").get("schedulingGates")))
     state = PodState("", pod.phase, gates, pod.terminating, True, pod.created_at)
-    return Target(case, state)
+    return Target(case, state, unchecked_claims(pod_object))
 
 
 def recorded_cause(target: Target, records: Sequence[Mapping[str, object]]) -> Cause | None:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.objects.pod_group import POD_GROUP_LABELS
-from berth.scheduling.objects.projection import part
+from berth.scheduling.objects.projection import CLAIMS, part
 from berth.scheduling.objects.workloads import KINDS, SERVICE
 from berth_cli.placement.changed_objects import PodName, node_of, pod_name
 from berth_cli.sources.dump.manifests import Manifests
@@ -64,7 +64,7 @@ def unchecked_claims(pod: Object) -> tuple[str, ...]:
     found = [
         f"spec.volumes[].{source}: volumes are not checked; the scheduler may reject more nodes"
         for volume in (volumes if isinstance(volumes, list) else ())
-        for source in ("persistentVolumeClaim", "ephemeral")
+        for source in CLAIMS
         if isinstance(volume, dict) and source in volume
     ]
     if spec.get("resourceClaims"):

@@ -52,8 +52,8 @@ test('the reason of most pods comes first, of the chosen category only', () => {
   const found = (/** @type {string} */ category) =>
     reasonsOf(DOCUMENT, category).map(({ reason, pods }) => [reason.reason, pods]);
   assert.deepEqual(found(''), [
-    ['node is not ready', 3],
     ['Insufficient cpu', 1],
+    ['node is not ready', 3],
   ]);
   assert.deepEqual(found('schedulable-now'), [['node is not ready', 1]]);
   assert.deepEqual(found('undetermined'), []);

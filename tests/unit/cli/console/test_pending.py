@@ -134,6 +134,19 @@ def test_pod_is_evaluated_as_if_it_were_not_in_the_cluster() -> None:
     assert (found["verdict"], found["node"]) == ("placeable", "n1")
 
 
+def test_explanation_names_the_claims_of_the_pod_that_no_rule_checks() -> None:
+    volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}, {"name": "t", "projected": {}}]
+    pods = [pod("claim", volumes=volumes), pod("device", resourceClaims=[{"name": "gpu"}]), pod("p")]
+    asked = documents([node("n1")], pods)
+    found = {name: explained(asked, name) for name in ("claim", "device", "p")}
+    assert {name: each["warnings"] for name, each in found.items()} == {
+        "claim": ["spec.volumes[].persistentVolumeClaim: volumes are not checked; the scheduler may reject more nodes"],
+        "device": ["spec.resourceClaims: claims are not checked; the scheduler may reject more nodes"],
+        "p": [],
+    }
+    assert "fits, apart from what is not checked" in found["claim"]["headline"]
+
+
 def test_explanation_uses_the_schedulers_weight_for_the_extender() -> None:
     nodes = [node("n1", labels={PRIORITY: "3"}), node("n2", labels={PRIORITY: "1"})]
     asked = (documents(nodes, [pod("p")], DEFAULT, weight=weight) for weight in (1, 5))

@@ -54,17 +54,20 @@ export function captionOf(document) {
   return `${formatCount(count, 'pending pod')}: ${parts.join(', ')}${left ? `, ${left} more not listed` : ''}`;
 }
 
-/** The reasons of a category's pods, the reason of most pods first. @param {PendingDocument} document
+/** The reasons of a category's pods: first the one that is the main reason of most pods. @param {PendingDocument} document
  * @param {string} category empty: all @returns {{reason: Reason, key: string, pods: number}[]} */
 export function reasonsOf({ reasons, pods }, category) {
-  const counts = reasons.map(() => 0);
-  for (const pod of pods) {
-    if (!category || pod.category === category) for (const at of pod.reasons) counts[at] += 1;
-  }
-  return reasons
-    .map((reason, at) => ({ reason, key: reasonKey(reason), pods: counts[at] }))
+  const shown = pods.filter((pod) => !category || pod.category === category);
+  const mainOf = (/** @type {PendingPod} */ pod) => (pod.fitting ? -1 : pod.reasons[0]);
+  const found = reasons.map((reason, at) => ({
+    reason,
+    key: reasonKey(reason),
+    pods: shown.filter((pod) => pod.reasons.includes(at)).length,
+    main: shown.filter((pod) => mainOf(pod) === at).length,
+  }));
+  return found
     .filter((each) => each.pods > 0)
-    .sort((a, b) => b.pods - a.pods || b.reason.nodes.length - a.reason.nodes.length || compareNames(a.key, b.key));
+    .sort((a, b) => b.main - a.main || b.pods - a.pods || compareNames(a.key, b.key));
 }
 
 /** @param {PendingDocument} document @param {string} category empty: all @param {string} reason key; empty: all

@@ -92,6 +92,17 @@ def _project_ports(ports: object) -> object:
     ]
 
 
+CLAIMS = ("persistentVolumeClaim", "ephemeral")
+"""The sources of volumes that no plugin here checks."""
+
+
+def _project_volume(volume: Object) -> Object:
+    """Keep an image, and whether the volume is claimed: explanations say that claims are not checked."""
+    if volume.get("image") is not None:
+        return volume
+    return {source: {} for source in CLAIMS if source in volume}
+
+
 _STATUS = ("resources", "allocatedResources")
 
 
@@ -161,9 +172,9 @@ READ_METADATA = (
     "deletionTimestamp",
     "creationTimestamp",
 )
-READ_SPEC = (*_ALWAYS, *_TO_PLACE, "nodeName", "affinity", "resources")
+READ_SPEC = (*_ALWAYS, *_TO_PLACE, "nodeName", "affinity", "resources", "resourceClaims")
 READ_CONTAINER = ("name", "restartPolicy", "image", "resources", "ports")
-READ_VOLUME = ("name", "image")
+READ_VOLUME = ("name", "image", *CLAIMS)
 READ_STATUS = ("phase", "startTime", "nominatedNodeName", "conditions")
 """The status fields of a pod to place, besides RESIZE_STATUS. Its spec also has the lists of containers and volumes."""
 
@@ -185,7 +196,7 @@ def individual_fields(obj: Object, annotations: Container[str] = ()) -> Object:
 def shared_fields(obj: Object, *, placed: bool, images: bool = True) -> Object:
     """Keep all other fields. For a pod on a node, keep only the fields that the placement of other pods depends on.
 
-    images: keep the fields that only ImageLocality reads.
+    images: keep the fields that only ImageLocality and explanations read.
     """
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
     images = images and not placed
@@ -200,9 +211,11 @@ def shared_fields(obj: Object, *, placed: bool, images: bool = True) -> Object:
     if (resources := spec.get("resources")) is not None:
         kept["resources"] = project_requests(resources)
     if images and isinstance(volumes := spec.get("volumes"), list):
-        with_image = [each for each in volumes if isinstance(each, dict) and each.get("image") is not None]
-        if with_image:
-            kept["volumes"] = with_image
+        projected = [_project_volume(each) for each in volumes if isinstance(each, dict)]
+        if any(projected):
+            kept["volumes"] = [each for each in projected if each]
+    if images and spec.get("resourceClaims"):
+        kept["resourceClaims"] = [{}]
     found: Object = {"metadata": select_fields(metadata, ("namespace",)) | controller_fields(metadata), "spec": kept}
     resized = project_resize(spec, status)
     if resized:
