@@ -1,6 +1,7 @@
 """POST /scheduler/preempt."""
 
 import os
+import time
 from functools import partial
 
 from berth.garbage_collection import start_without_collection
@@ -15,7 +16,7 @@ with start_without_collection():
     settings = PolicySettings.from_environ(os.environ)
     cache = node_cache(settings, "preempt")
     tell = empty_on_failure if settings.password_in_url else failed
-    answer = partial(answer_preempt, cache=cache, failed=tell, answered=AnsweredVictims())
+    answer = partial(answer_preempt, cache=cache, failed=tell, answered=AnsweredVictims(), sleep=time.sleep)
     endpoint = VerbEndpoint(
         "preempt",
         EndpointSettings.from_environ(os.environ),

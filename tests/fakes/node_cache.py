@@ -46,3 +46,23 @@ class FixedNodeCache(NodeCache):
 
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
         return self._policy
+
+
+class LateNodeCache(NodeCache):
+    """A cluster that changes after some pauses. Its `sleep` is the pause."""
+
+    LATE = 3
+    """The number of pauses until the change."""
+
+    def __init__(self, first: FixedNodeCache, later: FixedNodeCache) -> None:
+        self._first, self._later = first, later
+        self.slept: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
+        return (self._later if len(self.slept) >= self.LATE else self._first).current(deadline, reads)
+
+    def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
+        return self._first.policy(deadline)

@@ -15,10 +15,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from berth.extender.arguments import folded, read_scheduling_request
+from berth.extender.arguments import folded, read_pod_version, read_scheduling_request
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, PreemptOutcome, bad_request, deadline_passed
-from berth.extender.ports import CacheUnavailable, NodeCache
+from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
 from berth.extender.reply import AnyDecision, PreemptDecision, Reply, UnjudgedCall, error_reply, reply, status_reply
 from berth.scheduling.configuration.document import WhenStale
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
@@ -26,7 +26,10 @@ from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.preemption.priority import NodeRejection
 from berth.scheduling.preemption.victim_review import PreemptResult, Proposal, review_victims
 from berth.scheduling.preemption.victims import Victims
-from berth.scheduling.snapshot.parts import ALL_PARTS
+from berth.scheduling.snapshot.parts import ALL_PARTS, SnapshotPart
+
+READS_OF_LATE_CACHE, PAUSE_SECONDS = 10, 0.025
+"""The number of reads, and the seconds between them, as filter waits for nodes that have just joined."""
 
 MAX_PREEMPTORS = 1000
 
@@ -71,13 +74,17 @@ def answer_preempt(
     failed: Callable[[Failure], Reply] = failed,
     deadline: Deadline = NO_DEADLINE,
     answered: AnsweredVictims | None = None,
+    sleep: Callable[[float], None] | None = None,
 ) -> Reply:
-    """Return the accepted candidates as MetaVictims, in both modes (fact 25). answered: answers of earlier calls."""
+    """Return the accepted candidates as MetaVictims, in both modes (fact 25). answered: answers of earlier calls.
+    sleep: None if calls never wait for a cache that is behind."""
     answered = answered or AnsweredVictims()
     arguments = read_preemption_arguments(body)
     if isinstance(arguments, Failure):
         return failed(arguments)
     context = cache.current(deadline, READS)
+    if sleep is not None and SnapshotPart.PODS in context.policy.reads:
+        context = _caught_up(context, arguments, read_pod_version(body).resource_version, cache, deadline, sleep)
     if isinstance(context.cluster, CacheUnavailable):
         return _without_cache(arguments, context.cluster, failed)
     left = deadline.decision_seconds()
@@ -90,6 +97,35 @@ def answer_preempt(
     answered.answer(arguments.pod, found.victims)
     decision = PreemptDecision(arguments.pod, context.policy, context.state, found, arguments.unreadable)
     return _reply(arguments, found, _outcome(found), decision=decision)
+
+
+def _caught_up(
+    context: DecisionContext,
+    arguments: PreemptionArguments,
+    version: str,
+    cache: NodeCache,
+    deadline: Deadline,
+    sleep: Callable[[float], None],
+) -> DecisionContext:
+    """Return the cache once it has the pod's version and all proposed victims; otherwise as it is after a quarter of a
+    second. Pods that it lacks may be victims that only the policy needs. If they stay, the pod waits for ever: the
+    scheduler proposes no victims on a node that its own filters pass."""
+    for _ in range(READS_OF_LATE_CACHE):
+        if not (_is_behind(context, arguments, version) and deadline.decision_seconds()):
+            break
+        sleep(PAUSE_SECONDS)
+        context = cache.current(deadline, READS)
+    return context
+
+
+def _is_behind(context: DecisionContext, arguments: PreemptionArguments, version: str) -> bool:
+    cluster = context.cluster
+    if isinstance(cluster, CacheUnavailable):
+        return False
+    known = ((cluster.nodes.get(name), proposal.uids) for name, proposal in arguments.proposals.items())
+    return context.coverage.covers(version) is False or any(
+        node is not None and not {pod.uid for pod in node.pods}.issuperset(uids) for node, uids in known
+    )
 
 
 def _outcome(found: PreemptResult) -> PreemptOutcome:

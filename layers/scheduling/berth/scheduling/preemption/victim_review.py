@@ -11,9 +11,9 @@ may need more victims there. Without this review the scheduler would evict pods 
 - A victim that an earlier answer listed for the nominated node is gone, even if the cache still shows it. It is not
   listed again, because the scheduler's call fails for a victim that it does not know (fact 26).
 
-A proposed victim may be missing in the cache, because the cache lags or the pod is gone already. The victim is
-accepted, and the node is evaluated without it. A node that is missing in the cache has just joined: its victims are
-accepted. docs/concepts/late-view.md has the whole table.
+A proposed victim may be missing in the cache, because the pod is gone already or the cache lags by more than preempt
+waits. The victim is accepted, and the node is evaluated without it. A node that is missing in the cache has just
+joined: its victims are accepted. docs/concepts/late-view.md has the whole table.
 """
 
 from __future__ import annotations
