@@ -136,8 +136,8 @@ def serve(
     """Run the extender on http://HOST:PORT/scheduler.
 
     Handlers, routes and events are those of the deployed stack; the store is in this process unless --store names
-    another. Set the scheduler's urlPrefix to the printed address. Stop with Ctrl-C. Exit status: 0 stopped, 1 cannot
-    start, 2 usage error.
+    another. Set the scheduler's urlPrefix to the printed address. Stop with Ctrl-C; the end of the program that reads
+    the output stops it, too. Exit status: 0 stopped, 1 cannot start, 2 usage error.
     """
     if (cluster is None) == (kubeconfig is None):
         raise click.UsageError("give either --cluster FILE (a dump) or --kubeconfig FILE (a live cluster)")
@@ -197,9 +197,10 @@ def _serve(
     from berth_cli.server.http.limits import allow_open_files
     from berth_cli.server.http.tls import TLS, InvalidTLSFiles
     from berth_cli.server.watcher_thread import watcher_thread
-    from berth_cli.terminal.logs import log_to, make_readable_on_terminal
+    from berth_cli.terminal.logs import end_without_reader, log_to, make_readable_on_terminal
 
     log_to(sys.stderr)
+    end_without_reader()
     for path in (source, binder) if live else ():
         if path is not None:
             _check_kubeconfig(path)
@@ -232,25 +233,27 @@ def _serve(
         )
     except BotoCoreError as error:
         raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
-    make_readable_on_terminal()
-    first_run = stack.run_watcher_once()
-    if first_run["reason"] and not live:
-        raise click.ClickException(str(first_run["reason"]))
-    if not first_run["nodes"] and not live:
-        raise click.ClickException(f"{source} has no nodes; make a dump with: kubectl get nodes,pods -A -o yaml > FILE")
-    uvicorn_server = server.create_server(stack.gateway, tls)
-    address = f"{'https' if tls else 'http'}://{listen_options.host}:{listener.getsockname()[1]}"
-    click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
-    warnings = partial(serve_warnings, has_file=file is not None, has_table=store_options.is_dynamodb)
-    for warning in (
-        *warnings(configuration),
-        *store_options.warnings(config),
-        *allow_open_files(stack.gateway.limits.connections),
-    ):
-        click.echo(f"warning: {warning}", err=True)
-    click.echo(f"cluster: {source}, {_state(first_run, live=live)}; health: {address}/healthz; Ctrl-C stops")
-    click.echo(f"store: {store.description}")
     try:
+        make_readable_on_terminal()
+        first_run = stack.run_watcher_once()
+        if first_run["reason"] and not live:
+            raise click.ClickException(str(first_run["reason"]))
+        if not first_run["nodes"] and not live:
+            raise click.ClickException(
+                f"{source} has no nodes; make a dump with: kubectl get nodes,pods -A -o yaml > FILE"
+            )
+        uvicorn_server = server.create_server(stack.gateway, tls)
+        address = f"{'https' if tls else 'http'}://{listen_options.host}:{listener.getsockname()[1]}"
+        click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
+        warnings = partial(serve_warnings, has_file=file is not None, has_table=store_options.is_dynamodb)
+        for warning in (
+            *warnings(configuration),
+            *store_options.warnings(config),
+            *allow_open_files(stack.gateway.limits.connections),
+        ):
+            click.echo(f"warning: {warning}", err=True)
+        click.echo(f"cluster: {source}, {_state(first_run, live=live)}; health: {address}/healthz; Ctrl-C stops")
+        click.echo(f"store: {store.description}")
         with (
             until_the_end,
             watcher_thread(stack.run_watcher),

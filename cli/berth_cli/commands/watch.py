@@ -46,8 +46,9 @@ def watch(
 
     It takes part in the same leader election as the watcher function and runs the same code. Deploy the stack with
     WatcherMode external, so that the watcher function is not started. Several processes may run: one leads, and one
-    waits to take over. SIGTERM, SIGHUP and Ctrl-C release the lease. The log is written to standard output: JSON in a
-    pipe, readable on a terminal. examples/watcher-pod contains a Deployment.
+    waits to take over. SIGTERM, SIGHUP, Ctrl-C and the end of the program that reads the output release the lease. The
+    log is written to standard output: JSON in a pipe, readable on a terminal. examples/watcher-pod contains a
+    Deployment.
     """
     if kubeconfig is not None and not kubeconfig.is_file():
         raise click.ClickException(
@@ -72,7 +73,7 @@ def _watch(
     from berth.runtime.watcher.watcher_function import WatcherFunction
     from berth_cli.server.watcher_process import Health, WatcherProcess, watcher_settings
     from berth_cli.sources.stack import describe
-    from berth_cli.terminal.logs import make_readable_on_terminal
+    from berth_cli.terminal.logs import end_without_reader, make_readable_on_terminal
 
     # The metrics of a process would not reach CloudWatch, because its output is not in a log group.
     os.environ["POWERTOOLS_METRICS_DISABLED"] = "true"
@@ -96,6 +97,7 @@ def _watch(
     make_readable_on_terminal()
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda *_: process.stop())
+    end_without_reader()
     try:
         process.run()
     finally:

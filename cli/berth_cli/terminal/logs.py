@@ -6,9 +6,14 @@ The functions write JSON lines, as in Lambda. On a terminal the lines are reform
 from __future__ import annotations
 
 import logging
+import os
+import select
+import signal
+import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from threading import Thread
 from typing import Protocol
 
 import orjson
@@ -88,6 +93,30 @@ def say(message: str, output: Stream) -> None:
         record = logging.LogRecord(SERVICE, logging.INFO, "", 0, message, None, None)
         output.write(f"{JSONFormatter().format(record)}\n")
     output.flush()
+
+
+def _terminate() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def end_without_reader(outputs: Iterable[int] = (1, 2), end: Callable[[], None] = _terminate) -> None:
+    """End the process as SIGTERM does if the reader of its output is gone: the program that has started it has died.
+    Otherwise each call would fail to write its log line. outputs: file descriptors; only pipes are watched."""
+    pipes = [each for each in outputs if stat.S_ISFIFO(os.fstat(each).st_mode)]
+    if not pipes or not hasattr(select, "poll"):  # Windows does not have poll
+        return
+
+    def wait() -> None:
+        poll = select.poll()
+        for pipe in pipes:
+            poll.register(pipe, 0)  # errors are always reported
+        poll.poll()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for pipe in pipes:
+            os.dup2(nowhere, pipe)
+        end()
+
+    Thread(target=wait, name="reader of the output", daemon=True).start()
 
 
 def log_to(errors: Stream) -> None:

@@ -87,6 +87,14 @@ def test_signal_stops_the_server_like_ctrl_c(by: signal.Signals, dump: Path, tmp
     assert served.ctrl_c(by) == (0, "stopped\n", "")
 
 
+def test_ends_like_after_a_signal_if_nobody_reads_its_output(dump: Path) -> None:
+    """The program that has started it is gone. Calls would fail to write their log lines."""
+    served = start("--cluster", str(dump), "--port", "0")
+    assert served.process.stdout is not None
+    served.process.stdout.close()
+    assert served.process.wait(PATIENCE) == 0
+
+
 def test_uses_its_configuration_and_stops_despite_idle_connections(dump: Path, tmp_path: Path) -> None:
     config = tmp_path / "berth.yaml"
     config.write_text(

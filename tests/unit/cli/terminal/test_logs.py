@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from io import StringIO
+from pathlib import Path
+from threading import Event
 
 import orjson
 import pytest
 
-from berth_cli.terminal.logs import ReadableStream, make_readable_on_terminal, say
+from berth_cli.terminal.logs import ReadableStream, end_without_reader, make_readable_on_terminal, say
 
 
 class Terminal(StringIO):
@@ -44,3 +47,21 @@ def test_operator_message_is_text_on_a_terminal_and_json_in_a_pipe() -> None:
     assert terminal.getvalue() == "berth.yaml is applied: profile full\n"
     found = orjson.loads(pipe.getvalue())
     assert (found["level"], found["message"]) == ("INFO", "berth.yaml is applied: profile full")
+
+
+@pytest.mark.parametrize("closed", [0, 1])
+def test_ends_once_nobody_reads_one_of_the_outputs(closed: int, tmp_path: Path) -> None:
+    """Later writes succeed, so that a call is answered until the process has ended."""
+    readers, writers = zip(*(os.pipe() for _ in range(2)), strict=True)
+    ended = Event()
+    with (tmp_path / "log").open("w") as file:
+        end_without_reader([*writers, file.fileno()], ended.set)
+        os.write(writers[closed], b"x")
+        assert not ended.is_set()
+        os.close(readers[closed])
+        assert ended.wait(10)
+        os.write(writers[closed], b"x")
+        os.write(file.fileno(), b"y")
+    assert (tmp_path / "log").read_text() == "y"
+    for each in (*writers, readers[1 - closed]):
+        os.close(each)
