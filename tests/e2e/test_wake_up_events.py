@@ -53,7 +53,7 @@ definitions:
 gangs: {enabled: true, timeout: 30}
 """
 # Of a deployed stack: each member in bind is a function that starts on this machine.
-STACK_TIMEOUT_SECONDS = 25
+STACK_TIMEOUT_SECONDS = 30
 GANG, SIZE, TOPOLOGY_KEY = "berth.dev/gang", "berth.dev/gang-size", "berth.dev/gang-topology-key"
 
 
