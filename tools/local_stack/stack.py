@@ -57,7 +57,7 @@ class Address:
         credentials = urllib3.make_headers(basic_auth=f"{self.username}:{self.password}")
         headers = {"Content-Type": "application/json", **credentials}
         url = f"{self.url.removesuffix('/scheduler')}/{path}"
-        return urllib3.request(method, url, body=body, headers=headers, retries=False)
+        return urllib3.request(method, url, body=body, headers=headers, retries=False, timeout=HTTP_TIMEOUT_SECONDS)
 
 
 def leave_accounts(environment: MutableMapping[str, str]) -> None:
