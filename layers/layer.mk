@@ -6,8 +6,11 @@ BERTH_PYTHON_VERSION ?= 3.13
 
 # The runtime cannot write byte-code under /opt. Without byte-code, every cold start compiles its imports (measured for
 # bind: 0.8 s instead of 0.4 s). Only an interpreter of the runtime's version can compile it: by default the one on
-# PATH, if there is one; an empty value skips this step.
-BERTH_BYTECODE_PYTHON ?= $(shell python$(BERTH_PYTHON_VERSION) -c 'import sys; print(sys.executable)' 2>/dev/null)
+# PATH. An empty value skips this step.
+BERTH_BYTECODE_PYTHON ?= $(or $(shell python$(BERTH_PYTHON_VERSION) -c 'import sys; print(sys.executable)' 2>/dev/null),\
+	$(error python$(BERTH_PYTHON_VERSION) does not run here: the layers would have no byte-code, and each cold start \
+	would take twice as long. Install it (uv python install $(BERTH_PYTHON_VERSION)) and put it on PATH, or name one in \
+	BERTH_BYTECODE_PYTHON. BERTH_BYTECODE_PYTHON= builds without byte-code))
 
 PYTHON ?= python3
 
@@ -32,7 +35,8 @@ endef
 define compile_bytecode
 	find "$(PACKAGES)" -name __pycache__ -prune -exec rm -rf {} +
 	$(if $(BERTH_BYTECODE_PYTHON),\
+		$(BERTH_BYTECODE_PYTHON) -c 'import sys; v = "%d.%d" % sys.version_info[:2]; \
+			v == "$(BERTH_PYTHON_VERSION)" or sys.exit("BERTH_BYTECODE_PYTHON is Python " + v + ", not $(BERTH_PYTHON_VERSION)")'
 		$(BERTH_BYTECODE_PYTHON) -m compileall -q --invalidation-mode unchecked-hash \
-			-s "$(PACKAGES)" -p /opt/python "$(PACKAGES)",\
-		@echo "a layer without byte-code: there is no python$(BERTH_PYTHON_VERSION) here to make it")
+			-s "$(PACKAGES)" -p /opt/python "$(PACKAGES)")
 endef

@@ -50,7 +50,11 @@ class Machine:
 
         The emulator runs functions in its own Python, whatever their runtime is called.
         """
-        return {"BERTH_ARCHITECTURE": self.architecture, "BERTH_PYTHON_VERSION": self.python_version}
+        return {
+            "BERTH_ARCHITECTURE": self.architecture,
+            "BERTH_PYTHON_VERSION": self.python_version,
+            "BERTH_BYTECODE_PYTHON": sys.executable,
+        }
 
     @property
     def base_image(self) -> str:

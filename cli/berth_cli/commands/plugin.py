@@ -116,6 +116,8 @@ def package(directory: Path, file: Path | None, architecture: str, python: str) 
     )
     if not layer.is_imported:
         click.echo("its modules were not imported here: the dependencies are for another platform")
+    if not layer.is_compiled:
+        click.echo(f"warning: no byte-code: every cold start compiles the modules; install python{python}", err=True)
     click.echo("publish it, and deploy the stack with the ARN as PluginLayerArn:")
     click.echo(
         f"  aws lambda publish-layer-version --layer-name STACK-plugins --description {layer.version} "

@@ -50,13 +50,15 @@ class InvalidPackage(click.ClickException):
 @dataclass(frozen=True, slots=True)
 class Layer:
     """A built layer. dependencies: the number of packages that were added to the plugins. is_imported: whether the
-    modules were imported; they cannot be if the dependencies are for another platform."""
+    modules were imported; they cannot be if the dependencies are for another platform. is_compiled: whether it has
+    byte-code."""
 
     file: Path
     version: str
     dependencies: int
     size: int
     is_imported: bool
+    is_compiled: bool
 
 
 def build_layer(directory: Path, file: Path | None, architecture: str, python: str) -> Layer:
@@ -87,12 +89,12 @@ def build_layer(directory: Path, file: Path | None, architecture: str, python: s
         is_imported = not pins or (architecture, python) == own
         if is_imported:
             _check_imports(root)
-        _compile(root, python)
+        is_compiled = _compile(root, python)
         _zip(root.parent, file)
     size = file.stat().st_size
     if size > MAX_BYTES:
         raise InvalidPackage(f"{file} has {size} bytes; Lambda takes {MAX_BYTES} at once: leave dependencies out")
-    return Layer(file, version, len(pins), size, is_imported)
+    return Layer(file, version, len(pins), size, is_imported, is_compiled)
 
 
 def own_requirements(file: Path) -> Mapping[str, str]:
@@ -164,12 +166,14 @@ def _install(pins: Mapping[str, str], root: Path, architecture: str, python: str
     shutil.rmtree(root / "bin", ignore_errors=True)
 
 
-def _compile(root: Path, python: str) -> None:
-    """Compile to byte-code, if this version of Python is installed: otherwise every cold start compiles its imports."""
+def _compile(root: Path, python: str) -> bool:
+    """Compile to byte-code, and return whether this version of Python is installed for it."""
     program = shutil.which(f"python{python}")
-    if program is not None:
-        options = ["-q", "--invalidation-mode", "unchecked-hash", "-s", str(root), "-p", "/opt/python", str(root)]
-        subprocess.run([program, "-m", "compileall", *options], check=False, capture_output=True)  # noqa: S603
+    if program is None:
+        return False
+    options = ["-q", "--invalidation-mode", "unchecked-hash", "-s", str(root), "-p", "/opt/python", str(root)]
+    done = subprocess.run([program, "-m", "compileall", *options], check=False, capture_output=True)  # noqa: S603
+    return not done.returncode
 
 
 def _zip(root: Path, file: Path) -> None:
