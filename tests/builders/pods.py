@@ -47,7 +47,7 @@ def pod_object(
             }
         ]
     spec: dict[str, object] = {
-        "schedulerName": "berth",
+        "schedulerName": "berth-scheduler",
         "containers": [{"name": "main", "resources": {"requests": dict(requests or {})}}],
     }
     if controller_kind == "DaemonSet":

@@ -225,6 +225,7 @@ class SetUp:
             f"--kubeconfig={self.control_plane.kubeconfig(through.watcher)}",
             f"--binder-kubeconfig={self.control_plane.kubeconfig(through.binder)}",
             f"--config={deployed}",
+            *(f"--scheduler-name={name}" for name in SCHEDULERS),
         ]
 
     def _through_the_proxy(self, users: Identities) -> Identities:

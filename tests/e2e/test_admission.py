@@ -300,7 +300,7 @@ def test_berth_counts_binds_and_confirms_its_pods_under_all_policies(
 ) -> None:
     file = tmp_path / "ledger.json"
     command = (sys.executable, "-m", "tests.e2e.berth.serve_with_ledger", file)
-    document = f"{CONFIGURATION.read_text()}\nbind: {{schedulerNames: [default-scheduler], namespaces: [default]}}\n"
+    document = f"{CONFIGURATION.read_text()}\nbind: {{namespaces: [default]}}\n"
     with serve(control_plane, tmp_path, document=document, command=command) as berth:
         node = cluster.create_node("gpu", {"nvidia.com/gpu.count": "1", "nvidia.com/gpu.memory": "8000"})
         _wait_until("the node has a ledger", lambda: node in ledger_in(file), LEDGERS_SECONDS)

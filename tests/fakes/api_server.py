@@ -116,11 +116,13 @@ class KubernetesOnLoopback:
     authority: str = ""
     """Of a server with https: its authority as `certificate-authority-data` has it."""
 
-    def add_pod(self, name: str, uid: str, node: str = "", namespace: str = "ml") -> None:
+    def add_pod(
+        self, name: str, uid: str, node: str = "", namespace: str = "ml", scheduler: str | None = "berth-scheduler"
+    ) -> None:
         """A pod of this name; one that had it before is replaced."""
         self.pods[namespace, name] = {
             "metadata": {"name": name, "namespace": namespace, "uid": uid},
-            "spec": {"nodeName": node} if node else {},
+            "spec": {key: value for key, value in (("nodeName", node), ("schedulerName", scheduler)) if value},
         }
 
     def add_rejected_pod(self, name: str, reason: str, namespace: str = "ml") -> None:

@@ -43,7 +43,7 @@ def pod_unread(cause: str = "the API server did not answer in time", seconds: fl
 class ScriptedBinder(PodBinder):
     """Takes the steps in order and fails on any other call. A step lasts as long as it says, by the given clock."""
 
-    def __init__(self, *steps: Step, clock: HandDrivenClock | None = None, scheduler: str = "") -> None:
+    def __init__(self, *steps: Step, clock: HandDrivenClock | None = None, scheduler: str = "berth-scheduler") -> None:
         """scheduler: the pod's schedulerName."""
         self._content: dict[str, object] = {"spec": {"schedulerName": scheduler}} if scheduler else {}
         self._steps = list(steps)

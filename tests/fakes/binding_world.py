@@ -20,7 +20,7 @@ from berth.nodecache.binds_under_way import BegunBinds, BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
-from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.pods import DEFAULT_SCHEDULER, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth_cli.server.store.cache_table import InMemoryConfigurationStore
@@ -41,6 +41,9 @@ APART = {
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 
 Answer = Callable[[Binding], Created | Refused | Unanswered]
+
+
+SCHEDULERS = frozenset({DEFAULT_SCHEDULER, "batch"})
 
 
 class World(PodBinder):
@@ -109,7 +112,7 @@ class World(PodBinder):
     ) -> BindResult:
         """One call. announces: False for a configuration without rules about other pods."""
         deadline = Deadline(seconds, lambda: self.now)
-        rules = BindRules(announcements=self._announcements if announces else None, gangs=gangs)
+        rules = BindRules(announcements=self._announcements if announces else None, gangs=gangs, schedulers=SCHEDULERS)
         return bind(Binding(namespace, name, f"uid-{name}", on), self, deadline, rules)
 
     def announced(self) -> list[tuple[int, str, bool]]:

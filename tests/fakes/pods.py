@@ -52,7 +52,7 @@ class StoredPod:
         if self.deleting:
             metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
         spec: dict[str, object] = {
-            "schedulerName": "default-scheduler",
+            "schedulerName": "berth-scheduler",
             "nodeName": self.node,
             "containers": [{"name": "main", "resources": {"requests": dict(self.requests)}}],
         }

@@ -21,7 +21,7 @@ from berth import __version__
 from tests.deployment import sam
 from tools.acceptance import eks_access
 from tools.acceptance.account import Account
-from tools.acceptance.placement import place, scheduler_command, scheduler_configuration
+from tools.acceptance.placement import SCHEDULER_NAME, place, scheduler_command, scheduler_configuration
 from tools.acceptance.report import Ended, Result, Step, StepFailed, StepSkipped, markdown, run
 
 BERTH = Path(sys.executable).parent / "berth"
@@ -110,7 +110,7 @@ def _steps(options: Options, account: Account, folder: Path) -> list[Step]:
 
 def _deploy(options: Options, account: Account, folder: Path) -> list[str]:
     # SAM splits values at quotes, so the parameters are in a file; JSON is valid YAML.
-    values = {"Authentication": "basic", "Profile": "label-priority"}
+    values = {"Authentication": "basic", "Profile": "label-priority", "SchedulerNames": SCHEDULER_NAME}
     (folder / "parameters.yaml").write_text(
         json.dumps(values | dict(each.split("=", 1) for each in options.parameters))
     )

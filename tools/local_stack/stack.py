@@ -115,6 +115,8 @@ def deploy(
     defaults = {
         "Authentication": "basic",
         "Profile": PROFILE,
+        # The scheduler whose configuration is written is named default-scheduler.
+        "SchedulerNames": "berth-scheduler,default-scheduler",
         "HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS),
         **machine.parameters,
     }

@@ -70,7 +70,9 @@ def _names(option: click.Option, context: click.Context) -> str:
 def _default(option: click.Option) -> str:
     if option.required:
         return "required"
-    return code(option.default) if option.show_default and not option.is_flag else ""
+    default = option.default
+    shown = ", ".join(default) if isinstance(default, tuple | list) else default
+    return code(shown) if option.show_default and not option.is_flag else ""
 
 
 def _text(help_text: str | None) -> Iterator[str]:

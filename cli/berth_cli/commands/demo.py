@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from berth.pods import DEFAULT_SCHEDULER
 from berth_cli.demo import counted_resources, gangs, label_priority, resource_segregation
 from berth_cli.demo.extender import Extender
 from berth_cli.server import local_stack
@@ -32,7 +33,8 @@ def demo() -> None:
         configuration = counted_resources.configuration(gangs.PROFILES)
         source = local_stack.dump_environment(dump)
         store = local_stack.memory_store(configuration, source)
-        stack = local_stack.start(configuration, source, store=store)
+        names = (DEFAULT_SCHEDULER, *configuration.profiles)
+        stack = local_stack.start(configuration, source, store=store, scheduler_names=names)
         stack.run_watcher_once()
         listener = server.listen("127.0.0.1", 0)
         with server.serve_in_thread(stack.gateway, listener):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.configuration.document import read_policy, weight_option
 from berth_cli.placement.policy.case_run import document, lines, run_case
@@ -15,7 +16,6 @@ from berth_cli.placement.policy.diff_from_dump import diff_policies, objects_to_
 from berth_cli.placement.policy.diff_report import MARKDOWN, rendered
 from berth_cli.placement.policy.policy_diff import Limit, PolicyDiff, limit_violations, read_limit
 from berth_cli.placement.warnings import dump_warnings
-from berth_cli.sources.dump.admission import DEFAULT_SCHEDULER
 from berth_cli.sources.dump.cluster import read_dump
 from berth_cli.terminal.input_files import InvalidInput, display_name
 from berth_cli.terminal.options import plugins_option

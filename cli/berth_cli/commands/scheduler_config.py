@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from berth.pods import BERTH_SCHEDULERS, DEFAULT_SCHEDULER
 from berth_cli.installation.extenders import (
+    SCHEDULERS_REMEDY,
     ExtenderOptions,
     Verb,
     extenders,
     managed_resources_of,
     option_notes,
+    refused_by_bind,
 )
 from berth_cli.installation.kube_scheduler_configuration import (
-    DEFAULT_SCHEDULER,
     FIELD_COMMENTS,
     Document,
     Entry,
@@ -200,6 +202,9 @@ def scheduler_config(
     if configuration.gangs.enabled and not verbs >= {Verb.FILTER, Verb.BIND}:
         raise click.UsageError(f"{config or 'the configuration'} enables gangs: they need the verbs filter and bind")
     material = _material(files) if second else None
+    # Two schedulers with the same name would both schedule its pods.
+    own = [name for name in configuration.profiles if name != DEFAULT_SCHEDULER]
+    names = list(dict.fromkeys((second, *own) if second else (DEFAULT_SCHEDULER, *own)))
     choices = ExtenderOptions(
         url_prefix=source.address,
         verbs=verbs,
@@ -212,6 +217,9 @@ def scheduler_config(
     flags = scheduler_flags(with_password=with_password, gangs=configuration.gangs.enabled)
     notes = [*option_notes(choices, with_password=with_password, second=second is not None)]
     notes += source.missing_credentials(with_password=with_password, certificate=secret or files.certificate)
+    refusal = refused_by_bind(names, source.bound_schedulers) if Verb.BIND in verbs else ""
+    if refusal:
+        notes.append(f"{refusal}; {SCHEDULERS_REMEDY}")
     if material is None:
         notes.append(f"run kube-scheduler with --config=FILE {' '.join(flags)}")
         if not given["scheduler_kubeconfig"]:
@@ -219,12 +227,9 @@ def scheduler_config(
     for note in notes:
         click.echo(f"note: {note}", err=True)
     if material is None:
-        names = (DEFAULT_SCHEDULER, *configuration.profiles)
-        own = _document(choices, names, source.basic, kubeconfig=given["scheduler_kubeconfig"])
-        click.echo(yaml_text(own, FIELD_COMMENTS), nl=False)
+        document = _document(choices, names, source.basic, kubeconfig=given["scheduler_kubeconfig"])
+        click.echo(yaml_text(document, FIELD_COMMENTS), nl=False)
         return
-    # Two schedulers with the same name would both schedule its pods.
-    names = (second, *(name for name in configuration.profiles if name != DEFAULT_SCHEDULER))
     document = _document(choices, names, source.basic, lock=(given["namespace"], second))
     described = SecondScheduler(
         name=second,
@@ -242,25 +247,27 @@ def scheduler_config(
 
 def _document(
     choices: ExtenderOptions,
-    names: Iterable[str],
+    names: list[str],
     basic: BasicCredentials | None,
     lock: tuple[str, str] | None = None,
     kubeconfig: str = "",
 ) -> Document:
     prefix = choices.url_prefix if basic is None else basic.in_address(choices.url_prefix)
     entries, gangs = extenders(replace(choices, url_prefix=prefix)), choices.managed.gangs
-    return scheduler_configuration(list(dict.fromkeys(names)), entries, lock=lock, kubeconfig=kubeconfig, gangs=gangs)
+    return scheduler_configuration(names, entries, lock=lock, kubeconfig=kubeconfig, gangs=gangs)
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """authentication: the stack's; empty if it is unknown. basic: None if the password is not wanted."""
+    """authentication: the stack's; empty if it is unknown. basic: None if the password is not wanted. bound_schedulers:
+    those whose pods bind binds."""
 
     configuration: BerthConfiguration
     address: str
     http_timeout: str = DEFAULT_TIMEOUT
     authentication: str = ""
     basic: BasicCredentials | None = None
+    bound_schedulers: frozenset[str] = BERTH_SCHEDULERS
 
     def missing_credentials(self, *, with_password: bool, certificate: object) -> Iterator[str]:
         """Yield a note if the stack requires credentials that the printed configuration does not contain."""
@@ -287,6 +294,7 @@ def _source(
         f"{stack.http_timeout}s" if stack.http_timeout else DEFAULT_TIMEOUT,
         stack.parameters.get("Authentication", ""),
         stacks.basic_credentials(stack) if with_password else None,
+        stack.scheduler_names,
     )
 
 

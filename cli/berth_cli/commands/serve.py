@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from berth.pods import BERTH_SCHEDULERS
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.configuration.document import load_configuration
 from berth_cli.configuration.warnings import serve_warnings
@@ -103,6 +104,15 @@ Examples:
     show_default=True,
     help="httpTimeout of kube-scheduler's configuration: bind, and a gang's wait in it, end before.",
 )
+@click.option(
+    "--scheduler-name",
+    "scheduler_names",
+    multiple=True,
+    default=sorted(BERTH_SCHEDULERS),
+    show_default=True,
+    metavar="NAME",
+    help="bind binds only pods with this schedulerName; repeatable. The cluster's own is default-scheduler.",
+)
 @click.option("--console", "console", is_flag=True, help="Also show the cluster on a page, see berth console.")
 @click.option(
     "--console-port", default=CONSOLE_PORT, show_default=True, help="Port of the page; 0 selects a free port."
@@ -129,6 +139,7 @@ def serve(
     decisions_file: Path | None,
     record: Path | None,
     http_timeout_text: str,
+    scheduler_names: tuple[str, ...],
     console: bool,
     console_port: int,
     verbose: bool,
@@ -166,6 +177,7 @@ def serve(
             decisions_file=decisions_file,
             record=record,
             http_timeout=http_timeout,
+            scheduler_names=scheduler_names,
             console_port=console_port if console else None,
             verbose=verbose,
         )
@@ -184,6 +196,7 @@ def _serve(
     decisions_file: Path | None,
     record: Path | None,
     http_timeout: float,
+    scheduler_names: tuple[str, ...],
     console_port: int | None,
     verbose: bool,
 ) -> None:
@@ -230,6 +243,7 @@ def _serve(
             decisions_file=file,
             recording=None if record is None else _new_recording(record, has_all_fields=not live),
             http_timeout=http_timeout,
+            scheduler_names=scheduler_names,
         )
     except BotoCoreError as error:
         raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
@@ -245,7 +259,9 @@ def _serve(
         uvicorn_server = server.create_server(stack.gateway, tls)
         address = f"{'https' if tls else 'http'}://{listen_options.host}:{listener.getsockname()[1]}"
         click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
-        warnings = partial(serve_warnings, has_file=file is not None, has_table=store_options.is_dynamodb)
+        warnings = partial(
+            serve_warnings, schedulers=scheduler_names, has_file=file is not None, has_table=store_options.is_dynamodb
+        )
         for warning in (
             *warnings(configuration),
             *store_options.warnings(config),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.configuration.document import policy_options, read_policy
 from berth_cli.placement.changed_objects import AddNodes, Changes
@@ -17,7 +18,6 @@ from berth_cli.placement.report import Summary, document, explained, table
 from berth_cli.placement.scheduler.control_loop import Outcome, control_loop_of
 from berth_cli.placement.warnings import dump_warnings, eviction_warnings
 from berth_cli.placement.what_if import Dump, WhatIf, what_if
-from berth_cli.sources.dump.admission import DEFAULT_SCHEDULER
 from berth_cli.sources.dump.cluster import Cluster, read_dump
 from berth_cli.sources.dump.manifests import read_manifests
 from berth_cli.terminal.input_files import STDIN, display_name

@@ -51,16 +51,21 @@ def configuration_warnings(configuration: BerthConfiguration) -> list[Configurat
         *_counting(configuration),
         *_unused_arguments(configuration),
         *_definitions(configuration),
-        *_bind(configuration),
         *_rules_about_pods(configuration),
         *_unresolvable(configuration),
     ]
 
 
-def serve_warnings(configuration: BerthConfiguration, *, has_file: bool, has_table: bool) -> Iterator[object]:
-    """Return the warnings of `berth serve`. has_file: whether it has a file for records of decisions. has_table:
-    whether its tables are in DynamoDB."""
+def serve_warnings(
+    configuration: BerthConfiguration, *, schedulers: Collection[str], has_file: bool, has_table: bool
+) -> Iterator[object]:
+    """Return the warnings of `berth serve`. schedulers: those whose pods bind binds. has_file: whether it has a file
+    for records of decisions. has_table: whether its tables are in DynamoDB."""
     yield from configuration_warnings(configuration)
+    for name in configuration.profiles:
+        if name not in schedulers:
+            message = f"bind refuses the pods of this scheduler: give --scheduler-name {name}"
+            yield ConfigurationWarning(("profiles", name), message)
     missing = {kind for kind, has in ((Decisions.FILE, has_file), (Decisions.TABLE, has_table)) if not has}
     yield from records_warnings(configuration, {*Decisions} - missing)
     if has_file and configuration.decisions is not Decisions.FILE:
@@ -204,14 +209,6 @@ def _definitions(configuration: BerthConfiguration) -> Iterator[ConfigurationWar
 def _scores(plugin: str) -> bool:
     constructor = plugin_factory(plugin).plugin
     return not isinstance(constructor, type) or issubclass(constructor, ScorePlugin | ClusterScorePlugin)
-
-
-def _bind(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
-    for scheduler in configuration.profiles:
-        if not configuration.bind.covers_scheduler(scheduler):
-            yield ConfigurationWarning(
-                ("profiles", scheduler), "bind refuses the pods of this scheduler: bind.schedulerNames does not list it"
-            )
 
 
 def _unresolvable(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.framework.plugin import SUCCESS
 from berth.scheduling.objects import Pod
 from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
@@ -16,7 +17,6 @@ from berth_cli.explanation.rules import PluginVerdict, Rejection
 from berth_cli.installation.doctor.checks.pending_pods import untried_remedy
 from berth_cli.placement.report import eviction_document, eviction_text
 from berth_cli.placement.scheduler.control_loop import RankedNode
-from berth_cli.sources.dump.admission import DEFAULT_SCHEDULER
 from berth_cli.terminal.output import duration, examples, table_lines
 
 VERSION = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import ip_address
@@ -152,6 +152,18 @@ def option_notes(choices: ExtenderOptions, *, with_password: bool, second: bool)
         # The maximum back-off, plus one second until kube-scheduler checks for expired back-offs.
         longest = GANG_BACKOFF_SECONDS + 1
         yield f"gangs: a rejected pod that now fits is retried after up to {longest} s, not 0.1 s (fact 44)"
+
+
+SCHEDULERS_REMEDY = (
+    "name every scheduler that calls bind: in SchedulerNames of the stack, or with --scheduler-name of berth serve"
+)
+
+
+def refused_by_bind(schedulers: Iterable[str], bound: Container[str]) -> str:
+    """Return a message if bind refuses the pods of one of these schedulers; otherwise empty. bound: the names that the
+    deployment gives to bind."""
+    refused = ", ".join(name for name in schedulers if name not in bound)
+    return f"bind refuses the pods of {refused}" if refused else ""
 
 
 def member_waits(http_timeout: float) -> float:

@@ -7,8 +7,6 @@ from urllib.parse import SplitResult, urlsplit
 
 import yaml
 
-DEFAULT_SCHEDULER = "default-scheduler"
-
 Entry = dict[str, object]
 Document = Mapping[str, object]
 

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.objects import Pod
-from berth_cli.sources.dump.admission import DEFAULT_SCHEDULER
 from berth_cli.sources.dump.cluster import Cluster, read_cluster, trim
 from berth_cli.sources.dump.manifests import Manifests
 

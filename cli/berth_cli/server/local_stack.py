@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +17,7 @@ from berth.extender.reply import DecisionRecorder
 from berth.lease.clock import SystemClock
 from berth.lease.elector import release
 from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.pods import BERTH_SCHEDULERS
 from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.cluster import connect
 from berth.runtime.cluster_settings import ClusterSettings
@@ -109,13 +110,14 @@ def start(
     decisions_file: DecisionRecorder | None = None,
     recording: RecordingWriter | None = None,
     http_timeout: float | None = None,
+    scheduler_names: Iterable[str] = BERTH_SCHEDULERS,
 ) -> LocalStack:
     """Load all functions with this store or, without one, a new store in memory.
 
     `cluster`: the BERTH_ variables of the cluster; `binder`: other values for bind. `allow_list`: the functions check
     the client certificate; without it callers are not authenticated. `check`: the gateway's check, with its own host
     names. `decisions_file`: used if the configuration enables it. `recording`: receives all decisions. `http_timeout`:
-    the scheduler's, in seconds; None means 5.
+    the scheduler's, in seconds; None means 5. `scheduler_names`: bind refuses the pods of other schedulers.
     """
     store = store or memory_store(configuration, cluster)
     set_environment(
@@ -123,6 +125,7 @@ def start(
             "BERTH_CACHE_TABLE": store.cache_table,
             "BERTH_LEDGER_TABLE": store.ledger_table,
             "BERTH_CONFIGURATION": configuration.model_dump_json(by_alias=True),
+            "BERTH_SCHEDULER_NAMES": ",".join(scheduler_names),
             "POWERTOOLS_METRICS_DISABLED": "true",
             "POWERTOOLS_LOG_LEVEL": log_level,
             **cluster,

@@ -16,6 +16,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.dynamodb import TableUnavailable
+from berth.pods import BERTH_SCHEDULERS
 from berth_cli.sources.tables import TableNames
 
 if TYPE_CHECKING:
@@ -75,6 +76,11 @@ class DeployedStack:
     def http_timeout(self) -> str:
         """The stack's httpTimeout in seconds; empty if it is unknown. Stacks of earlier releases lack the output."""
         return self.outputs.get("HttpTimeoutSeconds") or self.parameters.get("HttpTimeoutSeconds", "")
+
+    @property
+    def scheduler_names(self) -> frozenset[str]:
+        """The schedulers whose pods the stack's bind binds."""
+        return frozenset(self.parameters.get("SchedulerNames", ",".join(BERTH_SCHEDULERS)).split(","))
 
     @property
     def configuration_document(self) -> str:

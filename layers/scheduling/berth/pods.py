@@ -12,6 +12,12 @@ from berth.scheduling.objects.pod import FAILED, SUCCEEDED, PodKey
 
 NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 
+DEFAULT_SCHEDULER = "default-scheduler"
+"""The API server's default of `spec.schedulerName`."""
+
+BERTH_SCHEDULERS = frozenset({"berth-scheduler"})
+"""The schedulers whose pods bind binds, unless a deployment names others."""
+
 
 @dataclass(frozen=True, slots=True)
 class Binding:
@@ -62,6 +68,12 @@ class FoundPod:
     resource_version: str
     deleting: bool
     content: Mapping[str, object]
+
+    @property
+    def scheduler(self) -> str:
+        """Return the pod's schedulerName, which the API server does not change any more."""
+        spec = self.content.get("spec")
+        return str((spec.get("schedulerName") if isinstance(spec, Mapping) else "") or DEFAULT_SCHEDULER)
 
     @property
     def finished(self) -> bool:

@@ -44,6 +44,10 @@ class Case:
     schedulers: int = 1
 
     @property
+    def scheduler_names(self) -> list[str]:
+        return [f"bench-{number}" for number in range(self.schedulers)]
+
+    @property
     def name(self) -> str:
         """The same over releases."""
         return f"{self.extender}.schedulers-{self.schedulers}" if self.extender.binds else self.extender

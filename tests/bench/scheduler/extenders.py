@@ -67,6 +67,7 @@ class Servers:
         options: dict[str, Any] = {"document": document}
         if case.extender.binds:
             options["command"] = (sys.executable, "-m", "tests.bench.scheduler.counted_serve", counts)
+            options["options"] = [f"--scheduler-name={name}" for name in case.scheduler_names]
         if case.extender is Extender.BERTH_COUNTED:
             # It is stopped, not killed: it gives the Lease of its ledger up, and the next run need not wait for that.
             berth = running.enter_context(serve(self._control_plane, folder, is_healthy=False, **options))

@@ -89,8 +89,7 @@ class Cluster:
         with ExitStack() as running:
             running.callback(self._workload.clear)
             extenders, counts = running.enter_context(self._servers.of(case, nodes))
-            names = [f"bench-{number}" for number in range(case.schedulers)]
-            names = names if case.extender.binds else [DEFAULT_SCHEDULER]
+            names = case.scheduler_names if case.extender.binds else [DEFAULT_SCHEDULER]
             manifests = _manifests(case, names, pods, nodes)
             self._workload.create_pods(manifests)
             before = _conflicts(counts)

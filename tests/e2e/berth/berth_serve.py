@@ -22,6 +22,12 @@ kind: BerthConfiguration
 profile: label-priority
 """
 
+# The cluster's own scheduler, and those that tests add.
+SCHEDULER_NAMES = (
+    *("default-scheduler", "berth-scheduler", "berth-of-the-chart", "berth-second"),
+    *("full", "rules", "teams", "segregation"),
+)
+
 LEDGER_SECONDS = 180
 POLL_SECONDS = 0.5
 START_SECONDS = 60
@@ -99,6 +105,7 @@ class BerthServe:
                 self._cluster,
                 *([f"--binder-kubeconfig={self._binder}"] if self._binder else []),
                 f"--config={self._configuration}",
+                *(f"--scheduler-name={name}" for name in SCHEDULER_NAMES),
                 *(self._tls.options if self._tls else ()),
                 *self._options,
             ],

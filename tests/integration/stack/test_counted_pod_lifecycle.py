@@ -16,6 +16,7 @@ import yaml
 
 from berth.ledger.nodes.entry import EntryState
 from berth.ledger.nodes.table import LedgerTable
+from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.server import local_stack
 from berth_cli.server.options import Store
@@ -43,7 +44,7 @@ class LocalStack:
             self.ledger: LedgerTable = memory.ledger
         else:
             store, self.ledger = dynamodb
-        self._local_stack = local_stack.start(configuration, cluster, store=store)
+        self._local_stack = local_stack.start(configuration, cluster, store=store, scheduler_names=[DEFAULT_SCHEDULER])
         self.run_time = LocalLambdaContext(600)
         self._watcher = Thread(target=self._local_stack.run_watcher, args=(self.run_time,), daemon=True)
         self._watcher.start()

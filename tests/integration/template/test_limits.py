@@ -47,6 +47,7 @@ ALWAYS = (
     "VpcSecurityGroupIds",
     "AlarmTopicArn",
     "PluginLayerArn",
+    "SchedulerNames",
 )
 CHOICES = ("HttpTimeoutSeconds", "Profile")
 """Parameters in the environment, of which the longest value is taken."""

@@ -170,7 +170,8 @@ class AnnouncementsHistory:
         """One call of bind."""
         binding = Binding("default", name, self.pods[name].uid, on)
         deadline = Deadline(BIND_SECONDS, lambda: self.world.now)
-        return bind(binding, _Binder(self), deadline, BindRules(announcements=announcements)).outcome
+        rules = BindRules(announcements=announcements, schedulers=frozenset({RULED, UNRULED}))
+        return bind(binding, _Binder(self), deadline, rules).outcome
 
     def wait(self, seconds: float) -> None:
         """Wait as bind does before its next try."""

@@ -20,7 +20,7 @@ from berth.ledger.nodes.entry import EntryState, NodeLedger, OpenReservation
 from berth.ledger.nodes.ledger import new_ledger
 from berth.ledger.nodes.node_write import NodeWrite
 from berth.ledger.nodes.table import NotWritten, TableUnavailable, Written
-from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.pods import BERTH_SCHEDULERS, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.configuration.document import BerthConfiguration, BindConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from berth.scheduling.objects.pod import PodKey
@@ -231,7 +231,13 @@ class BindWorld:
     # ---------------------------------------------------------------------------------------------------- the actors
 
     def bind(
-        self, name: str, uid: str, node: str, wire: Wire | None = None, limits: BindConfiguration = EVERY_POD
+        self,
+        name: str,
+        uid: str,
+        node: str,
+        wire: Wire | None = None,
+        limits: BindConfiguration = EVERY_POD,
+        schedulers: frozenset[str] = BERTH_SCHEDULERS,
     ) -> BindOutcome | None:
         """Run one call of bind; None if its process died."""
         wire = wire or Wire()
@@ -242,9 +248,8 @@ class BindWorld:
         deadline = Deadline(HTTP_TIMEOUT - 1, self.clock)
         binding = Binding("ml", name, uid, node)
         try:
-            outcome = bind(
-                binding, binder, deadline, BindRules(CountedResources(COUNTING, reservations), limits)
-            ).outcome
+            rules = BindRules(CountedResources(COUNTING, reservations), limits, schedulers=schedulers)
+            outcome = bind(binding, binder, deadline, rules).outcome
         except Died:
             return None
         if outcome in (BindOutcome.BOUND, BindOutcome.ALREADY_BOUND):

@@ -41,31 +41,17 @@ def test_makes_few_calls_if_uncontended(requests: Mapping[str, str], calls: list
 
 
 @pytest.mark.parametrize(
-    ("limits", "outcome", "calls"),
+    ("scheduler", "namespace", "calls"),
     [
-        pytest.param(
-            {"schedulerNames": ["default-scheduler"]},
-            BindOutcome.BOUND,
-            ["GET", "PutItem", "UpdateItem", "Binding"],
-            id="a listed scheduler does not need a second read",
-        ),
-        pytest.param({"schedulerNames": ["x"]}, BindOutcome.NOT_COVERED, ["GET"], id="another scheduler"),
-        pytest.param({"namespaces": ["x"]}, BindOutcome.NOT_COVERED, [], id="another namespace"),
+        pytest.param("x", "ml", ["GET"], id="another scheduler"),
+        pytest.param("berth-scheduler", "x", [], id="another namespace"),
     ],
 )
-def test_does_not_reserve_if_the_configuration_does_not_cover_the_pod(
-    limits: Mapping[str, list[str]], outcome: BindOutcome, calls: list[str]
-) -> None:
+def test_does_not_reserve_for_a_pod_that_bind_does_not_cover(scheduler: str, namespace: str, calls: list[str]) -> None:
     world, wire = world_with({LICENCE: "2"}), Wire()
-    assert world.bind(POD, UID, "n1", wire, BindConfiguration.model_validate(limits)) is outcome
+    limits = BindConfiguration(namespaces=frozenset({namespace}))
+    assert world.bind(POD, UID, "n1", wire, limits, frozenset({scheduler})) is BindOutcome.NOT_COVERED
     assert wire.calls == calls
-
-
-def test_reads_pod_once_if_the_scheduler_is_listed_and_nothing_is_counted() -> None:
-    world, wire = world_with({"cpu": "1"}), Wire()
-    limits = BindConfiguration.model_validate({"schedulerNames": ["default-scheduler"]})
-    assert world.bind(POD, UID, "n1", wire, limits) is BindOutcome.BOUND
-    assert wire.calls == ["GET", "Binding"]
 
 
 def test_writes_entry_to_ledger_and_device_to_pod() -> None:

@@ -161,7 +161,7 @@ def test_refuses_if_the_counted_resources_or_bind_limits_of_the_document_are_unr
     assert environment.warnings == []
 
 
-ML = {"namespaces": ["ml"], "schedulerNames": ["berth"]}
+ML = {"namespaces": ["ml"]}
 
 
 @pytest.mark.parametrize(

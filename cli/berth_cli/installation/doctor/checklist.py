@@ -23,6 +23,7 @@ from berth_cli.installation.doctor.checks.cluster import (
 from berth_cli.installation.doctor.checks.health import check_configuration, check_healthz
 from berth_cli.installation.doctor.checks.pending_pods import check_pending_pods
 from berth_cli.installation.doctor.checks.scheduler import (
+    check_bound_schedulers,
     check_document,
     check_extenders,
     check_gang_scheduling,
@@ -181,7 +182,9 @@ def _scheduler(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
     yield Check(CheckName.URL_PREFIX, lambda: check_transport(side))
     yield Check(CheckName.MANAGED_RESOURCES, lambda: _managed_resources_findings(inputs, side))
     yield Check(CheckName.GANGS, lambda: check_gang_scheduling(side, inputs.wanted.gangs))
-    binder = side.binder
+    binder, bound = side.binder, inputs.bound_schedulers
+    if binder is not None and bound is not None:
+        yield Check(CheckName.BIND_VERB, lambda: check_bound_schedulers(side, bound))
     if binder is not None:
         yield Check(CheckName.HTTP_TIMEOUT, lambda: check_bind_time(binder.timeout, inputs.stack_timeout))
 

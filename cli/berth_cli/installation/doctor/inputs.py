@@ -17,6 +17,7 @@ import click
 from berth.cluster.api_server import kubeconfig
 from berth.configuration.store import ConfigurationInvalid
 from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.plugins.custom_plugins import MISSING_REMEDY
 from berth_cli.configuration.document import load_configuration
@@ -32,7 +33,7 @@ from berth_cli.installation.doctor.scheduler_configuration import (
     from_file,
     scheduler_side,
 )
-from berth_cli.installation.kube_scheduler_configuration import DEFAULT_SCHEDULER, parse_address
+from berth_cli.installation.kube_scheduler_configuration import parse_address
 from berth_cli.sources.server import (
     NO_MATERIAL,
     UNKNOWN,
@@ -85,7 +86,8 @@ class Inputs:
 
     `address`: Berth's address from the options. `is_configuration_given`: by --config; otherwise it is the stack's.
     `reader`: the cluster as the caller. `watcher`, `binder`: the cluster as these functions; None if unknown.
-    `stack_timeout`: the stack's HttpTimeoutSeconds. `watcher_mode`: the stack's WatcherMode.
+    `stack_timeout`: the stack's HttpTimeoutSeconds. `watcher_mode`: the stack's WatcherMode. `bound_schedulers`: the
+    schedulers whose pods the stack's bind binds.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -98,6 +100,7 @@ class Inputs:
     account: AWSAccount | None = None
     stack_timeout: float | None = None
     watcher_mode: str = ""
+    bound_schedulers: frozenset[str] | None = None
     reader: ClusterAccess | None = None
     watcher: ClusterAccess | None = None
     binder: ClusterAccess | None = None
@@ -175,6 +178,7 @@ def read_inputs(options: Options) -> Inputs:
         account=None if stack is None else AWSAccount(stack),
         stack_timeout=float(stack.http_timeout) if stack is not None and stack.http_timeout else None,
         watcher_mode="" if stack is None else stack.parameters.get("WatcherMode", ""),
+        bound_schedulers=None if stack is None else stack.scheduler_names,
         reader=reader,
         watcher=watcher,
         binder=binder,

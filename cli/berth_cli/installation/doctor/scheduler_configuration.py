@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.pods import DEFAULT_SCHEDULER
 from berth_cli.installation.doctor.cluster_access import ClusterAccess
 from berth_cli.terminal.options import parse_duration
 from berth_cli.terminal.strict_yaml import InvalidYAML, load, load_all
@@ -116,7 +117,7 @@ class Profile(_Part):
     """An item of `profiles`."""
 
     model_config = _LENIENT
-    scheduler_name: str = Field(default="default-scheduler", alias="schedulerName")
+    scheduler_name: str = Field(default=DEFAULT_SCHEDULER, alias="schedulerName")
     percentage_of_nodes_to_score: int | None = Field(default=None, alias="percentageOfNodesToScore")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.managed_resources.counting import Counting
@@ -19,7 +20,6 @@ from berth_cli.placement.policy.policy_diff import PolicyDiff, pods_text
 from berth_cli.placement.queue import read_queue
 from berth_cli.placement.run import RunRecorder
 from berth_cli.placement.scheduler.control_loop import ControlLoop, control_loop_of
-from berth_cli.sources.dump.admission import DEFAULT_SCHEDULER
 from berth_cli.sources.dump.manifests import as_new_pod
 from berth_cli.terminal.input_files import InvalidInput
 

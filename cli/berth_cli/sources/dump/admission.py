@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 
 from berth.cluster.dump_objects import DEFAULT_NAMESPACE, set_identity
+from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.fields.reading import (
     Object,
     read_object,
@@ -20,8 +21,6 @@ from berth.scheduling.fields.reading import (
 )
 from berth.scheduling.fields.resources import is_pod_level
 from berth.scheduling.objects import PriorityClass
-
-DEFAULT_SCHEDULER = "default-scheduler"
 
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
 

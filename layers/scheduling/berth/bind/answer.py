@@ -1,9 +1,9 @@
 """bind: create the pod's Binding. If needed, evaluate the pod once more and reserve its counted resources.
 
+Every bind begins with a GET of the pod: the request does not contain the pod's scheduler.
+
 Plain bind: POST the Binding. When the API server does not answer, or answers with a conflict, GET the pod: it shows
 whether the Binding was created. If the pod is still unbound after a lost answer, POST once more.
-
-If the configuration limits bind to some schedulers, the plain bind begins with a GET of the pod, too.
 
 Prepared bind: if a rule of the configuration depends on other pods, or the pod requests counted resources. Under such
 rules, note that the bind has begun. GET the pod (the request has no spec); announce it under the rules; GET the Lease
@@ -19,7 +19,8 @@ Guarantees:
 - An empty `Error` means that the pod with this UID is bound to this node.
 - A counted pod is bound only while the node's ledger has an entry that covers its request, and only if this store
   held the Lease of the ledger after the pod was read.
-- A pod that `bind` of the configuration does not cover is never bound.
+- A pod of a scheduler that the deployment does not name, or of a namespace that the configuration does not list, is
+  never bound.
 - The call ends before its deadline. A repeated call for the same pod and node has the same effect as one call.
 
 Not guaranteed: after UNANSWERED the Binding may still be created. The reservation then stays in the ledger. The
@@ -76,16 +77,12 @@ def bind(
     rules: BindRules = NO_RULES,
 ) -> BindResult:
     """Bind the pod; the reason of a failure is the API server's own text if it gave one."""
-    limits = rules.limits
     # A Binding contains the namespace of its pod, so the pod does not have to be read.
-    if not limits.covers_namespace(binding.namespace):
+    if not rules.limits.covers_namespace(binding.namespace):
         return BindResult(BindOutcome.NOT_COVERED, REASON_NAMESPACE)
     prepared = PreparedBind(binding, binder, deadline, rules)
-    result = None
-    if rules.counted is not None or rules.announcements is not None or rules.gangs is not None:
-        result = prepared.run()
-    elif limits.scheduler_names is not None:
-        result = prepared.refusal()
+    prepares = rules.counted is not None or rules.announcements is not None or rules.gangs is not None
+    result = prepared.run() if prepares else prepared.refusal()
     return result or _plain_bind(binding, binder, deadline)
 
 

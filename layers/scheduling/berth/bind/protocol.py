@@ -82,15 +82,13 @@ def unanswered(cause: str) -> BindResult:
 PREPARED_ATTEMPTS = 3
 """A prepared Binding also fails if the pod changes between GET and POST, so it has one more attempt."""
 
-REASON_SCHEDULER = "bind.schedulerNames of Berth's configuration does not list the pod's scheduler"
+REASON_SCHEDULER = (
+    "Berth does not bind pods of this schedulerName; if its scheduler calls Berth, add it to the stack's parameter "
+    "SchedulerNames, or give berth serve --scheduler-name"
+)
 
 
 NOTHING_COUNTED = Counting()
-
-
-def _scheduler_of(found: FoundPod) -> str:
-    spec = found.content.get("spec")
-    return str(spec.get("schedulerName") or "") if isinstance(spec, dict) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +109,7 @@ class PreparedBind:
         self._binding = binding
         self._binder = binder
         self._deadline = deadline
-        self._limits = rules.limits
+        self._schedulers = rules.schedulers
         self._counted = rules.counted
         self._announcements = rules.announcements
         self._gangs = rules.gangs
@@ -170,7 +168,7 @@ class PreparedBind:
         found = self._binder.pod(binding.namespace, binding.pod_name, self._deadline.remaining() / 2)
         if isinstance(found, FoundPod):
             # Check this first: a caller must not learn the node of a pod that is not covered.
-            if found.uid == binding.pod_uid and not self._limits.covers_scheduler(_scheduler_of(found)):
+            if found.uid == binding.pod_uid and found.scheduler not in self._schedulers:
                 return BindResult(BindOutcome.NOT_COVERED, REASON_SCHEDULER)
             return result_of_assignment(binding, found) or found
         return _failure(found)

@@ -22,6 +22,7 @@ from berth.extender.ports import UNREAD_CACHE, CacheState
 from berth.lease.clock import Clock, Instant
 from berth.lease.lock import Unavailable
 from berth.ledger.lease import NAME, NAMESPACE, Holding, LedgerLease, StoreIdentity, counted_elsewhere
+from berth.pods import BERTH_SCHEDULERS
 from berth.scheduling.configuration.document import BindConfiguration
 from berth.scheduling.managed_resources.counting import Counting
 
@@ -46,15 +47,16 @@ EVERY_POD = BindConfiguration()
 
 @dataclass(frozen=True, slots=True)
 class BindRules:
-    """The configuration's rules for bind. counted: None without counted resources. limits: which pods may be bound.
+    """The rules for bind. counted: None without counted resources. limits: the namespaces whose pods may be bound.
     announcements: None without rules about other pods. gangs: None if gangs are disabled. state: for records of
-    decisions."""
+    decisions. schedulers: the schedulerNames whose pods may be bound; the deployment sets them."""
 
     counted: CountedResources | None = None
     limits: BindConfiguration = EVERY_POD
     announcements: Announcements | None = None
     gangs: GangBarrier | None = None
     state: CacheState = UNREAD_CACHE
+    schedulers: frozenset[str] = BERTH_SCHEDULERS
 
 
 NO_RULES = BindRules()

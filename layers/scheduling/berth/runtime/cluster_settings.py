@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from berth.pods import BERTH_SCHEDULERS
 from berth.runtime.environment import (
     SchedulerSettings,
     Settings,
     SettingsInvalid,
     boolean,
+    names,
     one_of,
     variable,
 )
@@ -47,8 +49,9 @@ class ClusterSettings(Settings):
 @dataclass(frozen=True, kw_only=True)
 class BindSettings(ClusterSettings, SchedulerSettings, LedgerSettings):
     """Settings of bind. Without a ledger it does not use a table; with one, it reads which resources are counted from
-    the configuration in force, in the cache table."""
+    the configuration in force, in the cache table. scheduler_names: it refuses the pods of all other schedulers."""
 
+    scheduler_names: frozenset[str] = variable("BERTH_SCHEDULER_NAMES", read=names, default=BERTH_SCHEDULERS)
     cache_table: str = variable("BERTH_CACHE_TABLE", default="")
     configuration: str = variable("BERTH_CONFIGURATION", default="")
 

@@ -111,6 +111,14 @@ def number_above(least: float) -> Callable[[str], float]:
     return read
 
 
+def names(text: str) -> frozenset[str]:
+    """Parse names that are separated by commas."""
+    found = frozenset(name.strip() for name in text.split(","))
+    if "" in found:
+        raise ValueError("Input should be names separated by commas")
+    return found
+
+
 def whole_number(text: str) -> int:
     """Parse an integer that is not negative."""
     try:

@@ -218,6 +218,27 @@ def test_prints_a_note_if_credentials_are_missing(
     assert message in said
 
 
+@pytest.mark.parametrize(
+    ("named", "arguments", "refused"),
+    [
+        pytest.param("berth-scheduler,gpus", (), "default-scheduler", id="the cluster's own scheduler"),
+        pytest.param("berth-scheduler", (), "default-scheduler, gpus", id="and one of the configuration's profiles"),
+        pytest.param("gpus,default-scheduler", (), "", id="both are named"),
+        pytest.param("berth-scheduler,gpus", ("--second-scheduler", "mine"), "mine", id="another name"),
+        pytest.param("berth-scheduler,gpus", ("--second-scheduler", "berth-scheduler"), "", id="the default"),
+        pytest.param("berth-scheduler", ("--verbs", "filter"), "", id="it does not call bind"),
+    ],
+)
+def test_prints_a_note_if_bind_refuses_the_schedulers_pods(
+    named: str, arguments: tuple[str, ...], refused: str, password: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = DeployedStack("berth", None, {"Authentication": "basic", "SchedulerNames": named}, {"UrlPrefix": URL})
+    monkeypatch.setattr(stacks, "describe", lambda name, region: found)
+    said = run("--stack", "berth", *arguments).stderr
+    assert ("bind refuses the pods of" in said) is bool(refused)
+    assert f"bind refuses the pods of {refused}; name every scheduler" in said or not refused
+
+
 # -------------------------------------------------------------------------------------------------------- wrong options
 @pytest.mark.parametrize(
     ("arguments", "message"),

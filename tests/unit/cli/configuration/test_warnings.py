@@ -7,7 +7,7 @@ import pytest
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.configuration.warnings import cluster_warnings, configuration_warnings
+from berth_cli.configuration.warnings import cluster_warnings, configuration_warnings, serve_warnings
 from tests.builders.nodes import node
 from tests.builders.pods import pod_with
 
@@ -84,19 +84,26 @@ def configuration(**fields: object) -> BerthConfiguration:
             id="a resource that kube-scheduler does not find",
         ),
         pytest.param(
-            {"profiles": {"batch": "full"}, "bind": {"schedulerNames": ["default-scheduler"]}},
+            {"profiles": {"batch": "full"}, "bind": {"namespaces": ["ml"]}},
             [
-                "profiles.batch: bind refuses the pods of this scheduler",
                 "profiles.batch: profile full has rules that depend on other pods (",
                 "bind: bind does not cover all pods: rules that depend on other pods are best effort",
             ],
-            id="a scheduler that bind refuses",
+            id="namespaces that bind refuses",
         ),
     ],
 )
 def test_warns_about_settings_without_effect(document: dict[str, object], warnings: list[str]) -> None:
     found = [str(each) for each in configuration_warnings(configuration(**document))]
     assert [each[: len(start)] for each, start in zip(found, warnings, strict=True)] == warnings
+
+
+def test_serve_warns_about_profiles_of_schedulers_that_bind_refuses() -> None:
+    document = configuration(profiles={"batch": "label-priority", "gpu": "label-priority"})
+    found = serve_warnings(document, schedulers=["gpu"], has_file=False, has_table=False)
+    assert [str(each) for each in found] == [
+        "profiles.batch: bind refuses the pods of this scheduler: give --scheduler-name batch"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ def test_reads_fields_that_decisions_need() -> None:
     read = read_pod(obj)
     assert isinstance(read, Pod)
     assert (read.name, read.namespace, read.uid) == ("train-0", "ml", "uid-1")
-    assert (read.priority, read.scheduler_name, read.controller_kind) == (7, "berth", "Job")
+    assert (read.priority, read.scheduler_name, read.controller_kind) == (7, "berth-scheduler", "Job")
 
 
 @pytest.mark.parametrize(

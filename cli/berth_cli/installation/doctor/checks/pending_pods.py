@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from berth.pods import DEFAULT_SCHEDULER
 from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok
-from berth_cli.installation.kube_scheduler_configuration import DEFAULT_SCHEDULER
 
 if TYPE_CHECKING:
     from berth_cli.installation.doctor.cluster_access import ClusterAccess, UntriedPod

@@ -3,14 +3,21 @@ and as counted resources and gangs need it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from urllib.parse import urlsplit
 
+from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
 from berth_cli.installation.doctor.scheduler_configuration import Extender, SchedulerSide
-from berth_cli.installation.extenders import ManagedResources, is_loopback, member_waits
-from berth_cli.installation.kube_scheduler_configuration import DEFAULT_SCHEDULER, GANG_BACKOFF_SECONDS
+from berth_cli.installation.extenders import (
+    SCHEDULERS_REMEDY,
+    ManagedResources,
+    is_loopback,
+    member_waits,
+    refused_by_bind,
+)
+from berth_cli.installation.kube_scheduler_configuration import GANG_BACKOFF_SECONDS
 from berth_cli.sources.server import without_credentials
 
 COUNTED, GANGS = CheckName.MANAGED_RESOURCES, CheckName.GANGS
@@ -123,6 +130,13 @@ def _bind(side: SchedulerSide) -> Iterator[Finding]:
         )
     else:
         yield ok(CheckName.BIND_VERB, "Berth binds" if side.binder else "the scheduler binds")
+
+
+def check_bound_schedulers(side: SchedulerSide, bound: Container[str]) -> Iterator[Finding]:
+    """Check that the deployment names the schedulers that call bind. bound: the names. Yields nothing if it does."""
+    refusal = refused_by_bind(side.scheduler_names, bound)
+    if refusal:
+        yield failed(CheckName.BIND_VERB, refusal, SCHEDULERS_REMEDY)
 
 
 def _ignorable(side: SchedulerSide) -> Iterator[Finding]:

@@ -165,8 +165,8 @@ class BindHandler:
         """Return both. Raises ClusterUnavailable, CountingLost, TableUnavailable and ConfigurationInvalid."""
         counting = self._adapters.configuration
         rules = NO_RULES if counting is None else counting.current()
-        if rules.counted is not None:
-            rules = replace(rules, counted=replace(rules.counted, right=self._right))
+        counted = None if rules.counted is None else replace(rules.counted, right=self._right)
+        rules = replace(rules, counted=counted, schedulers=self._settings.scheduler_names)
         return rules, connect(self._settings).binder
 
     @cached_property

@@ -116,21 +116,14 @@ Names = Annotated[frozenset[str], Field(min_length=1)]
 
 
 class BindConfiguration(_Document):
-    """The pods that bind binds: those of these schedulers, in these namespaces. A missing list does not restrict them.
+    """The pods that bind binds: those in these namespaces. A missing list does not restrict them. The deployment names
+    their schedulers: a document must not extend bind to the pods of the cluster's own scheduler."""
 
-    If schedulerNames is set, bind reads each pod before it binds it.
-    """
-
-    scheduler_names: Names | None = Field(default=None, alias="schedulerNames")
     namespaces: Names | None = None
 
     def covers_namespace(self, namespace: str) -> bool:
         """Return whether pods of this namespace may be bound."""
         return self.namespaces is None or namespace in self.namespaces
-
-    def covers_scheduler(self, name: str) -> bool:
-        """Return whether pods with this schedulerName may be bound."""
-        return self.scheduler_names is None or name in self.scheduler_names
 
 
 def _unknown(known: Iterable[str]) -> PydanticCustomError:

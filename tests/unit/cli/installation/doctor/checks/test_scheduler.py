@@ -9,6 +9,7 @@ import pytest
 
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.installation.doctor.checks.scheduler import (
+    check_bound_schedulers,
     check_document,
     check_extenders,
     check_gang_scheduling,
@@ -290,6 +291,11 @@ def test_reports_settings_that_gangs_need(
 def test_warns_about_a_long_backoff(changes: dict[str, int], message: str) -> None:
     found = side({**document(), **changes})
     expect(check_gang_scheduling(found, ENABLED), "gangs", Result.WARNING, message)
+
+
+def test_fails_if_the_deployment_does_not_name_a_scheduler_that_calls_bind() -> None:
+    expect(check_bound_schedulers(side(), {"berth-scheduler"}), "bindVerb", FAILED, "the pods of default-scheduler")
+    assert list(check_bound_schedulers(side(), {"default-scheduler", "berth-scheduler"})) == []
 
 
 def test_does_not_check_gangs_if_they_are_disabled() -> None:

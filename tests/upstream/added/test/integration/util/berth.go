@@ -41,7 +41,7 @@ func withBerth(t *testing.T, ctx context.Context, config *rest.Config, options [
 	start := func(profiles []schedulerapi.KubeSchedulerProfile, others []schedulerapi.Extender) (
 		[]schedulerapi.KubeSchedulerProfile, schedulerapi.Extender) {
 		document, judged := berthConfiguration(t, profiles, others)
-		port := startBerth(t, ctx, launcher, config, document)
+		port := startBerth(t, ctx, launcher, config, document, profiles)
 		if alone() {
 			profiles = withoutPlugins(profiles, judged)
 		}
@@ -71,7 +71,8 @@ func bindVerb(profiles []schedulerapi.KubeSchedulerProfile) string {
 }
 
 // startBerth returns the port when the process is healthy.
-func startBerth(t *testing.T, ctx context.Context, launcher string, config *rest.Config, document []byte) int {
+func startBerth(t *testing.T, ctx context.Context, launcher string, config *rest.Config, document []byte,
+	profiles []schedulerapi.KubeSchedulerProfile) int {
 	t.Helper()
 	berthsStarted++
 	name := fmt.Sprintf("%s-%d", strings.NewReplacer("/", "_", " ", "_").Replace(t.Name()), berthsStarted)
@@ -96,10 +97,11 @@ func startBerth(t *testing.T, ctx context.Context, launcher string, config *rest
 	}
 
 	port := freePort(t)
-	request, err := json.Marshal(map[string]any{
-		"arguments": []string{"--kubeconfig", path + ".kubeconfig", "--config", path + ".yaml", "--port", fmt.Sprint(port), "--verbose"},
-		"log":       path + ".log",
-	})
+	arguments := []string{"--kubeconfig", path + ".kubeconfig", "--config", path + ".yaml", "--port", fmt.Sprint(port), "--verbose"}
+	for _, profile := range profiles {
+		arguments = append(arguments, "--scheduler-name", profile.SchedulerName)
+	}
+	request, err := json.Marshal(map[string]any{"arguments": arguments, "log": path + ".log"})
 	if err != nil {
 		t.Fatal(err)
 	}
