@@ -25,7 +25,7 @@ VALUES: dict[str, list[object]] = {
     "happening": [event.value for event in ReservationEventType],
 }
 AWS_METRICS = {
-    "AWS/ApiGateway": ({"4xx", "5xx", "Latency"}, [{"Name": "ApiId", "Value": {"Ref": "Api"}}]),
+    "AWS/ApiGateway": ({"4xx", "5xx"}, [{"Name": "ApiId", "Value": {"Ref": "Api"}}]),
     "AWS/Lambda": ({"Errors"}, [{"Name": "FunctionName", "Value": {"Ref": "WatcherFunction"}}]),
 }
 
@@ -45,6 +45,7 @@ def emitted() -> set[tuple[str, tuple[str, ...]]]:
         telemetry.CALLS_IN_DETAIL,
         telemetry.SIZES_IN_DETAIL,
         metrics.FAILURES_IN_DETAIL,
+        metrics.SLOW_CALLS,
         telemetry.DENIALS,
         metrics.CACHE_AGE_IN_DETAIL,
         metrics.CACHE_LAG_IN_DETAIL,
@@ -122,6 +123,7 @@ def test_default_alarms_use_metrics_without_detail(template: dict[str, Any]) -> 
     groups: Iterable[Any] = [
         telemetry.ALARMED_CALLS,
         metrics.FAILURES,
+        metrics.SLOW_CALLS,
         telemetry.DENIALS,
         metrics.CACHE_AGE,
         watcher_metrics.PUBLISHED,

@@ -15,6 +15,7 @@ from berth.extender.reply import AnyDecision, DecisionRecorder, Reply, reply, st
 from berth.runtime.environment import SettingsInvalid
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.runtime.http.events import COMPRESS_ABOVE_BYTES, PRE_TRAFFIC_SOURCE, WARM_UP_EVENT, body_of
+from berth.runtime.telemetry.metrics import wait_for_gang
 from berth.scheduling.framework.plugin import PluginFailed
 from tests.builders.authorizer_events import certificate_event, with_client_certificate
 from tests.builders.nodes import labelled
@@ -22,6 +23,7 @@ from tests.builders.requests import cache_mode
 from tests.fakes.log_lines import LogLines
 from tests.fakes.verbs import Verbs
 from tests.unit.lease.clocks import EnvironmentClock
+from tests.unit.runtime.telemetry.metric_lines import described, printed
 
 LISTED, OTHER = "1f00000000000001", "2a00000000000002"
 NOBODY_CHECKED = EndpointSettings()
@@ -259,6 +261,36 @@ def test_verb_gets_the_remaining_time_of_http_timeout(waited: float, remaining: 
     handled = VerbEndpoint("verb", NOBODY_CHECKED, answering, status_reply, clock=clock)
     handled.handle({"body": "", "requestContext": {"timeEpoch": (clock.wall() - waited) * 1000}})
     assert found == [pytest.approx(remaining, abs=0.001)]
+
+
+@pytest.mark.parametrize(
+    ("http_timeout", "began", "worked", "waited", "is_slow"),
+    [
+        pytest.param(5.0, 0.0, 3.7, 0.0, False, id="less than three quarters"),
+        pytest.param(5.0, 0.0, 3.8, 0.0, True, id="three quarters"),
+        pytest.param(5.0, 2.0, 1.8, 0.0, True, id="a cold start counts"),
+        pytest.param(5.0, 0.0, 4.5, 0.0, True, id="beyond the deadline"),
+        pytest.param(5.0, 0.0, 0.5, 3.4, False, id="the wait for a gang does not count"),
+        pytest.param(30.0, 0.0, 1.5, 27.4, False, id="the longest wait"),
+        pytest.param(30.0, 0.0, 22.6, 5.0, True, id="slow besides the wait"),
+    ],
+)
+def test_counts_slow_calls_without_the_wait_for_a_gang(
+    metrics: pytest.CaptureFixture[str], http_timeout: float, began: float, worked: float, waited: float, is_slow: bool
+) -> None:
+    clock = EnvironmentClock()
+
+    def answering(body: str | bytes, *, deadline: Deadline) -> Reply:
+        clock.advance(worked)
+        wait_for_gang(waited, clock.advance)
+        return reply({}, BindOutcome.BOUND)
+
+    settings = EndpointSettings(http_timeout=http_timeout)
+    handled = VerbEndpoint("bind", settings, answering, status_reply, clock=clock)
+    handled.handle({"body": "", "requestContext": {"timeEpoch": (clock.wall() - began) * 1000}})
+    [line] = printed(metrics)
+    assert line.get("SlowCalls") == ([1.0] if is_slow else None)
+    assert ("SlowCalls" in described(line)) is is_slow
 
 
 class BrokenRecorder(DecisionRecorder):

@@ -17,7 +17,7 @@ from berth.extender.outcomes import (
     PrioritizeOutcome,
 )
 from berth.nodecache.warm_node_cache import Freshness
-from berth.runtime.telemetry.metrics import OLD_SECONDS, CacheMetrics, measured_call
+from berth.runtime.telemetry.metrics import OLD_SECONDS, CacheMetrics, measured_call, record_slow_call
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
 from berth.runtime.watcher.background import INTERVAL_SECONDS as WARM_UP_SECONDS
@@ -43,11 +43,12 @@ def lines(metrics: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
     return metrics
 
 
-def call(verb: str, outcome: Any) -> None:
+def call(verb: str, outcome: Any, seconds_left: float = 4.0) -> None:
     telemetry = Telemetry(verb)
     with measured_call():
         if verb in READERS:
             CacheMetrics(verb, time.time).record(Freshness(age=1.5, lag=3))
+        record_slow_call(seconds_left, http_timeout=5.0)
         telemetry.ended(
             outcome, pod="ml/p", detail="", milliseconds=1, failed=outcome.startswith("failure-"), sizes=Sizes(1, 1)
         )
@@ -56,7 +57,7 @@ def call(verb: str, outcome: Any) -> None:
 def test_emits_at_most_ten_metrics_in_any_case(lines: pytest.CaptureFixture[str]) -> None:
     for verb, outcomes in OUTCOMES.items():
         for outcome in (*outcomes, *FailureOutcome):
-            call(verb, outcome)
+            call(verb, outcome, seconds_left=0.0)
     clock = EnvironmentClock()
     watcher = WatcherMetrics(clock.wall)
     watcher.became_leader()
@@ -73,6 +74,7 @@ def test_emits_at_most_ten_metrics_in_any_case(lines: pytest.CaptureFixture[str]
         ("Publications", "local"),
         ("Reservations", "local", "outranked"),
         ("Reservations", "local", "owed"),
+        ("SlowCalls", "local"),
     }
 
 

@@ -43,7 +43,7 @@ from berth.runtime.adapters import cache_adapters, counting_loss_check
 from berth.runtime.cluster import connect, import_kubeconfig
 from berth.runtime.cluster_settings import BindSettings
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
-from berth.runtime.telemetry.metrics import CacheMetrics
+from berth.runtime.telemetry.metrics import CacheMetrics, wait_for_gang
 
 if TYPE_CHECKING:
     from berth.bind.gang.barrier import GangBarrier
@@ -100,7 +100,7 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
         # Imported only if gangs are enabled: a cold start without them does not need it.
         from berth.bind.gang.barrier import GangBarrier
 
-        return GangBarrier(gangs(), ledger, cache, _new_id, time.time, time.sleep, 2 * seconds)
+        return GangBarrier(gangs(), ledger, cache, _new_id, time.time, wait_for_gang, 2 * seconds)
 
     configuration = RulesInForce(
         adapters.tables.cache.configuration_hash,

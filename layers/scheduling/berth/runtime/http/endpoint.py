@@ -33,6 +33,7 @@ from berth.runtime.decisions import decision_recorder
 from berth.runtime.environment import SchedulerSettings
 from berth.runtime.http.callers import CallerSettings, caller_check
 from berth.runtime.http.events import (
+    RESERVE_SECONDS,
     HTTPAnswer,
     HTTPEvent,
     body_of,
@@ -43,7 +44,7 @@ from berth.runtime.http.events import (
     is_warm_up,
     lambda_answer,
 )
-from berth.runtime.telemetry.metrics import measured_call
+from berth.runtime.telemetry.metrics import measured_call, record_slow_call
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.snapshot.parts import Parts
@@ -171,6 +172,7 @@ class VerbEndpoint(Endpoint):
             self._record(reply.outcome, reply.decision, milliseconds)
         elif reply.pod and isinstance(reply.outcome, FailureOutcome):
             self._record(reply.outcome, FailedCall(reply.pod, reply.detail), milliseconds)
+        record_slow_call(deadline.remaining() + RESERVE_SECONDS, self._settings.http_timeout)
         self._telemetry.ended(
             reply.outcome,
             pod=reply.pod,

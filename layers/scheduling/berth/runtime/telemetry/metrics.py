@@ -49,10 +49,12 @@ def group(dimensions: Sequence[Sequence[str]], units: Mapping[str, str]) -> Grou
 
 @dataclass(slots=True)
 class Measures:
-    """Hold groups of metrics and their values, for the log line of one call."""
+    """Hold groups of metrics and their values, for the log line of one call. waited: the seconds in which it waited for
+    other members of its gang."""
 
     groups: list[Group] = field(default_factory=list)
     values: dict[str, list[float]] = field(default_factory=dict)
+    waited: float = 0.0
 
 
 _CALL: ContextVar[Measures | None] = ContextVar("measures of the current call", default=None)
@@ -66,6 +68,25 @@ def measured_call() -> AbstractContextManager[None]:
 def measures_of_call() -> Measures:
     """Return the measurements collected since `measured_call`; empty outside of a call."""
     return _CALL.get() or Measures()
+
+
+SLOW_CALLS = group([[]], {"SlowCalls": COUNT})
+
+
+def record_slow_call(seconds_left: float, http_timeout: float) -> None:
+    """Count the current call as slow if it took three quarters of the httpTimeout, without its wait for a gang.
+
+    seconds_left: until the httpTimeout. The gateway's own time is not known here, so the limit leaves room for it."""
+    call = measures_of_call()
+    if seconds_left + call.waited <= http_timeout / 4:
+        call.groups.append(SLOW_CALLS)
+        call.values["SlowCalls"] = [1.0]
+
+
+def wait_for_gang(seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
+    """Sleep. A member waits for as long as httpTimeout allows, so this time does not make its call slow."""
+    sleep(seconds)
+    measures_of_call().waited += seconds
 
 
 class Metrics:
