@@ -25,7 +25,7 @@ VALUES: dict[str, list[object]] = {
     "happening": [event.value for event in ReservationEventType],
 }
 AWS_METRICS = {
-    "AWS/ApiGateway": ({"4xx", "5xx"}, [{"Name": "ApiId", "Value": {"Ref": "Api"}}]),
+    "AWS/ApiGateway": ({"4xx", "5xx", "Count"}, [{"Name": "ApiId", "Value": {"Ref": "Api"}}]),
     "AWS/Lambda": ({"Errors"}, [{"Name": "FunctionName", "Value": {"Ref": "WatcherFunction"}}]),
 }
 
@@ -46,7 +46,6 @@ def emitted() -> set[tuple[str, tuple[str, ...]]]:
         telemetry.SIZES_IN_DETAIL,
         metrics.FAILURES_IN_DETAIL,
         metrics.SLOW_CALLS,
-        telemetry.DENIALS,
         metrics.CACHE_AGE_IN_DETAIL,
         metrics.CACHE_LAG_IN_DETAIL,
         watcher_metrics.PUBLISHED_IN_DETAIL,
@@ -124,7 +123,6 @@ def test_default_alarms_use_metrics_without_detail(template: dict[str, Any]) -> 
         telemetry.ALARMED_CALLS,
         metrics.FAILURES,
         metrics.SLOW_CALLS,
-        telemetry.DENIALS,
         metrics.CACHE_AGE,
         watcher_metrics.PUBLISHED,
         watcher_metrics.ALARMED_RESERVATIONS,

@@ -68,7 +68,7 @@ def test_codedeploy_shifts_verb_aliases_only_after_the_hook() -> None:
 
 
 def test_only_alarms_that_a_verb_version_can_cause_trigger_a_rollback() -> None:
-    """CacheStale and WatcherNotRunning depend on the watcher, Denials on the callers."""
+    """CacheStale and WatcherNotRunning depend on the watcher, ApiCalls and ApiRefusals on the callers."""
     alarms = ["FailuresAlarm", "ApiErrorsAlarm", "LatencyAlarm", "LedgerUnavailableAlarm"]
     for group in resources(transformed(DeploymentPreference=CANARY), GROUP, CANARY).values():
         assert group["AlarmConfiguration"] == {"Enabled": True, "Alarms": [{"Name": {"Ref": name}} for name in alarms]}

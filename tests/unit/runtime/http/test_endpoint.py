@@ -174,7 +174,7 @@ def test_denial_is_counted_under_the_authorizer(
     handled.handle(valid(OTHER))
     [line] = metrics.readouterr().out.splitlines()
     found = orjson.loads(line)
-    assert (found["verb"], found["outcome"], found["Denials"]) == ("authorizer", "denied-not-listed", [1.0])
+    assert (found["verb"], found["outcome"], found["Calls"]) == ("authorizer", "denied-not-listed", [1.0])
 
 
 def test_pre_traffic_request_is_accepted_without_a_caller(mutual_tls: EndpointSettings) -> None:

@@ -68,7 +68,6 @@ def test_emits_at_most_ten_metrics_in_any_case(lines: pytest.CaptureFixture[str]
     assert series(printed(lines)) == {
         ("CacheAge", "local"),
         ("Calls", "local", "bind", "ledger-unavailable"),
-        ("Denials", "local"),
         ("Failures", "local"),
         ("PublishedAge", "local"),
         ("Publications", "local"),

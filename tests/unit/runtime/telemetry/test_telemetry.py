@@ -98,7 +98,7 @@ def test_emits_sizes_of_request_and_response_by_verb(metrics: pytest.CaptureFixt
     ("outcome", "counted"),
     [
         pytest.param(FailureOutcome.INTERNAL, {"Failures"}, id="any failure is counted as Failures"),
-        pytest.param(AuthorizerOutcome.WRONG_CREDENTIALS, {"Denials"}, id="any denial is counted as Denials"),
+        pytest.param(AuthorizerOutcome.WRONG_CREDENTIALS, set(), id="a denial is a 4xx of the API"),
         pytest.param(AuthorizerOutcome.UNAVAILABLE, {"Failures"}, id="an authorizer without a record is a failure"),
         pytest.param(FilterOutcome.NONE_FEASIBLE, set(), id="a policy decision is not counted"),
         pytest.param(BindOutcome.INSUFFICIENT, set(), id="a ledger decision is not counted"),

@@ -38,7 +38,6 @@ from berth.runtime.telemetry.metrics import (
 SERVICE = "berth"
 
 
-DENIALS = group([[]], {"Denials": COUNT})
 ALARMED_CALLS = group([[VERB, OUTCOME]], {"Calls": COUNT})
 
 CALLS_IN_DETAIL = group([[VERB, OUTCOME], [VERB]], {"Calls": COUNT, "Duration": MILLISECONDS})
@@ -121,9 +120,6 @@ class Telemetry:
             failures = FAILURES_IN_DETAIL if detailed else FAILURES
             if failures not in groups:  # a fallback of the configuration has counted the call
                 groups.append(failures)
-        elif outcome.startswith("denied-"):
-            groups.append(DENIALS)
-            values["Denials"] = [1.0]
         if detailed:
             groups.append(CALLS_IN_DETAIL)
             values |= {"Calls": [1.0], "Duration": [float(milliseconds)]}
