@@ -170,6 +170,27 @@ def test_http_timeout_depends_on_the_cluster_size(
     assert {str(each) for each in given} == {seconds} == {str(deployment.outputs()["HttpTimeoutSeconds"])}
 
 
+@pytest.mark.parametrize(
+    ("given", "reserved"),
+    [
+        pytest.param("0", {}, id="none by default, for an account with a quota of 10"),
+        pytest.param(
+            "200",
+            {**dict.fromkeys((*VERBS, "AuthorizerFunction"), 10), "BindFunction": "200", "WatcherFunction": 3},
+            id="the verbs, the authorizer and the watcher",
+        ),
+    ],
+)
+def test_one_parameter_reserves_concurrency_on_the_path_of_a_call(
+    template: dict[str, Any], given: str, reserved: dict[str, object]
+) -> None:
+    found = {
+        name: each.get("ReservedConcurrentExecutions")
+        for name, each in functions(template, ReservedConcurrency=given).items()
+    }
+    assert {name: value for name, value in found.items() if value is not None} == reserved
+
+
 @pytest.mark.parametrize("seconds", sorted(set(PARAMETERS["HttpTimeoutSeconds"]["AllowedValues"]) - {0}))
 def test_no_function_times_out_before_the_scheduler(template: dict[str, Any], seconds: int) -> None:
     found = functions(template, HttpTimeoutSeconds=str(seconds))

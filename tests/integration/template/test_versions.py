@@ -30,6 +30,7 @@ NOT_OF_A_VERSION = {
     "Events",
     "PermissionsBoundary",  # changes the role, which stays the same
     "Policies",
+    "ReservedConcurrentExecutions",  # belongs to the function
     "VersionDescription",
 }
 """Properties that are no part of a version, or whose changes SAM sees."""

@@ -109,7 +109,10 @@ class AWSAccount:
         return [Schedule(each["Name"], each["State"], each["ScheduleExpression"]) for each in found]
 
     def concurrent_executions(self) -> int:
-        """Return the account's limit of concurrent executions in this region."""
+        """Return the limit of bind's concurrent executions: those that the stack reserves, or the account's."""
+        reserved = int(self._stack.parameters.get("ReservedConcurrency", "0"))
+        if reserved:
+            return reserved
         with _account_errors("the account's limits", "lambda:GetAccountSettings"):
             client = boto3.client("lambda", region_name=self._stack.region, config=CLIENT_CONFIG)
             return int(client.get_account_settings()["AccountLimit"]["ConcurrentExecutions"])

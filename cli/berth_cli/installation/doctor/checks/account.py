@@ -82,7 +82,8 @@ def check_concurrency(account: AWSAccount, gangs: GangsConfiguration) -> Iterato
         return
     yield warning(
         CheckName.GANGS,
-        f"each member that waits in bind takes an execution environment, and the account has {limit}: a gang of about "
+        f"each member that waits in bind takes an execution environment, and there are {limit}: a gang of about "
         f"{limit} members or more is never placed, and maxMembers is {gangs.max_members}",
-        f"request a higher quota of concurrent executions, or set gangs.maxMembers below {limit}",
+        "request a higher quota of concurrent executions (with ReservedConcurrency raise that, too), or set "
+        f"gangs.maxMembers below {limit}",
     )
