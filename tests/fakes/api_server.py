@@ -112,6 +112,10 @@ class KubernetesOnLoopback:
     requests: list[Received] = field(default_factory=list)
     optional: dict[str, list[object]] = field(default_factory=dict)
     histories: dict[str, History] = field(default_factory=lambda: {path: History() for path in RESOURCES})
+    expired: str = ""
+    """A token that is no longer accepted."""
+    is_away: bool = False
+    """Whether connections break, also watches."""
     host: str = ""
     authority: str = ""
     """Of a server with https: its authority as `certificate-authority-data` has it."""
@@ -144,6 +148,10 @@ class KubernetesOnLoopback:
                 self.faults.remove(fault)
                 return fault
         return None
+
+    def has_expired(self, request: Received) -> bool:
+        """Return whether the request's token has expired."""
+        return bool(self.expired) and request.headers.get("Authorization") == f"Bearer {self.expired}"
 
     def answer(self, request: Received) -> tuple[int, object]:
         """Status and JSON."""
@@ -247,6 +255,13 @@ class _Handler(BaseHTTPRequestHandler):
         kubernetes = cast(_Server, self.server).kubernetes
         request = self._received()
         kubernetes.requests.append(request)
+        if kubernetes.is_away:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        if kubernetes.has_expired(request):
+            self._send(*_status(401, "Unauthorized"))
+            return
         fault = kubernetes.fault_for(self.command, self.path)
         if fault is None and request.path in RESOURCES and "watch" in request.query:
             self._watch(kubernetes, request)
@@ -278,6 +293,8 @@ class _Handler(BaseHTTPRequestHandler):
         history, revision = kubernetes.histories[request.path], int(request.query.get("resourceVersion", 0))
         with suppress(OSError):
             while time.monotonic() < deadline and not _has_left(self.connection):
+                if kubernetes.is_away or kubernetes.has_expired(request):
+                    break
                 history.brought_to(kubernetes.objects(request.path))
                 events = history.since(revision)
                 revision += len(events)

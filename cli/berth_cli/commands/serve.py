@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from berth_cli.placement.recording.format import RecordingWriter
     from berth_cli.server.local_stack import LocalStack
     from berth_cli.server.options import Store
+    from berth_cli.server.problems import Problems
 
 EPILOG = """\b
 Examples:
@@ -208,7 +209,8 @@ def _serve(
     from berth_cli.server.gateway import RequestCheck
     from berth_cli.server.http import server
     from berth_cli.server.http.limits import allow_open_files
-    from berth_cli.server.http.tls import TLS, InvalidTLSFiles
+    from berth_cli.server.http.tls import TLS, InvalidTLSFiles, ReloadedTLS
+    from berth_cli.server.problems import Problems
     from berth_cli.server.watcher_thread import watcher_thread
     from berth_cli.terminal.logs import end_without_reader, log_to, make_readable_on_terminal
 
@@ -219,7 +221,7 @@ def _serve(
             _check_kubeconfig(path)
     try:
         tls = (
-            TLS(listen_options.tls_cert, listen_options.tls_key, listen_options.client_ca).context()
+            ReloadedTLS(TLS(listen_options.tls_cert, listen_options.tls_key, listen_options.client_ca))
             if listen_options.tls_cert and listen_options.tls_key
             else None
         )
@@ -228,9 +230,9 @@ def _serve(
         raise click.ClickException(str(error)) from error
     cluster = local_stack.kubeconfig_environment(source) if live else local_stack.dump_environment(source)
     store = store_options.store() or local_stack.memory_store(configuration, cluster)
-    until_the_end = ExitStack()
+    until_the_end, problems = ExitStack(), Problems()
     try:
-        file = None if decisions_file is None else until_the_end.enter_context(_recorder_of(decisions_file))
+        file = None if decisions_file is None else until_the_end.enter_context(_recorder_of(decisions_file, problems))
         stack = local_stack.start(
             configuration,
             cluster,
@@ -244,6 +246,7 @@ def _serve(
             recording=None if record is None else _new_recording(record, has_all_fields=not live),
             http_timeout=http_timeout,
             scheduler_names=scheduler_names,
+            problems=problems,
         )
     except BotoCoreError as error:
         raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
@@ -256,7 +259,7 @@ def _serve(
             raise click.ClickException(
                 f"{source} has no nodes; make a dump with: kubectl get nodes,pods -A -o yaml > FILE"
             )
-        uvicorn_server = server.create_server(stack.gateway, tls)
+        uvicorn_server = server.create_server(stack.gateway, None if tls is None else tls.context)
         address = f"{'https' if tls else 'http'}://{listen_options.host}:{listener.getsockname()[1]}"
         click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
         warnings = partial(
@@ -273,7 +276,10 @@ def _serve(
         with (
             until_the_end,
             watcher_thread(stack.run_watcher),
-            _followed(config, configuration, stack, store, warnings),
+            _followed(config, configuration, stack, store, warnings, problems),
+            nullcontext()
+            if tls is None
+            else watcher_thread(lambda _: problems.note("--tls-cert", tls.reload(time.time())), "TLS files"),
             _console(stack, address, console_port),
         ):
             uvicorn_server.run(sockets=[listener])
@@ -283,11 +289,11 @@ def _serve(
 
 
 @contextmanager
-def _recorder_of(path: Path) -> Iterator[DecisionRecorder]:
+def _recorder_of(path: Path, problems: Problems) -> Iterator[DecisionRecorder]:
     from berth_cli.server.decisions_file import decisions_file
 
     try:
-        with decisions_file(path, lambda line: click.echo(line, err=True)) as recorder:
+        with decisions_file(path, partial(problems.note, "--decisions-file")) as recorder:
             yield recorder
     except OSError as error:
         raise click.ClickException(f"--decisions-file {path}: {error.strerror}") from error
@@ -327,6 +333,7 @@ def _followed(
     stack: LocalStack,
     store: Store,
     warnings: Callable[[BerthConfiguration], Iterable[object]],
+    problems: Problems,
 ) -> Iterator[None]:
     """Apply the configuration's file when it changes. Tables that servers share are changed by `berth config apply`
     only."""
@@ -339,9 +346,14 @@ def _followed(
         yield
         return
     functions = local_functions(stack.gateway.handlers)
-    counts = configuration.counting.counts
     file = ConfigurationFile(
-        config, counts, store.configuration, functions, lambda line: say(line, sys.stderr), warnings
+        config,
+        configuration.counting.counts,
+        store.configuration,
+        functions,
+        lambda line: say(line, sys.stderr),
+        warnings,
+        partial(problems.note, "--config"),
     )
     with watcher_thread(lambda _: file.poll(), "configuration file"):
         yield

@@ -33,7 +33,7 @@ class ConfigurationFile:
     """Follows the file of a configuration, in one thread.
 
     counts: whether the server's first configuration counts resources. say: receives a line for each change. warnings:
-    returns the warnings about a document.
+    returns the warnings about a document. note: receives at each poll why the file is not in force; empty if it is.
     """
 
     path: Path
@@ -42,17 +42,22 @@ class ConfigurationFile:
     functions: Mapping[str, Invoke]
     say: Callable[[str], None]
     warnings: Callable[[BerthConfiguration], Iterable[object]]
+    note: Callable[[str], None]
 
     def __post_init__(self) -> None:
         self._seen = self._read()
+        self._refusal, self._was_absent = "", False
 
     def poll(self) -> None:
         """Apply the document if the file has changed since the last call."""
         text = self._read()
-        # An editor may replace the file in two steps, so the file may be empty for a moment.
         if text and text != self._seen:
             self._seen = text
-            self._changed(text)
+            self._refusal = self._changed(text)
+        # An editor may replace the file in two steps, so the file may be empty for a moment.
+        is_lost, self._was_absent = not text and self._was_absent, not text
+        cause = "it is missing, empty or unreadable" if is_lost else self._refusal
+        self.note(f"{self.path} is not applied: {cause}; the document before stays in force" if cause else "")
 
     def _read(self) -> bytes:
         try:
@@ -60,16 +65,15 @@ class ConfigurationFile:
         except OSError:
             return b""
 
-    def _changed(self, text: bytes) -> None:
+    def _changed(self, text: bytes) -> str:
+        """Apply the document. Return why it is not applied; empty if it is."""
         result = parse_document(text)
         if not isinstance(result, ValidDocument):
             for each in result:
                 self.say(error_line(str(self.path), each.field, each.message, each.line))
-            self._refuse("it is invalid")
-            return
+            return "it is invalid"
         if result.configuration.counting.counts != self.counts:
-            self._refuse("a document that begins or ends counting resources needs a restart")
-            return
+            return "a document that begins or ends counting resources needs a restart"
         for warning in self.warnings(result.configuration):
             self.say(f"{self.path}: warning: {warning}")
         document = result.configuration.model_dump_json(by_alias=True, exclude_unset=True)
@@ -77,10 +81,7 @@ class ConfigurationFile:
         for line in trial.lines():
             self.say(line)
         if trial.refusal:
-            self._refuse(trial.refusal)
-            return
+            return trial.refusal
         self.store.apply(document, at=time.time(), plugin_version=trial.plugin_version)
         self.say(f"{self.path} is applied: profile {result.configuration.profile}")
-
-    def _refuse(self, cause: str) -> None:
-        self.say(f"{self.path} is not applied: {cause}; the document before stays in force")
+        return ""

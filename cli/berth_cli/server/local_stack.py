@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +26,7 @@ from berth.runtime.http.events import HTTPAnswer
 from berth.runtime.settings import PolicySettings, deployed
 from berth.runtime.tables import tables_opened_by
 from berth.runtime.telemetry.telemetry import calls_observed_by
-from berth.runtime.telemetry.watcher_metrics import gangs_observed_by
+from berth.runtime.telemetry.watcher_metrics import WatcherObserver, watchers_observed_by
 from berth.scheduling.configuration.document import BerthConfiguration, Decisions
 from berth_cli.ledger.claims import ClaimSources
 from berth_cli.server.endpoints.decisions import ROUTE as DECISIONS_ROUTE
@@ -38,6 +37,7 @@ from berth_cli.server.endpoints.state import User, state_endpoints
 from berth_cli.server.functions import Handler, load_handler, read_template_api, set_environment
 from berth_cli.server.gateway import Gateway, RequestCheck, members_in_bind
 from berth_cli.server.options import Store
+from berth_cli.server.problems import Problems
 from berth_cli.server.recent_decisions import RecentDecisions
 from berth_cli.server.store.embedded_store import EmbeddedStore
 from berth_cli.server.watcher_thread import LocalLambdaContext
@@ -46,10 +46,9 @@ if TYPE_CHECKING:
     from berth_cli.placement.recording.format import RecordingWriter
     from berth_cli.placement.recording.recorder import DecisionRecording
 
-log = logging.getLogger("berth")
-
 WATCHER = "WatcherFunction"
 BINDER = "BindFunction"
+HEALTH = "GET /healthz"
 SCHEDULE_EVENT: Mapping[str, object] = {"source": "aws.scheduler"}
 PERIODIC_EVENT: Mapping[str, object] = {"mode": "periodic"}
 PERIODIC_RUN_SECONDS = 20.0
@@ -111,6 +110,7 @@ def start(
     recording: RecordingWriter | None = None,
     http_timeout: float | None = None,
     scheduler_names: Iterable[str] = BERTH_SCHEDULERS,
+    problems: Problems | None = None,
 ) -> LocalStack:
     """Load all functions with this store or, without one, a new store in memory.
 
@@ -118,8 +118,9 @@ def start(
     the client certificate; without it callers are not authenticated. `check`: the gateway's check, with its own host
     names. `decisions_file`: used if the configuration enables it. `recording`: receives all decisions. `http_timeout`:
     the scheduler's, in seconds; None means 5. `scheduler_names`: bind refuses the pods of other schedulers.
+    `problems`: also of sources that the caller follows.
     """
-    store = store or memory_store(configuration, cluster)
+    store, problems = store or memory_store(configuration, cluster), problems or Problems()
     set_environment(
         {
             "BERTH_CACHE_TABLE": store.cache_table,
@@ -135,16 +136,22 @@ def start(
     )
     api = read_template_api()
     watcher, overrides = api.functions[WATCHER], {BINDER: binder}
+    source = "--cluster" if DUMP in cluster else "--kubeconfig"
     metrics, recent = ServerMetrics(), RecentDecisions(time.time)
+
+    def record_call(verb: str, outcome: str, milliseconds: float, reason_code: str) -> None:
+        metrics.record_call(verb, outcome, milliseconds, reason_code)
+        problems.note_call(verb, outcome)
+
     recorders: dict[Decisions, DecisionRecorder] = {Decisions.MEMORY: recent}
     if decisions_file is not None:
         recorders[Decisions.FILE] = decisions_file
     with (
         tables_opened_by(store.open),
-        calls_observed_by(metrics.record_call),
-        gangs_observed_by(metrics.record_gang_event),
+        calls_observed_by(record_call),
+        watchers_observed_by(WatcherObserver(metrics.record_gang_event, partial(problems.note, source))),
         decisions_recorded_by(recorders),
-        _recorded_by(recording) as recorder,
+        _recorded_by(recording, partial(problems.note, "--record")) as recorder,
     ):
         handlers = {
             function: load_handler(function, overrides.get(function.logical_id))
@@ -162,10 +169,12 @@ def start(
                 tables.ledger,
                 tables.gangs,
                 recorded=lambda: {} if recorder is None else recorder.results,
+                problems=problems.current,
             ),
             DECISIONS_ROUTE: DecisionsEndpoint(settings, recent),
         }
     routes: dict[str, Handler] = {route: handlers[function] for route, function in api.routes.items()}
+    routes[HEALTH] = problems.added_to(routes[HEALTH])
     return LocalStack(
         Gateway(
             routes | {route: partial(_handle, endpoint) for route, endpoint in own.items()},
@@ -182,7 +191,7 @@ def start(
 
 
 @contextmanager
-def _recorded_by(writer: RecordingWriter | None) -> Iterator[DecisionRecording | None]:
+def _recorded_by(writer: RecordingWriter | None, warn: Callable[[str], None]) -> Iterator[DecisionRecording | None]:
     """Send all decisions of functions that are loaded within the block to the writer as well."""
     if writer is None:
         yield None
@@ -194,7 +203,7 @@ def _recorded_by(writer: RecordingWriter | None) -> Iterator[DecisionRecording |
     tables = cache_adapters(settings).tables
     configurations = Configurations(tables.configuration, partial(deployed, settings.configuration))
     recording = DecisionRecording(
-        writer, tables.cache, lambda applied: configurations.at(applied).document, time.time, log.warning
+        writer, tables.cache, lambda applied: configurations.at(applied).document, time.time, warn
     )
     with decisions_also_recorded_by(recording):
         yield recording

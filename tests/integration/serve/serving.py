@@ -18,7 +18,7 @@ from tests.builders.http_calls import Caller
 
 # The entry point of the `berth` command, in this interpreter.
 BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "serve"]
-ADDRESS = re.compile(r"Berth serves the profile (\S+) on http://127\.0\.0\.1:(\d+)/scheduler")
+ADDRESS = re.compile(r"Berth serves the profile (\S+) on https?://127\.0\.0\.1:(\d+)/scheduler")
 
 
 @dataclass

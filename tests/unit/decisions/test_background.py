@@ -80,6 +80,17 @@ def test_failure_is_reported_once_and_the_next_record_is_tried() -> None:
     assert written.warnings == ["decisions are not recorded: OSError: disk full"]
 
 
+def test_reports_every_failure_that_follows_a_written_record() -> None:
+    written = Written()
+    for number in range(6):
+        written.broken = number in (1, 2, 4)
+        written.ask(f"p{number}", "fits")
+        written.recorder.close()
+        written.recorder._thread = None
+    failed = "decisions are not recorded: OSError: disk full"
+    assert written.warnings == [failed, "", failed, ""]
+
+
 def test_calls_do_not_wait_for_a_hanging_writer() -> None:
     released = Event()
 

@@ -34,6 +34,7 @@ NO_NODE_FITS = "berth_no_node_fits_total"
 GANG_EVENTS = "berth_gang_events_total"
 GANG_COMMITS = "berth_gang_commit_seconds"
 RECORDED_DECISIONS = "berth_recorded_decisions_total"
+PROBLEMS = "berth_source_problems"
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 """Upper bounds in seconds. kube-scheduler's default timeout is 5 s (fact 5)."""
@@ -105,12 +106,13 @@ class MetricsEndpoint(Endpoint):
         gangs: Callable[[], GangTable] | None = None,
         wall: Callable[[], float] = time.time,
         recorded: Callable[[], Mapping[str, int]] = dict,
+        problems: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         """gangs: opens the gangs' table; None without one. wall: seconds since the epoch. recorded: returns the numbers
-        of decisions that were written to the recording, and dropped."""
+        of decisions that were written to the recording, and dropped. problems: returns those of sources, by source."""
         super().__init__("metrics", settings)
         self._metrics, self._cache, self._ledger, self._gangs = metrics, cache, ledger, gangs
-        self._wall, self._recorded = wall, recorded
+        self._wall, self._recorded, self._problems = wall, recorded, problems
 
     def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
         now = CollectorRegistry()
@@ -120,6 +122,9 @@ class MetricsEndpoint(Endpoint):
             decisions = Counter(RECORDED_DECISIONS, text, ("result",), registry=now)
             for result, number in recorded.items():
                 decisions.labels(result).inc(number)
+        sources = Gauge(PROBLEMS, "Sources that fail, see GET /healthz.", ("source",), registry=now)
+        for source in self._problems():
+            sources.labels(source).set(1)
         detail = ""
         try:
             self._add_state(now)

@@ -6,6 +6,7 @@ import asyncio
 import ssl
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -52,6 +53,49 @@ class TLS:
                 cause = "contains no certificate" if isinstance(error, ssl.SSLError) else error.strerror
                 raise InvalidTLSFiles(f"--client-ca {self.client_ca}: {cause}") from None
         return context
+
+
+class ReloadedTLS:
+    """The TLS context of a server whose files are replaced while it runs, as before a certificate expires."""
+
+    def __init__(self, files: TLS) -> None:
+        """Raises InvalidTLSFiles."""
+        self._files = files
+        self.context = self._current = files.context()
+        # Called in each handshake, with or without a server name.
+        self.context.sni_callback = self._use_current
+
+    def reload(self, now: float) -> str:
+        """Use the files as they are now for new connections. Return the problem of the files; empty if there is none.
+        now: seconds since the epoch."""
+        files = self._files
+        try:
+            self._current = files.context()
+        except InvalidTLSFiles as error:
+            return f"{error}; new connections use the files before"
+        # The server's certificate is the first one of its chain. Of several authorities, one suffices.
+        return _expiry("--tls-cert", files.certificate, slice(1), now) or (
+            "" if files.client_ca is None else _expiry("--client-ca", files.client_ca, slice(None), now)
+        )
+
+    def _use_current(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
+        connection.context = self._current
+
+
+MAX_NOTICE = timedelta(days=14)
+
+
+def _expiry(option: str, file: Path, used: slice, now: float) -> str:
+    """Return that the last of the used certificates has expired, or does so within a tenth of its validity and
+    MAX_NOTICE; empty if there is more time."""
+    # Imported here: without TLS a server does not need it.
+    from cryptography import x509
+
+    last = max(x509.load_pem_x509_certificates(file.read_bytes())[used], key=lambda each: each.not_valid_after_utc)
+    end, left = last.not_valid_after_utc, last.not_valid_after_utc - datetime.fromtimestamp(now, UTC)
+    if left > min(MAX_NOTICE, (end - last.not_valid_before_utc) / 10):
+        return ""
+    return f"{option} {file} {'expires' if left > timedelta() else 'has expired'} at {end:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def certificate_state(transport: asyncio.Transport) -> dict[str, object]:

@@ -165,10 +165,10 @@ class DumpWatch(ClusterWatch):
             contents, bound = self._dump.read()
         except ClusterUnavailable as error:
             return self._interrupted(str(error), at)
-        self._last_error = ""
+        was_interrupted, self._last_error = bool(self._last_error), ""
         before, now = self._last_version, _DumpVersion(contents, len(bound))
         self._last_version = now
-        if before is None or before.contents is not contents:
+        if before is None or before.contents is not contents or was_interrupted:
             return self._apply(
                 [(name, Listed(found, now.version)) for name, found in _listed_objects(contents, bound)], at
             )
@@ -185,7 +185,7 @@ class DumpWatch(ClusterWatch):
         if cause == self._last_error:
             return []
         self._last_error = cause
-        return self._apply([(name, Interrupted(cause)) for name in _NAMES], at)
+        return self._apply([(name, Interrupted(cause, is_lasting=True)) for name in _NAMES], at)
 
     def _apply(self, events: Sequence[tuple[str, Event]], at: float) -> list[ResourceEvent]:
         events_at = [ResourceEvent(name, at, event) for name, event in events]

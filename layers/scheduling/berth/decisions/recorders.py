@@ -38,7 +38,7 @@ PAUSE_SECONDS = 0.05
 """The interval at which waiting decisions are written."""
 
 Write = Callable[[Mapping[str, object]], None]
-"""Writes the document of a record. The first exception is logged; the next record is still written."""
+"""Writes the document of a record. After an exception the next record is still written."""
 
 PENDING_OUTCOMES: frozenset[Outcome] = frozenset({FilterOutcome.NONE_FEASIBLE, FilterOutcome.TOO_COSTLY})
 
@@ -55,9 +55,9 @@ class BackgroundRecorder(DecisionRecorder):
         *,
         every_node: bool = False,
     ) -> None:
-        """wall: seconds since the epoch. warn: called with the first failure. most_a_second: the limit for decisions
-        with a node for the pod, and the same limit again for decisions without. every_node: whether a document has the
-        verdict on every node.
+        """wall: seconds since the epoch. warn: called with the first of several failures, and with an empty text when
+        records are written again. most_a_second: the limit for decisions with a node for the pod, and the same limit
+        again for decisions without. every_node: whether a document has the verdict on every node.
         """
         self._write, self._wall, self._warn = write, wall, warn
         self._most, self._every_node = most_a_second, every_node
@@ -111,12 +111,14 @@ class BackgroundRecorder(DecisionRecorder):
     def _write_all(self) -> None:
         while self._waiting:
             found = self._waiting.popleft()
+            problem = ""
             try:
                 self._write(self._document(*found))
             except Exception as error:
-                if not self._has_warned:
-                    self._has_warned = True
-                    self._warn(f"decisions are not recorded: {type(error).__name__}: {error}")
+                problem = f"decisions are not recorded: {type(error).__name__}: {error}"
+            if bool(problem) is not self._has_warned:
+                self._has_warned = bool(problem)
+                self._warn(problem)
 
 
 PARTITION_PREFIX = "decision#"

@@ -145,7 +145,7 @@ def _table_recorder(open_tables: OpenTables, variables: Mapping[str, str]) -> De
     decisions = open_tables(PolicySettings.from_environ(variables), calls).decisions
     if decisions is None:
         return None
-    return BackgroundRecorder(decisions().put, time.time, log.warning)
+    return BackgroundRecorder(decisions().put, time.time, lambda cause: log.warning(cause or "decisions are recorded"))
 
 
 def _write(document: dict[str, object]) -> None:

@@ -29,9 +29,13 @@ class Serving:
         self.store = InMemoryConfigurationStore(InMemoryItem())
         self.lines: list[str] = []
         invoke: Invoke = lambda _: answer  # noqa: E731
+        self.problem = ""
         self.file = ConfigurationFile(
-            self.path, False, self.store, {"filter": invoke}, say=self.lines.append, warnings=warnings
+            self.path, False, self.store, {"filter": invoke}, self.lines.append, warnings, note=self._note
         )
+
+    def _note(self, problem: str) -> None:
+        self.problem = problem
 
     def change(self, text: str) -> None:
         self.path.write_text(text)
@@ -53,6 +57,7 @@ def test_applies_a_changed_file_once(tmp_path: Path) -> None:
     ("text", "line"),
     [
         pytest.param("profile: x", ":1: profile: Input should be", id="an invalid document"),
+        pytest.param("profile: [", ":1: ", id="invalid YAML"),
         pytest.param(
             "profile: managed-resources\nmanagedResources: [{name: example.com/slot}]", "needs a restart", id="counting"
         ),
@@ -63,10 +68,13 @@ def test_keeps_the_previous_document_if_the_changed_one_is_rejected(tmp_path: Pa
     serving.change("profile: full")
     serving.change(text)
     assert serving.store.read() == FULL
-    assert any(line in each for each in serving.lines)
-    assert serving.lines[-1].endswith("the document before stays in force")
+    assert any(line in each for each in (*serving.lines, serving.problem))
+    assert serving.problem.endswith("the document before stays in force")
+    serving.file.poll()
+    assert serving.problem
     serving.change("profile: resource-segregation")
     assert serving.store.read() == '{"profile":"resource-segregation"}'
+    assert not serving.problem
 
 
 def test_warns_about_settings_without_effect_in_a_changed_file(tmp_path: Path) -> None:
@@ -80,8 +88,8 @@ def test_rejects_document_that_a_verb_cannot_load(tmp_path: Path) -> None:
     serving = Serving(tmp_path, REFUSES)
     serving.change("profile: full")
     assert serving.store.read() is None
-    assert len(serving.lines) == 1
-    assert serving.lines[0].endswith("is not applied: filter: no such module; the document before stays in force")
+    assert serving.lines == []
+    assert serving.problem.endswith("is not applied: filter: no such module; the document before stays in force")
 
 
 def test_waits_for_a_file_that_is_being_replaced(tmp_path: Path) -> None:
@@ -92,6 +100,19 @@ def test_waits_for_a_file_that_is_being_replaced(tmp_path: Path) -> None:
     assert serving.lines == []
     serving.change("profile: full")
     assert serving.store.read() == FULL
+    assert not serving.problem
+
+
+def test_reports_a_file_that_stays_away_until_it_is_back(tmp_path: Path) -> None:
+    serving = Serving(tmp_path)
+    text = serving.path.read_text()
+    serving.path.unlink()
+    serving.file.poll()
+    assert not serving.problem
+    serving.file.poll()
+    assert "is not applied: it is missing, empty or unreadable" in serving.problem
+    serving.change(text)
+    assert not serving.problem
 
 
 def test_calls_only_the_verbs_among_the_routes() -> None:

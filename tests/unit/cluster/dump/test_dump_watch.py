@@ -142,7 +142,7 @@ def test_data_ages_and_cause_is_reported_once_while_the_file_is_unreadable(dumpe
     dumped.path.unlink()
     dumped.clock.advance(10)
     events = dumped.take()
-    assert events == [Interrupted(f"dump {dumped.path}: No such file or directory")] * len(RESOURCES)
+    assert events == [Interrupted(f"dump {dumped.path}: No such file or directory", is_lasting=True)] * len(RESOURCES)
     assert dumped.take() == []
     assert observed_at(dumped) == start
     dumped.path.write_text("{")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
-from berth.nodecache.feed.cluster import Added, Interrupted, Modified
+from berth.nodecache.feed.cluster import Added, Ended, Event, Interrupted, Modified
 from berth.nodecache.feed.head import (
     BEGINNING,
     OLDEST_READER,
@@ -42,11 +43,12 @@ class Running:
         self.table = InterruptedCacheTable(self.store, {})
         self.publications: list[Publication] = []
         self.causes: list[tuple[float, str]] = []
+        self.recoveries: list[float] = []
         self.slept: list[float] = []
         self.stops = False
         self.may_wait = True
         self.longest_sleep = math.inf
-        started = self.clock.monotonic()
+        self._started = self.clock.monotonic()
         self._asked = 0
         self._at: list[tuple[float, Callable[[], object]]] = []
         self.watcher = Watcher(
@@ -65,7 +67,7 @@ class Running:
             stopped=self._stopped,
             new_id=new_id,
             on_published=self.publications.append,
-            on_trouble=lambda cause: self.causes.append((self.clock.monotonic() - started, cause)),
+            on_trouble=self._note,
             may_wait=lambda: self.may_wait,
             once=once,
         )
@@ -75,6 +77,13 @@ class Running:
 
     def run(self) -> RunResult:
         return self.watcher.run()
+
+    def _note(self, cause: str) -> None:
+        at = self.clock.monotonic() - self._started
+        if cause:
+            self.causes.append((at, cause))
+        else:
+            self.recoveries.append(at)
 
     def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -291,6 +300,40 @@ def test_interrupted_watch_after_a_publication_is_not_a_failure() -> None:
     result = running.run()
     assert (result.outcome, result.reason) == (WatcherOutcome.HANDED_OVER, "nodes: connection reset")
     assert running.causes == []
+
+
+@pytest.mark.parametrize(
+    ("interruptions", "causes"),
+    [
+        pytest.param([Interrupted("reset"), Interrupted("reset")], ["nodes: reset"], id="the retry fails, too"),
+        pytest.param([Interrupted("401", is_lasting=True)], ["nodes: 401"], id="a retry cannot succeed"),
+        pytest.param([Interrupted("reset"), Ended(), Interrupted("reset")], [], id="the retry succeeds"),
+    ],
+)
+def test_watch_that_stays_interrupted_after_a_publication_is_reported_until_it_works(
+    interruptions: list[Event], causes: list[str]
+) -> None:
+    running = Running(run_seconds=60.0)
+    running.cluster.list_all("n1")
+    for second, event in enumerate(interruptions, 10):
+        running.at(second, partial(running.cluster.send, "nodes", event))
+    running.at(30.0, partial(running.cluster.send, "nodes", Ended()))
+    running.run()
+    assert [cause for _, cause in running.causes] == causes
+    assert len(running.recoveries) == 1 + len(causes)
+    assert running.recoveries[0] < 5.0
+    assert not causes or 30.0 < running.recoveries[1] < 40.0
+
+
+def test_failure_that_recurs_at_once_is_reported_once() -> None:
+    running = Running(run_seconds=60.0)
+    running.cluster.list_all("n1")
+    for second in range(10, 32, 2):
+        event = Ended() if second % 4 else Interrupted("away", is_lasting=True)
+        running.at(second, partial(running.cluster.send, "nodes", event))
+    running.run()
+    assert [cause for _, cause in running.causes] == ["nodes: away"]
+    assert len(running.recoveries) == 2
 
 
 def test_leader_without_a_list_hands_over_if_nothing_failed() -> None:

@@ -9,8 +9,9 @@ import pytest
 from berth.runtime.telemetry.watcher_metrics import (
     INTERVAL_SECONDS,
     WatcherMetrics,
-    gang_observer,
-    gangs_observed_by,
+    WatcherObserver,
+    watcher_observer,
+    watchers_observed_by,
 )
 from berth.scheduling.gangs.gang import GangKey
 from berth.upkeep.gangs import GangEvent, GangEventType
@@ -129,8 +130,8 @@ def test_gang_observer_gets_events_at_every_metrics_level(
 ) -> None:
     monkeypatch.setenv("BERTH_DETAILED_METRICS", detailed)
     told: list[GangEvent] = []
-    with gangs_observed_by(told.append):
-        observer = gang_observer()
+    with watchers_observed_by(WatcherObserver(told.append)):
+        observer = watcher_observer().gang
     event = GangEvent(GangEventType.DEGRADED, GangKey("ml", "train"))
     WatcherMetrics(clock.wall, on_gang=observer).gang(event)
     assert told == [event]

@@ -67,9 +67,11 @@ class Expired:
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """A failure of the watch, which is retried after a backoff. Events are not lost."""
+    """A failure of the watch, which is retried after a backoff. Events are not lost. is_lasting: whether a retry cannot
+    succeed until somebody acts."""
 
     cause: str
+    is_lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

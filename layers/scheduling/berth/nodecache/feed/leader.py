@@ -188,6 +188,8 @@ class Leader:
         self._changed_at: float | None = None
         self._published_at = self._flushed_at = clock.monotonic() - intervals.heartbeat
         self.interrupted = ""
+        """The last failure of a watch."""
+        self._failures: dict[str, tuple[str, int]] = {}
         self.publications = 0
 
     @property
@@ -203,6 +205,11 @@ class Leader:
     @property
     def objects(self) -> Mapping[Key, Object]:
         return self._state.objects
+
+    @property
+    def interruption(self) -> str:
+        """Return why a resource is not watched now. Empty after a single failure, because a retry usually succeeds."""
+        return next((cause for cause, failures in self._failures.values() if failures > 1), "")
 
     def work(self, seconds: float) -> None:
         """Take watch events for at most this many seconds, and publish if a publication is due.
@@ -263,6 +270,8 @@ class Leader:
 
     def _apply(self, received: ResourceEvent) -> None:
         resource = received.resource
+        if not isinstance(received.event, Interrupted):
+            self._failures.pop(resource, None)
         match received.event:
             case Listed(objects=objects):
                 self._state.relist(resource, objects)
@@ -270,8 +279,10 @@ class Leader:
                 self._state.put(resource, obj)
             case Deleted(object=obj):
                 self._state.remove(resource, obj)
-            case Interrupted(cause=cause):
+            case Interrupted(cause=cause, is_lasting=is_lasting):
                 self.interrupted = f"{resource}: {cause}"
+                _, failures = self._failures.get(resource, ("", int(is_lasting)))
+                self._failures[resource] = self.interrupted, failures + 1
             case Failed(cause=error):
                 raise error
             case _:

@@ -8,7 +8,7 @@ Guarantees:
 - A deposed leader stops. It has published nothing that its successor does not know.
 - If the published state cannot be loaded, it is published again from a list.
 - The run continues while the table or the cluster is unavailable. The result names the last failure, and `on_trouble`
-  hears of each at once: a run may have 15 minutes until its result.
+  gets each failure and its end at once: a run may have 15 minutes until its result.
 
 Not guaranteed:
 - That some process leads. After a crash the next candidate first waits until the lease has expired.
@@ -82,6 +82,7 @@ published since the last time."""
 _TOLERANCE_SECONDS = 0.01
 _NAMED_OMISSIONS = 10
 _NAMED_CAUSES = 10
+_WELL_SECONDS = 5.0
 
 
 class Watcher:
@@ -108,7 +109,8 @@ class Watcher:
 
         `may_wait`: called before each wait for the leader; returns False if another candidate waits.
 
-        `on_trouble`: called once for each cause that prevents the work of this run, or its first publication.
+        `on_trouble`: called with each cause that prevents the work of this run, or the watch of a resource; with an
+        empty text when there is no such cause any more, and when the run begins to work.
 
         `once`: whether to end after the first publication or the first failure.
 
@@ -125,6 +127,8 @@ class Watcher:
         self._on_published = on_published
         self._on_trouble = on_trouble
         self._causes: set[str] = set()
+        self._failed_at = -math.inf
+        self._is_well = False
         self._once = once
         self._intervals = intervals or PublishIntervals()
         self._retention = retention
@@ -168,14 +172,26 @@ class Watcher:
         return self._is_over()
 
     def _say_cause(self) -> None:
-        """Report a new cause, unless the run ends with its first failure (`once`): its result then has the cause."""
-        leader = self._leader
+        """Report a new cause or its end, unless the run ends with its first failure (`once`): its result then has the
+        cause. A failure that recurs within _WELL_SECONDS has not ended."""
+        leader, now = self._leader, self._clock.monotonic()
         cause = self._failure[1] if self._failure is not None else ""
-        if leader is not None and not leader.publications:
-            cause = cause or leader.interrupted
-        if cause and not self._once and cause not in self._causes and len(self._causes) < _NAMED_CAUSES:
-            self._causes.add(cause)
-            self._on_trouble(cause)
+        if leader is not None:
+            cause = cause or (leader.interruption if leader.publications else leader.interrupted)
+        if self._once:
+            return
+        if cause:
+            self._failed_at = now
+            if cause not in self._causes and len(self._causes) < _NAMED_CAUSES:
+                self._causes.add(cause)
+                self._is_well = False
+                self._on_trouble(cause)
+        elif (
+            not self._is_well and leader is not None and leader.publications and now - self._failed_at >= _WELL_SECONDS
+        ):
+            self._causes.clear()
+            self._is_well = True
+            self._on_trouble("")
 
     def _is_over(self) -> bool:
         return self._is_redundant or (self._once and self._has_published_or_failed()) or self._stopped()

@@ -5,14 +5,17 @@ It publishes twice a second; sums are printed every 15 s, and at its end.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from threading import Lock
 
 from berth.runtime.environment import set_until_end
 from berth.runtime.telemetry.metrics import COUNT, FAILURES, HAPPENING, SECONDS, Metrics, group
+from berth.runtime.telemetry.telemetry import SERVICE
 from berth.upkeep.gangs import GangEvent, GangEventType
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 
@@ -38,16 +41,29 @@ MAX_VALUES = 100
 GangObserver = Callable[[GangEvent], None]
 
 
-_gang_observer: ContextVar[GangObserver] = ContextVar("gang_observer", default=lambda _: None)
+def _log_trouble(cause: str) -> None:
+    if cause:
+        logging.getLogger(SERVICE).warning("the watcher cannot work, and tries again: %s", cause)
 
 
-def gangs_observed_by(observer: GangObserver) -> AbstractContextManager[None]:
-    """Let watchers that are loaded until the block ends call the observer, from any thread, as long as they live."""
-    return set_until_end(_gang_observer, observer)
+@dataclass(frozen=True, slots=True)
+class WatcherObserver:
+    """Observes watchers, from any thread. gang: gets each event of a gang. trouble: see Watcher's on_trouble."""
+
+    gang: GangObserver = lambda _: None
+    trouble: Callable[[str], None] = _log_trouble
 
 
-def gang_observer() -> GangObserver:
-    return _gang_observer.get()
+_observer: ContextVar[WatcherObserver | None] = ContextVar("watcher_observer", default=None)
+
+
+def watchers_observed_by(observer: WatcherObserver) -> AbstractContextManager[None]:
+    """Let watchers that are loaded until the block ends use the observer as long as they live."""
+    return set_until_end(_observer, observer)
+
+
+def watcher_observer() -> WatcherObserver:
+    return _observer.get() or WatcherObserver()
 
 
 class WatcherMetrics:

@@ -20,7 +20,7 @@ from berth.runtime.cluster import connect
 from berth.runtime.cluster_settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.metrics import Metrics, measured_call
 from berth.runtime.telemetry.telemetry import Telemetry
-from berth.runtime.telemetry.watcher_metrics import gang_observer
+from berth.runtime.telemetry.watcher_metrics import watcher_observer
 from berth.runtime.watcher.watcher_run import Invocation, RunLimit, WatcherRun, restore_configuration
 
 CONFIGURATION_SECONDS = 15.0
@@ -46,7 +46,7 @@ class WatcherFunction:
         """metrics: by default they go into the function's log. on_new_leader: see Invocation."""
         self._settings = settings
         self._adapters = cache_adapters(settings)
-        self._on_new_leader, self._on_gang = on_new_leader, gang_observer()
+        self._on_new_leader, self._observer = on_new_leader, watcher_observer()
         self._metrics = metrics or Metrics()
         self._telemetry = Telemetry("watcher", self._metrics)
 
@@ -56,7 +56,7 @@ class WatcherFunction:
             started = time.perf_counter()
             limit = RunLimit(lambda: context.get_remaining_time_in_millis() / 1000, time.time)
             invocation = Invocation(
-                self._settings, self._mode(event), limit, self._metrics, self._on_new_leader, self._on_gang
+                self._settings, self._mode(event), limit, self._metrics, self._on_new_leader, self._observer
             )
             result = watch(invocation, self._adapters)
             self._telemetry.ended(

@@ -29,7 +29,7 @@ from berth.runtime.aws_clients import LambdaClient, aws_client
 from berth.runtime.cluster import Connection
 from berth.runtime.cluster_settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.metrics import Metrics
-from berth.runtime.telemetry.watcher_metrics import GangObserver, WatcherMetrics
+from berth.runtime.telemetry.watcher_metrics import WatcherMetrics, WatcherObserver
 from berth.runtime.watcher.background import BackgroundSteps, ReconcilerFeed, WarmUp
 from berth.runtime.watcher.gang_work import GangWork
 from berth.upkeep.ledger_holder import LedgerHolder
@@ -77,15 +77,14 @@ class RunLimit:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One invocation of the watcher function. on_new_leader: called with each new holder of the lease. on_gang:
-    called with each event of a gang."""
+    """One invocation of the watcher function. on_new_leader: called with each new holder of the lease."""
 
     settings: WatcherSettings
     mode: WatcherMode
     limit: RunLimit
     metrics: Metrics = field(default_factory=Metrics)
     on_new_leader: Callable[[str], None] = lambda _: None
-    on_gang: GangObserver = lambda _: None
+    observer: WatcherObserver = field(default_factory=WatcherObserver)
 
 
 class WatcherRun:
@@ -95,12 +94,12 @@ class WatcherRun:
         self._settings = invocation.settings
         self._mode = invocation.mode
         self._limit = invocation.limit
-        self._on_new_leader = invocation.on_new_leader
+        self._on_new_leader, self._observer = invocation.on_new_leader, invocation.observer
         self._adapters = adapters
         self._tables = adapters.tables
         self._connection = connection
         self._clock = SystemClock()
-        self._metrics = WatcherMetrics(self._clock.wall, invocation.metrics, invocation.on_gang)
+        self._metrics = WatcherMetrics(self._clock.wall, invocation.metrics, invocation.observer.gang)
         self._identity = new_identity("watcher")
         self._reconciler_feed: ReconcilerFeed | None = None
         self._elector = partial(
@@ -187,7 +186,7 @@ class WatcherRun:
                 stopped=lambda: self._limit.is_over() or is_outdated() or self.has_stale_epoch,
                 new_id=lambda: uuid4().hex,
                 on_published=on_published,
-                on_trouble=lambda cause: log.warning("the watcher cannot work, and tries again: %s", cause),
+                on_trouble=self._observer.trouble,
                 may_wait=self._standby.may_wait,
                 once=once,
                 intervals=IN_PROCESS if self._tables.in_process else None,

@@ -1,0 +1,73 @@
+"""The problems of a running server's sources, for its log, GET /healthz and GET /metrics.
+
+A source that fails while the server runs does not stop it: the verbs decide with what they have. So each change is
+logged at once, and /healthz has the status `degraded`, long before the data is stale.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from threading import Lock
+
+import orjson
+
+from berth.extender.outcomes import BindOutcome, FailureOutcome
+from berth.nodecache.health import HealthOutcome
+from berth.runtime.http.events import HTTPAnswer, HTTPEvent
+from berth_cli.configuration.trial import VERB_FUNCTIONS
+from berth_cli.server.functions import Handler
+
+DEGRADED = "degraded"
+"""The status instead of `ok`: the verbs can decide, but a source has a problem."""
+
+FAILED_CALLS = 3
+"""After so many failed calls of a verb in succession, the cause is not one pod."""
+
+_FAILED = {*FailureOutcome, BindOutcome.REFUSED, BindOutcome.UNANSWERED, BindOutcome.LEDGER_UNAVAILABLE}
+
+log = logging.getLogger("berth")
+
+
+class Problems:
+    """The current problems by source: an option of `berth serve`, or a verb. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, str] = {}
+        self._failed_calls: dict[str, int] = {}
+        self._lock = Lock()
+
+    def note(self, source: str, problem: str) -> None:
+        """Replace the source's problem, and log a change. problem: empty if the source works."""
+        with self._lock:
+            before = self._found.pop(source, "")
+            if problem:
+                self._found[source] = problem
+        if problem != before:
+            log.warning("%s: %s", source, problem or "works again")
+
+    def note_call(self, verb: str, outcome: str) -> None:
+        """Count failed calls of a verb in succession. A malformed request says nothing about a source."""
+        if verb in VERB_FUNCTIONS.values() and outcome != FailureOutcome.BAD_REQUEST:
+            with self._lock:
+                failed = self._failed_calls[verb] = self._failed_calls.get(verb, 0) + 1 if outcome in _FAILED else 0
+            self.note(verb, f"calls fail, the last one as {outcome}" if failed >= FAILED_CALLS else "")
+
+    def current(self) -> Mapping[str, str]:
+        """Return the problems by source."""
+        with self._lock:
+            return dict(self._found)
+
+    def added_to(self, healthz: Handler) -> Handler:
+        """Return the handler of /healthz with the problems in its answer. The HTTP status stays: the verbs still
+        decide, and a restart would not help."""
+
+        def handle(event: HTTPEvent, context: object) -> HTTPAnswer:
+            answer: HTTPAnswer = healthz(event, context)
+            content, found = orjson.loads(answer["body"]), self.current()
+            if not found or "status" not in content:  # a denied caller gets no details
+                return answer
+            status = DEGRADED if content["status"] == HealthOutcome.OK else content["status"]
+            return {**answer, "body": orjson.dumps({**content, "status": status, "problems": found}).decode()}
+
+        return handle
