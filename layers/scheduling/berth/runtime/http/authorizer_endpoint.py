@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Literal, TypedDict
 
@@ -14,7 +15,8 @@ from berth.lease.clock import Clock, SystemClock
 from berth.runtime.aws_clients import aws_client
 from berth.runtime.environment import SchedulerSettings, one_of, variable
 from berth.runtime.http.callers import CALLS, CallerCheck
-from berth.runtime.http.events import HTTPEvent, call_deadline, is_warm_up
+from berth.runtime.http.events import WARM_UP_EVENT, HTTPEvent, call_deadline, is_warm_up
+from berth.runtime.http.first_call import load_before_first_call
 from berth.runtime.telemetry.metrics import measured_call
 
 SYSTEM_CLOCK = SystemClock()
@@ -56,7 +58,9 @@ class AuthorizerEndpoint:
 
 
 def authorizer_endpoint(settings: AuthorizerSettings) -> AuthorizerEndpoint:
-    """Return the endpoint that these settings describe. Building it reads nothing."""
+    """Return the endpoint that these settings describe. Building it reads nothing on demand."""
     client = aws_client("secretsmanager", CALLS)
     passwords = SecretsManagerPasswords(client, settings.password_secret, time.time)
-    return AuthorizerEndpoint(BasicAuthorizer(passwords, time.time), settings.http_timeout)
+    endpoint = AuthorizerEndpoint(BasicAuthorizer(passwords, time.time), settings.http_timeout)
+    load_before_first_call(partial(endpoint.handle, WARM_UP_EVENT), settings)
+    return endpoint

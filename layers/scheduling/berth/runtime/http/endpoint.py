@@ -44,6 +44,7 @@ from berth.runtime.http.events import (
     is_warm_up,
     lambda_answer,
 )
+from berth.runtime.http.first_call import load_before_first_call
 from berth.runtime.telemetry.metrics import measured_call, record_slow_call
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from berth.scheduling.framework.plugin import PluginFailed
@@ -84,6 +85,7 @@ class Endpoint(ABC):
         self._callers = caller_check(settings, clock.wall)
         self._warm_up = warm_up
         self._telemetry = Telemetry(verb)
+        load_before_first_call(self._warmed_up, settings)
 
     def handle(self, event: HTTPEvent) -> HTTPAnswer:
         """Answer an allowed caller; return 403 to any other."""
