@@ -132,3 +132,12 @@ def test_old_function_versions_are_deleted() -> None:
     versions = [each for each in transformed()["Resources"].values() if each["Type"] == "AWS::Lambda::Version"]
     assert versions
     assert {each["DeletionPolicy"] for each in versions} == {"Delete"}
+
+
+def test_runtime_of_every_function_changes_only_with_a_deployment() -> None:
+    """So a runtime update passes the pre-traffic hook and the canary (docs/decisions/0016)."""
+    functions = of_type(transformed(), "AWS::Lambda::Function")
+    assert functions.keys() >= FUNCTIONS.keys()
+    assert {str(each.get("RuntimeManagementConfig")) for each in functions.values()} == {
+        "{'UpdateRuntimeOn': 'FunctionUpdate'}"
+    }
