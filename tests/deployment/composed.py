@@ -24,7 +24,6 @@ NAME_PROPERTIES = {
     "AWS::CloudWatch::Dashboard": "DashboardName",
     "AWS::Lambda::LayerVersion": "LayerName",
     "AWS::Logs::LogGroup": "LogGroupName",
-    "AWS::SSM::Parameter": "Name",
 }
 """Where the template gives a name."""
 RANDOM = 13

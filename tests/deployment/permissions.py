@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from berth.authentication.dynamodb_allow_list import ALLOW_LIST_KEY
 from berth.configuration.dynamodb_store import CACHE_KEY as CONFIGURATION_KEY
 from berth.decisions.recorders import PARTITION_PREFIX as DECISION_PREFIX
 from berth.dynamodb import HEAD_KEY
@@ -26,6 +27,7 @@ CACHE, LEDGER = {"Fn::GetAtt": "CacheTable.Arn"}, {"Fn::GetAtt": "LedgerTable.Ar
 WATCHER_SECRET, BINDER_SECRET = KUBECONFIGS["WatcherKubeconfigSecretArn"], KUBECONFIGS["BinderKubeconfigSecretArn"]
 
 HEAD, STANDBY, CONFIGURATION, MARKER = map(partition, (HEAD_KEY, STANDBY_KEY, CONFIGURATION_KEY, MARKER_KEY))
+ALLOW_LIST = partition(ALLOW_LIST_KEY)
 LOG, SNAPSHOT, NODE, DECISION = "log#*", "snapshot#*", f"{NODE_PREFIX}*", f"{DECISION_PREFIX}*"
 
 
@@ -50,7 +52,7 @@ def on_resources(action: str, *resources: object) -> Grant:
 
 READ_WHETHER_LEDGER_COUNTS = on_table(LEDGER, "GetItem", MARKER, CONFIGURATION)
 READ_CACHE_AND_OPEN_BINDS = [
-    on_table(CACHE, "GetItem", HEAD, CONFIGURATION, SNAPSHOT),
+    on_table(CACHE, "GetItem", HEAD, CONFIGURATION, ALLOW_LIST, SNAPSHOT),
     on_table(CACHE, "Query", LOG),
     on_table(CACHE, "PutItem", DECISION),
     on_table(LEDGER, "Query", ANNOUNCED, GANG, OPEN),
@@ -71,7 +73,7 @@ GRANTS: Mapping[str, list[Grant]] = {
     "PrioritizeFunction": READ_CACHE_AND_OPEN_BINDS,
     "PreemptFunction": READ_CACHE_AND_OPEN_BINDS,
     "BindFunction": [
-        on_table(CACHE, "GetItem", HEAD, CONFIGURATION, SNAPSHOT),
+        on_table(CACHE, "GetItem", HEAD, CONFIGURATION, ALLOW_LIST, SNAPSHOT),
         on_table(CACHE, "Query", LOG),
         on_table(CACHE, "PutItem", DECISION),
         on_table(LEDGER, "Query PutItem UpdateItem DeleteItem", ANNOUNCED),
@@ -93,7 +95,7 @@ GRANTS: Mapping[str, list[Grant]] = {
         on_resources("lambda:InvokeFunction", *({"Ref": f"{name}Aliaslive"} for name in WARM_UP_TARGETS)),
         on_resources("secretsmanager:GetSecretValue", WATCHER_SECRET),
     ],
-    "HealthzFunction": [on_table(CACHE, "GetItem", HEAD, CONFIGURATION), READ_WHETHER_LEDGER_COUNTS],
+    "HealthzFunction": [on_table(CACHE, "GetItem", HEAD, CONFIGURATION, ALLOW_LIST), READ_WHETHER_LEDGER_COUNTS],
     "AuthorizerFunction": [on_resources("secretsmanager:GetSecretValue", {"Fn::GetAtt": "PasswordSecret.Id"})],
 }
 """For a stack with kubeconfig secrets, basic authentication, and DynamoDB's own encryption key."""

@@ -130,8 +130,6 @@ def _attribute(name: str) -> str:
         return table(logical_id)
     if logical_id == "ServerlessDeploymentApplication":
         return APPLICATION
-    if logical_id == "AllowListParameter":
-        return f"/berth/{STACK}/allow-list"
     if "Secret" in logical_id:
         return arn("secretsmanager", f"secret:{STACK}-{logical_id}-AbCdEf")
     if logical_id.endswith("Aliaslive"):

@@ -58,8 +58,6 @@ class RecordedRequests:
                 return self._tables.get(name)
             case "secretsmanager", {"SecretId": str(secret)}:
                 return secret
-            case "ssm", {"Name": str(name)}:
-                return arn("ssm", f"parameter/{name.removeprefix('/')}")
             case "lambda", {"FunctionName": str(function)}:
                 return function
             case "cloudformation", {"StackName": str()}:

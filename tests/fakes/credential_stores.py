@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from berth.authentication.allow_list import AllowList, parse
 from berth.authentication.basic import Passwords, credentials_digest
-from berth.authentication.stores import AllowListStore, CredentialStoreUnavailable, PasswordStore
+from berth.authentication.outcomes import CredentialStoreUnavailable
+from berth.authentication.stores import AllowListStore, PasswordStore
 
 
 class InMemoryPasswords(PasswordStore):

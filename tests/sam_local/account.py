@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from berth.authentication.dynamodb_allow_list import DynamoDBAllowList
 from berth.cluster.dump_cluster import DumpCluster
 from berth.lease.clock import SystemClock
 from berth.lease.config import LeaderElectionConfig
@@ -55,8 +56,8 @@ def _authentication_settings(emulator: Emulator, name: str, *, needs_password: b
             "BERTH_AUTHENTICATION": "basic",
             "BERTH_PASSWORD_SECRET": emulator.create_secret(f"{name}-password", PASSWORD),
         }
-    emulator.client("ssm").put_parameter(Name=name, Value=ALLOW_LIST.read_text(), Type="String")
-    return {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": name}
+    DynamoDBAllowList(emulator.client("dynamodb"), name).replace(ALLOW_LIST.read_text())
+    return {"BERTH_AUTHENTICATION": "mtls"}
 
 
 def _publish(emulator: Emulator, dump: Path, table_name: str) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,14 +14,7 @@ from berth_cli.installation.certificate_directory import CertificateDirectory, C
 from berth_cli.terminal.options import REGION_HELP
 from berth_cli.terminal.output import Format, echo_table, output_option, render
 
-if TYPE_CHECKING:
-    from mypy_boto3_ssm.client import SSMClient
-
 DEFAULT_DIRECTORY = "berth-certificates"
-OUTPUT = "AllowListParameterName"
-MAX_PARAMETER_BYTES = 4096
-EMPTY_ALLOW_LIST = "# No client is allowed.\n"
-"""SSM rejects an empty parameter value."""
 HEADER = ("NAME", "STATE", "ENDS", "SERIAL")
 NOT_ALLOWED_YET = "the stack's allow-list is not updated yet; run: berth certificates allow --stack NAME"
 _NAME_PATTERN = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -178,7 +171,7 @@ def upload(bucket: str, key: str, region: str | None, found: Sequence[Certificat
 
 
 @certificates.command(epilog="Example: berth certificates allow --stack berth-my-cluster")
-@click.option("--stack", required=True, help="Name of the stack; its output AllowListParameterName names the list.")
+@click.option("--stack", required=True, help="Name of the stack; its cache table has the list.")
 @click.option("--region", help=REGION_HELP)
 @_directory_option(multiple=True)
 def allow(stack: str, region: str | None, found: Sequence[CertificateDirectory]) -> None:
@@ -186,35 +179,21 @@ def allow(stack: str, region: str | None, found: Sequence[CertificateDirectory])
     import boto3
 
     from berth.authentication.allow_list import format_entries
-    from berth_cli.sources.stack import aws_errors, describe
+    from berth.authentication.dynamodb_allow_list import DynamoDBAllowList
+    from berth.authentication.outcomes import Authentication
+    from berth_cli.sources.stack import CACHE_TABLE_NAME, aws_errors, describe
 
     now = _now()
     for directory in found:
         directory.write_allow_list(now)
     text = format_entries(entry for directory in found for entry in directory.record().allow_list_entries(now))
-    name = describe(stack, region).outputs.get(OUTPUT)
-    if name is None:
-        raise CertificateError(f"the stack {stack} has no output {OUTPUT}; is its Authentication mtls?")
+    found_stack = describe(stack, region)
+    if found_stack.parameters.get("Authentication") != Authentication.MTLS:
+        raise CertificateError(f"the stack {stack} has no allow-list: its parameter Authentication is not mtls")
+    table = found_stack.output(CACHE_TABLE_NAME)
     with aws_errors():
-        publish_allow_list(boto3.client("ssm", region_name=region), name, text)
-    click.echo(f"updated {name}; the change takes effect within 30 seconds")
-
-
-def publish_allow_list(client: SSMClient, parameter: str, text: str) -> None:
-    """Replace the parameter's value.
-
-    Raises CertificateError if the list is too long or the parameter does not exist: put_parameter would create a
-    parameter that no authorizer reads. Also raises errors of boto3.
-    """
-    if len(text.encode()) > MAX_PARAMETER_BYTES:
-        raise CertificateError(
-            f"the allow-list is longer than the {MAX_PARAMETER_BYTES} bytes of a parameter; revoke certificates"
-        )
-    try:
-        client.get_parameter(Name=parameter)
-    except client.exceptions.ParameterNotFound as error:
-        raise CertificateError(f"there is no parameter {parameter}, which the stack's output {OUTPUT} names") from error
-    client.put_parameter(Name=parameter, Value=text or EMPTY_ALLOW_LIST, Type="String", Overwrite=True)
+        DynamoDBAllowList(boto3.client("dynamodb", region_name=region), table).replace(text)
+    click.echo(f"updated the allow-list in {table}; the change takes effect within 30 seconds")
 
 
 def _now() -> datetime:

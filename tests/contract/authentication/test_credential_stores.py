@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError
 
-from berth.authentication.allow_list import AllowList
+from berth.authentication.allow_list import AllowList, AllowListEntry, format_entries
 from berth.authentication.basic import check
-from berth.authentication.outcomes import AuthorizerOutcome
+from berth.authentication.dynamodb_allow_list import ALLOW_LIST_KEY, DynamoDBAllowList
+from berth.authentication.outcomes import AuthorizerOutcome, CredentialStoreUnavailable
 from berth.authentication.stores import (
     OVERLAP_SECONDS,
     AllowListFile,
     AllowListStore,
-    CredentialStoreUnavailable,
-    ParameterStoreAllowList,
     PasswordStore,
     SecretsManagerPasswords,
 )
 from tests.builders.authorizer_events import basic
+from tests.builders.tables import create_cache_table
 from tests.fakes.credential_stores import InMemoryAllowList, InMemoryPasswords
 from tests.fakes.moto_account import moto_client
 
@@ -240,21 +240,23 @@ class ListInFile(KeptList):
         self._path.unlink()
 
 
-class ListInParameterStore(KeptList):
+class ListInDynamoDB(KeptList):
     def __init__(self, directory: Path) -> None:
-        self._client = moto_client("ssm")
-        self._name = f"allow-list-{uuid.uuid4().hex}"
+        self._client = moto_client("dynamodb")
+        self._table = f"cache-{uuid.uuid4().hex}"
+        create_cache_table(self._client, self._table)
+        self._list = DynamoDBAllowList(self._client, self._table)
+        self.record = self._list
         self.write("5eed5eed5eed5e1f")
-        self.record = ParameterStoreAllowList(self._client, self._name)
 
     def write(self, text: str) -> None:
-        self._client.put_parameter(Name=self._name, Value=text, Type="String", Overwrite=True)
+        self._list.replace(text)
 
     def delete(self) -> None:
-        self._client.delete_parameter(Name=self._name)
+        self._client.delete_item(TableName=self._table, Key=ALLOW_LIST_KEY)
 
 
-@pytest.fixture(params=[ListInMemory, ListInFile, ListInParameterStore])
+@pytest.fixture(params=[ListInMemory, ListInFile, ListInDynamoDB])
 def kept_list(request: pytest.FixtureRequest, tmp_path: Path) -> KeptList:
     made: KeptList = request.param(tmp_path)
     return made
@@ -270,10 +272,29 @@ def test_next_read_returns_changed_allow_list(kept_list: KeptList) -> None:
     assert kept_list.record.read() == AllowList({0x5EED5EED5EED5E2A: None}, malformed=1)
 
 
+def test_list_of_10000_certificates_and_empty_list_can_be_read(kept_list: KeptList) -> None:
+    serials = range(0x5EED5EED5EED0000, 0x5EED5EED5EED0000 + 10_000)
+    kept_list.write(format_entries(map(AllowListEntry, serials)))
+    assert kept_list.record.read().until.keys() == set(serials)
+    kept_list.write("")
+    assert kept_list.record.read() == AllowList()
+
+
 def test_raises_store_unavailable_when_allow_list_is_missing(kept_list: KeptList) -> None:
     kept_list.delete()
-    with pytest.raises(CredentialStoreUnavailable, match=r"the allow-list .* cannot be read|the store is unavailable"):
+    with pytest.raises(
+        CredentialStoreUnavailable, match=r"the allow-list .* cannot be read|has no allow-list|the store is unavailable"
+    ):
         kept_list.record.read()
+
+
+def test_raises_store_unavailable_when_table_is_missing_or_does_not_respond() -> None:
+    client = moto_client("dynamodb")
+    with pytest.raises(CredentialStoreUnavailable, match="the table does not exist"):
+        DynamoDBAllowList(client, "absent").read()
+    client.meta.events.register("before-send", lambda **_: (_ for _ in ()).throw(ConnectTimeoutError(endpoint_url="x")))
+    with pytest.raises(CredentialStoreUnavailable, match="ConnectTimeoutError"):
+        DynamoDBAllowList(client, "absent").read()
 
 
 def test_raises_store_unavailable_when_file_is_not_text(tmp_path: Path) -> None:

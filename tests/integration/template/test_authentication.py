@@ -18,7 +18,6 @@ DOMAIN = {
     "TruststoreUri": "s3://bucket/truststore.pem",
     "TruststoreVersion": "v1",
 }
-ALLOW_LIST = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter/berth/${AWS::StackName}/allow-list"
 SECRET = {"Fn::GetAtt": "PasswordSecret.Id"}
 
 
@@ -139,16 +138,11 @@ def test_generated_password_is_url_safe_and_stays_unchanged(basic: Deployment) -
         "PasswordLength": 48,
         "ExcludePunctuation": True,
     }
-    assert basic.resources("AWS::SSM::Parameter") == {}
 
 
-def test_mtls_starts_with_an_empty_allow_list(mtls: Deployment) -> None:
-    from berth.authentication.allow_list import AllowList, parse
-
-    [parameter] = mtls.resources("AWS::SSM::Parameter").values()
-    assert parameter["Type"] == "String"
-    assert ALLOW_LIST.endswith(f":parameter{parameter['Name']['Fn::Sub']}")
-    assert parse(parameter["Value"]) == AllowList()
+def test_deployment_does_not_write_the_allow_list(mtls: Deployment) -> None:
+    """CloudFormation would overwrite the list with each change of a resource that has it as a property."""
+    assert mtls.resources("AWS::SSM::Parameter") == {}
     assert mtls.resources("AWS::SecretsManager::Secret") == {}
 
 
@@ -167,18 +161,11 @@ WITH_ROUTE = [*(f"{verb}Function" for verb in ("Filter", "FilterOnlyOne", "Prior
 
 
 @pytest.mark.parametrize("function", WITH_ROUTE)
-@pytest.mark.parametrize(
-    ("mode", "parameter", "granted"),
-    [("basic", "", []), ("mtls", {"Ref": "AllowListParameter"}, [{"Fn::Sub": ALLOW_LIST}])],
-)
-def test_functions_with_a_route_read_the_allow_list_only_with_mtls(
-    template: dict[str, Any], function: str, mode: str, parameter: object, granted: list[object]
-) -> None:
+@pytest.mark.parametrize("mode", ["basic", "mtls"])
+def test_functions_with_a_route_know_mode_and_table(template: dict[str, Any], function: str, mode: str) -> None:
     found = Deployment(template, Authentication=mode, **DOMAIN).resources("AWS::Serverless::Function")[function]
     variables = found["Environment"]["Variables"]
-    assert (variables["BERTH_AUTHENTICATION"], variables["BERTH_ALLOW_LIST_PARAMETER"]) == (mode, parameter)
-    statements = found["Policies"][0]["Statement"]
-    assert [each["Resource"] for each in statements if each["Action"] == "ssm:GetParameter"] == granted
+    assert (variables["BERTH_AUTHENTICATION"], variables["BERTH_CACHE_TABLE"]) == (mode, {"Ref": "CacheTable"})
 
 
 def test_functions_reachable_by_callers_know_the_authentication_mode(template: dict[str, Any]) -> None:
@@ -205,7 +192,7 @@ def test_throttling_exceeds_scheduler_rate(either: Deployment) -> None:
     ("mode", "prefix", "others"),
     [
         ("basic", {"Fn::Sub": "${Api.ApiEndpoint}/scheduler"}, {"PasswordSecretArn"}),
-        ("mtls", {"Fn::Sub": "https://${DomainName}/scheduler"}, {"DomainNameTarget", "AllowListParameterName"}),
+        ("mtls", {"Fn::Sub": "https://${DomainName}/scheduler"}, {"DomainNameTarget"}),
     ],
 )
 def test_outputs_match_the_authentication_mode(
@@ -213,4 +200,4 @@ def test_outputs_match_the_authentication_mode(
 ) -> None:
     outputs = Deployment(template, Authentication=mode).outputs()
     assert outputs["UrlPrefix"] == prefix
-    assert set(outputs) & {"PasswordSecretArn", "DomainNameTarget", "AllowListParameterName"} == others
+    assert set(outputs) & {"PasswordSecretArn", "DomainNameTarget"} == others

@@ -27,7 +27,6 @@ NAMES = {
     "AWS::Lambda::Function": "FunctionName",
     "AWS::Lambda::LayerVersion": "LayerName",
     "AWS::Logs::LogGroup": "LogGroupName",
-    "AWS::SSM::Parameter": "Name",
     "AWS::Scheduler::Schedule": "Name",
     "AWS::SecretsManager::Secret": "Name",
 }

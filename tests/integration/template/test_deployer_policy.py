@@ -37,7 +37,6 @@ A_FUNCTION = "arn:aws:lambda:REGION:ACCOUNT:function:STACK-BindFunction-0A1B2C3D
 A_LAYER = "arn:aws:lambda:REGION:ACCOUNT:layer:STACK-kubernetes"
 A_LOG_GROUP = "arn:aws:logs:REGION:ACCOUNT:log-group:/aws/lambda/STACK-functions:*"
 API_LOG_GROUP = "arn:aws:logs:REGION:ACCOUNT:log-group:/aws/vendedlogs/STACK-api:*"
-A_PARAMETER = "arn:aws:ssm:REGION:ACCOUNT:parameter/berth/STACK/allow-list"
 A_POLICY = "arn:aws:iam::ACCOUNT:policy/STACK-WatcherPolicy-0A1B2C3D4E5F"
 A_ROLE = "arn:aws:iam::ACCOUNT:role/STACK-BindFunctionRole-0A1B2C3D4E5F"
 A_SCHEDULE = "arn:aws:scheduler:REGION:ACCOUNT:schedule/default/STACK-WatcherFunctionEveryMinute-0A1B2C3D4E5F"
@@ -70,7 +69,6 @@ ALLOWED = [
     ("secretsmanager:GetSecretValue", A_SECRET),
     ("s3:GetObject", TRUST_STORE),
     ("s3:PutObject", UPLOADED_CODE),
-    ("ssm:PutParameter", A_PARAMETER),
 ]
 """An action on a resource of each kind, by the ARN that it has."""
 
@@ -126,9 +124,9 @@ def test_grants_all_resources_only_for_actions_that_iam_cannot_restrict(statemen
         pytest.param("iam:PutRolePolicy", A_ROLE.replace("STACK", "admin"), id="role of another stack"),
         pytest.param("lambda:UpdateFunctionCode", A_FUNCTION.replace("STACK", "other"), id="function of another stack"),
         pytest.param("dynamodb:GetItem", A_TABLE, id="items of a table"),
+        pytest.param("dynamodb:PutItem", A_TABLE, id="allow-list"),
         pytest.param("lambda:InvokeFunction", A_FUNCTION, id="invocation of a function"),
         pytest.param("s3:PutObject", TRUST_STORE, id="write to the trust store"),
-        pytest.param("ssm:PutParameter", A_PARAMETER.replace("STACK", "other"), id="allow-list of another stack"),
     ],
 )
 def test_denies_access_to_other_stacks_and_data(statements: list[dict[str, Any]], action: str, resource: str) -> None:

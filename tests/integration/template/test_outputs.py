@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from berth_cli.commands.certificates import OUTPUT as ALLOW_LIST
 from berth_cli.sources.stack import CACHE_TABLE_NAME, LEDGER_TABLE_NAME, SECRET, URL_PREFIX
 from tests.deployment.template import TEMPLATE, Deployment, read_template
 from tests.deployment.transform import transformed
@@ -18,7 +17,7 @@ CONSOLE = {"HttpTimeoutSeconds", "WatcherFunctionName"}  # docs/how-to/sam-comma
 EVERYWHERE = {URL_PREFIX, CACHE_TABLE_NAME, LEDGER_TABLE_NAME, *ROLES, *CONSOLE}
 BY_MODE = {
     "basic": EVERYWHERE | {"PasswordSecretArn"},  # docs/reference/security.md
-    "mtls": EVERYWHERE | {ALLOW_LIST, "DomainNameTarget"},
+    "mtls": EVERYWHERE | {"DomainNameTarget"},
 }
 MTLS = {"DomainName": "berth.example.com"}
 COMMANDS = TEMPLATE.parent / "cli/berth_cli"

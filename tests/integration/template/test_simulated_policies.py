@@ -50,6 +50,7 @@ VERBS = {
     "prioritize": "PrioritizeFunction",
     "preempt": "PreemptFunction",
 }
+WRITES = ("PutItem", "UpdateItem", "DeleteItem")
 KEYED = ("GetItem", "PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "Query")
 
 
@@ -117,7 +118,7 @@ FORBIDDEN = [
     *((f"dynamodb:{action}", arn("dynamodb", "table/two-CacheTable"), "head") for action in KEYED),
     ("secretsmanager:GetSecretValue", arn("secretsmanager", "secret:two-PasswordSecret-AbCdEf"), None),
     ("secretsmanager:PutSecretValue", KUBECONFIGS["WatcherKubeconfigSecretArn"], None),
-    ("ssm:PutParameter", arn("ssm", f"parameter/berth/{STACK}/allow-list"), None),
+    *((f"dynamodb:{action}", table("CacheTable"), "allow-list") for action in WRITES),
     ("iam:PassRole", f"arn:aws:iam::{ACCOUNT}:role/any", None),
     ("iam:PutRolePolicy", f"arn:aws:iam::{ACCOUNT}:role/any", None),
     ("sts:AssumeRole", f"arn:aws:iam::{ACCOUNT}:role/any", None),

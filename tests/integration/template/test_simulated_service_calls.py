@@ -21,6 +21,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.exceptions import EndpointConnectionError
 
+from berth.authentication.dynamodb_allow_list import ALLOW_LIST_KEY
 from berth.runtime import aws_clients
 from berth.runtime.adapters import CALLS
 from berth.runtime.cluster_settings import WatcherSettings
@@ -40,13 +41,15 @@ from tests.deployment.transform import transformed
 pytestmark = pytest.mark.external
 
 ANSWERS: Mapping[str, object] = {
-    "ssm": {"Parameter": {"Name": "allow-list", "Type": "String", "Value": "1f00000000000001", "Version": 1}},
     "secretsmanager": {"ARN": "secret", "Name": "secret", "SecretString": '{"username": "berth", "password": "one"}'},
     "lambda": {"statusCode": 200, "body": "{}"},
     "codedeploy": {},
     "dynamodb": {},
 }
-"""By service, and so every table is empty. No other service can be reached."""
+"""By service. No other service can be reached."""
+
+ALLOW_LIST = {"Item": {**ALLOW_LIST_KEY, "text": {"S": "1f00000000000001"}}}
+"""The only item of all tables."""
 
 DEPLOYMENT = {"DeploymentId": "d-ABC", "LifecycleEventHookExecutionId": "exec-1"}
 
@@ -61,7 +64,8 @@ def _answer(**event: Any) -> Any:
     service = event["event_name"].split(".")[1].replace("-", "")
     if service not in ANSWERS:
         raise EndpointConnectionError(endpoint_url=request.url)
-    return AWSResponse(request.url, 200, HTTPHeaders(), _Body(orjson.dumps(ANSWERS[service])))
+    answer = ALLOW_LIST if b"allow-list" in (request.body or b"") else ANSWERS[service]
+    return AWSResponse(request.url, 200, HTTPHeaders(), _Body(orjson.dumps(answer)))
 
 
 @pytest.fixture

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from berth.authentication.authorizer import MAX_AGE_SECONDS, RECHECK_SECONDS, BasicAuthorizer, MutualTLSAuthorizer
+from berth.authentication.authorizer import (
+    GRACE_SECONDS,
+    MAX_AGE_SECONDS,
+    RECHECK_SECONDS,
+    RETRY_SECONDS,
+    BasicAuthorizer,
+    MutualTLSAuthorizer,
+)
 from berth.authentication.basic import Passwords
 from berth.authentication.outcomes import AuthorizerOutcome, Decision
 from tests.builders.authorizer_events import basic, basic_event, certificate_event, with_client_certificate
@@ -114,17 +121,85 @@ def test_reads_store_at_most_once_per_recheck_interval_while_denying(clock: Cloc
     assert store.reads <= 11
 
 
-@pytest.mark.parametrize("known", [pytest.param(True, id="known before"), pytest.param(False, id="never read")])
-def test_denies_after_max_age_while_store_is_unavailable(clock: Clock, known: bool) -> None:
+def test_denies_while_store_is_unavailable_and_was_never_read(clock: Clock) -> None:
     store = InMemoryPasswords(OLD)
     authorizer = BasicAuthorizer(store, clock)
-    if known:
-        assert authorizer.decide(WITH_OLD).allowed
-        clock.now += MAX_AGE_SECONDS
     store.unavailable = True
     assert authorizer.decide(WITH_OLD) == Decision(AuthorizerOutcome.UNAVAILABLE, "the store is unavailable")
     store.unavailable = False
+    assert authorizer.decide(WITH_OLD) == Decision(AuthorizerOutcome.ALLOWED)
+
+
+@pytest.mark.parametrize(
+    ("age", "outcome", "is_fallback"),
+    [
+        pytest.param(MAX_AGE_SECONDS - 0.001, AuthorizerOutcome.ALLOWED, False, id="recent"),
+        pytest.param(MAX_AGE_SECONDS, AuthorizerOutcome.ALLOWED, True, id="too old, if it could be read"),
+        pytest.param(GRACE_SECONDS - 0.001, AuthorizerOutcome.ALLOWED, True, id="end of the grace"),
+        pytest.param(GRACE_SECONDS, AuthorizerOutcome.UNAVAILABLE, False, id="after the grace"),
+        pytest.param(-0.001, AuthorizerOutcome.UNAVAILABLE, False, id="clock set back"),
+    ],
+)
+def test_uses_last_read_for_at_most_15_minutes_while_store_is_unavailable(
+    clock: Clock, age: float, outcome: AuthorizerOutcome, is_fallback: bool
+) -> None:
+    passwords, allow_list = InMemoryPasswords(OLD), InMemoryAllowList("5eed5eed5eed5e1f")
+    for store, authorizer, event in (
+        (passwords, BasicAuthorizer(passwords, clock), WITH_OLD),
+        (allow_list, MutualTLSAuthorizer(allow_list, clock), CALLER),
+    ):
+        clock.now = NOW
+        assert authorizer.decide(event).allowed
+        store.unavailable = True
+        clock.now += age
+        decision = authorizer.decide(event)
+        assert (decision.outcome, decision.is_fallback) == (outcome, is_fallback)
+        assert ("the store is unavailable" in decision.detail) == (is_fallback or not decision.allowed)
+    assert GRACE_SECONDS == 15 * 60
+
+
+def test_certificate_revoked_in_an_outage_is_denied_within_15_minutes(clock: Clock) -> None:
+    store = InMemoryAllowList("5eed5eed5eed5e1f")
+    authorizer = MutualTLSAuthorizer(store, clock)
+    assert authorizer.decide(CALLER).allowed
+    store.text, store.unavailable = "", True
+    while authorizer.decide(CALLER).allowed:
+        clock.now += 1
+    assert clock.now - NOW == GRACE_SECONDS
+
+
+def test_revoked_certificate_is_denied_30_seconds_after_the_outage(clock: Clock) -> None:
+    store = InMemoryAllowList("5eed5eed5eed5e1f")
+    authorizer = MutualTLSAuthorizer(store, clock)
+    assert authorizer.decide(CALLER).allowed
+    store.unavailable = True
+    clock.now += MAX_AGE_SECONDS
+    assert authorizer.decide(CALLER).is_fallback
+    store.text, store.unavailable = "", False
+    clock.now += RETRY_SECONDS
+    assert authorizer.decide(CALLER).outcome is AuthorizerOutcome.NOT_LISTED
+
+
+def test_does_not_read_with_each_call_while_store_is_unavailable(clock: Clock) -> None:
+    """A store that does not respond takes time that the verb needs."""
+    store = InMemoryAllowList("5eed5eed5eed5e1f")
+    authorizer = MutualTLSAuthorizer(store, clock)
+    assert authorizer.decide(CALLER).allowed
+    store.unavailable = True
+    clock.now += MAX_AGE_SECONDS
+    for _ in range(100):
+        assert authorizer.decide(CALLER).is_fallback
+        clock.now += RETRY_SECONDS / 50
+    assert store.reads == 3
+
+
+def test_does_not_deny_by_old_credentials_while_store_is_unavailable(clock: Clock) -> None:
+    store = InMemoryPasswords(OLD)
+    authorizer = BasicAuthorizer(store, clock)
     assert authorizer.decide(WITH_OLD).allowed
+    store.secret, store.unavailable = NEW, True
+    clock.now += RECHECK_SECONDS
+    assert authorizer.decide(WITH_NEW) == Decision(AuthorizerOutcome.UNAVAILABLE, "the store is unavailable")
 
 
 def test_reads_store_again_if_the_clock_was_set_back(clock: Clock) -> None:
@@ -170,6 +245,18 @@ def test_preload_reads_the_store_for_the_next_request(clock: Clock) -> None:
         authorizer.preload()
         assert authorizer.decide(event).allowed
     assert (passwords.reads, allow_list.reads) == (1, 1)
+
+
+def test_preload_returns_why_the_store_cannot_be_read(clock: Clock) -> None:
+    store = InMemoryAllowList("5eed5eed5eed5e1f")
+    authorizer = MutualTLSAuthorizer(store, clock)
+    store.unavailable = True
+    assert authorizer.preload() == "the store is unavailable"
+    store.unavailable = False
+    assert authorizer.preload() == ""
+    store.unavailable = True
+    clock.now += MAX_AGE_SECONDS
+    assert authorizer.preload() == "the store is unavailable", "although the last read is still used"
 
 
 def test_password_age_counts_from_the_start_of_the_read(clock: Clock) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from berth.runtime.environment import SettingsInvalid
 from berth.runtime.http.authorizer_endpoint import AuthorizerEndpoint
 from berth.runtime.http.events import WARM_UP_EVENT
 from tests.builders.authorizer_events import basic, basic_event
+from tests.fakes.credential_stores import InMemoryPasswords
 from tests.fakes.log_lines import LogLines
 from tests.fakes.moto_account import moto_session
 
@@ -28,7 +30,7 @@ SECRET = '{"username": "berth", "password": "hunter2"}'
 @pytest.fixture
 def account(load_function: Load, monkeypatch: pytest.MonkeyPatch) -> boto3.Session:
     """What the function finds in place of an account, while the test lasts."""
-    session = moto_session("secretsmanager", "ssm")
+    session = moto_session("secretsmanager")
     monkeypatch.setattr(aws_clients, "SESSION", session._session)
     return session
 
@@ -100,12 +102,12 @@ class Failing(BasicAuthorizer):
     """An unexpected error that quotes a secret."""
 
     def __init__(self) -> None:
-        pass
+        super().__init__(InMemoryPasswords(SECRET), time.time)
 
     def decide(self, event: Mapping[str, object], wait: Wait = wait_to_the_end) -> Decision:
         raise ValueError("hunter2")
 
-    def preload(self) -> None:
+    def preload(self) -> str:
         raise ValueError("hunter2")
 
 
@@ -122,6 +124,6 @@ def test_warm_up_event_does_not_authorize_a_caller(load_function: Load, secret: 
     assert log_lines.all() == []
 
 
-def test_failed_warm_up_is_not_logged(log_lines: LogLines) -> None:
+def test_unexpected_exception_of_a_warm_up_is_not_logged(log_lines: LogLines) -> None:
     assert AuthorizerEndpoint(Failing(), 5.0).handle(WARM_UP_EVENT) == {"isAuthorized": False}
     assert log_lines.all() == []

@@ -8,31 +8,35 @@ from typing import Any
 
 import pytest
 
+from berth.authentication.dynamodb_allow_list import DynamoDBAllowList
 from berth.runtime.http import callers
 from berth_cli.server.functions import read_template_api
 from tests.builders.authorizer_events import certificate_event
+from tests.builders.tables import create_cache_table
 from tests.fakes.log_lines import LogLines
 from tests.fakes.moto_account import moto_session
 
 Load = Callable[..., Callable[..., Any]]
 LISTED, OTHER = "1f00000000000001", "2a00000000000002"
 ROUTES = {route: source.code.name for route, source in read_template_api().routes.items()}
-MTLS = {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": "the-allow-list"}
+TABLE = "caller-check"
+MTLS = {"BERTH_AUTHENTICATION": "mtls", "BERTH_CACHE_TABLE": TABLE}
 
 
 @pytest.fixture
-def parameter(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def allow_list(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The allow-list in moto, which is all of the account there is."""
-    session = moto_session("ssm")
-    client = session.client("ssm")
-    client.put_parameter(Name="the-allow-list", Value=LISTED, Type="String", Overwrite=True)
+    session = moto_session("dynamodb")
+    client = session.client("dynamodb")
+    create_cache_table(client, TABLE)
+    DynamoDBAllowList(client, TABLE).replace(LISTED)
     monkeypatch.setattr(callers, "aws_client", lambda service, config: session.client(service, config=config))
     yield
-    client.delete_parameter(Name="the-allow-list")
+    client.delete_table(TableName=TABLE)
 
 
 @pytest.fixture
-def handler(load_function: Load, cluster_dump: str, parameter: None, request: pytest.FixtureRequest) -> Any:
+def handler(load_function: Load, cluster_dump: str, allow_list: None, request: pytest.FixtureRequest) -> Any:
     route: str = request.param
     return load_function(ROUTES[route], {**MTLS, "BERTH_CLUSTER_DUMP": cluster_dump})
 

@@ -1,16 +1,20 @@
 """Decides whether the HTTP API accepts a request, from its event in payload format 2.0.
 
-Guarantees: unknown credentials are denied. While the store cannot be read, all requests are denied. Credentials that
-are removed from the store are denied after at most MAX_AGE_SECONDS, plus the time for which the gateway caches results.
-A denial is based on a read that is at most RECHECK_SECONDS old, so added credentials are accepted soon.
+Guarantees: unknown credentials are denied. Credentials that are removed from the store are denied after at most
+MAX_AGE_SECONDS, plus the time for which the gateway caches results. While the store cannot be read, the credentials of
+the last read are used until they are GRACE_SECONDS old, then all requests are denied: an outage of the store neither
+stops the scheduler at once nor keeps removed credentials valid. A denial is based on a read that is at most
+RECHECK_SECONDS old, so added credentials are accepted soon.
 
 Not guaranteed: immediate revocation.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -18,42 +22,61 @@ from berth.authentication import allow_list as client_certificate
 from berth.authentication import basic
 from berth.authentication.allow_list import AllowList, ClientCertificate
 from berth.authentication.basic import Passwords
-from berth.authentication.outcomes import AuthorizerOutcome, Decision
-from berth.authentication.stores import CredentialStore, CredentialStoreUnavailable, Stored, Wait, wait_to_the_end
+from berth.authentication.outcomes import AuthorizerOutcome, CredentialStoreUnavailable, Decision
+from berth.authentication.stores import CredentialStore, Stored, Wait, wait_to_the_end
 
 Presented = TypeVar("Presented")
 
 MAX_AGE_SECONDS = 30.0
 RECHECK_SECONDS = 5.0
+GRACE_SECONDS = 900.0
+
+RETRY_SECONDS = MAX_AGE_SECONDS
+"""Seconds between two reads during an outage: a call that waits for a store that does not respond has less time."""
 
 
 class Authorizer(ABC, Generic[Presented, Stored]):
     """Allows or denies requests by the stored credentials, which it reads again when they are MAX_AGE_SECONDS old.
 
-    Expired credentials are never used, even if reading fails. Ages are measured from the start of a read, in wall time:
-    the monotonic clock may stop while an environment is frozen between two calls. Thread-safe.
+    Ages are measured from the start of a read, in wall time: the monotonic clock may stop while an environment is
+    frozen between two calls. Thread-safe.
     """
 
     def __init__(self, store: CredentialStore[Stored], wall: Callable[[], float]) -> None:
         self._store = store
         self._wall = wall
         self._cached: tuple[float, Stored] | None = None
+        self._failed = (-math.inf, "")
+        """When a read last failed, and the cause."""
 
     def decide(self, event: Mapping[str, object], wait: Wait = wait_to_the_end) -> Decision:
-        """Return the decision on this request; before a denial, check again with recently read credentials. Raises the
-        exceptions of `wait`."""
+        """Return the decision on this request; before a denial, check again with recently read credentials."""
         presented = self._presented(event)
         if isinstance(presented, AuthorizerOutcome):
             return Decision(presented)
         try:
-            decision = self._check(presented, self._stored(MAX_AGE_SECONDS, wait))
-            return decision if decision.allowed else self._check(presented, self._stored(RECHECK_SECONDS, wait))
+            stored, failure = self._last_stored(wait)
+            decision = self._check(presented, stored)
+            if not decision.allowed:
+                return self._check(presented, self._stored(RECHECK_SECONDS, wait))
+            if not failure:
+                return decision
+            detail = "; ".join(filter(None, (decision.detail, f"by an earlier read: {failure}")))
+            return replace(decision, detail=detail, is_fallback=True)
         except CredentialStoreUnavailable as error:
             return Decision(AuthorizerOutcome.UNAVAILABLE, str(error))
 
-    def preload(self) -> None:
-        """Read the store before the first request. Raises CredentialStoreUnavailable."""
-        self._stored(MAX_AGE_SECONDS, wait_to_the_end)
+    @property
+    def can_fall_back(self) -> bool:
+        """Return whether a request can be allowed although the store cannot be read."""
+        return self._cached_for(GRACE_SECONDS) is not None
+
+    def preload(self) -> str:
+        """Read the store before the next request. Return why it cannot be read; empty if it can."""
+        try:
+            return self._last_stored(wait_to_the_end)[1]
+        except CredentialStoreUnavailable as error:
+            return str(error)
 
     @abstractmethod
     def _presented(self, event: Mapping[str, object]) -> Presented | AuthorizerOutcome:
@@ -63,13 +86,33 @@ class Authorizer(ABC, Generic[Presented, Stored]):
     def _check(self, presented: Presented, stored: Stored) -> Decision:
         """Compare the request's credentials with the stored ones."""
 
+    def _last_stored(self, wait: Wait) -> tuple[Stored, str]:
+        """Return the stored credentials and, if these are old because they cannot be read again, the cause. Raises
+        CredentialStoreUnavailable."""
+        recent = self._cached_for(MAX_AGE_SECONDS)
+        if recent is not None:
+            return recent, ""
+        failed_at, failure = self._failed
+        if not self.can_fall_back or not 0 <= self._wall() - failed_at < RETRY_SECONDS:
+            try:
+                return self._stored(MAX_AGE_SECONDS, wait), ""
+            except CredentialStoreUnavailable as error:
+                failure = str(error)
+                self._failed = self._wall(), failure
+        last = self._cached_for(GRACE_SECONDS)
+        if last is None:
+            raise CredentialStoreUnavailable(failure)
+        return last, failure
+
     def _stored(self, max_age: float, wait: Wait) -> Stored:
-        """Return the stored credentials, read again if they are older. Raises the exceptions of `wait`."""
-        now, cached = self._wall(), self._cached
-        # After the clock was set back the age is negative: read again.
-        if cached is not None and 0 <= now - cached[0] < max_age:
-            return cached[1]
-        return wait(partial(self._read_at, now))
+        """Return the stored credentials, read again if they are older. Raises CredentialStoreUnavailable."""
+        found = self._cached_for(max_age)
+        return wait(partial(self._read_at, self._wall())) if found is None else found
+
+    def _cached_for(self, max_age: float) -> Stored | None:
+        """Return the credentials of the last read, or None if they are older, or the clock was set back since."""
+        cached = self._cached
+        return cached[1] if cached is not None and 0 <= self._wall() - cached[0] < max_age else None
 
     def _read_at(self, now: float) -> Stored:
         stored = self._store.read()

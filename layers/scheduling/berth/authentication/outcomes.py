@@ -33,12 +33,20 @@ class AuthorizerOutcome(StrEnum):
 _ALLOWED = frozenset({AuthorizerOutcome.ALLOWED, AuthorizerOutcome.ALLOWED_PREVIOUS})
 
 
+class CredentialStoreUnavailable(Exception):
+    """The store cannot be read, or its content is invalid. The message has cause and remedy but never a secret."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The outcome, and the detail for the log: it describes the error and never contains credentials."""
+    """The outcome, and the detail for the log: it describes the error and never contains credentials.
+
+    is_fallback: the store cannot be read, and the request is allowed by what was read before.
+    """
 
     outcome: AuthorizerOutcome
     detail: str = ""
+    is_fallback: bool = False
 
     @property
     def allowed(self) -> bool:

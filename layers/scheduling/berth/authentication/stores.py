@@ -1,4 +1,4 @@
-"""The stores of credentials: their port, Secrets Manager, Parameter Store and a file."""
+"""The stores of credentials: their port, Secrets Manager and a file."""
 
 from __future__ import annotations
 
@@ -11,17 +11,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.authentication.allow_list import AllowList, parse
 from berth.authentication.basic import InvalidSecret, Passwords, credentials_digest
+from berth.authentication.outcomes import CredentialStoreUnavailable
 
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager.client import SecretsManagerClient
-    from mypy_boto3_ssm.client import SSMClient
 
 T = TypeVar("T")
 Stored = TypeVar("Stored")
-
-
-class CredentialStoreUnavailable(Exception):
-    """The store cannot be read, or its content is invalid. The message has cause and remedy but never a secret."""
 
 
 class CredentialStore(ABC, Generic[Stored]):
@@ -43,7 +39,7 @@ class Wait(Protocol):
     """Limits the time that a request waits for a read of a store."""
 
     def __call__(self, read: Callable[[], T]) -> T:
-        """Call `read` and return its result. Raises the exception of `read`, or another one if it takes too long; then
+        """Call `read` and return its result. Raises CredentialStoreUnavailable if `read` does or takes too long; then
         `read` may still be running."""
         ...
 
@@ -65,21 +61,6 @@ class AllowListFile(AllowListStore):
             raise CredentialStoreUnavailable(f"the allow-list {self._path} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise CredentialStoreUnavailable(f"the allow-list {self._path} is not text") from error
-
-
-class ParameterStoreAllowList(AllowListStore):
-    """An allow-list in a parameter of type String, because it is not secret. A read is one call."""
-
-    def __init__(self, client: SSMClient, name: str) -> None:
-        self._client = client
-        self._name = name
-
-    def read(self) -> AllowList:
-        try:
-            answer = self._client.get_parameter(Name=self._name)
-        except (ClientError, BotoCoreError) as error:
-            raise CredentialStoreUnavailable(f"the allow-list {self._name} cannot be read: {error}") from error
-        return parse(answer["Parameter"].get("Value", ""))
 
 
 OVERLAP_SECONDS = 24 * 3600.0

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from botocore.credentials import Credentials
     from mypy_boto3_dynamodb.client import DynamoDBClient
     from mypy_boto3_secretsmanager.client import SecretsManagerClient
-    from mypy_boto3_ssm.client import SSMClient
 
 
 class LambdaClient(Protocol):
@@ -29,7 +28,7 @@ class LambdaClient(Protocol):
         """Invoke a function. Raises ClientError and BotoCoreError."""
 
 
-SERVICES = ["codedeploy", "dynamodb", "lambda", "secretsmanager", "ssm"]
+SERVICES = ["codedeploy", "dynamodb", "lambda", "secretsmanager"]
 """The services that `aws_client` may create a client for."""
 
 
@@ -75,10 +74,6 @@ def aws_client(
 
 @overload
 def aws_client(service: Literal["secretsmanager"], config: Config) -> SecretsManagerClient: ...
-
-
-@overload
-def aws_client(service: Literal["ssm"], config: Config) -> SSMClient: ...
 
 
 @overload

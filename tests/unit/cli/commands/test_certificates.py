@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,10 @@ import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse, HTTPHeaders
 from click.testing import CliRunner, Result
 
-from berth.authentication.allow_list import parse
-from berth_cli.commands.certificates import publish_allow_list
-from berth_cli.installation.certificate_directory import CertificateError
+from berth.authentication.allow_list import AllowList
+from berth.authentication.dynamodb_allow_list import DynamoDBAllowList
 from berth_cli.main import main
+from tests.builders.tables import create_cache_table
 from tests.fakes.moto_account import moto_session
 
 Berth = Callable[..., Result]
@@ -35,7 +35,7 @@ def berth(tmp_path: Path) -> Berth:
 
 @pytest.fixture
 def account(monkeypatch: pytest.MonkeyPatch) -> boto3.Session:
-    session = moto_session("s3", "ssm")
+    session = moto_session("s3", "dynamodb")
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", session)
     return session
 
@@ -58,15 +58,16 @@ def bucket(account: boto3.Session, *, versioned: bool) -> str:
 
 STACKS = """<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><DescribeStacksResult>
 <Stacks><member><StackName>berth</StackName><CreationTime>2026-03-01T12:00:00Z</CreationTime>
-<StackStatus>CREATE_COMPLETE</StackStatus><Outputs><member><OutputKey>{}</OutputKey><OutputValue>{}</OutputValue>
-</member></Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>"""
+<StackStatus>CREATE_COMPLETE</StackStatus><Parameters><member><ParameterKey>Authentication</ParameterKey>
+<ParameterValue>{}</ParameterValue></member></Parameters><Outputs><member><OutputKey>CacheTableName</OutputKey>
+<OutputValue>{}</OutputValue></member></Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>"""
 
 
-def deploy(account: boto3.Session, output: str, value: str) -> None:
+def deploy(account: boto3.Session, authentication: str, table: str) -> None:
     """CloudFormation has one stack, with one output. (moto's needs a dependency that nothing else does.)"""
 
     def answer(request: AWSPreparedRequest, **_: object) -> Any:
-        body = io.BytesIO(STACKS.format(output, value).encode())
+        body = io.BytesIO(STACKS.format(authentication, table).encode())
         body.stream = lambda **_: iter([body.getvalue()])  # type: ignore[attr-defined]
         return AWSResponse(request.url, 200, HTTPHeaders(), body)
 
@@ -74,17 +75,14 @@ def deploy(account: boto3.Session, output: str, value: str) -> None:
     events.register("before-send.cloudformation", answer)
 
 
-def parameter(account: boto3.Session) -> str:
+@pytest.fixture
+def allow_list(account: boto3.Session) -> Iterator[DynamoDBAllowList]:
     """The allow-list of the stack berth."""
-    name = f"allow-list-{uuid.uuid4().hex}"
-    account.client("ssm").put_parameter(Name=name, Value="# nobody yet", Type="String")
-    deploy(account, "AllowListParameterName", name)
-    return name
-
-
-def value(account: boto3.Session, name: str) -> str:
-    found: str = account.client("ssm").get_parameter(Name=name)["Parameter"]["Value"]
-    return found
+    name, client = f"cache-{uuid.uuid4().hex}", account.client("dynamodb")
+    create_cache_table(client, name)
+    deploy(account, "mtls", name)
+    yield DynamoDBAllowList(client, name)
+    client.delete_table(TableName=name)
 
 
 def test_issue_prints_tls_config_without_the_key(issued: Berth, tmp_path: Path) -> None:
@@ -122,28 +120,34 @@ def test_upload_rejects_bucket_without_versioning(issued: Berth, account: boto3.
     assert "aws s3api put-bucket-versioning" in done.stderr
 
 
-def test_allow_omits_revoked_certificates(issued: Berth, account: boto3.Session) -> None:
-    name = parameter(account)
+def test_allow_omits_revoked_certificates(issued: Berth, allow_list: DynamoDBAllowList) -> None:
     issued("issue", "second")
     issued("revoke", "second")
     done = issued("allow", "--stack", "berth")
     assert done.exit_code == 0
     [first, _] = json.loads(issued("list", "-o", "json").stdout)
-    assert parse(value(account, name)).until == {int(first["serial"], 16): None}
+    assert allow_list.read().until == {int(first["serial"], 16): None}
 
 
-def test_allow_does_not_create_unknown_parameter(issued: Berth, account: boto3.Session) -> None:
-    """Or who was revoked would still be let in, by the list that the authorizer reads."""
-    deploy(account, "AllowListParameterName", "mistyped")
+def test_allow_empties_the_list_after_the_last_revocation(issued: Berth, allow_list: DynamoDBAllowList) -> None:
+    issued("allow", "--stack", "berth")
+    issued("revoke", "scheduler")
+    assert issued("allow", "--stack", "berth").exit_code == 0
+    assert allow_list.read() == AllowList()
+
+
+@pytest.mark.parametrize(
+    ("authentication", "message"),
+    [
+        pytest.param("basic", "berth has no allow-list: its parameter Authentication is not mtls", id="basic"),
+        pytest.param("mtls", "node cache table mistyped: the table does not exist", id="missing table"),
+    ],
+)
+def test_allow_fails_for_stack_without_allow_list(
+    issued: Berth, account: boto3.Session, authentication: str, message: str
+) -> None:
+    """Or who was revoked would still be let in, by the list that the functions read."""
+    deploy(account, authentication, "mistyped")
     done = issued("allow", "--stack", "berth")
     assert (done.exit_code, done.stdout) == (1, "")
-    assert "there is no parameter mistyped, which the stack's output AllowListParameterName names" in done.stderr
-    made = {found["Name"] for found in account.client("ssm").describe_parameters()["Parameters"]}
-    assert "mistyped" not in made
-
-
-def test_allow_rejects_list_that_exceeds_parameter_size(account: boto3.Session) -> None:
-    name = parameter(account)
-    with pytest.raises(CertificateError, match="longer than the 4096 bytes"):
-        publish_allow_list(account.client("ssm"), name, "a\n" * 2049)
-    assert value(account, name) == "# nobody yet"
+    assert message in done.stderr

@@ -209,15 +209,10 @@ def test_basic_leaves_the_check_to_the_gateways_authorizer() -> None:
         ),
         pytest.param({"BERTH_AUTHENTICATION": "none"}, "Input should be 'basic' or 'mtls'", id="unknown mode"),
         pytest.param(
-            {"BERTH_AUTHENTICATION": "mtls"}, "set one of BERTH_ALLOW_LIST_PARAMETER and", id="mtls without allow list"
+            {"BERTH_AUTHENTICATION": "mtls"}, "set BERTH_CACHE_TABLE or BERTH_ALLOW_LIST", id="mtls without allow list"
         ),
         pytest.param(
-            {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": "a", "BERTH_ALLOW_LIST": "b"},
-            "set one of BERTH_ALLOW_LIST_PARAMETER and",
-            id="two allow lists",
-        ),
-        pytest.param(
-            {"BERTH_AUTHENTICATION": "basic", "BERTH_ALLOW_LIST_PARAMETER": "a"},
+            {"BERTH_AUTHENTICATION": "basic", "BERTH_ALLOW_LIST": "a"},
             "has no effect",
             id="allow list with basic",
         ),

@@ -9,56 +9,57 @@ neither: headers, query, path and body stand elsewhere in the event.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from botocore.config import Config
 
-from berth.authentication.outcomes import Authentication, AuthorizerOutcome, Decision
+from berth.authentication.outcomes import Authentication, AuthorizerOutcome, CredentialStoreUnavailable, Decision
 from berth.extender.deadline import BoundedReads, Deadline, DeadlinePassed
 from berth.runtime.aws_clients import aws_client
 from berth.runtime.environment import Settings, SettingsInvalid, one_of, variable
 from berth.runtime.http.events import HTTPEvent
+from berth.runtime.telemetry.metrics import CacheMetrics
 from berth.runtime.telemetry.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from berth.authentication.authorizer import AnyAuthorizer
     from berth.authentication.stores import AllowListStore
 
+T = TypeVar("T")
+
 # The scheduler waits for this and the verb together, 5 s by default.
 CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
 
-NOT_READ_IN_TIME = "the allow-list or the password's secret was not read before the call's deadline"
+NOT_READ_IN_TIME = "the allow-list or the password's secret was not read in time"
 
 
 @dataclass(frozen=True, kw_only=True)
 class CallerSettings(Settings):
-    """Settings of every function behind the HTTP API. The allow-list is a parameter of Systems Manager or, with
-    `berth serve`, a file.
+    """Settings of every function behind the HTTP API. The allow-list is in the cache table or, with `berth serve`, a
+    file.
 
     Authentication may be None only outside Lambda, if `berth serve` listens without certificates.
     """
 
     authentication: Authentication | None = variable("BERTH_AUTHENTICATION", read=one_of(*Authentication), default=None)
-    allow_list_parameter: str = variable("BERTH_ALLOW_LIST_PARAMETER", default="")
+    cache_table: str = variable("BERTH_CACHE_TABLE", default="")
     allow_list: Path | None = variable("BERTH_ALLOW_LIST", read=Path, default=None)
     lambda_function: str = variable("AWS_LAMBDA_FUNCTION_NAME", default="")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        lists = [given for given in (self.allow_list_parameter, self.allow_list) if given]
-        if self.authentication is None and (lists or self.lambda_function):
+        if self.authentication is None and (self.allow_list or self.lambda_function):
             raise SettingsInvalid("set BERTH_AUTHENTICATION: basic or mtls")
-        if self.authentication is Authentication.MTLS and len(lists) != 1:
-            raise SettingsInvalid(
-                "BERTH_AUTHENTICATION is mtls: set one of BERTH_ALLOW_LIST_PARAMETER and BERTH_ALLOW_LIST"
-            )
-        if self.authentication is Authentication.BASIC and lists:
+        if self.authentication is Authentication.MTLS and not (self.allow_list or self.cache_table):
+            raise SettingsInvalid("BERTH_AUTHENTICATION is mtls: set BERTH_CACHE_TABLE or BERTH_ALLOW_LIST")
+        if self.authentication is Authentication.BASIC and self.allow_list:
             raise SettingsInvalid("BERTH_AUTHENTICATION is basic: an allow-list has no effect")
 
 
@@ -69,16 +70,26 @@ class CallerCheck:
         self._authorizer = authorizer
         self._reads = BoundedReads()
         self._telemetry = Telemetry("authorizer")
+        self._fell_back = CacheMetrics("authorizer", time.time).fell_back
 
     def decide(self, event: HTTPEvent, deadline: Deadline) -> Decision:
         """Decide about the event's caller. Never raises: it denies a caller it cannot check before the deadline."""
         try:
-            return self._authorizer.decide(event, partial(self._reads.before, deadline))
-        except DeadlinePassed:
-            return Decision(AuthorizerOutcome.UNAVAILABLE, NOT_READ_IN_TIME)
+            if self._authorizer.can_fall_back:
+                deadline = deadline.earlier(deadline.remaining() / 2)  # the verb needs the rest
+            decision = self._authorizer.decide(event, partial(self._wait, deadline))
         except Exception as error:
             # Only its type: a message or a stack trace may quote the presented credentials.
             return Decision(AuthorizerOutcome.INTERNAL, type(error).__name__)
+        if decision.is_fallback:
+            self._fell_back()
+        return decision
+
+    def _wait(self, deadline: Deadline, read: Callable[[], T]) -> T:
+        try:
+            return self._reads.before(deadline, read)
+        except DeadlinePassed:
+            raise CredentialStoreUnavailable(NOT_READ_IN_TIME) from None
 
     def report(self, decision: Decision, started: float) -> None:
         """Write one log line and one set of metrics. `started`: a time of `perf_counter`."""
@@ -90,9 +101,12 @@ class CallerCheck:
         )
 
     def preload(self) -> None:
-        """Read the record for the next request, which reports a failure."""
+        """Read the record for the next request, and report a failure: without requests nobody else does."""
         with suppress(Exception):
-            self._authorizer.preload()
+            started = perf_counter()
+            failure = self._authorizer.preload()
+            if failure:
+                self.report(Decision(AuthorizerOutcome.UNAVAILABLE, failure), started)
 
 
 def caller_check(settings: CallerSettings, wall: Callable[[], float]) -> CallerCheck | None:
@@ -106,8 +120,9 @@ def caller_check(settings: CallerSettings, wall: Callable[[], float]) -> CallerC
 
 
 def _allow_list_store(settings: CallerSettings) -> AllowListStore:
-    from berth.authentication.stores import AllowListFile, ParameterStoreAllowList
+    from berth.authentication.dynamodb_allow_list import DynamoDBAllowList
+    from berth.authentication.stores import AllowListFile
 
     if settings.allow_list is not None:
         return AllowListFile(settings.allow_list)
-    return ParameterStoreAllowList(aws_client("ssm", CALLS), settings.allow_list_parameter)
+    return DynamoDBAllowList(aws_client("dynamodb", CALLS), settings.cache_table)

@@ -175,8 +175,8 @@ class CacheMetrics:
             self._oldest, self._line_at = 0.0, now
 
     def fell_back(self) -> None:
-        """Record that a call used another configuration because the applied one cannot be loaded: a failure, although
-        the call gets an answer. The alarm Failures notices it."""
+        """Record that a call used another configuration, or earlier credentials, because those in force cannot be
+        loaded: a failure, although the call gets an answer. The alarm Failures notices it."""
         self._add([FAILURES_IN_DETAIL if self._metrics.detailed else FAILURES], {"Failures": [1.0]})
 
     def _add(self, groups: list[Group], values: Mapping[str, list[float]]) -> None:
