@@ -84,7 +84,7 @@ GRANTS: Mapping[str, list[Grant]] = {
         on_resources("secretsmanager:GetSecretValue", BINDER_SECRET),
     ],
     "WatcherFunction": [
-        on_table(CACHE, "GetItem", HEAD, STANDBY, CONFIGURATION, SNAPSHOT),
+        on_table(CACHE, "GetItem", HEAD, STANDBY, CONFIGURATION, ALLOW_LIST, SNAPSHOT),
         on_table(CACHE, "Query", LOG),
         on_table(CACHE, "PutItem", LOG, SNAPSHOT, CONFIGURATION),
         on_table(CACHE, "UpdateItem", HEAD, STANDBY),

@@ -208,5 +208,4 @@ def _document(directory: CertificateDirectory, issued: IssuedCertificate, now: d
 
 
 def _end_time(issued: IssuedCertificate) -> str:
-    ends = issued.revoked_at or min(filter(None, (issued.not_after, issued.retires_at)))
-    return f"{ends:%Y-%m-%dT%H:%MZ}"
+    return f"{issued.revoked_at or issued.ends_at:%Y-%m-%dT%H:%MZ}"

@@ -80,6 +80,11 @@ class IssuedCertificate(BaseModel):
     retires_at: AwareDatetime | None = None
     revoked_at: AwareDatetime | None = None
 
+    @property
+    def ends_at(self) -> datetime:
+        """The end of the certificate or, after a rotation, of the overlap."""
+        return self.not_after if self.retires_at is None else min(self.not_after, self.retires_at)
+
     def state(self, now: datetime) -> CertificateState:
         """Return the state at this time."""
         if self.revoked_at is not None:
@@ -118,9 +123,7 @@ class CertificateRecord(BaseModel):
         """Return the allow-list entries of all certificates that are valid now."""
         valid = (CertificateState.ACTIVE, CertificateState.RETIRING)
         return [
-            AllowListEntry(
-                int(each.serial, 16), None if each.retires_at is None else each.retires_at.timestamp(), note=each.name
-            )
+            AllowListEntry(int(each.serial, 16), each.ends_at.timestamp(), each.name, each.retires_at is not None)
             for each in self.certificates
             if each.state(now) in valid
         ]

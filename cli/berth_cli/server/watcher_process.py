@@ -134,6 +134,7 @@ def watcher_settings(stack: DeployedStack, kubeconfig: Path | None) -> WatcherSe
             "BERTH_LEDGER_TABLE": stack.output(LEDGER_TABLE_NAME),
             "BERTH_HTTP_TIMEOUT": stack.http_timeout,
             "BERTH_CONFIGURATION": orjson.dumps({"profile": profile}).decode() if profile else "",
+            "BERTH_SCHEDULER_NAMES": ",".join(sorted(stack.scheduler_names)),
             "BERTH_WATCHER_STANDBY": "true",
             "BERTH_WARM_UP_FUNCTIONS": stack.outputs.get(WARM_UP_FUNCTIONS, ""),
             **({"BERTH_IN_CLUSTER": "true"} if kubeconfig is None else {"BERTH_KUBECONFIG": str(kubeconfig)}),

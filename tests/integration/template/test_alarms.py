@@ -17,6 +17,7 @@ from tests.conftest import PROJECT
 from tests.deployment.template import Deployment, of_type, read_template
 
 ALARM = "AWS::CloudWatch::Alarm"
+DOMAIN = {"DomainName": "berth.example.com"}
 TOPIC = "arn:aws:sns:eu-central-1:123456789012:pager"
 VALUES: dict[str, list[object]] = {
     "stack": [{"Ref": "AWS::StackName"}],
@@ -36,7 +37,7 @@ def template() -> dict[str, Any]:
 
 
 def deployed(template: dict[str, Any], **parameters: str) -> dict[str, dict[str, Any]]:
-    return Deployment(template, Authentication="basic", **parameters).resources(ALARM)
+    return Deployment(template, Authentication="mtls", **DOMAIN, **parameters).resources(ALARM)
 
 
 def emitted() -> set[tuple[str, tuple[str, ...]]]:
@@ -49,6 +50,8 @@ def emitted() -> set[tuple[str, tuple[str, ...]]]:
         metrics.CACHE_AGE_IN_DETAIL,
         metrics.CACHE_LAG_IN_DETAIL,
         watcher_metrics.PUBLISHED_IN_DETAIL,
+        watcher_metrics.UNDECIDED,
+        watcher_metrics.CERTIFICATES,
         watcher_metrics.LEADERSHIPS,
         watcher_metrics.LEFT_OUT,
         watcher_metrics.RESERVATIONS_IN_DETAIL,
@@ -107,10 +110,12 @@ def test_periodic_watcher_has_no_lease_alarm(template: dict[str, Any]) -> None:
     assert names["continuous"] - names["periodic"] == {"LeaseTransitionsAlarm"}
 
 
-def test_template_has_ten_alarms_by_default(template: dict[str, Any]) -> None:
-    """CloudWatch's free tier has ten, and ten metrics: tests/unit/runtime/telemetry counts those."""
+def test_template_has_twelve_alarms_by_default(template: dict[str, Any]) -> None:
+    """Each has a price: docs/reference/cost.md. tests/unit/runtime/telemetry counts the metrics."""
     by_default, in_detail = deployed(template), deployed(template, DetailedMetrics="true")
-    assert len(by_default) == 10
+    assert len(by_default) == 12
+    basic = Deployment(template, Authentication="basic").resources(ALARM)
+    assert by_default.keys() - basic.keys() == {"CertificateExpiryAlarm"}
     assert in_detail.keys() - by_default.keys() == {
         "LeaseTransitionsAlarm",
         "LedgerContentionAlarm",
@@ -125,6 +130,8 @@ def test_default_alarms_use_metrics_without_detail(template: dict[str, Any]) -> 
         metrics.SLOW_CALLS,
         metrics.CACHE_AGE,
         watcher_metrics.PUBLISHED,
+        watcher_metrics.UNDECIDED,
+        watcher_metrics.CERTIFICATES,
         watcher_metrics.ALARMED_RESERVATIONS,
     ]
     without_detail = {

@@ -97,7 +97,7 @@ def test_role_may_read_but_not_write_the_allow_list(function: str) -> None:
     writes = [each for each in of_allow_list if each.resource == str(CACHE) and each.actions & WRITES]
     assert writes == []
     reads = any(each.actions == {"dynamodb:GetItem"} and each.resource == str(CACHE) for each in of_allow_list)
-    assert reads == (function in (*VERBS, "HealthzFunction"))
+    assert reads == (function in (*VERBS, "HealthzFunction", "WatcherFunction"))
 
 
 def test_eks_cluster_does_not_need_a_kubeconfig_secret(processed: dict[str, Any]) -> None:

@@ -160,8 +160,8 @@ def test_policy_of_berth_watch_allows_all_its_service_calls(recorded: RecordedRe
     metrics = CloudWatchMetrics(
         boto3.client("cloudwatch", config=CALLS), STACK, detailed=True, monotonic=time.monotonic, warn=unanswered.append
     )
-    group = {"Metrics": [{"Name": "Publications", "Unit": "Count"}], "Dimensions": [["stack"]]}
-    metrics.members([group], {}, {"Publications": [1.0]}, time.time())
+    group = {"Metrics": [{"Name": "PublishedAge", "Unit": "Seconds"}], "Dimensions": [["stack"]]}
+    metrics.members([group], {}, {"PublishedAge": [1.0]}, time.time())
     metrics.close()
     assert len(unanswered) == 1
     with pytest.raises(StackUnavailable):

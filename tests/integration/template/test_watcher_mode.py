@@ -53,7 +53,7 @@ def test_external_stack_does_not_refer_to_missing_resources(detailed: str) -> No
 
 
 def test_every_mode_has_the_alarm_for_a_missing_watcher() -> None:
-    """berth watch sends the metric, Publications by stack, itself."""
+    """berth watch sends the metric, PublishedAge by stack, itself."""
     for mode in read_template()["Parameters"]["WatcherMode"]["AllowedValues"]:
         assert "WatcherNotRunningAlarm" in deployed(mode).resources("AWS::CloudWatch::Alarm")
 

@@ -42,6 +42,11 @@ NOON = 1_764_590_400.0  # 2025-12-01T12:00:00Z
             AllowList({SERIAL: None}),
             id="the later line counts",
         ),
+        pytest.param(
+            f"{A} replaced 2025-12-01T12:00:00Z",
+            AllowList({SERIAL: NOON}, replaced=frozenset({SERIAL})),
+            id="until the end of a rotation's overlap",
+        ),
         pytest.param(f"{A} until 2025-12-01T12:00:00", AllowList(malformed=1), id="a time without a zone"),
         pytest.param(f"{A} until tomorrow", AllowList(malformed=1), id="not a time"),
         pytest.param(f"{A} until", AllowList(malformed=1), id="missing time"),
@@ -76,17 +81,35 @@ def test_returns_status_of_serial(serials: set[int], now: float, listing: Author
     assert AllowList({1: None, 2: NOON}).status(serials, now) is listing
 
 
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        pytest.param("", None, id="empty list"),
+        pytest.param(A, None, id="line without an end"),
+        pytest.param(f"{A} until 2025-12-02T12:00:00Z\n{B} until 2025-12-01T12:00:00Z", NOON, id="first of two"),
+        pytest.param(f"{A} replaced 2025-11-01T12:00:00Z\n{B} until 2025-12-01T12:00:00Z", NOON, id="after a rotation"),
+        pytest.param(f"{A} replaced 2025-12-01T12:00:00Z", None, id="replaced certificate only"),
+    ],
+)
+def test_first_end_is_of_a_certificate_that_is_not_replaced(text: str, end: float | None) -> None:
+    assert parse(text).first_end() == end
+
+
 entries = st.builds(
     AllowListEntry,
     st.integers(MIN_SERIAL, 2**160),
     st.none() | st.integers(0, 2**32).map(float),
     st.from_regex(r"[a-z0-9-]{0,12}", fullmatch=True),
+    st.booleans(),
 )
 
 
 @given(st.lists(entries, max_size=5, unique_by=lambda entry: entry.serial))
 def test_parses_list_that_it_has_formatted(written: list[AllowListEntry]) -> None:
-    assert parse(format_entries(written)) == AllowList({entry.serial: entry.until for entry in written})
+    replaced = frozenset(entry.serial for entry in written if entry.is_replaced and entry.until is not None)
+    assert parse(format_entries(written)) == AllowList(
+        {entry.serial: entry.until for entry in written}, replaced=replaced
+    )
 
 
 @given(st.text(max_size=200))

@@ -1,7 +1,9 @@
 """The allow-list: the serial numbers of the accepted client certificates, one per line.
 
-    3f0c…e1                                # scheduler
-    77a1…09 until 2026-12-01T00:00:00Z     # scheduler, before its last rotation
+    3f0c…e1 until 2027-11-24T00:00:00Z       # scheduler
+    77a1…09 replaced 2026-12-01T00:00:00Z    # scheduler, before its last rotation
+
+After its time a line allows nothing. `until` is the end of the certificate, `replaced` of the overlap of a rotation.
 
 Serial numbers are hexadecimal, of 8 bytes or more, with or without colons. A malformed line allows nothing and does not
 affect other lines. Pure.
@@ -21,7 +23,8 @@ from datetime import UTC, datetime
 from berth.authentication.outcomes import AuthorizerOutcome
 
 COMMENT = "#"
-_LINE = re.compile(r"(?P<serial>[0-9a-fA-F:]+)(?:\s+until\s+(?P<until>\S+))?")
+REPLACED = "replaced"
+_LINE = re.compile(rf"(?P<serial>[0-9a-fA-F:]+)(?:\s+(?P<word>until|{REPLACED})\s+(?P<until>\S+))?")
 
 MIN_SERIAL = 1 << 56
 """The smallest serial of 8 bytes. The gateway writes serials in more than one notation, so a shorter one could be read
@@ -30,19 +33,31 @@ as another client's; and a short serial is not random."""
 
 @dataclass(frozen=True, slots=True)
 class AllowListEntry:
-    """A line of the allow-list. until: seconds since the epoch, or None if it does not expire. note: the comment."""
+    """A line of the allow-list. until: seconds since the epoch, or None if it does not expire. note: the comment.
+
+    is_replaced: the client has a newer certificate."""
 
     serial: int
     until: float | None = None
     note: str = ""
+    is_replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """The parsed list. until: the expiry by serial number; None: no expiry. malformed: the number of such lines."""
+    """The parsed list. until: the expiry by serial number; None: no expiry. malformed: the number of such lines.
+
+    replaced: the certificates whose clients have newer ones."""
 
     until: Mapping[int, float | None] = field(default_factory=dict)
     malformed: int = 0
+    replaced: frozenset[int] = frozenset()
+
+    def first_end(self) -> float | None:
+        """Return when the first certificate ends that is not replaced, in seconds since the epoch; None if no line
+        says."""
+        ends = [end for serial, end in self.until.items() if end is not None and serial not in self.replaced]
+        return min(ends, default=None)
 
     def status(self, serials: Iterable[int], now: float) -> AuthorizerOutcome:
         """Return the best status of these serial numbers: a certificate's serial may be read in two ways. EXPIRED: the
@@ -56,7 +71,7 @@ class AllowList:
 
 def parse(text: str) -> AllowList:
     """Parse the text. If a serial number has several lines, the last one wins."""
-    until: dict[int, float | None] = {}
+    found: dict[int, AllowListEntry] = {}
     malformed = 0
     for line in text.splitlines():
         entry = line.partition(COMMENT)[0].strip()
@@ -66,8 +81,9 @@ def parse(text: str) -> AllowList:
         if read is None:
             malformed += 1
         else:
-            until[read.serial] = read.until
-    return AllowList(until, malformed)
+            found[read.serial] = read
+    replaced = frozenset(serial for serial, read in found.items() if read.is_replaced)
+    return AllowList({serial: read.until for serial, read in found.items()}, malformed, replaced)
 
 
 def format_entries(entries: Iterable[AllowListEntry]) -> str:
@@ -90,11 +106,16 @@ def _read(text: str) -> AllowListEntry | None:
     except ValueError:
         return None
     # A time without an offset is ambiguous.
-    return None if until.tzinfo is None else AllowListEntry(serial, until.timestamp())
+    if until.tzinfo is None:
+        return None
+    return AllowListEntry(serial, until.timestamp(), is_replaced=found["word"] == REPLACED)
 
 
 def _line(entry: AllowListEntry) -> str:
-    until = "" if entry.until is None else f" until {datetime.fromtimestamp(entry.until, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    until = ""
+    if entry.until is not None:
+        word = REPLACED if entry.is_replaced else "until"
+        until = f" {word} {datetime.fromtimestamp(entry.until, UTC):%Y-%m-%dT%H:%M:%SZ}"
     return f"{entry.serial:x}{until}" + (f"  {COMMENT} {entry.note}" if entry.note else "")
 
 

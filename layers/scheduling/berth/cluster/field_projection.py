@@ -4,7 +4,7 @@
 - pods: name, namespace, UID, labels, node, phase, start time, marks of deletion and disruption, nominated node; and
   the part that the pods of a controller have in common, as text (see `scheduling/objects/projection`):
   scheduler, priority, controller, requests, host ports, pod affinity, a resize in progress. Of pending pods also the
-  fields that their own placement depends on, and whether Berth rejected them.
+  fields that their own placement depends on, whether Berth rejected them, and whether no verb has decided about them.
 - finished pods: name, namespace, UID, phase. They do not use any resources.
 - poddisruptionbudgets: name, namespace, selector, disruptionsAllowed, disruptedPods.
 - priorityclasses: name, value, globalDefault, preemptionPolicy.
@@ -58,6 +58,7 @@ from berth.scheduling.objects.node import LABELS_NOT_STRINGS, SPEC_UNREADABLE, S
 from berth.scheduling.objects.pod_group import SPEC_FIELDS as POD_GROUP_SPEC
 from berth.scheduling.objects.projection import (
     REJECTED,
+    UNDECIDED,
     compact_pod,
     is_placed,
     part,
@@ -130,7 +131,7 @@ def _pattern(reasons: frozenset[str]) -> re.Pattern[str]:
     return re.compile(rf"\b\d+ (?:{alternatives})(?=[,.]|$)")
 
 
-PROJECTION_VERSION = 1
+PROJECTION_VERSION = 2
 """Increased if more fields are kept, or fields have another form. The watcher then lists everything again."""
 
 _FINISHED = ("Succeeded", "Failed")
@@ -249,17 +250,42 @@ def _pod(obj: KubernetesObject, required: RequiredFields) -> KubernetesObject:
     projected = compact_pod(obj, required.pod_annotations, images=required.images)
     if is_placed(obj):
         return projected
-    if isinstance(status, dict) and _is_rejected(status, required.berth_reasons):
+    condition = _pod_scheduled(part(obj, "status"))
+    if _is_rejected(condition, required.berth_reasons):
         projected[REJECTED] = True
     metadata = obj.get("metadata")
+    if (undecided := _undecided(obj, condition)) is not None:
+        projected[UNDECIDED] = undecided
     if required.gangs and isinstance(metadata, dict):
         projected["metadata"] = part(projected, "metadata") | select_fields(metadata, ("creationTimestamp",))
     return projected
 
 
-def _is_rejected(status: KubernetesObject, reasons: frozenset[str]) -> bool:
+def _pod_scheduled(status: KubernetesObject) -> KubernetesObject:
     conditions = status.get("conditions")
     for condition in conditions if isinstance(conditions, list) else ():
         if isinstance(condition, dict) and condition.get("type") == "PodScheduled":
-            return condition.get("status") == "False" and has_any_reason(condition.get("message"), reasons)
-    return False
+            return condition
+    return {}
+
+
+def _is_rejected(condition: KubernetesObject, reasons: frozenset[str]) -> bool:
+    return condition.get("status") == "False" and has_any_reason(condition.get("message"), reasons)
+
+
+_FAILED_CALL = re.compile(r"/scheduler/(?:filter|filter_onlyone|prioritize|bind|preempt)\b")
+"""Part of the URL in an error of HTTPExtender.send: without a response, or with another status than 200. Errors of
+Berth do not contain it. https://github.com/kubernetes/kubernetes/blob/master/pkg/scheduler/extender.go"""
+
+
+def _undecided(obj: KubernetesObject, condition: KubernetesObject) -> KubernetesObject | None:
+    """Return the value of UNDECIDED: no scheduler has tried the pod, or its call of a verb failed. None for any other
+    pod, for a gated or nominated one, and for one that is being deleted."""
+    metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
+    if metadata.get("deletionTimestamp") or spec.get("schedulingGates") or status.get("nominatedNodeName"):
+        return None
+    message, created = condition.get("message"), metadata.get("creationTimestamp")
+    call_failed = isinstance(message, str) and _FAILED_CALL.search(message) is not None
+    if (condition and not call_failed) or not isinstance(created, str):
+        return None
+    return {"createdAt": created, "callFailed": call_failed}

@@ -25,6 +25,9 @@ class ClusterSettings(Settings):
 
     An EKS cluster is reached as the function's own role; `eks_region` is by default the function's. In a cluster
     (`in_cluster`) it is the pod's service account.
+
+    scheduler_names: the schedulers that call Berth. bind refuses the pods of all others, and the watcher does not look
+    whether verbs decide about them.
     """
 
     kubeconfig_secret: str = variable("BERTH_KUBECONFIG_SECRET", default="")
@@ -35,6 +38,7 @@ class ClusterSettings(Settings):
     eks_endpoint: str = variable("BERTH_EKS_ENDPOINT", default="")
     eks_certificate_authority: str = variable("BERTH_EKS_CERTIFICATE_AUTHORITY", default="")
     eks_region: str = variable("BERTH_EKS_REGION", "AWS_REGION", default="")
+    scheduler_names: frozenset[str] = variable("BERTH_SCHEDULER_NAMES", read=names, default=BERTH_SCHEDULERS)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -49,9 +53,8 @@ class ClusterSettings(Settings):
 @dataclass(frozen=True, kw_only=True)
 class BindSettings(ClusterSettings, SchedulerSettings, LedgerSettings):
     """Settings of bind. Without a ledger it does not use a table; with one, it reads which resources are counted from
-    the configuration in force, in the cache table. scheduler_names: it refuses the pods of all other schedulers."""
+    the configuration in force, in the cache table."""
 
-    scheduler_names: frozenset[str] = variable("BERTH_SCHEDULER_NAMES", read=names, default=BERTH_SCHEDULERS)
     cache_table: str = variable("BERTH_CACHE_TABLE", default="")
     configuration: str = variable("BERTH_CONFIGURATION", default="")
 

@@ -30,6 +30,7 @@ from berth.runtime.settings import PolicySettings
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
+    from berth.authentication.stores import AllowListStore
     from berth.decisions.recorders import DynamoDBDecisionTable
     from berth.lease.lock import LeaseLock
     from berth.ledger.gangs.table import GangTable
@@ -41,8 +42,9 @@ class Tables:
     """Hold the cache table and the ledger. Thread-safe.
 
     ledger, identity, announcements, gangs: None if there is no ledger. in_process: the tables end with this process,
-    and reads do not wait for a network. decisions: None if there is no table for records of decisions. Fields that
-    are callables import their code when they are called: functions that do not need it start without it.
+    and reads do not wait for a network. decisions: None if there is no table for records of decisions. allow_list:
+    None if the store does not have one. Fields that are callables import their code when they are called: functions
+    that do not need it start without it.
     """
 
     cache: CacheTable
@@ -55,6 +57,7 @@ class Tables:
     announcements: AnnouncementLog | None = None
     gangs: Callable[[], GangTable] | None = None
     decisions: Callable[[], DynamoDBDecisionTable] | None = None
+    allow_list: Callable[[], AllowListStore] | None = None
 
 
 OpenTables = Callable[[PolicySettings, Config], Tables]
@@ -77,6 +80,7 @@ def dynamodb_tables(
         announcements=DynamoDBAnnouncementLog(client, ledger) if ledger else None,
         gangs=partial(_gang_table, client, ledger) if ledger else None,
         decisions=partial(_decision_table, client, name),
+        allow_list=partial(_allow_list, client, name),
     )
 
 
@@ -103,6 +107,12 @@ def _decision_table(client: DynamoDBClient, name: str) -> DynamoDBDecisionTable:
     from berth.decisions.recorders import DynamoDBDecisionTable
 
     return DynamoDBDecisionTable(client, name)
+
+
+def _allow_list(client: DynamoDBClient, name: str) -> AllowListStore:
+    from berth.authentication.dynamodb_allow_list import DynamoDBAllowList
+
+    return DynamoDBAllowList(client, name)
 
 
 _open_tables: ContextVar[OpenTables] = ContextVar("open_tables", default=dynamodb_tables)

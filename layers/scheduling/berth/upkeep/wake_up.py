@@ -248,22 +248,23 @@ def pod_events(before: Object | None, now: Object | None) -> Iterator[ClusterEve
 
 def is_unscheduled(pod: Object) -> bool:
     """Return whether the pod is not on a node, and may come onto one."""
-    return not _field(pod, "spec", "nodeName") and not _has_ended(pod)
+    return not pod_field(pod, "spec", "nodeName") and not _has_ended(pod)
 
 
 def _has_ended(pod: Object) -> bool:
-    return _field(pod, "status", "phase") in (SUCCEEDED, FAILED)
+    return pod_field(pod, "status", "phase") in (SUCCEEDED, FAILED)
 
 
 def _place(pod: Object) -> object:
     """Return the node where it takes room: its own, or the one that it is nominated to."""
-    return _field(pod, "spec", "nodeName") or _field(pod, "status", "nominatedNodeName") or ""
+    return pod_field(pod, "spec", "nodeName") or pod_field(pod, "status", "nominatedNodeName") or ""
 
 
 def _content(pod: Object | None) -> list[object]:
     return [] if pod is None else [pod.get(name) for name in ("metadata", "spec", SHARED)]
 
 
-def _field(pod: Object, part: str, name: str) -> object:
+def pod_field(pod: Object, part: str, name: str) -> object:
+    """Return a field of a part of the pod, such as `spec`; None if it is absent."""
     found = pod.get(part)
     return found.get(name) if isinstance(found, Mapping) else None

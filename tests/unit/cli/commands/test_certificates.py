@@ -126,7 +126,7 @@ def test_allow_omits_revoked_certificates(issued: Berth, allow_list: DynamoDBAll
     done = issued("allow", "--stack", "berth")
     assert done.exit_code == 0
     [first, _] = json.loads(issued("list", "-o", "json").stdout)
-    assert allow_list.read().until == {int(first["serial"], 16): None}
+    assert allow_list.read().until.keys() == {int(first["serial"], 16)}
 
 
 def test_allow_empties_the_list_after_the_last_revocation(issued: Berth, allow_list: DynamoDBAllowList) -> None:

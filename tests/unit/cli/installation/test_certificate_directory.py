@@ -98,6 +98,22 @@ def test_revoke_accepts_every_notation_of_a_serial(directory: CertificateDirecto
     assert listing(directory, after, NOW) is AuthorizerOutcome.ALLOWED
 
 
+@pytest.mark.parametrize(
+    ("overlap", "ends"),
+    [
+        pytest.param(None, 30 * DAY, id="end of the certificate"),
+        pytest.param(7 * DAY, 60 * DAY, id="end of the new certificate after a rotation"),
+    ],
+)
+def test_allow_list_contains_the_end_of_the_certificate_in_use(
+    directory: CertificateDirectory, overlap: timedelta | None, ends: timedelta
+) -> None:
+    directory.issue("scheduler", NOW, 30 * DAY)
+    if overlap is not None:
+        directory.issue("scheduler", NOW, 60 * DAY, overlap)
+    assert parse(directory.allow_list_file.read_text()).first_end() == (NOW + ends).timestamp()
+
+
 def test_rewritten_allow_list_omits_expired_certificates(directory: CertificateDirectory) -> None:
     issued = directory.issue("scheduler", NOW, DAY)
     directory.write_allow_list(NOW + DAY)

@@ -49,7 +49,7 @@ def metrics_to(
 
 
 def test_publications_have_the_dimension_used_by_the_alarm(clock: HandDrivenClock) -> None:
-    """WatcherNotRunning looks at Publications by stack."""
+    """WatcherNotRunning counts the values of PublishedAge by stack."""
     client = RecordingCloudWatch()
     metrics = metrics_to(client, clock)
     watcher = WatcherMetrics(lambda: 1_000.0, metrics)
@@ -58,14 +58,13 @@ def test_publications_have_the_dimension_used_by_the_alarm(clock: HandDrivenCloc
     metrics.close()
     assert {namespace for namespace, _ in client.calls} == {"Berth"}
     by_name = {each["MetricName"]: each for each in client.data}
-    assert by_name["Publications"] == {
-        "MetricName": "Publications",
+    assert by_name["PublishedAge"] == {
+        "MetricName": "PublishedAge",
         "Dimensions": [{"Name": "stack", "Value": STACK}],
         "Timestamp": 1_000.0,
-        "Unit": "Count",
-        "Values": [1.0],
+        "Unit": "Seconds",
+        "Values": [2.0],
     }
-    assert by_name["PublishedAge"]["Values"] == [2.0]
 
 
 def test_sends_once_a_minute_and_keeps_the_time_of_each_value(clock: HandDrivenClock) -> None:
@@ -79,8 +78,7 @@ def test_sends_once_a_minute_and_keeps_the_time_of_each_value(clock: HandDrivenC
     watcher.close()
     metrics.close()
     assert 9 <= len(client.calls) <= 11
-    publications = [each for each in client.data if each["MetricName"] == "Publications"]
-    assert sum(each["Values"][0] for each in publications) == 20 * INTERVAL_SECONDS
+    publications = [each for each in client.data if each["MetricName"] == "PublishedAge"]
     minutes = {int((each["Timestamp"] - 1_000.0 - started) // 60) for each in publications}
     assert minutes >= set(range(10)), "a minute without a value would count for the alarm"
 

@@ -62,18 +62,20 @@ def test_emits_at_most_ten_metrics_in_any_case(lines: pytest.CaptureFixture[str]
     watcher = WatcherMetrics(clock.wall)
     watcher.became_leader()
     watcher.published(1, clock.wall(), left_out=1)
+    watcher.scheduler_access(60.0, 0.0)
     for event_type in ReservationEventType:
         watcher.happened(ReservationEvent(event_type, "n1", "ml/train-0"))
     watcher.close()
     assert series(printed(lines)) == {
         ("CacheAge", "local"),
         ("Calls", "local", "bind", "ledger-unavailable"),
+        ("DaysToExpiry", "local"),
         ("Failures", "local"),
         ("PublishedAge", "local"),
-        ("Publications", "local"),
         ("Reservations", "local", "outranked"),
         ("Reservations", "local", "owed"),
         ("SlowCalls", "local"),
+        ("UndecidedAge", "local"),
     }
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from berth.runtime.environment import set_until_end
-from berth.runtime.telemetry.metrics import COUNT, FAILURES, HAPPENING, SECONDS, Metrics, group
+from berth.runtime.telemetry.metrics import COUNT, FAILURES, HAPPENING, SECONDS, Group, Metrics, group
 from berth.runtime.telemetry.telemetry import SERVICE
 from berth.upkeep.gangs import GangEvent, GangEventType
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
@@ -22,7 +22,9 @@ from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventTyp
 INTERVAL_SECONDS = 15.0
 """Several times a minute, so that every minute with publications has a metric of them."""
 
-PUBLISHED = group([[]], {"Publications": COUNT, "PublishedAge": SECONDS})
+PUBLISHED = group([[]], {"PublishedAge": SECONDS})
+UNDECIDED = group([[]], {"UndecidedAge": SECONDS})
+CERTIFICATES = group([[]], {"DaysToExpiry": COUNT})
 LEFT_OUT = group([[]], {"LeftOut": COUNT})
 LEADERSHIPS = group([[]], {"LeaseTransitions": COUNT})
 ALARMED_RESERVATIONS = group([[HAPPENING]], {"Reservations": COUNT})
@@ -37,6 +39,11 @@ ALARMED_EVENTS = frozenset({ReservationEventType.OWED.value, ReservationEventTyp
 
 MAX_VALUES = 100
 """CloudWatch accepts this many values of a metric in one line."""
+
+DAY_SECONDS = 86_400.0
+
+NOTICE_DAYS = 30
+"""DaysToExpiry is written below this value only. CloudWatch charges for a metric in hours in which it is written."""
 
 GangObserver = Callable[[GangEvent], None]
 
@@ -84,6 +91,7 @@ class WatcherMetrics:
         self._happened: Counter[str] = Counter()
         self._gangs: Counter[str] = Counter()
         self._commit_times: list[float] = []
+        self._is_undecided = False
 
     def became_leader(self) -> None:
         if self._metrics.detailed:
@@ -101,6 +109,20 @@ class WatcherMetrics:
             self._left_out = max(self._left_out, left_out)
         if self._printed_at is None or abs(now - self._printed_at) >= INTERVAL_SECONDS:
             self._print(now)
+
+    def scheduler_access(self, undecided: float, certificate: float | None) -> None:
+        """Print what shows that schedulers cannot call the verbs. undecided: seconds that a pod waits; 0 if none does.
+        certificate: seconds until a client certificate ends; None if unknown."""
+        groups, values = list[Group](), dict[str, list[float]]()
+        if undecided or self._is_undecided:  # a last 0, because the alarm looks at the smallest value of a minute
+            groups.append(UNDECIDED)
+            values["UndecidedAge"] = [undecided]
+        self._is_undecided = undecided > 0
+        if certificate is not None and certificate < NOTICE_DAYS * DAY_SECONDS:
+            groups.append(CERTIFICATES)
+            values["DaysToExpiry"] = [certificate / DAY_SECONDS]
+        if groups:
+            self._metrics.emit(groups, {}, values, self._wall())
 
     def happened(self, event: ReservationEvent) -> None:
         with self._lock:

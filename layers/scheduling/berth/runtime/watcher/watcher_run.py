@@ -1,7 +1,7 @@
 """One run of the watcher: its lease, cluster and table, and the parts that act on each publication.
 
-Parts that act on a publication: metrics, events on pods, the reconciler of the ledger, the wake-up of waiting pods, and
-the warm-up of the verbs' functions.
+Parts that act on a publication: metrics, events on pods, the reconciler of the ledger, the wake-up of waiting pods, the
+warm-up of the verbs' functions, and the check whether schedulers can call them.
 """
 
 from __future__ import annotations
@@ -32,10 +32,12 @@ from berth.runtime.telemetry.metrics import Metrics
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics, WatcherObserver
 from berth.runtime.watcher.background import BackgroundSteps, ReconcilerFeed, WarmUp
 from berth.runtime.watcher.gang_work import GangWork
+from berth.runtime.watcher.scheduler_access import SchedulerAccess
 from berth.upkeep.ledger_holder import LedgerHolder
 from berth.upkeep.pod_events import OmittedPods, Recorder, reservation_event
 from berth.upkeep.reconciler.events import WARNING_EVENTS, ReservationEvent, ReservationEventType
 from berth.upkeep.reconciler.reconciler import Reconciler
+from berth.upkeep.undecided_pods import UndecidedPods
 from berth.upkeep.wake_up import WakeUp, waiting_pod
 
 MARGIN_SECONDS = 8.0
@@ -130,6 +132,10 @@ class WatcherRun:
             warm_up = WarmUp(_lambda_client, self._settings.warm_up_functions, log.warning)
             warm_ups = BackgroundSteps(warm_up.step, "warm-up", "the functions were not warmed up", once=once)
             cleanup.callback(warm_ups.close)
+            undecided = UndecidedPods(self._settings.scheduler_names, self._clock.wall)
+            access = SchedulerAccess(undecided, self._tables.allow_list, self._metrics, self._clock.wall)
+            access_checks = BackgroundSteps(access.step, "access", "the schedulers' access was not checked", once=once)
+            cleanup.callback(access_checks.close)
             cleanup.callback(self._standby.release)
             pod_events = Recorder(
                 self._connection.pod_events(self._identity),
@@ -171,6 +177,9 @@ class WatcherRun:
                 wake_ups.published()
                 wake_ups.run_soon()
                 warm_ups.published()
+                if self._settings.dump is None:  # no scheduler tries the pods of a dump
+                    undecided.published(publication)
+                access_checks.published()
 
             return Watcher(
                 self._elector(

@@ -285,6 +285,9 @@ def decode_shared_fields(source: str) -> object:
     return orjson.loads(source.encode(errors="replace").translate(_EXCHANGED))
 
 
+UNDECIDED = "undecided"
+"""When the pod was created, and whether the last call of the extender failed; only if no verb has decided about it."""
+
 REJECTED = "rejectedByBerth"
 
 

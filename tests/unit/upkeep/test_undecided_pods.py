@@ -1,0 +1,120 @@
+"""How long pods wait without a decision, by what a leader publishes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.feed.head import Observation
+from berth.nodecache.feed.leader import Publication
+from berth.scheduling.objects.projection import UNDECIDED, compact_pod
+from berth.upkeep.undecided_pods import UndecidedPods
+from tests.builders.pods import pod_object
+
+CREATED = "2026-03-01T12:00:00Z"
+CREATED_AT = 1772366400.0
+
+
+def pod(name: str, *, failed: bool = False, scheduler: str = "berth", **fields: object) -> Change:
+    """A pod that no verb has decided about. fields: instead."""
+    obj: dict[str, Any] = pod_object(name)
+    obj["spec"]["schedulerName"] = scheduler
+    decided = fields or {UNDECIDED: {"createdAt": CREATED, "callFailed": failed}}
+    return Change("pods", f"ml/{name}", compact_pod(obj) | decided)
+
+
+def placed(name: str) -> Change:
+    return Change("pods", f"ml/{name}", compact_pod(pod_object(name, node_name="n1")))
+
+
+def gone(name: str) -> Change:
+    return Change("pods", f"ml/{name}", None)
+
+
+class Scene:
+    """A leader of a minute after the pods were created."""
+
+    def __init__(self, *there_are: Change) -> None:
+        self.wall = CREATED_AT + 60.0
+        self.pods = UndecidedPods({"berth", "berth-2"}, lambda: self.wall)
+        self.objects: dict[Key, Object] = {}
+        self.publish(*there_are)
+
+    def publish(self, *changes: Change, after: float = 0.0) -> None:
+        self.wall += after
+        for resource, key, obj in changes:
+            self.objects.pop((resource, key), None)
+            if obj is not None:
+                self.objects[resource, key] = obj
+        self.pods.published(Publication(1, changes, self.objects, True, Observation("cluster", {}), {}))
+
+    def seconds(self) -> float | None:
+        """For how long the oldest pod waits."""
+        found = self.pods.oldest()
+        return None if found is None else self.wall - found.since
+
+
+def test_age_grows_until_the_pod_is_decided_about() -> None:
+    scene = Scene(pod("a"))
+    assert scene.seconds() == 60
+    scene.wall += 60
+    assert scene.seconds() == 120
+    scene.publish(placed("a"))
+    assert scene.seconds() is None
+
+
+@pytest.mark.parametrize(
+    ("change", "seconds"),
+    [
+        pytest.param(placed("a"), None, id="placed"),
+        pytest.param(pod("a", rejectedByBerth=True), None, id="rejected by Berth, for ever"),
+        pytest.param(pod("a", labels={}), None, id="rejected by others"),
+        pytest.param(gone("a"), None, id="deleted"),
+        pytest.param(pod("a", failed=True), 10_060, id="call failed"),
+        pytest.param(pod("a", scheduler="other"), None, id="of another scheduler"),
+    ],
+)
+def test_counts_pods_by_their_last_state(change: Change, seconds: float | None) -> None:
+    scene = Scene(pod("a"))
+    scene.publish(change)
+    scene.wall += 10_000
+    assert scene.seconds() == seconds
+
+
+def test_knows_the_pods_that_were_there_before_the_leader() -> None:
+    """A new leader begins every 15 minutes; the alarm must not end because of it."""
+    assert Scene(pod("a", failed=True), placed("b")).seconds() == 60
+
+
+@pytest.mark.parametrize(
+    ("waiting", "before", "after", "seconds"),
+    [
+        pytest.param(pod("a"), pod("b"), placed("b"), 0, id="long queue: another pod is placed"),
+        pytest.param(pod("a"), pod("b"), pod("b", rejectedByBerth=True), 0, id="another is rejected by Berth"),
+        pytest.param(pod("a"), pod("b"), pod("b", labels={}), 0, id="another is rejected by others"),
+        pytest.param(pod("a"), pod("b"), pod("b", failed=True), 100, id="the call for another fails"),
+        pytest.param(pod("a"), pod("b"), gone("b"), 100, id="another is deleted"),
+        pytest.param(pod("a"), pod("b", scheduler="berth-2"), placed("b"), 100, id="progress of another scheduler"),
+        pytest.param(pod("a", failed=True), pod("b", failed=True), placed("b"), 0, id="calls work for another"),
+        pytest.param(
+            pod("a", failed=True), pod("b", failed=True), pod("b", labels={}), 100, id="another did not reach a call"
+        ),
+        pytest.param(pod("a", failed=True), pod("b"), pod("b", failed=True), 100, id="no call works"),
+    ],
+)
+def test_age_begins_again_with_progress_of_the_scheduler(
+    waiting: Change, before: Change, after: Change, seconds: float
+) -> None:
+    scene = Scene(waiting, before)
+    scene.publish(after, after=40)
+    assert scene.seconds() == seconds
+
+
+def test_pod_that_is_being_deleted_is_not_progress() -> None:
+    scene = Scene(pod("a"), pod("b"))
+    deleted: Any = pod_object("b")
+    deleted["metadata"]["deletionTimestamp"] = CREATED
+    scene.publish(Change("pods", "ml/b", compact_pod(deleted)))
+    assert scene.seconds() == 60
