@@ -15,7 +15,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 CHART = PROJECT / "charts" / "berth"
 HELM = PROJECT / ".tools" / "helm" / "helm"
 RELEASE, NAMESPACE = "berth", "kube-system"
-KUBERNETES = "--kube-version=1.36"
+KUBERNETES = "--kube-version=1.36.3"
 """Without a cluster helm assumes a version of its own."""
 
 Values = Mapping[str, object]

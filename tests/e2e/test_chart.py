@@ -33,7 +33,8 @@ ADMISSION: dict[str, Any] = {
 
 def _scheduler(url: str, *options: str) -> dict[str, Any]:
     """The values that the command prints."""
-    printed = berth_scheduler_config(f"--url={url}", f"--second-scheduler={NAME}", "-o", "chart", *options)
+    second = (f"--second-scheduler={NAME}", "--image=scheduler")
+    printed = berth_scheduler_config(f"--url={url}", *second, "-o", "chart", *options)
     values: dict[str, Any] = yaml.safe_load(printed)
     return values
 

@@ -74,7 +74,7 @@ def installation(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathF
     api = KubernetesApi(control_plane.credentials())
     with counted_resources(control_plane), serve(control_plane, directory) as berth:
         printed = berth_scheduler_config(
-            f"--url={berth.url_prefix}", f"--second-scheduler={NAME}", "--http-timeout=29s"
+            f"--url={berth.url_prefix}", f"--second-scheduler={NAME}", "--image=scheduler", "--http-timeout=29s"
         )
         apply_manifests(api, list(yaml.safe_load_all(printed)))
         identities(control_plane)

@@ -18,7 +18,7 @@ from .berth.label_priority import priority
 from .berth.recording_proxy import RecordingProxy
 from .berth.scheduler_config import berth_scheduler_config, mount_volumes
 from .kubernetes.cluster import Cluster
-from .kubernetes.control_plane import ControlPlane
+from .kubernetes.control_plane import KUBERNETES, ControlPlane
 from .kubernetes.kubernetes_api import KubernetesApi
 from .kubernetes.manifests import apply_manifests
 
@@ -75,7 +75,9 @@ def test_second_scheduler_manifests_work_with_mutual_tls(
     gangs = tmp_path / "gangs.yaml"
     gangs.write_text("gangs: {enabled: true}")
     arguments = [*_arguments(proxy, server, client), f"--config={gangs}"]
-    printed = berth_scheduler_config(*arguments, f"--second-scheduler={NAME}")
+    kubeconfig = f"--kubeconfig={control_plane.kubeconfig()}"
+    printed = berth_scheduler_config(*arguments, f"--second-scheduler={NAME}", kubeconfig)
+    assert f"image: registry.k8s.io/kube-scheduler:v{KUBERNETES}." in printed
     documents = list(yaml.safe_load_all(printed))
     apply_manifests(KubernetesApi(control_plane.credentials()), documents)
     container = mount_volumes(documents, tmp_path)

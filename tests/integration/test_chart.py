@@ -12,6 +12,7 @@ import yaml
 from click.testing import CliRunner
 
 from berth import __version__
+from berth_cli.installation.second_scheduler import DEFAULT_SIZE, MEMORY
 from berth_cli.main import main
 from tests.builders.chart import CHART, HELM, PROJECT, ChartRefused, Key, Values, by_key, rendered
 
@@ -29,6 +30,7 @@ WATCHER: dict[str, Any] = {
     "rbac": {"enabled": False},
     "watcher": {"enabled": True, "image": IMAGE, "stack": "berth-production", "region": "eu-central-1"},
 }
+SCHEDULER_IMAGE = "--image=registry.k8s.io/kube-scheduler:v1.36.3"
 HASH = "berth.dev/configuration"
 
 
@@ -52,7 +54,7 @@ def comparable(documents: list[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
 
 def scheduler_config(*options: str) -> str:
     """Return the command's output for a second scheduler."""
-    arguments = ["scheduler-config", f"--url={URL}", "--second-scheduler=berth-scheduler", *options]
+    arguments = ["scheduler-config", f"--url={URL}", "--second-scheduler=berth-scheduler", SCHEDULER_IMAGE, *options]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0, done.output
     return done.stdout
@@ -64,6 +66,7 @@ def scheduler_config(*options: str) -> str:
         pytest.param([], id="defaults"),
         pytest.param(["--tls-secret=client"], id="a client certificate"),
         pytest.param(["--filter-onlyone", "--image=registry.k8s.io/kube-scheduler:v1.34.1"], id="another version"),
+        pytest.param(["--cluster-size=large"], id="memory"),
         pytest.param(["--config=COUNTED"], id="counted resources"),
         pytest.param(["--config=GANGS"], id="gangs"),
     ],
@@ -286,6 +289,15 @@ def test_custom_plugins_are_mounted_where_the_command_looks_for_them(
 def test_rejects_values_that_cannot_work(values: Values, message: str) -> None:
     with pytest.raises(ChartRefused, match=message):
         rendered(values)
+
+
+@pytest.mark.parametrize("values", [pytest.param(STACK, id="scheduler"), pytest.param(SIDECAR, id="sidecar")])
+def test_scheduler_has_the_version_of_the_cluster_and_the_default_memory(values: Values) -> None:
+    documents = rendered(values, "--kube-version=v1.35.4-eks-3025e55")
+    [deployment] = [each for each in documents if each["kind"] == "Deployment"]
+    container = deployment["spec"]["template"]["spec"]["containers"][0]
+    assert container["image"] == "registry.k8s.io/kube-scheduler:v1.35.4"
+    assert container["resources"]["requests"]["memory"] == MEMORY[DEFAULT_SIZE]
 
 
 def test_chart_version_equals_the_package_version() -> None:

@@ -43,10 +43,10 @@ def _sections(group: click.Group, context: click.Context) -> Iterator[str]:
     for command, inner in _subcommands(group, context):
         yield f"{'#' * (inner.command_path.count(' ') + 1)} {inner.command_path}"
         yield from _text(command.help)
-        if isinstance(command, click.Group):
-            yield _contents(command, inner)
-        else:
-            yield f"Usage: `{inner.command_path} {' '.join(command.collect_usage_pieces(inner))}`"
+        if not isinstance(command, click.Group):
+            arguments = command.collect_usage_pieces(inner)
+            if arguments != ["[OPTIONS]"]:
+                yield f"Usage: `{inner.command_path} {' '.join(arguments)}`"
             yield from _options(command, inner)
         yield from _epilog(command.epilog)
         if isinstance(command, click.Group):

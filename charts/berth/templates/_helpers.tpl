@@ -50,6 +50,12 @@ kubeconfig: |
   current-context: this
 {{- end }}
 
+{{/* A kube-scheduler of the cluster's version, without the suffix of a managed cluster (v1.35.4-eks-3025e55). */}}
+{{- define "berth.schedulerImage" -}}
+{{- $version := regexFind "^v[0-9]+[.][0-9]+[.][0-9]+" .Capabilities.KubeVersion.Version }}
+{{- .Values.scheduler.image | default (printf "registry.k8s.io/kube-scheduler:%s" $version) }}
+{{- end }}
+
 {{/* A file of a kube-scheduler, which `berth scheduler-config --second-scheduler` fills in as well: call it with a dict
 of root, file and values. */}}
 {{- define "berth.schedulerFile" -}}

@@ -31,8 +31,11 @@ from berth_cli.installation.kube_scheduler_configuration import (
     yaml_text,
 )
 from berth_cli.installation.second_scheduler import (
+    DEFAULT_SIZE,
+    MEMORY,
     SecondScheduler,
     chart_values,
+    image_of,
     manifests,
     mounted_tls,
 )
@@ -44,8 +47,8 @@ if TYPE_CHECKING:
     from berth_cli.sources.server import TLSMaterial
     from berth_cli.sources.stack import BasicCredentials
 
-IMAGE = "registry.k8s.io/kube-scheduler:v1.36.3"
 DEFAULT_TIMEOUT = "5s"
+VERSION_SECONDS = 10.0
 NO_KUBECONFIG = (
     "no kubeconfig is given, and with --config kube-scheduler ignores its --kubeconfig flag: outside a pod give "
     "--scheduler-kubeconfig"
@@ -56,11 +59,12 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,44}[a-z0-9])?", re.ASCII)
 EPILOG = """\b
 Examples:
   berth scheduler-config --url http://127.0.0.1:8080/scheduler > scheduler.yaml
-  berth scheduler-config --stack berth-production --second-scheduler berth-scheduler \\
+  berth scheduler-config --stack berth-production --second-scheduler berth-scheduler --kubeconfig ~/.kube/config \\
       --tls-client-cert tls.crt --tls-client-key tls.key | kubectl apply -f -
-  berth scheduler-config --stack berth-production --second-scheduler berth-scheduler --tls-secret berth-client \\
-      -o chart > values.yaml
-  berth scheduler-config --stack berth-trial --second-scheduler berth --with-password | kubectl apply -f -
+  berth scheduler-config --stack berth-production --second-scheduler berth-scheduler --kubeconfig ~/.kube/config \\
+      --tls-secret berth-client -o chart > values.yaml
+  berth scheduler-config --stack berth-trial --second-scheduler berth --kubeconfig ~/.kube/config \\
+      --with-password | kubectl apply -f -
 
 \b
 Exit status: 0 success, 1 an input cannot be read, 2 usage error.
@@ -115,7 +119,15 @@ def _validate_verbs(_: click.Context, __: click.Parameter, value: str) -> frozen
 )
 @click.option("--namespace", default="kube-system", show_default=True, help="Namespace of the second scheduler.")
 @click.option(
-    "--image", default=IMAGE, show_default=True, help="Image of the second scheduler; use the cluster's version."
+    "--kubeconfig",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Cluster of the second scheduler, which gets kube-scheduler's image of the same version.",
+)
+@click.option("--image", help="Image of the second scheduler; instead of --kubeconfig.")
+@click.option(
+    "--cluster-size",
+    type=click.Choice(list(MEMORY)),
+    help=f"Size of the cluster, for the second scheduler's memory; default: the stack's, else {DEFAULT_SIZE}.",
 )
 @click.option(
     "--config",
@@ -189,6 +201,10 @@ def scheduler_config(
         (secret and has_files, "--tls-secret and --tls-client-cert exclude each other"),
         (secret and not second, "--tls-secret needs --second-scheduler; the cluster's own scheduler reads files"),
         (second and given["scheduler_kubeconfig"], "--scheduler-kubeconfig is for the cluster's own scheduler"),
+        (
+            second and not given["image"] and not given["kubeconfig"],
+            "--second-scheduler needs --kubeconfig FILE, or --image of the cluster's version",
+        ),
         (not stack_name and not url, "give --stack NAME or --url URL"),
         (not stack_name and with_password, "--with-password needs --stack NAME"),
         (is_chart and not second, "-o chart needs --second-scheduler"),
@@ -234,7 +250,8 @@ def scheduler_config(
     described = SecondScheduler(
         name=second,
         namespace=given["namespace"],
-        image=given["image"],
+        image=given["image"] or _image(given["kubeconfig"]),
+        memory=MEMORY[given["cluster_size"] or source.cluster_size],
         flags=flags,
         configuration=yaml_text(document, FIELD_COMMENTS),
         has_password=with_password,
@@ -268,6 +285,7 @@ class _Source:
     authentication: str = ""
     basic: BasicCredentials | None = None
     bound_schedulers: frozenset[str] = BERTH_SCHEDULERS
+    cluster_size: str = DEFAULT_SIZE
 
     def missing_credentials(self, *, with_password: bool, certificate: object) -> Iterator[str]:
         """Yield a note if the stack requires credentials that the printed configuration does not contain."""
@@ -295,7 +313,23 @@ def _source(
         stack.parameters.get("Authentication", ""),
         stacks.basic_credentials(stack) if with_password else None,
         stack.scheduler_names,
+        stack.parameters.get("ClusterSize", DEFAULT_SIZE),
     )
+
+
+def _image(file: Path) -> str:
+    """Return kube-scheduler's image of the cluster's version. Raises ClickException."""
+    from berth.cluster.api_server import kubeconfig
+    from berth.nodecache.feed.cluster import ClusterUnavailable
+    from berth_cli.installation.doctor.cluster_access import ClusterAccess
+
+    try:
+        version = ClusterAccess.of(kubeconfig.from_file(file), VERSION_SECONDS).version()
+    except ClusterUnavailable as error:
+        raise click.ClickException(str(error)) from error
+    if image := image_of(version):
+        return image
+    raise click.ClickException(f"the API server reports the version {version or 'nothing'}: give --image")
 
 
 def _material(files: TLSFiles) -> TLSMaterial:

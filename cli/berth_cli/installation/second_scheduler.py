@@ -20,6 +20,10 @@ FILES = PROJECT / "charts" / "berth" / "files" / "scheduler"
 CONFIGURATION, CA = "config.yaml", "ca.crt"
 CONFIGURATION_FOLDER, TLS_FOLDER = "/etc/berth", "/etc/berth-tls"
 _CREDENTIALS = re.compile("//[^/@]*@")
+DEFAULT_SIZE = "medium"
+MEMORY = {"small": "512Mi", DEFAULT_SIZE: "1Gi", "large": "2Gi"}
+"""The memory that kube-scheduler requests, by the stack's ClusterSize: docs/install/scheduler.md has the figures."""
+_RELEASE = re.compile(r"v\d+\.\d+\.\d+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +34,22 @@ class SecondScheduler:
     name: str
     namespace: str
     image: str
+    memory: str
     flags: Sequence[str]
     configuration: str = field(repr=False)
     has_password: bool = False
     ca: str = ""
     client: tuple[bytes, bytes] | None = field(default=None, repr=False)
     client_secret: str = ""
+
+
+def image_of(version: str) -> str:
+    """Return kube-scheduler's image for an API server's version, such as v1.35.4-eks-3025e55; empty if it is unknown.
+
+    kube-scheduler may not be newer than the API server: https://kubernetes.io/releases/version-skew-policy/
+    """
+    release = _RELEASE.match(version)
+    return f"registry.k8s.io/kube-scheduler:{release[0]}" if release else ""
 
 
 def mounted_tls(*, client: object, ca: object) -> Entry | None:
@@ -50,6 +64,7 @@ def manifests(second: SecondScheduler) -> str:
         "NAME": second.name,
         "NAMESPACE": second.namespace,
         "IMAGE": second.image,
+        "MEMORY": second.memory,
         "FLAGS": json.dumps(second.flags)[1:-1],
         "TLS_SECRET": _tls_secret(second),
         "HASH": _configuration_hash(second),
@@ -66,6 +81,7 @@ def chart_values(second: SecondScheduler) -> Document:
     scheduler = {
         "name": second.name,
         "image": second.image,
+        "memory": second.memory,
         "flags": list(second.flags),
         "tlsSecret": second.client_secret,
         "ca": second.ca,

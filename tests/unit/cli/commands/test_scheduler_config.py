@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,19 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from berth_cli.installation.doctor.cluster_access import ClusterAccess
 from berth_cli.main import main
 from berth_cli.sources import stack as stacks
 from berth_cli.sources.stack import BasicCredentials, DeployedStack
 from tests.builders.certificates import self_signed
+from tests.builders.kubeconfigs import kubeconfig_for
 from tests.conftest import PROJECT
+from tests.fakes.doctor import FakeAccess
 
 URL = "https://berth.example.com/scheduler"
-CHART = ("--url", URL, "--second-scheduler", "mine", "-o", "chart")
+IMAGE = "registry.k8s.io/kube-scheduler:v1.36.3"
+SECOND = ("--second-scheduler", "mine", "--image", IMAGE)
+CHART = ("--url", URL, *SECOND, "-o", "chart")
 EXAMPLES = PROJECT / "examples" / "scheduler"
 
 
@@ -38,7 +44,7 @@ def printed(*arguments: str) -> dict[str, Any]:
 
 
 def second(*arguments: str) -> dict[str, Any]:
-    return printed("--url", URL, "--second-scheduler", "mine", *arguments)
+    return printed("--url", URL, *SECOND, *arguments)
 
 
 def inside(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,7 +63,10 @@ def container(documents: Mapping[str, Any]) -> dict[str, Any]:
         pytest.param("configuration.yaml", ["--url", "http://127.0.0.1:8080/scheduler"], id="configuration.yaml"),
         pytest.param(
             "second-scheduler.yaml",
-            ["--url", URL, "--second-scheduler", "berth-scheduler", "--tls-secret", "berth-scheduler-client"],
+            [
+                *("--url", URL, "--second-scheduler", "berth-scheduler", "--tls-secret", "berth-scheduler-client"),
+                *("--image", IMAGE),
+            ],
             id="second-scheduler.yaml",
         ),
     ],
@@ -96,7 +105,7 @@ def test_gangs_disable_early_retries_and_print_how_long_a_member_waits(gangs: Pa
     assert container(second("--config", str(gangs)))["args"] == ["--config=/etc/berth/config.yaml", *flags]
 
 
-@pytest.mark.parametrize("arguments", [(), ("--second-scheduler", "mine")])
+@pytest.mark.parametrize("arguments", [(), SECOND])
 def test_gangs_reduce_the_maximum_backoff(gangs: Path, arguments: tuple[str, ...]) -> None:
     """A gang that fits again is tried within 5 s; with kube-scheduler's own 10 s it takes up to 11."""
     assert "podMaxBackoffSeconds: 3" in run("--url", URL, "--config", str(gangs), *arguments).stdout
@@ -113,7 +122,7 @@ def test_gangs_require_filter_and_bind(gangs: Path) -> None:
     [
         pytest.param((), True, id="missing outside a pod"),
         pytest.param(("--scheduler-kubeconfig", "scheduler.conf"), False, id="named explicitly"),
-        pytest.param(("--second-scheduler", "mine"), False, id="inside a pod"),
+        pytest.param(SECOND, False, id="inside a pod"),
     ],
 )
 def test_prints_a_note_if_the_kubeconfig_is_missing(arguments: tuple[str, ...], message: bool) -> None:
@@ -139,6 +148,26 @@ def test_client_key_is_only_in_the_secret(tmp_path: Path) -> None:
     assert "PRIVATE" not in json.dumps(documents)
 
 
+@pytest.mark.parametrize(
+    ("version", "image"),
+    [
+        pytest.param("v1.35.4-eks-3025e55", "registry.k8s.io/kube-scheduler:v1.35.4", id="managed cluster"),
+        pytest.param("v1.36.3", IMAGE, id="own cluster"),
+        pytest.param("", None, id="unknown"),
+    ],
+)
+def test_second_scheduler_has_the_version_of_the_cluster(
+    version: str, image: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ClusterAccess, "of", lambda server, timeout: FakeAccess(kubernetes=version))
+    file = kubeconfig_for("https://192.0.2.1", tmp_path)
+    done = run("--url", URL, "--second-scheduler", "mine", "--kubeconfig", str(file))
+    if image is None:
+        assert (done.exit_code, "give --image" in done.stderr) == (1, True)
+    else:
+        assert f"image: {image}\n" in done.stdout
+
+
 # ------------------------------------------------------------------------------------------------------------ the stack
 @pytest.fixture
 def stack(monkeypatch: pytest.MonkeyPatch) -> DeployedStack:
@@ -153,6 +182,28 @@ def _configuration(scheduler: str) -> Any:
     from berth.scheduling.configuration.document import BerthConfiguration
 
     return BerthConfiguration(profiles={scheduler: "full"})
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "memory"),
+    [
+        pytest.param({}, (), "1Gi", id="unknown"),
+        pytest.param({"ClusterSize": "small"}, (), "512Mi", id="of the stack"),
+        pytest.param({"ClusterSize": "small"}, ("--cluster-size", "large"), "2Gi", id="option"),
+    ],
+)
+def test_second_scheduler_requests_memory_for_the_size_of_the_cluster(
+    parameters: dict[str, str],
+    arguments: tuple[str, ...],
+    memory: str,
+    stack: DeployedStack,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = replace(stack, parameters=parameters)
+    monkeypatch.setattr(stacks, "describe", lambda name, region: found)
+    assert container(of_stack(*arguments))["resources"]["requests"]["memory"] == memory
+    values = yaml.safe_load(run("--stack", "berth", *SECOND, "-o", "chart", *arguments).stdout)
+    assert values["scheduler"]["memory"] == memory
 
 
 @pytest.mark.usefixtures("stack")
@@ -171,7 +222,7 @@ def password(stack: DeployedStack, monkeypatch: pytest.MonkeyPatch) -> dict[str,
 
 
 def of_stack(*arguments: str) -> dict[str, Any]:
-    return printed("--stack", "berth", "--second-scheduler", "mine", *arguments)
+    return printed("--stack", "berth", *SECOND, *arguments)
 
 
 @pytest.mark.usefixtures("password")
@@ -258,6 +309,7 @@ def test_prints_a_note_if_bind_refuses_the_schedulers_pods(
         pytest.param(("--url", URL, "--http-timeout", "0s"), "not a duration", id="zero duration"),
         pytest.param(("--url", URL, "--second-scheduler", "Mine"), "not a valid name", id="invalid name"),
         pytest.param(("--url", URL, "--second-scheduler", "default-scheduler"), "own scheduler", id="reserved name"),
+        pytest.param(("--url", URL, "--second-scheduler", "mine"), "of the cluster's version", id="unknown version"),
         pytest.param(("--url", URL, "--tls-client-cert", "a"), "go together", id="certificate without key"),
         pytest.param(("--url", URL, "--tls-secret", "a"), "needs --second-scheduler", id="Secret instead of a file"),
     ],
@@ -271,8 +323,6 @@ def test_rejects_wrong_options(arguments: tuple[str, ...], message: str) -> None
 def test_rejects_key_of_another_certificate(tmp_path: Path) -> None:
     certificate, _ = self_signed(tmp_path, "one")
     _, key = self_signed(tmp_path, "two")
-    done = run(
-        "--url", URL, "--second-scheduler", "mine", "--tls-client-cert", str(certificate), "--tls-client-key", str(key)
-    )
+    done = run("--url", URL, *SECOND, "--tls-client-cert", str(certificate), "--tls-client-key", str(key))
     assert (done.exit_code, done.stdout) == (1, "")
     assert "the client certificate and its unencrypted key" in done.stderr
