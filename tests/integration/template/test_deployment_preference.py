@@ -86,9 +86,13 @@ def test_rollback_alarms_fire_within_the_shortest_canary() -> None:
 
 
 def test_deployment_role_may_only_shift_aliases_and_invoke_the_hook() -> None:
+    """https://docs.aws.amazon.com/codedeploy/latest/userguide/security_confused_deputy.html"""
     processed = transformed(DeploymentPreference=CANARY)
     role = resources(processed, "AWS::IAM::Role", CANARY)["DeploymentRole"]
-    assert role["AssumeRolePolicyDocument"]["Statement"][0]["Principal"] == {"Service": "codedeploy.amazonaws.com"}
+    [trust] = role["AssumeRolePolicyDocument"]["Statement"]
+    assert trust["Principal"] == {"Service": "codedeploy.amazonaws.com"}
+    assert trust["Condition"].keys() == {"StringEquals"}
+    assert trust["Condition"]["StringEquals"].keys() == {"aws:SourceAccount"}
     assert "ManagedPolicyArns" not in role
     [policy] = role["Policies"]
     shift, shift_by_alias, invoke, describe = policy["PolicyDocument"]["Statement"]

@@ -40,9 +40,9 @@ def functions(template: dict[str, Any], **parameters: str) -> dict[str, dict[str
 
 
 def schedule_role(**parameters: str) -> dict[str, Any]:
-    """The role that SAM creates for the schedule."""
+    """The role of the schedule."""
     roles = Deployment(transformed(), Authentication="basic", **parameters).resources("AWS::IAM::Role")
-    return roles["WatcherFunctionEveryMinuteRole"]
+    return roles["WatcherScheduleRole"]
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

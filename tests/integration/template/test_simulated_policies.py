@@ -163,9 +163,7 @@ def test_only_the_owner_may_use_a_secret_or_function(policies: dict[str, list[An
 
 VERB_FUNCTIONS = tuple(f"{name}Function" for name in ("Filter", "FilterOnlyOne", "Prioritize", "Bind", "Preempt"))
 SERVICE_CALLS = {
-    "WatcherFunctionEveryMinuteRole": [
-        ("lambda:InvokeFunction", arn("lambda", f"function:{STACK}-WatcherFunction:live"))
-    ],
+    "WatcherScheduleRole": [("lambda:InvokeFunction", arn("lambda", f"function:{STACK}-WatcherFunction:live"))],
     "DeploymentRole": [
         *(
             (f"lambda:{action}", arn("lambda", f"function:{STACK}-{function}:live"))

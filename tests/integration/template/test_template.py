@@ -144,7 +144,7 @@ def test_schedule_starts_the_watcher_every_minute_without_retries(
     [event] = watcher["Events"].values()
     assert event["Type"] == "ScheduleV2"
     assert event["Properties"] == {
-        "PermissionsBoundary": template["Globals"]["Function"]["PermissionsBoundary"],
+        "RoleArn": {"Fn::GetAtt": "WatcherScheduleRole.Arn"},
         "ScheduleExpression": "rate(1 minute)",
         "FlexibleTimeWindow": {"Mode": "OFF"},
         "OmitName": True,
@@ -154,9 +154,11 @@ def test_schedule_starts_the_watcher_every_minute_without_retries(
 
 
 def test_schedule_role_may_only_invoke_the_watcher() -> None:
-    role = of_type(transformed(), "AWS::IAM::Role")["WatcherFunctionEveryMinuteRole"]
+    """https://docs.aws.amazon.com/scheduler/latest/UserGuide/cross-service-confused-deputy-prevention.html"""
+    role = of_type(transformed(), "AWS::IAM::Role")["WatcherScheduleRole"]
     [trust] = role["AssumeRolePolicyDocument"]["Statement"]
-    assert trust["Principal"] == {"Service": ["scheduler.amazonaws.com"]}
+    assert trust["Principal"] == {"Service": "scheduler.amazonaws.com"}
+    assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
     [policy] = role["Policies"]
     [statement] = policy["PolicyDocument"]["Statement"]
     assert statement["Action"] == "lambda:InvokeFunction"

@@ -32,7 +32,7 @@ def test_external_mode_does_not_create_any_part_of_the_watcher_function(detailed
     inside, outside = created("continuous", DetailedMetrics=detailed), created("external", DetailedMetrics=detailed)
     assert outside - inside == {"WatcherPolicy"}
     missing = inside - outside
-    assert missing >= {"WatcherFunction", "WatcherFunctionRole", "WatcherFunctionEveryMinuteRole"}
+    assert missing >= {"WatcherFunction", "WatcherFunctionRole", "WatcherScheduleRole"}
     assert {"WatcherFunctionEveryMinute", "WatcherFunctionAliaslive"} <= missing
     assert all(name.startswith("Watcher") for name in missing), missing
 
@@ -44,7 +44,7 @@ def test_external_stack_does_not_refer_to_missing_resources(detailed: str) -> No
     found = deployed("external", DetailedMetrics=detailed)
     kinds = {resource["Type"] for resource in transformed()["Resources"].values()}
     values = [found.outputs(), *(found.resources(kind) for kind in kinds)]
-    for name in missing & {"WatcherFunction", "WatcherFunctionRole", "WatcherFunctionEveryMinuteRole"}:
+    for name in missing & {"WatcherFunction", "WatcherFunctionRole", "WatcherScheduleRole"}:
         for value in values:
             text = json.dumps(value)
             assert f'"Ref": "{name}"' not in text
