@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tests.deployment.template import read_template
-from tools.reference.markdown import code, page, paragraph
+from tools.reference.markdown import code, page, table
 
 Template = Mapping[str, Any]
 
@@ -27,53 +27,23 @@ def template_parameters(template: Template | None = None) -> str:
 
 def _groups(template: Template) -> Iterator[str]:
     interface = template["Metadata"]["AWS::CloudFormation::Interface"]
-    labels = {name: each["default"] for name, each in interface.get("ParameterLabels", {}).items()}
     grouped = [name for group in interface["ParameterGroups"] for name in group["Parameters"]]
     if wrong := set(grouped) ^ template["Parameters"].keys():
         raise ParameterUngrouped(", ".join(sorted(wrong)))
-    rules = _rules(template)
     for group in interface["ParameterGroups"]:
         yield f"## {group['Label']['default']}"
-        for name in group["Parameters"]:
-            yield f"### {name}"
-            if name in labels:
-                yield f"*{labels[name]}*"
-            yield paragraph(template["Parameters"][name]["Description"])
-            facts = [*_facts(template["Parameters"][name]), *(("Rule", rule) for rule in rules.get(name, ()))]
-            yield "\n".join(f"- {what}: {value}" for what, value in facts)
+        rows = [(code(name), *_cells(template["Parameters"][name])) for name in group["Parameters"]]
+        yield table(("Parameter", "Description", "Default", "Values"), rows)
+    yield "## Rules"
+    yield "A deployment that breaks one of these rules is rejected before it begins."
+    assertions = (each for rule in template.get("Rules", {}).values() for each in rule["Assertions"])
+    yield "\n".join(f"- {each['AssertDescription']}" for each in assertions)
 
 
-def _facts(parameter: Template) -> Iterator[tuple[str, str]]:
-    if "Default" in parameter:
-        yield "Default", "empty" if parameter["Default"] == "" else code(parameter["Default"])
-    else:
-        yield "Default", "none; required"
-    if "AllowedValues" in parameter:
-        yield "Allowed values", ", ".join(map(code, parameter["AllowedValues"]))
+def _cells(parameter: Template) -> tuple[str, str, str]:
+    default = parameter.get("Default")
+    shown = "required" if default is None else "" if default == "" else code(default)
+    values = ", ".join(map(code, parameter.get("AllowedValues", ())))
     if "MinValue" in parameter:
-        yield "Range", f"{parameter['MinValue']} to {parameter['MaxValue']}"
-    if "MaxLength" in parameter:
-        yield "Length", f"up to {parameter['MaxLength']} characters"
-    if "ConstraintDescription" in parameter:
-        yield "Format", parameter["ConstraintDescription"]
-
-
-def _rules(template: Template) -> Mapping[str, Sequence[str]]:
-    """Return the requirements of the template's rules, by parameter."""
-    found: dict[str, list[str]] = {}
-    for rule in template.get("Rules", {}).values():
-        for assertion in rule["Assertions"]:
-            for name in dict.fromkeys(_references(assertion["Assert"])):
-                found.setdefault(name, []).append(assertion["AssertDescription"])
-    return found
-
-
-def _references(value: Any) -> Iterator[str]:
-    """Yield the parameters that a condition references."""
-    if isinstance(value, Mapping):
-        if isinstance(value.get("Ref"), str):
-            yield value["Ref"]
-        value = list(value.values())
-    if isinstance(value, list):
-        for each in value:
-            yield from _references(each)
+        values = f"{parameter['MinValue']} to {parameter['MaxValue']}"
+    return parameter["Description"], shown, values or parameter.get("ConstraintDescription", "")
