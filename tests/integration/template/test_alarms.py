@@ -147,12 +147,8 @@ def test_default_alarms_use_metrics_without_detail(template: dict[str, Any]) -> 
             assert {each["Value"] for each in alarm["Dimensions"] if each["Name"] != "stack"} <= values
 
 
-def test_alarms_and_metrics_match_the_documentation(template: dict[str, Any]) -> None:
-    _, _, text = (PROJECT / "docs/reference/metrics-and-alarms.md").read_text().partition("## Alarms")
-    table, _, metrics = text.partition("## Metrics")
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| `")]
-    assert all(len(row) == 4 and all(row) for row in rows)
-    assert {f"{row[0].strip('`')}Alarm" for row in rows} == of_type(template, ALARM).keys()
+def test_metrics_match_the_documentation() -> None:
+    _, _, metrics = (PROJECT / "docs/reference/metrics-and-alarms.md").read_text().partition("## Metrics")
     assert {name for name, _ in emitted()} <= {word for line in metrics.splitlines() for word in line.split("`")[1::2]}
 
 
