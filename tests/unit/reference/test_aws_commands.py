@@ -43,7 +43,10 @@ CLI_ONLY: dict[tuple[str, str], set[str]] = {
     ("dynamodb", "wait"): {"--table-name"},
 }
 """Commands that the CLI adds to the services' operations, with their options."""
-CLI_OPTIONS: dict[tuple[str, str], set[str]] = {("lambda", "publish-layer-version"): {"--zip-file"}}
+CLI_OPTIONS: dict[tuple[str, str], set[str]] = {
+    ("lambda", "publish-layer-version"): {"--zip-file"},
+    ("sns", "subscribe"): {"--notification-endpoint"},
+}
 """Options that the CLI adds to an operation of a service."""
 
 COMMAND = re.compile(r"(?<![\w./-])aws(?: \\\n)? +([a-z][a-z0-9-]+) +([a-z][a-z0-9-]+)((?:[^\n`|;&)]|\\\n)*)")
