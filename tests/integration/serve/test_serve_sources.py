@@ -104,7 +104,7 @@ class Running:
         scheme = "http" if self.context is None else "https"
         request = Request(
             f"{scheme}://127.0.0.1:{self.served.port}/{path}",
-            body and body.encode(),
+            None if body is None else body.encode(),
             {"Content-Type": "application/json"},
         )
         try:

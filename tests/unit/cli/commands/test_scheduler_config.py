@@ -275,8 +275,10 @@ def test_prints_a_note_if_credentials_are_missing(
         pytest.param("berth-scheduler,gpus", (), "default-scheduler", id="the cluster's own scheduler"),
         pytest.param("berth-scheduler", (), "default-scheduler, gpus", id="and one of the configuration's profiles"),
         pytest.param("gpus,default-scheduler", (), "", id="both are named"),
-        pytest.param("berth-scheduler,gpus", ("--second-scheduler", "mine"), "mine", id="another name"),
-        pytest.param("berth-scheduler,gpus", ("--second-scheduler", "berth-scheduler"), "", id="the default"),
+        pytest.param("berth-scheduler,gpus", SECOND, "mine", id="another name"),
+        pytest.param(
+            "berth-scheduler,gpus", ("--second-scheduler", "berth-scheduler", "--image", IMAGE), "", id="the default"
+        ),
         pytest.param("berth-scheduler", ("--verbs", "filter"), "", id="it does not call bind"),
     ],
 )
