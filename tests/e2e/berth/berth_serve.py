@@ -22,9 +22,11 @@ kind: BerthConfiguration
 profile: label-priority
 """
 
+OF_THE_CHART = "berth-of-the-chart"
+
 # The cluster's own scheduler, and those that tests add.
 SCHEDULER_NAMES = (
-    *("default-scheduler", "berth-scheduler", "berth-of-the-chart", "berth-second"),
+    *("default-scheduler", "berth-scheduler", OF_THE_CHART, "berth-second"),
     *("full", "rules", "teams", "segregation"),
 )
 

@@ -19,7 +19,7 @@ from tests.deployment.template import REQUIRED
 from tests.e2e.kubernetes.scheduler_configuration import HTTP_TIMEOUT_SECONDS
 from tools.local_stack.plugins import publish_plugins
 
-from .berth_serve import COMMAND, SCHEDULER_NAMES
+from .berth_serve import COMMAND, OF_THE_CHART, SCHEDULER_NAMES
 from .endpoint import Endpoint
 from .identities import Identities
 
@@ -156,7 +156,7 @@ class DeployedStack:
             ),
             **REQUIRED,
             "HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS),
-            "SchedulerNames": ",".join(SCHEDULER_NAMES),
+            "SchedulerNames": ",".join(name for name in SCHEDULER_NAMES if name != OF_THE_CHART),
             **machine.parameters,
             **({} if self._plugins is None else self._publish(self._plugins)),
             **self._parameters,

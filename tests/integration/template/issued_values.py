@@ -69,7 +69,7 @@ PARAMETERS_AT_THEIR_LONGEST: dict[str, list[str]] = {
     "VpcSubnetIds": [",".join([f"subnet-{'0123456789abcdef0'}"] * 16), "subnet-01234567"],
     "VpcSecurityGroupIds": [",".join([f"sg-{'0123456789abcdef0'}"] * 5), "sg-01234567"],
     "PluginLayerArn": arns("lambda", f"layer:{'l' * 140}:1234567"),
-    "SchedulerNames": [",".join(["s" * 63] * 5), "berth-scheduler", "my.scheduler_2,default-scheduler"],
+    "SchedulerNames": [",".join(["s" * 39] * 2), "berth-scheduler", "my.scheduler_2,default-scheduler"],
     "AlarmTopicArn": arns("sns", "t" * 256),
 }
 """By parameter. Lambda takes up to 16 subnets and 5 security groups."""
