@@ -20,7 +20,7 @@ from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object
 from tests.builders.requests import binding, body_of, cache_mode, victims_by_uid
-from tests.fakes.binder import ScriptedBinder, Step, created, refused
+from tests.fakes.binder import ScriptedBinder, Step, created, pod_on, refused
 from tests.fakes.verbs import Verbs
 
 NOW = 1_800_000_000.0
@@ -64,7 +64,7 @@ def test_preempt_records_accepted_nodes_with_victims_and_reasons_of_the_others()
 )
 def test_bind_records_its_node_and_why_it_failed(answer: Step, outcome: str, feasible: int, error: str) -> None:
     recent = RecentDecisions(lambda: NOW)
-    answering = partial(answer_bind, binder=ScriptedBinder(answer))
+    answering = partial(answer_bind, binder=ScriptedBinder(pod_on(""), answer))
     endpoint = VerbEndpoint("bind", EndpointSettings(), answering, failed, recorder=recent)
     endpoint.handle(http_event(body_of(binding()), "POST /scheduler/bind"))
     found = document_of(recent)

@@ -22,7 +22,7 @@ from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object
 from tests.builders.requests import binding, body_of, cache_mode
-from tests.fakes.binder import ScriptedBinder, Step, created, refused
+from tests.fakes.binder import ScriptedBinder, Step, created, pod_on, refused
 from tests.fakes.verbs import Verbs
 
 NODES = [labelled("a", "10"), labelled("b", "20"), node("c")]
@@ -42,7 +42,7 @@ class Deciding:
             self._verbs.ask(verb, cache_mode(self._names, pod_object(pod, namespace=namespace)))
 
     def bind(self, pod: str, step: Step) -> None:
-        answering = partial(answer_bind, binder=ScriptedBinder(step))
+        answering = partial(answer_bind, binder=ScriptedBinder(pod_on("", f"uid-{pod}"), step))
         endpoint = VerbEndpoint("bind", EndpointSettings(), answering, failed, recorder=self._recent)
         endpoint.handle(http_event(body_of(binding(pod, uid=f"uid-{pod}", node="a")), "POST /scheduler/bind"))
 

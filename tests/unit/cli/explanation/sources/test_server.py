@@ -22,7 +22,7 @@ from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object
 from tests.builders.requests import binding, body_of, cache_mode
-from tests.fakes.binder import ScriptedBinder, Step, created, refused
+from tests.fakes.binder import ScriptedBinder, Step, created, pod_on, refused
 from tests.fakes.doctor import ADDRESS, FakeEndpoint, answered
 from tests.fakes.verbs import Verbs
 
@@ -52,7 +52,7 @@ class Server(FakeEndpoint):
         verbs.ask(verb, cache_mode(names, asked))
 
     def bind(self, node: str, step: Step, pod: str = "p") -> None:
-        answering = partial(answer_bind, binder=ScriptedBinder(step))
+        answering = partial(answer_bind, binder=ScriptedBinder(pod_on("", f"uid-{pod}"), step))
         endpoint = VerbEndpoint("bind", EndpointSettings(), answering, failed, recorder=self.recent)
         endpoint.handle(http_event(body_of(binding(pod, uid=f"uid-{pod}", node=node)), "POST /scheduler/bind"))
 
