@@ -48,7 +48,7 @@ test('pods are counted by what becomes of them', () => {
   );
 });
 
-test('the reason of most pods comes first, of the chosen category only', () => {
+test('the main reason of most pods comes first, of the chosen category only', () => {
   const found = (/** @type {string} */ category) =>
     reasonsOf(DOCUMENT, category).map(({ reason, pods }) => [reason.reason, pods]);
   assert.deepEqual(found(''), [
