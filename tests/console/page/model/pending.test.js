@@ -49,11 +49,16 @@ test('pods are counted by what becomes of them', () => {
 });
 
 test('the main reason of most pods comes first, of the chosen category only', () => {
-  const found = (/** @type {string} */ category) =>
-    reasonsOf(DOCUMENT, category).map(({ reason, pods }) => [reason.reason, pods]);
+  const wide = pod('default/wide', { category: 'unschedulable', reasons: [0, 1] });
+  const found = (/** @type {string} */ category, pods = DOCUMENT.pods) =>
+    reasonsOf({ ...DOCUMENT, pods }, category).map(({ reason, pods: count }) => [reason.reason, count]);
+  assert.deepEqual(found('', [...DOCUMENT.pods, wide]), [
+    ['Insufficient cpu', 2],
+    ['node is not ready', 4],
+  ]);
   assert.deepEqual(found(''), [
-    ['Insufficient cpu', 1],
     ['node is not ready', 3],
+    ['Insufficient cpu', 1],
   ]);
   assert.deepEqual(found('schedulable-now'), [['node is not ready', 1]]);
   assert.deepEqual(found('undetermined'), []);
