@@ -136,20 +136,12 @@ class _Watch(ClusterWatch):
     """As the watches of cluster/watch: an event for each change, a bookmark where only others changed, and ends."""
 
     def __init__(self, world: World, server: ApiServer, positions: Mapping[str, Position]) -> None:
+        super().__init__(Progress(RESOURCES, positions))
         self._world = world
         self._server = server
-        self._progress = Progress(RESOURCES, positions)
         self._at = {name: int(positions[name].resource_version) if name in positions else None for name in RESOURCES}
         self._ends_at = dict.fromkeys(RESOURCES, world.now + WATCH_SECONDS)
         self._outage_reported = False
-
-    @property
-    def positions(self) -> Mapping[str, Position]:
-        return dict(self._progress.positions)
-
-    @property
-    def observed_at(self) -> float | None:
-        return self._progress.observed_at
 
     def stop(self) -> None:
         return None

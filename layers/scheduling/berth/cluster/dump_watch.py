@@ -28,7 +28,6 @@ from berth.nodecache.feed.cluster import (
     Progress,
     ResourceEvent,
 )
-from berth.nodecache.feed.head import Position
 
 log = logging.getLogger("berth")
 
@@ -133,9 +132,9 @@ class DumpWatch(ClusterWatch):
     """Watches a dump; for one thread. `observed_at` is the last successful read of the file."""
 
     def __init__(self, dump: Dump, clock: Callable[[], float]) -> None:
+        super().__init__(Progress(_NAMES, {}))
         self._dump = dump
         self._clock = clock
-        self._progress = Progress(_NAMES, {})
         self._last_version: _DumpVersion | None = None
         self._last_error = ""
         self._stopped = False
@@ -147,14 +146,6 @@ class DumpWatch(ClusterWatch):
             self._dump.await_binding(self._last_version.bindings if self._last_version else 0, nap)
             left -= nap
         return received
-
-    @property
-    def positions(self) -> Mapping[str, Position]:
-        return self._progress.positions
-
-    @property
-    def observed_at(self) -> float | None:
-        return self._progress.observed_at
 
     def stop(self) -> None:
         self._stopped = True

@@ -77,22 +77,14 @@ class ScriptedWatch(ClusterWatch):
     """Waits by advancing the clock."""
 
     def __init__(self, cluster: ScriptedCluster, positions: Mapping[str, Position]) -> None:
+        super().__init__(Progress(RESOURCES, positions))
         self._cluster = cluster
-        self._progress = Progress(RESOURCES, positions)
 
     def take(self, timeout: float) -> Sequence[ResourceEvent]:
         taken = self._cluster.wait(timeout)
         for event in taken:
             self._progress.advance(event)
         return taken
-
-    @property
-    def positions(self) -> Mapping[str, Position]:
-        return self._progress.positions
-
-    @property
-    def observed_at(self) -> float | None:
-        return self._progress.observed_at
 
     def stop(self) -> None:
         self._cluster.stopped += 1

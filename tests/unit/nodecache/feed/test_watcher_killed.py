@@ -114,7 +114,8 @@ class ChangingCluster(Cluster):
 
 class _Watch(ClusterWatch):
     def __init__(self, cluster: ChangingCluster, positions: Mapping[str, Position]) -> None:
-        self._cluster, self._progress = cluster, Progress(("nodes",), positions)
+        super().__init__(Progress(("nodes",), positions))
+        self._cluster = cluster
 
     def take(self, timeout: float) -> Sequence[ResourceEvent]:
         self._cluster.clock.advance(min(timeout, SECONDS / 2))
@@ -129,14 +130,6 @@ class _Watch(ClusterWatch):
             return [Listed(tuple(self._cluster.nodes().values()), str(now))]
         versions = range(int(known.resource_version) + 1, now + 1)
         return [(Added if each % 7 else Deleted)(self._cluster.node(each), str(each)) for each in versions]
-
-    @property
-    def positions(self) -> Mapping[str, Position]:
-        return self._progress.positions
-
-    @property
-    def observed_at(self) -> float | None:
-        return self._progress.observed_at
 
     def stop(self) -> None:
         pass

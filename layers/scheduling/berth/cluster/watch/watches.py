@@ -87,12 +87,12 @@ class Watches(ClusterWatch):
         clock: Callable[[], float],
     ) -> None:
         """`stop`: the reflectors' flag. `interrupt`: ends their requests to the server."""
+        super().__init__(Progress(reflectors, positions))
         self._reflectors = reflectors
         self._stop = stop
         self._interrupt = interrupt
         self._clock = clock
         self._mailbox: BoundedQueue[ResourceEvent] = BoundedQueue(CAPACITY)
-        self._progress = Progress(reflectors, positions)
         self._looked_at = -math.inf
         self._threads = [
             Thread(target=self._follow, args=(name, positions.get(name)), name=f"watch-{name}", daemon=True)
@@ -124,16 +124,6 @@ class Watches(ClusterWatch):
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join(STOP_SECONDS)
-
-    @property
-    def positions(self) -> Mapping[str, Position]:
-        """Return the position from which a successor resumes each resource, by resource name."""
-        return self._progress.positions
-
-    @property
-    def observed_at(self) -> float | None:
-        """Return the oldest `observed_at` of all resources; None until every resource was listed."""
-        return self._progress.observed_at
 
     def _follow(self, name: str, resume: Position | None) -> None:
         try:

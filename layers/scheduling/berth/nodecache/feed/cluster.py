@@ -142,19 +142,23 @@ class ClusterUnavailable(Exception):
 class ClusterWatch(ABC):
     """Watches of all resources, for one consumer. Objects have only the fields that scheduling reads."""
 
+    def __init__(self, progress: Progress) -> None:
+        """progress: advanced with each event that `take` returns."""
+        self._progress = progress
+
     @abstractmethod
     def take(self, timeout: float) -> Sequence[ResourceEvent]:
         """Return all events since the last call. Wait up to `timeout` seconds for the first event."""
 
     @property
-    @abstractmethod
     def positions(self) -> Mapping[str, Position]:
         """The positions from which a successor resumes each resource, after the events that were taken."""
+        return self._progress.positions
 
     @property
-    @abstractmethod
     def observed_at(self) -> float | None:
         """The `observed_at` of the events that were taken; None while a resource was not listed."""
+        return self._progress.observed_at
 
     @abstractmethod
     def stop(self) -> None:
