@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from berth.extender.deadline import Deadline
-from berth.extender.filter import JOIN_READS, JOIN_SECONDS, JoinedNodes, answer_filter, answer_filter_onlyone
-from berth.extender.ports import CacheUnavailable
+from berth.extender.filter import JoinedNodes, answer_filter, answer_filter_onlyone
+from berth.extender.ports import REREAD_SECONDS, REREADS, CacheUnavailable
 from berth.extender.reply import Reply
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -32,14 +32,14 @@ def test_passes_a_joined_node_once_the_cache_has_it(answer: Callable[..., Reply]
     cache = late(Snapshot.of([FIRST, FITS]))
     found = answer(body_of(cache_mode(["rejected", "joined"])), cache, joined=JoinedNodes(cache.sleep))
     assert orjson.loads(found.body)["NodeNames"] == ["joined"]
-    assert cache.slept == [JOIN_SECONDS] * LATE
+    assert cache.slept == [REREAD_SECONDS] * LATE
 
 
 @pytest.mark.parametrize(
     ("names", "later", "pauses"),
     [
         pytest.param(["rejected"], Snapshot.of([FIRST]), 0, id="every node is known"),
-        pytest.param(["absent"], Snapshot.of([FIRST, FITS]), JOIN_READS, id="the node does not appear"),
+        pytest.param(["absent"], Snapshot.of([FIRST, FITS]), REREADS, id="the node does not appear"),
         pytest.param(["joined"], Snapshot.of([node("joined")]), LATE, id="the joined node is rejected"),
         pytest.param(["joined"], CacheUnavailable("stale"), LATE, id="the cache becomes unavailable"),
     ],
@@ -67,7 +67,7 @@ def test_waits_only_once_for_a_node_that_does_not_appear() -> None:
     joined = JoinedNodes(cache.sleep)
     for _ in range(2):
         answer_filter(body_of(cache_mode(["absent"])), cache, joined=joined)
-    assert len(cache.slept) == JOIN_READS
+    assert len(cache.slept) == REREADS
 
 
 def test_does_not_wait_beyond_the_deadline() -> None:

@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.ports import CacheUnavailable
-from berth.extender.preempt import PAUSE_SECONDS, READS_OF_LATE_CACHE, answer_preempt
+from berth.extender.ports import REREAD_SECONDS, REREADS, CacheUnavailable
+from berth.extender.preempt import answer_preempt
 from berth.scheduling.configuration.document import BerthConfiguration
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
@@ -57,7 +57,7 @@ def answer(
         body_of(victims_by_uid({"n": ["uid-victim"]}, pod=pod)), cache, deadline=limit, sleep=cache.sleep
     )
     found = orjson.loads(reply.body).get("NodeNameToMetaVictims", {})
-    assert set(cache.slept) <= {PAUSE_SECONDS}
+    assert set(cache.slept) <= {REREAD_SECONDS}
     return {victim["UID"] for each in found.values() for victim in each["Pods"]}, len(cache.slept)
 
 
@@ -81,8 +81,8 @@ def test_evicts_the_pods_that_appear_in_the_cache_meanwhile(
     [
         pytest.param(BOTH, [], ("5", ""), ({"uid-victim", "uid-mate"}, 0), id="the cache has the preemptor's version"),
         pytest.param(BOTH, [], ("", ""), ({"uid-victim", "uid-mate"}, 0), id="a cache without versions"),
-        pytest.param([NODE], [NODE], ("5", "5"), ({"uid-victim"}, READS_OF_LATE_CACHE), id="the victim is gone"),
-        pytest.param(OLD, OLD, ("4", "4"), ({"uid-victim"}, READS_OF_LATE_CACHE), id="the cache stays behind"),
+        pytest.param([NODE], [NODE], ("5", "5"), ({"uid-victim"}, REREADS), id="the victim is gone"),
+        pytest.param(OLD, OLD, ("4", "4"), ({"uid-victim"}, REREADS), id="the cache stays behind"),
         pytest.param([], BOTH, ("5", "5"), ({"uid-victim"}, 0), id="a node that the cache lacks"),
         pytest.param(OLD, CacheUnavailable("stale"), ("4", ""), (set(), LATE), id="the cache becomes unavailable"),
     ],
@@ -99,4 +99,4 @@ def test_does_not_wait_for_rules_about_nodes_alone() -> None:
 
 def test_does_not_wait_for_victims_beyond_the_deadline() -> None:
     pauses = answer([NODE], [NODE], deadline=0.2)[1]
-    assert pauses * PAUSE_SECONDS < 0.2
+    assert pauses * REREAD_SECONDS < 0.2

@@ -8,7 +8,7 @@ from functools import partial
 from berth.extender.arguments import LastAttempt, Passthrough, RequestNodes, read_candidates, read_pod_version
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import WAITING, Failure, FilterOutcome, deadline_passed
-from berth.extender.ports import NodeCache, OpenGangs, no_open_gangs
+from berth.extender.ports import REREAD_SECONDS, REREADS, NodeCache, OpenGangs, no_open_gangs
 from berth.extender.reply import Decision, Reply, UnjudgedCall, error_reply, reasons, reply
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.feasibility import Feasibility
@@ -18,10 +18,6 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.priority import may_preempt
 from berth.scheduling.snapshot.node_list import UNKNOWN
 from berth.scheduling.snapshot.snapshot import Snapshot
-
-JOIN_READS, JOIN_SECONDS = 10, 0.025
-"""The number of reads, and the seconds between them. `berth serve` publishes a change within 25 ms, a stack within a
-few hundred. The scheduler does not try another pod in this time."""
 
 MAX_ABSENT_NAMES = 1000
 
@@ -46,8 +42,8 @@ class JoinedNodes:
         unknown = _unknown(candidates)
         if unknown <= self._absent:
             return candidates
-        for _ in range(JOIN_READS):
-            self._sleep(JOIN_SECONDS)
+        for _ in range(REREADS):
+            self._sleep(REREAD_SECONDS)
             found = read()
             if found is None:
                 return candidates

@@ -92,6 +92,11 @@ class DecisionContext:
     coverage: PodCoverage = UNKNOWN_COVERAGE
 
 
+REREADS, REREAD_SECONDS = 10, 0.025
+"""How often a verb rereads a cache that lacks what the request shows, and the seconds between two reads. `berth serve`
+publishes a change within 25 ms, a stack within a few hundred. The scheduler does not try another pod in this time."""
+
+
 class NodeCache(ABC):
     """The cluster's state and the applied configuration. Both never go back to an earlier version."""
 

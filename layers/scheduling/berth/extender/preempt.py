@@ -18,7 +18,7 @@ from functools import partial
 from berth.extender.arguments import folded, read_pod_version, read_scheduling_request
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, PreemptOutcome, bad_request, deadline_passed
-from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
+from berth.extender.ports import REREAD_SECONDS, REREADS, CacheUnavailable, DecisionContext, NodeCache
 from berth.extender.reply import AnyDecision, PreemptDecision, Reply, UnjudgedCall, error_reply, reply, status_reply
 from berth.scheduling.configuration.document import WhenStale
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
@@ -27,9 +27,6 @@ from berth.scheduling.preemption.priority import NodeRejection
 from berth.scheduling.preemption.victim_review import PreemptResult, Proposal, review_victims
 from berth.scheduling.preemption.victims import Victims
 from berth.scheduling.snapshot.parts import ALL_PARTS, SnapshotPart
-
-READS_OF_LATE_CACHE, PAUSE_SECONDS = 10, 0.025
-"""The number of reads, and the seconds between them, as filter waits for nodes that have just joined."""
 
 MAX_PREEMPTORS = 1000
 
@@ -110,10 +107,10 @@ def _caught_up(
     """Return the cache once it has the pod's version and all proposed victims; otherwise as it is after a quarter of a
     second. Pods that it lacks may be victims that only the policy needs. If they stay, the pod waits for ever: the
     scheduler proposes no victims on a node that its own filters pass."""
-    for _ in range(READS_OF_LATE_CACHE):
+    for _ in range(REREADS):
         if not (_is_behind(context, arguments, version) and deadline.decision_seconds()):
             break
-        sleep(PAUSE_SECONDS)
+        sleep(REREAD_SECONDS)
         context = cache.current(deadline, READS)
     return context
 
