@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from berth.scheduling.fields.requirements import Operator
-from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.plugins.node_affinity import RequiredAffinity
+from berth.scheduling.objects import Pod
+from berth.scheduling.plugins.node_affinity import required_of
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.explanation.rules import DecidedBy, Rejection
@@ -70,14 +70,12 @@ def _others(pod: Pod, snapshot: Snapshot) -> frozenset[str]:
         {name for name, node in nodes.items() if not node.allocatable.get(resource)}
         for resource in pod.spec.requests.asked
     ]
-    for names in (*lacking, {name for name, node in nodes.items() if not selects(pod, node)}):
+    required = required_of(pod)
+    if required is not None:
+        lacking.append({name for name, node in nodes.items() if not required.matches(node)})
+    for names in lacking:
         found |= names if len(names) < len(nodes) else set()
     return frozenset(found)
-
-
-def selects(pod: Pod, node: NodeInfo) -> bool:
-    """Return whether the node matches the pod's node selector and its required node affinity."""
-    return RequiredAffinity(pod.spec.node_selector, pod.spec.node_affinity.required).matches(node)
 
 
 def missing_labels(pod: Pod, snapshot: Snapshot) -> Iterator[str]:

@@ -11,11 +11,11 @@ from berth.scheduling.fields.requirements import Operator
 from berth.scheduling.fields.resources import PODS, shown_amount
 from berth.scheduling.fields.taints import Taint, TolerationIndex
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.plugins.node_affinity import required_of
 from berth.scheduling.plugins.node_ports import WantedPorts
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case, objects_in
 from berth_cli.explanation.counterfactuals.change import Change, ChangeKind, Option, at, of_node, of_pod
-from berth_cli.explanation.reasons import selects
 from berth_cli.placement.changed_objects import EVERY_NODE, is_node_state
 
 CORDON = "node.kubernetes.io/unschedulable"
@@ -105,10 +105,10 @@ def answers_to_taints(case: Case, node: NodeInfo) -> Iterator[Option]:
 
 def _is_for_others(case: Case, node: NodeInfo, taints: Iterable[Taint]) -> bool:
     """Return whether the pod selects other nodes, or a taint keeps the node for pods that request its resource."""
-    asked = case.pod.spec.requests.asked
-    return not selects(case.pod, node) or any(
-        node.allocatable.get(each.key) and not asked.get(each.key) for each in taints
-    )
+    required, asked = required_of(case.pod), case.pod.spec.requests.asked
+    if required is not None and not required.matches(node):
+        return True
+    return any(node.allocatable.get(each.key) and not asked.get(each.key) for each in taints)
 
 
 def _tolerate(case: Case, taint: Taint) -> Change:
