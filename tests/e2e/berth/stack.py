@@ -156,6 +156,7 @@ class DeployedStack:
             ),
             **REQUIRED,
             "HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS),
+            # The parameter has room for 80 characters, and the chart runs without a stack.
             "SchedulerNames": ",".join(name for name in SCHEDULER_NAMES if name != OF_THE_CHART),
             **machine.parameters,
             **({} if self._plugins is None else self._publish(self._plugins)),
