@@ -292,11 +292,14 @@ def test_rejects_values_that_cannot_work(values: Values, message: str) -> None:
 
 
 @pytest.mark.parametrize("values", [pytest.param(STACK, id="scheduler"), pytest.param(SIDECAR, id="sidecar")])
-def test_scheduler_has_the_version_of_the_cluster_and_the_default_memory(values: Values) -> None:
-    documents = rendered(values, "--kube-version=v1.35.4-eks-3025e55")
+@pytest.mark.parametrize(("cluster", "image"), [("v1.35.4-eks-3025e55", "v1.35.4"), ("1.36", "v1.36.0")])
+def test_scheduler_has_the_version_of_the_cluster_and_the_default_memory(
+    values: Values, cluster: str, image: str
+) -> None:
+    documents = rendered(values, f"--kube-version={cluster}")
     [deployment] = [each for each in documents if each["kind"] == "Deployment"]
     container = deployment["spec"]["template"]["spec"]["containers"][0]
-    assert container["image"] == "registry.k8s.io/kube-scheduler:v1.35.4"
+    assert container["image"] == f"registry.k8s.io/kube-scheduler:{image}"
     assert container["resources"]["requests"]["memory"] == MEMORY[DEFAULT_SIZE]
 
 

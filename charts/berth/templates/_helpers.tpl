@@ -52,7 +52,10 @@ kubeconfig: |
 
 {{/* A kube-scheduler of the cluster's version, without the suffix of a managed cluster (v1.35.4-eks-3025e55). */}}
 {{- define "berth.schedulerImage" -}}
-{{- $version := regexFind "^v[0-9]+[.][0-9]+[.][0-9]+" .Capabilities.KubeVersion.Version }}
+{{- $version := "" }}
+{{- with .Capabilities.KubeVersion }}
+{{- $version = regexFind "^v[0-9]+[.][0-9]+[.][0-9]+" .Version | default (printf "v%s.%s.0" .Major .Minor) }}
+{{- end }}
 {{- .Values.scheduler.image | default (printf "registry.k8s.io/kube-scheduler:%s" $version) }}
 {{- end }}
 
