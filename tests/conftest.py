@@ -190,7 +190,7 @@ def log_lines() -> Iterator[LogLines]:
 
 @pytest.fixture(scope="session")
 def gateway_port(stack: LocalStack) -> Iterator[int]:
-    """The stack's gateway under uvicorn on 127.0.0.1."""
+    """The gateway of the stack on 127.0.0.1."""
     from berth_cli.server.http import server
 
     listener = server.listen("127.0.0.1", 0)

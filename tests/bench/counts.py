@@ -8,14 +8,12 @@ policy reads.
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import json
 import os
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from functools import cache, partial
 from itertools import count
@@ -34,6 +32,7 @@ from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_ONLY, Parts
 from berth_cli.server.gateway import Gateway
+from berth_cli.server.http.messages import Request
 from tests.bench import cluster
 from tests.builders.function_process import run
 from tests.builders.nodes import labelled, labelled_object
@@ -169,44 +168,22 @@ def _record(owner: object, name: str, requests: list[str]) -> None:
     setattr(owner, name, recorded)
 
 
-class _Inline(Executor):
-    """Calls at once, so that the event loop has the same steps each time."""
-
-    def submit(self, call: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        done: Future[Any] = Future()
-        done.set_result(call(*arguments, **named))
-        return done
-
-
 def _http() -> Iterator[tuple[str, float]]:
     """Yield the calls of berth serve's gateway, between HTTP server and function."""
     body = _body(NODES)
     sent = body.encode() if isinstance(body, str) else body
     gateway = Gateway({"POST /scheduler/filter": lambda event, context: {"statusCode": 200, "headers": {}, "body": ""}})
-    gateway._pool = _Inline()  # type: ignore[assignment]
-    headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
-    scope = {
-        "method": "POST",
-        "path": "/scheduler/filter",
-        "query_string": b"",
-        "http_version": "1.1",
-        "client": ("127.0.0.1", 1),
-        "headers": headers,
-    }
+    headers = {"host": "127.0.0.1", "content-type": "application/json"}
+    request = Request("POST", "/scheduler/filter", "", headers, "1.1", "127.0.0.1", body=sent)
 
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": sent, "more_body": False}
+    def call() -> None:
+        assert gateway.begin(request) is None
+        gateway.answer(request)
 
-    async def send(_: object) -> None:
-        """Sends nothing."""
-
-    async def measure() -> int:
-        await gateway(scope, receive, send)
-        with _counting_calls() as number:
-            await gateway(scope, receive, send)
-        return number()
-
-    yield "calls.http.filter", asyncio.run(measure())
+    call()
+    with _counting_calls() as number:
+        call()
+    yield "calls.http.filter", number()
 
 
 class _MeasuredTable(CountingCacheTable):

@@ -25,9 +25,6 @@ PRELOADED = (
     "berth_cli.server.watcher_thread",
     "berth_cli.server.http.server",
     "berth_cli.configuration.changed_file",
-    "uvicorn.lifespan.off",
-    "uvicorn.loops.auto",
-    "uvicorn.protocols.http.auto",
     "kubernetes.client",
     "kubernetes.config",
 )

@@ -201,7 +201,7 @@ def _serve(
     console_port: int | None,
     verbose: bool,
 ) -> None:
-    """Serve until Ctrl-C: uvicorn shuts down cleanly and then raises the signal again."""
+    """Serve until Ctrl-C or SIGTERM, which raise KeyboardInterrupt."""
     # Imported here: these imports take most of the start-up time, and usage errors must not wait for them.
     from botocore.exceptions import BotoCoreError
 
@@ -259,7 +259,6 @@ def _serve(
             raise click.ClickException(
                 f"{source} has no nodes; make a dump with: kubectl get nodes,pods -A -o yaml > FILE"
             )
-        uvicorn_server = server.create_server(stack.gateway, None if tls is None else tls.context)
         address = f"{'https' if tls else 'http'}://{listen_options.host}:{listener.getsockname()[1]}"
         click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
         warnings = partial(
@@ -282,7 +281,7 @@ def _serve(
             else watcher_thread(lambda _: problems.note("--tls-cert", tls.reload(time.time())), "TLS files"),
             _console(stack, address, console_port),
         ):
-            uvicorn_server.run(sockets=[listener])
+            server.Server(stack.gateway, None if tls is None else tls.context).run(listener)
     finally:
         stack.finish_recording()
         stack.release_ledger()

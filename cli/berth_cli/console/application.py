@@ -1,4 +1,4 @@
-"""The console's paths, as an ASGI application.
+"""The console's paths.
 
 | path | response |
 |---|---|
@@ -9,10 +9,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -20,7 +18,8 @@ from urllib.parse import parse_qs
 import orjson
 
 from berth_cli.console.access import Access, Outcome, Refusal
-from berth_cli.server.http.limits import Limits, Receive, Scope, Send
+from berth_cli.server.http.limits import Limits
+from berth_cli.server.http.messages import Request, Response
 
 Query = Mapping[str, str]
 Document = Callable[[Query], "bytes | Refusal"]
@@ -29,12 +28,6 @@ Document = Callable[[Query], "bytes | Refusal"]
 PAGE = Path(__file__).parent / "page"
 SESSION = "/session"
 JSON = "application/json"
-THREADS = 4
-"""The number of threads for documents that take seconds each: evaluation and explanation."""
-
-QUICK_THREADS = 2
-"""The number of threads for other documents, so that a page can open while another page waits for an explanation."""
-
 MAX_QUERY = 2048
 LIMITS = Limits(connections=64, head_bytes=16 * 1024, request_bytes=32 * 1024)
 
@@ -76,56 +69,44 @@ class _Answer:
 
 
 class ConsoleApplication:
-    """The console as an ASGI application. `limits`: the limits for its connections."""
+    """Answers the console's requests. `limits`: the limits for its connections."""
 
     limits = LIMITS
 
-    def __init__(
-        self, access: Access, quick: Mapping[str, Document], slow: Mapping[str, Document] | None = None
-    ) -> None:
-        """`quick`, `slow`: the documents by path."""
-        self._access, self._files = access, _page()
-        pools = ThreadPoolExecutor(QUICK_THREADS, "console-quick"), ThreadPoolExecutor(THREADS, "console")
-        self._documents = {
-            path: (document, pool)
-            for documents, pool in zip((quick, slow or {}), pools, strict=True)
-            for path, document in documents.items()
-        }
+    def __init__(self, access: Access, documents: Mapping[str, Document]) -> None:
+        """`documents`: by path."""
+        self._access, self._files, self._documents = access, _page(), documents
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        method, path = scope["method"], scope["path"]
-        answer = await self._answer(method, path, scope["query_string"], headers)
+    def begin(self, request: Request) -> Response | None:
+        """Refuse a request by its header."""
+        refused = self._refusal(request.method, request.path, request.headers)
+        return None if refused is None else self._response(request, refused)
+
+    def answer(self, request: Request) -> Response:
+        """Return a file of the page, a session or a document."""
+        return self._response(request, self._answer(request))
+
+    def _response(self, request: Request, answer: _Answer | Refusal) -> Response:
         if isinstance(answer, Refusal):
             more = {413: {"Connection": "close"}, 405: {"Allow": "GET"}}.get(answer.status, {})
             answer = _Answer(answer.status, JSON, orjson.dumps({"reason": answer.reason}), answer.outcome, more)
         if answer.outcome is not Outcome.OK:
-            log.info("%s %s: %s", method, path, answer.outcome)
-        fields = {
-            "Content-Type": answer.content_type,
-            "Content-Length": str(len(answer.content)),
-            **SECURITY_HEADERS,
-            **answer.more,
-        }
-        found = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in fields.items()]
-        await send({"type": "http.response.start", "status": answer.status, "headers": found})
-        await send({"type": "http.response.body", "body": answer.content})
+            log.info("%s %s: %s", request.method, request.path, answer.outcome)
+        fields = {"Content-Type": answer.content_type, **SECURITY_HEADERS, **answer.more}
+        return Response(answer.status, answer.content, fields)
 
-    async def _answer(self, method: str, path: str, query: bytes, headers: Mapping[str, str]) -> _Answer | Refusal:
-        refusal = self._refusal(method, path, headers)
-        if refusal is not None:
-            return refusal
+    def _answer(self, request: Request) -> _Answer | Refusal:
+        path = request.path
         if path == SESSION:
-            key = self._access.new_session(headers)
+            key = self._access.new_session(request.headers)
             return key if isinstance(key, Refusal) else _Answer(200, JSON, orjson.dumps({"session": key}))
         if path in self._files:
             return self._files[path]
-        asked = _query(query)
+        asked = _query(request.query)
         if isinstance(asked, Refusal):
             return asked
-        document, pool = self._documents[path]
         try:
-            found = await asyncio.get_running_loop().run_in_executor(pool, document, asked)
+            found = self._documents[path](asked)
         except Exception as error:
             # A defect must not end the connection: the page shows the error and requests the data again.
             log.exception("GET %s", path)
@@ -153,10 +134,10 @@ def _page() -> Mapping[str, _Answer]:
     return found | {"/": found["/index.html"]}
 
 
-def _query(text: bytes) -> Query | Refusal:
+def _query(text: str) -> Query | Refusal:
     """Parse the query, in which each name may occur once."""
     try:
-        found = parse_qs(text.decode("ascii"), max_num_fields=16) if len(text) <= MAX_QUERY else None
+        found = parse_qs(text, max_num_fields=16) if text.isascii() and len(text) <= MAX_QUERY else None
     except ValueError:
         found = None
     if found is None or any(len(values) > 1 for values in found.values()):

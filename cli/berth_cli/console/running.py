@@ -12,7 +12,6 @@ from threading import Event
 
 import boto3
 import click
-import uvicorn
 from click import ClickException
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
@@ -54,16 +53,16 @@ class ConsoleContents:
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """A console that `uvicorn_server` serves on `listener`."""
+    """A console that `http` serves on `listener`."""
 
-    uvicorn_server: uvicorn.Server
+    http: server.Server
     listener: socket.socket
     feed: Feed
 
     def run(self) -> None:
         """Serve in this thread until Ctrl-C."""
         with self.feed.followed():
-            self.uvicorn_server.run(sockets=[self.listener])
+            self.http.run(self.listener)
 
 
 def open_console(shown: ConsoleContents, port: int, show: Callable[[str], None]) -> Console:
@@ -74,19 +73,20 @@ def open_console(shown: ConsoleContents, port: int, show: Callable[[str], None])
     hosts = frozenset((f"{HOST}{authority}", f"localhost{authority}"))
     access = Access(hosts, lambda token: show(f"http://{HOST}{authority}/#token={token}"))
     feed = Feed(shown.source, time.time)
-    slow = {
+    documents = {
+        **feed.by_path,
         **PendingDocuments(feed, time.monotonic, time.time, shown.weight, shown.decisions).by_path,
         **GangDocuments(feed, shown.gang_table, time.monotonic, time.time).by_path,
         **DecisionDocuments(shown.decisions).by_path,
     }
-    return Console(server.create_server(ConsoleApplication(access, feed.by_path, slow)), listener, feed)
+    return Console(server.Server(ConsoleApplication(access, documents)), listener, feed)
 
 
 @contextmanager
 def console_in_thread(shown: ConsoleContents, port: int, show: Callable[[str], None]) -> Iterator[Console]:
     """Serve in the background until the block ends. Raises ListenError."""
     console = open_console(shown, port, show)
-    with console.feed.followed(), server.running_in_thread(console.uvicorn_server, console.listener):
+    with console.feed.followed(), server.running_in_thread(console.http, console.listener):
         yield console
 
 

@@ -1,4 +1,4 @@
-"""The gateway under uvicorn on loopback: Lambda events, and requests that it rejects itself."""
+"""The gateway on loopback: Lambda events, and requests that it rejects itself."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from click.testing import CliRunner
 
 from berth.nodecache.binds_under_way import BegunBinds
 from berth_cli.main import main
-from berth_cli.server.gateway import MAX_PAYLOAD_BYTES, Gateway
+from berth_cli.server.gateway import Gateway
 from berth_cli.server.http import server
+from berth_cli.server.http.limits import Limits
 from berth_cli.server.local_stack import LocalStack
 from tests.builders.http_calls import Caller
 from tests.builders.nodes import labelled_object
@@ -39,7 +40,7 @@ def padded(size: int) -> bytes:
     return body.replace('"padding":""', f'"padding":"{"x" * (size - len(body))}"').encode()
 
 
-@pytest.mark.parametrize("size", [MAX_PAYLOAD_BYTES + 1, 12_000_000])
+@pytest.mark.parametrize("size", [Limits().body_bytes + 1, 12_000_000])
 def test_payload_above_gateway_limit_returns_413_without_function_call(
     caller: Caller, size: int, log_lines: LogLines
 ) -> None:
@@ -52,7 +53,7 @@ def test_payload_above_gateway_limit_returns_413_without_function_call(
 
 
 def test_connection_survives_rejected_body(caller: Caller) -> None:
-    assert caller.post("/scheduler/filter", padded(MAX_PAYLOAD_BYTES + 1)).status == 413
+    assert caller.post("/scheduler/filter", padded(Limits().body_bytes + 1)).status == 413
     assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).status == 200
     assert len(caller.local_ports) == 1
 
@@ -148,7 +149,7 @@ def test_concurrent_callers_get_their_own_responses(gateway_port: int) -> None:
 
 @pytest.mark.parametrize("members", [40, 300])
 def test_binds_waiting_for_a_gang_do_not_block_other_verbs(members: int) -> None:
-    """So many members at once, and 16 threads for all other verbs; 256 connections without gangs."""
+    """So many members at once; 256 connections without gangs."""
     everybody = Barrier(members)
     answer = {"statusCode": 200, "headers": {}, "body": "{}", "isBase64Encoded": False}
 

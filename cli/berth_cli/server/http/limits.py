@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from threading import RLock
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +12,7 @@ class Limits:
     """The limits for a server's connections. Times in seconds, sizes in bytes.
 
     `head_seconds`: from the connection or the first byte of a request to the end of its header; also for the TLS
-    handshake. `body_seconds`: from there to the end of the body. `write_seconds`: without room in the client's window.
+    handshake. `body_seconds`: from there to the end of the body. `write_seconds`: until the client has the response.
     `keep_alive_seconds`: between requests; longer than the 90 s for which Go's HTTP client keeps an idle connection.
     `connections`: the maximum of open connections. `bytes_in_flight`: bodies and responses of all requests together.
     """
@@ -24,6 +24,7 @@ class Limits:
     connections: int = 256
     head_bytes: int = 64 * 1024
     request_bytes: int = 32_000_000
+    body_bytes: int = 10_000_000
     bytes_in_flight: int = 32_000_000
     pipelined_requests: int = 8
 
@@ -49,7 +50,7 @@ def allow_open_files(connections: int) -> Iterator[str]:
 
 
 class BytesInFlight:
-    """A memory limit for all requests together.
+    """A memory limit for all requests together. Thread-safe.
 
     At the limit, the oldest request that waits for its client is ended: its client has not sent the whole body, or has
     not read the response. So clients that send and read without delay are not locked out by others.
@@ -59,32 +60,38 @@ class BytesInFlight:
         self._most = most
         self._total = 0
         self._waiting: dict[Share, None] = {}
+        self._lock = RLock()
 
     def make_room(self, share: Share, more: int) -> bool:
         """Add to the share. Returns False if there is no room and no other request can be ended."""
-        while self._total + more > self._most:
-            victim = next((waiting for waiting in self._waiting if waiting is not share), None)
-            if victim is None:
-                return False
-            victim.end()
-        self.add(share, more)
-        return True
+        with self._lock:
+            while self._total + more > self._most:
+                victim = next((waiting for waiting in self._waiting if waiting is not share), None)
+                if victim is None:
+                    return False
+                victim.end()
+            self.add(share, more)
+            return True
 
     def add(self, share: Share, more: int) -> None:
         """Add bytes that are already in memory to the share, even beyond the limit."""
-        share.size += more
-        self._total += more
+        with self._lock:
+            share.size += more
+            self._total += more
 
     def release(self, share: Share) -> None:
-        """Release all bytes of the share."""
-        self._total -= share.size
-        share.size = 0
+        """Release all bytes of the share, which is not ended any more."""
+        with self._lock:
+            self._waiting.pop(share, None)
+            self._total -= share.size
+            share.size = 0
 
     def wait_for_client(self, share: Share, *, waiting: bool) -> None:
         """Set whether the share may be ended to make room for others."""
-        self._waiting.pop(share, None)
-        if waiting:
-            self._waiting[share] = None
+        with self._lock:
+            self._waiting.pop(share, None)
+            if waiting:
+                self._waiting[share] = None
 
 
 class Share:
@@ -109,19 +116,14 @@ class Share:
         """Add this number of bytes; return whether there is room for them."""
         return self._bytes_in_flight.make_room(self, more)
 
-    def shrink_to_nothing(self) -> None:
-        """Set the share to 0 bytes for now."""
-        self._bytes_in_flight.release(self)
-
     def replace(self, size: int) -> None:
         """Set the share to the response's size instead of the request's."""
-        self._bytes_in_flight.release(self)
+        self.release()
         if not self._bytes_in_flight.make_room(self, size):
             self._bytes_in_flight.add(self, size)
 
     def release(self) -> None:
         """Release all bytes."""
-        self.stop_waiting()
         self._bytes_in_flight.release(self)
 
     def end(self) -> None:
@@ -129,16 +131,3 @@ class Share:
         self.is_ended = True
         self.release()
         self._on_end()
-
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
-
-class Application(Protocol):
-    """An ASGI application with the limits of its connections."""
-
-    @property
-    def limits(self) -> Limits: ...
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]: ...

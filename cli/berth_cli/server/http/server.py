@@ -1,24 +1,29 @@
-"""A listening socket, and a uvicorn server for an application."""
+"""A listening socket, and a server with a thread for each connection."""
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import logging
+import selectors
 import socket
 import ssl
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Thread
+from threading import Condition, Thread
 
-import uvicorn
-
-from berth_cli.server.http.connection import Connection
-from berth_cli.server.http.limits import Application, Limits
+from berth_cli.server.http.connection import Connection, Phase
+from berth_cli.server.http.limits import BytesInFlight
+from berth_cli.server.http.messages import Application
 
 log = logging.getLogger("berth.server")
 
 BACKLOG = 256
+TICK_SECONDS = 0.25
+"""The interval in which deadlines are checked."""
+
+GRACE_SECONDS = 2.0
+"""The time for responses in progress when the server stops."""
 
 
 class ListenError(Exception):
@@ -41,13 +46,8 @@ def _is_host_error(error: OSError | OverflowError) -> bool:
 
 
 def _open_socket(host: str, port: int) -> socket.socket:
-    """Bind and listen, with an explicit protocol number.
-
-    asyncio sets TCP_NODELAY only if the protocol is set, which `socket.create_server` does not do. Without
-    TCP_NODELAY each large response is delayed by 40 ms.
-    """
     [family, kind, _, _, found], *_ = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    listener = socket.socket(family, kind, socket.IPPROTO_TCP)
+    listener = socket.socket(family, kind)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((found[0], port, *found[2:]))
@@ -58,48 +58,90 @@ def _open_socket(host: str, port: int) -> socket.socket:
     return listener
 
 
-class _Server(uvicorn.Server):
-    """uvicorn's server with its own limits, and with a deadline for the TLS handshake."""
+class Server:
+    """Accepts connections, each with a thread, and ends those whose deadline has passed."""
 
-    def __init__(self, config: uvicorn.Config, limits: Limits) -> None:
-        super().__init__(config)
-        self._limits = limits
+    def __init__(self, application: Application, tls: ssl.SSLContext | None = None) -> None:
+        """HTTPS if `tls` is given."""
+        self._application, self._tls, self._limits = application, tls, application.limits
+        self._bytes_in_flight = BytesInFlight(self._limits.bytes_in_flight)
+        self._connections: dict[Connection, None] = {}
+        self._ended = Condition()
+        self._is_stopped = False
+        self._wakes, self._woken = socket.socketpair()
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen on the sockets."""
-        await self.lifespan.startup()
-        loop = asyncio.get_running_loop()
-        tls = self.config.ssl
-        self.servers = [
-            await loop.create_server(
-                lambda: Connection(self.config, self.server_state, self.lifespan.state, self._limits),
-                sock=listener,
-                ssl=tls,
-                backlog=BACKLOG,
-                ssl_handshake_timeout=None if tls is None else self._limits.head_seconds,
-            )
-            for listener in sockets or ()
-        ]
-        self.started = True
+    def run(self, listener: socket.socket) -> None:
+        """Serve in this thread until `stop` or Ctrl-C. Then give the responses in progress two seconds."""
+        listener.setblocking(False)
+        try:
+            with selectors.DefaultSelector() as selector:
+                for each in (listener, self._woken):
+                    selector.register(each, selectors.EVENT_READ)
+                while not self._is_stopped:
+                    ready = [key.fileobj for key, _ in selector.select(TICK_SECONDS)]
+                    if listener in ready:
+                        self._accept(listener)
+                    self._expire()
+        finally:
+            listener.close()
+            self._close()
 
+    def stop(self) -> None:
+        """End `run`, from another thread."""
+        self._is_stopped = True
+        self._wakes.send(b"x")
 
-def create_server(application: Application, tls: ssl.SSLContext | None = None) -> uvicorn.Server:
-    """Create a uvicorn server on asyncio; HTTPS if `tls` is given."""
-    config = uvicorn.Config(
-        application,
-        http=Connection,
-        ws="none",
-        ssl_context_factory=None if tls is None else lambda _config, _default: tls,
-        lifespan="off",
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        # Without a proxy, any caller could set X-Forwarded-For, and the middleware would run with each call.
-        proxy_headers=False,
-        timeout_keep_alive=application.limits.keep_alive_seconds,
-        timeout_graceful_shutdown=2,
-    )
-    return _Server(config, application.limits)
+    def _accept(self, listener: socket.socket) -> None:
+        try:
+            accepted, address = listener.accept()
+        except BlockingIOError:
+            return  # the client has left
+        except OSError as error:
+            log.warning("a connection cannot be accepted: %s", error.strerror)
+            self._make_room()
+            return
+        accepted.setblocking(True)
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # otherwise a large response waits 40 ms
+        connection = Connection(
+            accepted, str(address[0]), self._application, self._bytes_in_flight, self._tls, self._forget
+        )
+        if len(self._connections) >= self._limits.connections and not self._make_room():
+            count = len(self._connections)
+            log.warning("refused a connection: %d are open and none is idle", count)
+            connection.refuse(503, f"{count} connections are open")
+            return
+        self._connections[connection] = None
+        Thread(target=connection.run, name="connection", daemon=True).start()
+
+    def _make_room(self) -> bool:
+        """Close the connection with the longest idle time; return whether there is one."""
+        idle = [each for each in [*self._connections] if each.phase is Phase.IDLE]
+        if idle:
+            oldest = min(idle, key=lambda each: each.idle_since)
+            self._connections.pop(oldest, None)
+            oldest.end()
+        return bool(idle)
+
+    def _forget(self, connection: Connection) -> None:
+        with self._ended:
+            self._connections.pop(connection, None)
+            self._ended.notify_all()
+
+    def _expire(self) -> None:
+        now = time.monotonic()
+        for each in [*self._connections]:
+            if 0.0 < each.deadline < now:
+                each.expire()
+
+    def _close(self) -> None:
+        for each in [*self._connections]:
+            each.stop()
+        with self._ended:
+            self._ended.wait_for(lambda: not self._connections, GRACE_SECONDS)
+        for each in [*self._connections]:
+            each.end()
+        self._wakes.close()
+        self._woken.close()
 
 
 @contextmanager
@@ -107,17 +149,17 @@ def serve_in_thread(
     application: Application, listener: socket.socket, tls: ssl.SSLContext | None = None
 ) -> Iterator[None]:
     """Serve the application in a thread until the block ends, for callers in the same process."""
-    with running_in_thread(create_server(application, tls), listener):
+    with running_in_thread(Server(application, tls), listener):
         yield
 
 
 @contextmanager
-def running_in_thread(server: uvicorn.Server, listener: socket.socket) -> Iterator[None]:
+def running_in_thread(server: Server, listener: socket.socket) -> Iterator[None]:
     """Run the server in a thread until the block ends."""
-    thread = Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), name="server", daemon=True)
+    thread = Thread(target=server.run, args=[listener], name="server", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        server.should_exit = True
+        server.stop()
         thread.join()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import ssl
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, cast
-
-_CLIENT_CERTIFICATE = "berth.client_certificate"
+from typing import Any
 
 # Short names of attributes in a distinguished name (RFC 4514).
 _ATTRIBUTE_NAMES = {
@@ -98,19 +95,13 @@ def _expiry(option: str, file: Path, used: slice, now: float) -> str:
     return f"{option} {file} {'expires' if left > timedelta() else 'has expired'} at {end:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def certificate_state(transport: asyncio.Transport) -> dict[str, object]:
-    """Return the request state of a connection: its verified client certificate, if there is one."""
-    connection = transport.get_extra_info("ssl_object")
-    certificate = connection.getpeercert() if connection is not None else None
-    if not certificate:
-        return {}
-    pem = ssl.DER_cert_to_PEM_cert(connection.getpeercert(binary_form=True))
-    return {_CLIENT_CERTIFICATE: _client_certificate_context(certificate, pem)}
-
-
-def client_certificate(scope: MutableMapping[str, Any]) -> Mapping[str, object] | None:
-    """Return the value of `requestContext.authentication.clientCert`; None without a client certificate."""
-    return cast("Mapping[str, object] | None", scope.get("state", {}).get(_CLIENT_CERTIFICATE))
+def client_certificate(connection: ssl.SSLSocket) -> Mapping[str, object] | None:
+    """Return the client's verified certificate, as `requestContext.authentication.clientCert` has it; None without
+    one."""
+    certificate, content = connection.getpeercert(), connection.getpeercert(binary_form=True)
+    return (
+        _client_certificate_context(certificate, ssl.DER_cert_to_PEM_cert(content)) if certificate and content else None
+    )
 
 
 def _client_certificate_context(certificate: Mapping[str, Any], pem: str) -> dict[str, object]:

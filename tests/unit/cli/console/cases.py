@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -19,6 +18,7 @@ from berth_cli.console.access import Access
 from berth_cli.console.application import ConsoleApplication, Document
 from berth_cli.console.cluster import ClusterSource, NotRead, ObservedCluster
 from berth_cli.console.feed import Feed
+from berth_cli.server.http.messages import Request
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
 
@@ -96,30 +96,15 @@ class Running:
     ) -> tuple[int, Mapping[str, str], bytes]:
         """Status, header and body. headers: with _ for -, beside a Host that fits; None leaves one out."""
         given = {name.replace("_", "-"): value for name, value in headers.items()}
-        return asyncio.run(self.asked(path, given, method, query))
-
-    async def asked(
-        self, path: str, headers: Mapping[str, str | None], method: str = "GET", query: str = ""
-    ) -> tuple[int, Mapping[str, str], bytes]:
-        """The same, beside other requests."""
-        given = {"host": HOST, **headers}
-        sent: list[dict[str, Any]] = []
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        async def receive() -> Any:
-            raise AssertionError("no request has a body")
-
-        scope = {
-            "method": method,
-            "path": path,
-            "query_string": query.encode(),
-            "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items() if value is not None],
-        }
-        await self.application(scope, receive, send)
-        found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-        return sent[0]["status"], found, b"".join(message["body"] for message in sent[1:])
+        request = Request(
+            method,
+            path,
+            query,
+            {name: value for name, value in ({"host": HOST} | given).items() if value is not None},
+            "1.1",
+        )
+        found = self.application.begin(request) or self.application.answer(request)
+        return found.status, {name.lower(): value for name, value in found.headers.items()}, found.content
 
     def session(self) -> str:
         """The key of a new session."""
@@ -146,4 +131,4 @@ def running(
     tokens: list[str] = []
     numbers = count()
     access = Access(frozenset({HOST, "localhost:8090"}), tokens.append, lambda: f"{secrets}-{next(numbers)}")
-    return Running(source, feed, ConsoleApplication(access, feed.by_path, documents), tokens)
+    return Running(source, feed, ConsoleApplication(access, {**feed.by_path, **(documents or {})}), tokens)
