@@ -281,7 +281,7 @@ def _serve(
             else watcher_thread(lambda _: problems.note("--tls-cert", tls.reload(time.time())), "TLS files"),
             _console(stack, address, console_port),
         ):
-            server.Server(stack.gateway, None if tls is None else tls.context).run(listener)
+            server.Server(stack.gateway, None if tls is None else lambda: tls.context).run(listener)
     finally:
         stack.finish_recording()
         stack.release_ledger()

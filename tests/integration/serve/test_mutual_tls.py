@@ -112,7 +112,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     endpoint = VerbEndpoint("filter", settings, answer, failed, clock=clock)
     gateway = Gateway({"POST /scheduler/filter": lambda event, _: endpoint.handle(event)}, wall=clock.wall)
     listener = server.listen("127.0.0.1", 0)
-    with server.serve_in_thread(gateway, listener, TLS(certificate, key, directory.authority_file).context()):
+    with server.serve_in_thread(gateway, listener, TLS(certificate, key, directory.authority_file).context):
         yield Served(listener.getsockname()[1], certificate, directory, clock)
 
 
@@ -207,7 +207,7 @@ def test_every_route_checks_the_certificate(served: Served, stack: object) -> No
     served.directory.revoke("scheduler", datetime.now(UTC))
     listener = server.listen("127.0.0.1", 0)
     tls = TLS(served.server_certificate, served.server_certificate.with_suffix(".key"), served.directory.authority_file)
-    with server.serve_in_thread(own.gateway, listener, tls.context()):
+    with server.serve_in_thread(own.gateway, listener, tls.context):
         connection = Served(
             listener.getsockname()[1], served.server_certificate, served.directory, AheadClock()
         ).connect(client)

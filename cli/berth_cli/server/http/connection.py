@@ -51,7 +51,7 @@ class Connection:
         client: str,
         application: Application,
         bytes_in_flight: BytesInFlight,
-        tls: ssl.SSLContext | None,
+        tls: Callable[[], ssl.SSLContext] | None,
         closed: Callable[[Connection], None],
     ) -> None:
         self._socket, self._client, self._tls = connection, client, tls
@@ -74,7 +74,7 @@ class Connection:
         """Serve requests until the client or the server ends the connection."""
         try:
             if self._tls is not None:
-                wrapped = self._tls.wrap_socket(self._socket, server_side=True, do_handshake_on_connect=False)
+                wrapped = self._tls().wrap_socket(self._socket, server_side=True, do_handshake_on_connect=False)
                 self._socket = wrapped  # from now on the server can end the handshake
                 wrapped.do_handshake()
                 self._certificate = client_certificate(wrapped)

@@ -8,7 +8,7 @@ import selectors
 import socket
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Condition, Thread
 
@@ -61,8 +61,8 @@ def _open_socket(host: str, port: int) -> socket.socket:
 class Server:
     """Accepts connections, each with a thread, and ends those whose deadline has passed."""
 
-    def __init__(self, application: Application, tls: ssl.SSLContext | None = None) -> None:
-        """HTTPS if `tls` is given."""
+    def __init__(self, application: Application, tls: Callable[[], ssl.SSLContext] | None = None) -> None:
+        """`tls`: returns the context of a new connection; None for plain HTTP."""
         self._application, self._tls, self._limits = application, tls, application.limits
         self._bytes_in_flight = BytesInFlight(self._limits.bytes_in_flight)
         self._connections: dict[Connection, None] = {}
@@ -146,7 +146,7 @@ class Server:
 
 @contextmanager
 def serve_in_thread(
-    application: Application, listener: socket.socket, tls: ssl.SSLContext | None = None
+    application: Application, listener: socket.socket, tls: Callable[[], ssl.SSLContext] | None = None
 ) -> Iterator[None]:
     """Serve the application in a thread until the block ends, for callers in the same process."""
     with running_in_thread(Server(application, tls), listener):

@@ -53,30 +53,25 @@ class TLS:
 
 
 class ReloadedTLS:
-    """The TLS context of a server whose files are replaced while it runs, as before a certificate expires."""
+    """The TLS context for the next connection of a server, whose files are replaced while it runs."""
 
     def __init__(self, files: TLS) -> None:
         """Raises InvalidTLSFiles."""
         self._files = files
-        self.context = self._current = files.context()
-        # Called in each handshake, with or without a server name.
-        self.context.sni_callback = self._use_current
+        self.context = files.context()
 
     def reload(self, now: float) -> str:
         """Use the files as they are now for new connections. Return the problem of the files; empty if there is none.
         now: seconds since the epoch."""
         files = self._files
         try:
-            self._current = files.context()
+            self.context = files.context()
         except InvalidTLSFiles as error:
             return f"{error}; new connections use the files before"
         # The server's certificate is the first one of its chain. Of several authorities, one suffices.
         return _expiry("--tls-cert", files.certificate, slice(1), now) or (
             "" if files.client_ca is None else _expiry("--client-ca", files.client_ca, slice(None), now)
         )
-
-    def _use_current(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
-        connection.context = self._current
 
 
 MAX_NOTICE = timedelta(days=14)
