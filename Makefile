@@ -9,6 +9,7 @@ BIN := .venv/bin
 export KUBERNETES ?= 1.36
 CONTROLPLANE := .build/controlplane-$(KUBERNETES)
 ORACLE := .build/parity-oracle-$(KUBERNETES)
+PEER := .build/bench-peer-$(KUBERNETES)
 # Values are given to make, as in `make chaos SEED=7`. An exported PORT or KUBECONFIG of the shell is meant for others.
 $(foreach name,ARGUMENTS AUDIT BASE BROWSER CASES CLUSTER CONTINUE CORE EACH FIX FIXTURES GANG_COMMIT GANGS KEEP \
   KUBECONFIG KUBECONFIG_FILE LEAST MEMBERS MODES N NODES ONLY ONE_EACH PARAMETERS PLUGINS PORT REPEAT REPLACE ROUNDS RULES \
@@ -83,9 +84,9 @@ upstream: setup $(CONTROLPLANE) ## Judge Kubernetes' own tables by Berth, and ru
 	@$(BIN)/python -m tests.upstream $(if $(SUITES),--suites $(SUITES)) $(if $(MODES),--modes $(MODES)) $(if $(ONLY),--only '$(ONLY)')
 chaos: tools $(CONTROLPLANE) ## Play faults, and check what holds after each (SEED=0|today ROUNDS=… ONLY=fault,… WITHIN=seconds)
 	@$(BIN)/python -m tests.chaos --seed $(or $(SEED),0) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(WITHIN),--seconds $(WITHIN)) $(if $(ONLY),--only $(ONLY))
-bench: setup $(CONTROLPLANE) ## Measure calls beside their floor, and pods a second through a scheduler (CASES=name,… NODES=500,1000 RUNS=3 N=500)
+bench: setup $(CONTROLPLANE) $(PEER) ## Measure calls beside their floor, and pods a second through a scheduler (CASES=name,… NODES=500,1000 RUNS=3 N=500 PERCENTAGE=100)
 	@$(BIN)/python -m tests.bench
-	@$(BIN)/python -m tests.bench.scheduler $(if $(CASES),--cases '$(CASES)') $(if $(NODES),--nodes '$(NODES)') $(if $(RUNS),--runs $(RUNS)) $(if $(N),--pods $(N))
+	@$(BIN)/python -m tests.bench.scheduler $(if $(CASES),--cases '$(CASES)') $(if $(NODES),--nodes '$(NODES)') $(if $(RUNS),--runs $(RUNS)) $(if $(N),--pods $(N)) $(if $(PERCENTAGE),--percentage $(PERCENTAGE))
 local-stack: setup .tools/sam/.ready .tools/ministack/.ready ##* Serve the whole stack in an emulated account until Ctrl-C (CLUSTER=dump | KUBECONFIG_FILE=file, PLUGINS=dir, PORT=4566, PARAMETERS="Name=value …"; from another terminal REPLACE=1 PLUGINS=dir)
 	@$(BIN)/python -m tools.local_stack $(if $(PORT),--port $(PORT)) $(if $(CLUSTER),--cluster '$(CLUSTER)') \
 	  $(if $(KUBECONFIG_FILE),--kubeconfig '$(KUBECONFIG_FILE)') $(if $(PLUGINS),--plugins '$(PLUGINS)') \
@@ -150,6 +151,9 @@ $(BIN)/uv:
 	$(call GO_BUILD,tests) -modfile=kubernetes/$*.mod -ldflags "-s -w \
 	  -X k8s.io/component-base/version.gitVersion=$$(sed -n 's|^\tk8s.io/kubernetes ||p' $<) \
 	  -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(*:1.%=%)" ./controlplane
+.build/bench-peer-%: tests/kubernetes/%.mod tests/kubernetes/%.sum tests/bench/peer/main.go
+	$(NEEDS_GO)
+	$(call GO_BUILD,tests) -modfile=kubernetes/$*.mod ./bench/peer
 .build/parity-oracle-%: tests/kubernetes/%.mod tests/kubernetes/%.sum $(wildcard tests/parity/oracle/*.go)
 	$(NEEDS_GO)
 	go test -C tests -modfile=kubernetes/$*.mod -tags kubernetes$* -trimpath ./parity/oracle

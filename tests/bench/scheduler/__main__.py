@@ -1,4 +1,4 @@
-"""`python -m tests.bench.scheduler [--cases NAME,…] [--nodes N,…] [--runs N] [--pods N]`."""
+"""`python -m tests.bench.scheduler [--cases NAME,…] [--nodes N,…] [--runs N] [--pods N] [--percentage N]`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from tests.bench.scheduler.cases import CASES, SMALL, Extender, selected
+from tests.bench.scheduler.extenders import PEER
 from tests.bench.scheduler.measurement import Cluster, Run
 from tests.e2e.kubernetes.control_plane import BINARY, KUBERNETES
 
@@ -30,20 +31,21 @@ def main() -> int:
     parser.add_argument("--nodes", default="500", metavar="N,…")
     parser.add_argument("--runs", type=int, default=1, help="of each case, in turn with the others")
     parser.add_argument("--pods", type=int, default=200, help="of each run")
+    parser.add_argument("--percentage", type=int, default=0, help="percentageOfNodesToScore; 0 for the default")
     chosen = parser.parse_args()
     try:
         cases, sizes = selected(chosen.cases.split(",")), sorted({int(each) for each in chosen.nodes.split(",")})
     except ValueError as error:
         parser.error(str(error))
-    if not BINARY.exists():
-        parser.error(f"{BINARY} is not there: make bench")
+    if missing := [file for file in (BINARY, PEER) if not file.exists()]:
+        parser.error(f"{missing[0]} is not there: make bench")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     runs, failed = list[Run](), False
     with tempfile.TemporaryDirectory(prefix="bench-scheduler-") as directory, Cluster(Path(directory)) as cluster:
         for nodes in sizes:
             for case in cases * chosen.runs:
                 try:
-                    runs.append(cluster.run(case, nodes, chosen.pods))
+                    runs.append(cluster.run(case, nodes, chosen.pods, chosen.percentage))
                     print(f"{nodes} nodes, {case.name}: {runs[-1].rate:g} pods/s", file=sys.stderr, flush=True)
                 except Exception as error:  # whatever failed, the other runs are not lost
                     print(f"{nodes} nodes, {case.name}: {error}", file=sys.stderr, flush=True)
@@ -55,23 +57,45 @@ def main() -> int:
 
 
 def table(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of a table in Markdown: medians of the runs of each case, and ratios to two others."""
+    """Yield the lines of a table in Markdown: medians of the runs of each case, and ratios to no extender and to the
+    one in Go."""
     loads = [run.load for run in runs]
     yield f"{os.cpu_count()} cores, kube-scheduler {KUBERNETES}, load average {min(loads):g} to {max(loads):g}"
     yield ""
-    yield "| nodes | case | pods a second | ratio to `none` | ratio to `null` | conflicts per bind | overcommitted |"
-    yield "|---:|---|---:|---:|---:|---:|---:|"
+    yield (
+        "| nodes | case | pods a second | to `none` | to Go | extender ms a pod | to Go | switches a pod "
+        "| conflicts per bind | overcommitted | stalled runs |"
+    )
+    yield "|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     grouped: dict[tuple[int, str], list[Run]] = {}
     for run in runs:
         grouped.setdefault((run.nodes, run.case), []).append(run)
     rates = {key: median(run.rate for run in those) for key, those in grouped.items()}
+    times = {key: median(run.milliseconds for run in those) for key, those in grouped.items()}
     for (nodes, case), those in grouped.items():
-        null = Extender.NULL_ONLYONE if "onlyone" in case else Extender.NULL
-        ratios = [_ratio(rates[nodes, case], rates.get((nodes, other))) for other in (Extender.NONE, null)]
+        go = (nodes, _peer(case))
+        rate, time = rates[nodes, case], times[nodes, case]
         conflicts = sum(run.conflicts for run in those) / sum(run.pods for run in those)
-        over = sum(run.overcommitted for run in those)
-        binds = f"{conflicts:.3f} | {over}" if "schedulers" in case else " | "
-        yield f"| {nodes:,} | `{case}` | {rates[nodes, case]:.1f} | {' | '.join(ratios)} | {binds} |"
+        cells = [
+            f"{nodes:,}",
+            f"`{case}`",
+            f"{rate:.1f}",
+            _ratio(rate, rates.get((nodes, Extender.NONE))),
+            _ratio(rate, rates.get(go)),
+            f"{time:.2f}",
+            _ratio(time, times.get(go)),
+            f"{median(run.switches for run in those):.1f}",
+            *((f"{conflicts:.3f}", str(sum(run.overcommitted for run in those))) if "schedulers" in case else ("", "")),
+            str(sum(run.is_stalled for run in those) or ""),
+        ]
+        yield f"| {' | '.join(cells)} |"
+
+
+def _peer(case: str) -> Extender:
+    """Return the case in Go that is called in the same way."""
+    if "onlyone" in case:
+        return Extender.GO_ONLYONE
+    return Extender.GO if case in (Extender.NULL, Extender.BERTH, Extender.BERTH_FULL) else Extender.GO_BIND
 
 
 def _ratio(rate: float, other: float | None) -> str:

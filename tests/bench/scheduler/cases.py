@@ -11,16 +11,20 @@ from fnmatch import fnmatchcase
 class Extender(StrEnum):
     """What the scheduler calls.
 
-    NULL: answers as BERTH does, without looking, with the HTTP server of `berth serve`. The rest is `berth serve`.
-    ONLYONE: filter passes one node, and prioritize is not called. COUNTED, RULES: bind is called for counted resources
-    and under a rule about other pods.
+    NULL: answers as BERTH does, without looking, with the HTTP server of `berth serve`. GO: tests/bench/peer. The rest
+    is `berth serve`. ONLYONE: filter passes one node, and prioritize is not called. BIND: the extender binds all pods.
+    COUNTED, RULES: bind is called for counted resources and under a rule about other pods.
     """
 
     NONE = "none"
     NULL = "null"
     NULL_ONLYONE = "null-onlyone"
+    GO = "go"
+    GO_ONLYONE = "go-onlyone"
+    GO_BIND = "go-bind"
     BERTH = "berth"
     BERTH_ONLYONE = "berth-onlyone"
+    BERTH_BIND = "berth-bind"
     BERTH_FULL = "berth-full"
     BERTH_COUNTED = "berth-counted"
     BERTH_RULES = "berth-rules"
@@ -28,12 +32,20 @@ class Extender(StrEnum):
     @property
     def passes_one(self) -> bool:
         """Whether its filter passes one node only."""
-        return self in (Extender.NULL_ONLYONE, Extender.BERTH_ONLYONE)
+        return self in (Extender.NULL_ONLYONE, Extender.GO_ONLYONE, Extender.BERTH_ONLYONE)
+
+    @property
+    def is_go(self) -> bool:
+        return self in (Extender.GO, Extender.GO_ONLYONE, Extender.GO_BIND)
+
+    @property
+    def conflicts(self) -> bool:
+        """Whether concurrent binds may conflict. Then several schedulers are measured."""
+        return self in (Extender.BERTH_COUNTED, Extender.BERTH_RULES)
 
     @property
     def binds(self) -> bool:
-        """Whether Berth binds. Then concurrent binds may conflict, and several schedulers are measured."""
-        return self in (Extender.BERTH_COUNTED, Extender.BERTH_RULES)
+        return self.conflicts or self in (Extender.GO_BIND, Extender.BERTH_BIND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +62,14 @@ class Case:
     @property
     def name(self) -> str:
         """The same over releases."""
-        return f"{self.extender}.schedulers-{self.schedulers}" if self.extender.binds else self.extender
+        return f"{self.extender}.schedulers-{self.schedulers}" if self.extender.conflicts else self.extender
 
 
 CASES: Sequence[Case] = (
-    *(Case(extender) for extender in Extender if not extender.binds),
-    *(Case(extender, number) for extender in Extender if extender.binds for number in (1, 8)),
+    *(Case(extender) for extender in Extender if not extender.conflicts),
+    *(Case(extender, number) for extender in Extender if extender.conflicts for number in (1, 8)),
 )
-SMALL = ("none", "null", "berth", "berth-onlyone")
+SMALL = ("none", "go", "berth", "berth-onlyone")
 
 
 def selected(patterns: Sequence[str]) -> list[Case]:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from signal import SIGINT
@@ -20,20 +21,31 @@ from tests.e2e.berth.endpoint import Endpoint
 from tests.e2e.berth.identities import serve
 from tests.e2e.berth.label_priority import LABEL
 from tests.e2e.kubernetes.child_process import ChildProcess
-from tests.e2e.kubernetes.control_plane import ControlPlane
+from tests.e2e.kubernetes.control_plane import KUBERNETES, ControlPlane
 from tests.e2e.kubernetes.loopback import HOST, free_port
 from tests.e2e.kubernetes.scheduler_configuration import ExtenderConfiguration, Mode
 
 DOCUMENTS = {
     Extender.BERTH: "profile: label-priority",
     Extender.BERTH_ONLYONE: "profile: label-priority",
+    Extender.BERTH_BIND: "profile: label-priority",
     Extender.BERTH_FULL: "profile: full",
     Extender.BERTH_COUNTED: f"profile: managed-resources\nmanagedResources:\n  - name: {COUNTED}",
     Extender.BERTH_RULES: "profile: full",
 }
+PEER = Path(__file__).parents[3] / ".build" / f"bench-peer-{KUBERNETES}"
 START_SECONDS = 90
 POLL_SECONDS = 0.2
 READY_ROUNDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """An extender: its entry in the scheduler's configuration, its process, and the file with the ledger's writes."""
+
+    configuration: Sequence[ExtenderConfiguration]
+    pid: int
+    counts: Path
 
 
 class Servers:
@@ -45,43 +57,58 @@ class Servers:
         self._started = 0
 
     @contextmanager
-    def of(self, case: Case, nodes: int) -> Iterator[tuple[list[ExtenderConfiguration], Path]]:
-        """Yield the extender that the scheduler calls, and the file with the ledger's writes."""
+    def of(self, case: Case, nodes: int) -> Iterator[Running]:
+        """Start the extender that the scheduler calls."""
         self._started += 1
         folder = self._directory / f"{self._started}-{case.name}"
         folder.mkdir()
         counts = folder / "ledger.json"
         with ExitStack() as running:
-            url = self._url(case, nodes, counts, running)
-            yield [_configuration(case, url)] if url else [], counts
+            url, pid = self._start(case, nodes, counts, running)
+            yield Running([_configuration(case, url)] if url else [], pid, counts)
 
-    def _url(self, case: Case, nodes: int, counts: Path, running: ExitStack) -> str:
+    def _start(self, case: Case, nodes: int, counts: Path, running: ExitStack) -> tuple[str, int]:
+        """Return its urlPrefix and its process; an empty one without an extender."""
         folder = counts.parent
         names = [node_manifest(index)["metadata"] for index in range(nodes)]
         labelled = {each["name"]: int(each["labels"][LABEL]) for each in names if LABEL in each["labels"]}
         if case.extender is Extender.NONE:
-            return ""
+            return "", 0
         if case.extender in (Extender.NULL, Extender.NULL_ONLYONE):
             return _null(labelled, [each["name"] for each in names], folder, running)
+        if case.extender.is_go:
+            found = self._go(folder, running)
+            _wait_for_nodes(found[0], case, [each["name"] for each in names], set(labelled))
+            return found
         document = f"apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n{DOCUMENTS[case.extender]}\n"
         options: dict[str, Any] = {"document": document}
-        if case.extender.binds:
+        if case.extender.conflicts:
             options["command"] = (sys.executable, "-m", "tests.bench.scheduler.counted_serve", counts)
             options["options"] = [f"--scheduler-name={name}" for name in case.scheduler_names]
         if case.extender is Extender.BERTH_COUNTED:
             # It is stopped, not killed: it gives the Lease of its ledger up, and the next run need not wait for that.
             berth = running.enter_context(serve(self._control_plane, folder, is_healthy=False, **options))
             _wait(lambda: _ledgers(counts) >= COUNTED_NODES, case)
-            return berth.url_prefix
+            return berth.url_prefix, berth.pid
         berth = running.enter_context(serve(self._control_plane, folder, **options))
         running.callback(berth.kill)  # whatever calls the scheduler has left: on a busy machine a clean end takes long
         # full rejects no node of an empty cluster.
         full = case.extender in (Extender.BERTH_FULL, Extender.BERTH_RULES)
         _wait_for_nodes(berth.url_prefix, case, [each["name"] for each in names], None if full else set(labelled))
-        return berth.url_prefix
+        return berth.url_prefix, berth.pid
+
+    def _go(self, folder: Path, running: ExitStack) -> tuple[str, int]:
+        address = f"{HOST}:{free_port()}"
+        identity = self._control_plane.kubeconfig()
+        process = ChildProcess(
+            [PEER, f"--kubeconfig={identity}", f"--listen={address}", f"--label={LABEL}"], folder / "peer.log"
+        )
+        running.callback(process.stop, SIGINT)
+        process.wait_until(partial(_listens, address), seconds=START_SECONDS)
+        return f"http://{address}", process.pid
 
 
-def _null(labelled: Mapping[str, int], names: Sequence[str], folder: Path, running: ExitStack) -> str:
+def _null(labelled: Mapping[str, int], names: Sequence[str], folder: Path, running: ExitStack) -> tuple[str, int]:
     answers = folder / "answers"
     answers.mkdir()
     for verb, those in null_answers(labelled, names).items():
@@ -90,8 +117,8 @@ def _null(labelled: Mapping[str, int], names: Sequence[str], folder: Path, runni
     command: list[str | Path] = [sys.executable, "-m", "tests.bench.scheduler.null", str(port), answers]
     process = ChildProcess(command, folder / "null.log")
     running.callback(process.stop, SIGINT)
-    process.wait_until(partial(_listens, port), seconds=START_SECONDS)
-    return f"http://{HOST}:{port}/scheduler"
+    process.wait_until(partial(_listens, f"{HOST}:{port}"), seconds=START_SECONDS)
+    return f"http://{HOST}:{port}/scheduler", process.pid
 
 
 def _configuration(case: Case, url: str) -> ExtenderConfiguration:
@@ -126,9 +153,10 @@ def null_answers(labelled: Mapping[str, int], names: Sequence[str]) -> Mapping[s
     }
 
 
-def _listens(port: int) -> bool:
+def _listens(address: str) -> bool:
+    host, _, port = address.rpartition(":")
     try:
-        create_connection((HOST, port), timeout=1).close()
+        create_connection((host, int(port)), timeout=1).close()
     except OSError:
         return False
     return True

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Condition, Event, Thread
 from typing import Any, Self
@@ -16,6 +16,7 @@ from typing import Any, Self
 import urllib3
 
 from tests.bench.cluster import Manifest
+from tests.bench.process import usage
 from tests.bench.scheduler.cases import Case, Extender
 from tests.bench.scheduler.extenders import Servers
 from tests.bench.scheduler.workload import (
@@ -48,15 +49,19 @@ WATCHED = {"labelSelector": "bench=measured", "resourceVersion": "0", "fieldSele
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One measurement. `load`: the load average of a minute when it began. `conflicts`: conditional writes of bind
-    whose condition was not met. `overcommitted`: nodes with more than they may have, of the counted resource or of the
-    pods that exclude each other."""
+    """One measurement. `load`: the load average of a minute when it began. `milliseconds`, `switches`: the extender's
+    processor time and voluntary context switches for a pod. `is_stalled`: not all pods were bound in time.
+    `conflicts`: conditional writes of bind whose condition was not met. `overcommitted`: nodes with more than they may
+    have, of the counted resource or of the pods that exclude each other."""
 
     case: str
     nodes: int
     pods: int
     rate: float
     load: float
+    milliseconds: float
+    switches: float
+    is_stalled: bool
     conflicts: int = 0
     overcommitted: int = 0
 
@@ -82,31 +87,41 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         self._running.close()
 
-    def run(self, case: Case, nodes: int, pods: int) -> Run:
-        """Measure once. It leaves no pods behind."""
+    def run(self, case: Case, nodes: int, pods: int, percentage: int) -> Run:
+        """Measure once. It leaves no pods behind. percentage: percentageOfNodesToScore; 0 for the default."""
         self._workload.set_nodes(nodes)
         load = round(os.getloadavg()[0], 2)
         with ExitStack() as running:
             running.callback(self._workload.clear)
-            extenders, counts = running.enter_context(self._servers.of(case, nodes))
-            names = case.scheduler_names if case.extender.binds else [DEFAULT_SCHEDULER]
+            extender = running.enter_context(self._servers.of(case, nodes))
+            names = case.scheduler_names if case.extender.conflicts else [DEFAULT_SCHEDULER]
             manifests = _manifests(case, names, pods, nodes)
             self._workload.create_pods(manifests)
-            before = _conflicts(counts)
+            before, used = _conflicts(extender.counts), usage(extender.pid)
             events = KubernetesApi(self._control_plane.credentials()).watch(PODS_PATH, WATCHED, seconds=WATCH_SECONDS)
             bound = running.enter_context(BoundPods(events))
             for name in names:
-                own: dict[str, Any] = {"profiles": [{"schedulerName": name}], "clientConnection": CLIENT}
-                running.enter_context(self._control_plane.scheduler(scheduler_configuration(extenders) | own))
+                own: dict[str, Any] = {
+                    "profiles": [{"schedulerName": name}],
+                    "clientConnection": CLIENT,
+                    "percentageOfNodesToScore": percentage,
+                }
+                document = scheduler_configuration(extender.configuration) | own
+                running.enter_context(self._control_plane.scheduler(document))
             end = bound.wait_for(len(manifests), FIRST_SECONDS, BIND_SECONDS)
-            run = Run(case.name, nodes, len(manifests), round(rate_of(list(bound.times), end), 1), load)
-            if not case.extender.binds:
+            milliseconds, switches = (
+                round((after - started) / len(bound.times), 2)
+                for after, started in zip(usage(extender.pid), used, strict=True)
+            )
+            rate = round(rate_of(list(bound.times), end), 1)
+            run = Run(case.name, nodes, len(manifests), rate, load, milliseconds, switches, end is not None)
+            if not case.extender.conflicts:
                 return run
             time.sleep(1)  # the file is at most so old
             on = Counter(pod["spec"]["nodeName"] for pod in self._workload.pods() if pod["spec"].get("nodeName"))
             is_counted = case.extender is Extender.BERTH_COUNTED
             over = overcommitted(on) if is_counted else sum(number > 1 for number in on.values())
-            return Run(run.case, nodes, run.pods, run.rate, load, _conflicts(counts) - before, over)
+            return replace(run, conflicts=_conflicts(extender.counts) - before, overcommitted=over)
 
 
 class BoundPods:

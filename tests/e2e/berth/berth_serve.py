@@ -123,6 +123,12 @@ class BerthServe:
         self.stop()
 
     @property
+    def pid(self) -> int:
+        """Return the id of the process, which runs."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def url_prefix(self) -> str:
         return f"{self._address}/scheduler"
 
