@@ -53,16 +53,16 @@ class ConsoleContents:
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """A console that `http` serves on `listener`."""
+    """A console, and the socket on which it is served."""
 
-    http: server.Server
+    application: ConsoleApplication
     listener: socket.socket
     feed: Feed
 
     def run(self) -> None:
         """Serve in this thread until Ctrl-C."""
         with self.feed.followed():
-            self.http.run(self.listener)
+            server.Server(self.application).run(self.listener)
 
 
 def open_console(shown: ConsoleContents, port: int, show: Callable[[str], None]) -> Console:
@@ -79,14 +79,14 @@ def open_console(shown: ConsoleContents, port: int, show: Callable[[str], None])
         **GangDocuments(feed, shown.gang_table, time.monotonic, time.time).by_path,
         **DecisionDocuments(shown.decisions).by_path,
     }
-    return Console(server.Server(ConsoleApplication(access, documents)), listener, feed)
+    return Console(ConsoleApplication(access, documents), listener, feed)
 
 
 @contextmanager
 def console_in_thread(shown: ConsoleContents, port: int, show: Callable[[str], None]) -> Iterator[Console]:
     """Serve in the background until the block ends. Raises ListenError."""
     console = open_console(shown, port, show)
-    with console.feed.followed(), server.running_in_thread(console.http, console.listener):
+    with console.feed.followed(), server.serve_in_thread(console.application, console.listener):
         yield console
 
 

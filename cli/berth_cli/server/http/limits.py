@@ -56,75 +56,61 @@ class BytesInFlight:
     not read the response. So clients that send and read without delay are not locked out by others.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._total = 0
-        self._waiting: dict[Share, None] = {}
-        self._lock = RLock()
-
-    def make_room(self, share: Share, more: int) -> bool:
-        """Add to the share. Returns False if there is no room and no other request can be ended."""
-        with self._lock:
-            while self._total + more > self._most:
-                victim = next((waiting for waiting in self._waiting if waiting is not share), None)
-                if victim is None:
-                    return False
-                victim.end()
-            self.add(share, more)
-            return True
-
-    def add(self, share: Share, more: int) -> None:
-        """Add bytes that are already in memory to the share, even beyond the limit."""
-        with self._lock:
-            share.size += more
-            self._total += more
-
-    def release(self, share: Share) -> None:
-        """Release all bytes of the share, which is not ended any more."""
-        with self._lock:
-            self._waiting.pop(share, None)
-            self._total -= share.size
-            share.size = 0
-
-    def wait_for_client(self, share: Share, *, waiting: bool) -> None:
-        """Set whether the share may be ended to make room for others."""
-        with self._lock:
-            self._waiting.pop(share, None)
-            if waiting:
-                self._waiting[share] = None
+    def __init__(self, limit: int) -> None:
+        self.limit, self.total = limit, 0
+        self.waiting: dict[Share, None] = {}
+        self.lock = RLock()
 
 
 class Share:
-    """The bytes in flight of one request. `on_end` stops the request."""
+    """The bytes in flight of one request."""
 
     def __init__(self, bytes_in_flight: BytesInFlight) -> None:
-        self._bytes_in_flight = bytes_in_flight
+        self._all = bytes_in_flight
         self.size = 0
         self.is_ended = False
         self._on_end: Callable[[], None] = lambda: None
 
     def wait_for_client(self, on_end: Callable[[], None]) -> None:
-        """Allow that the request is ended from now on."""
-        self._on_end = on_end
-        self._bytes_in_flight.wait_for_client(self, waiting=True)
+        """Allow that the request is ended from now on; `on_end` stops it."""
+        with self._all.lock:
+            self._on_end = on_end
+            self._all.waiting.pop(self, None)
+            self._all.waiting[self] = None
 
     def stop_waiting(self) -> None:
         """Disallow that the request is ended."""
-        self._bytes_in_flight.wait_for_client(self, waiting=False)
+        with self._all.lock:
+            self._all.waiting.pop(self, None)
 
     def grow(self, more: int) -> bool:
-        """Add this number of bytes; return whether there is room for them."""
-        return self._bytes_in_flight.make_room(self, more)
+        """Add this number of bytes. Returns False if there is no room and no other request can be ended."""
+        with self._all.lock:
+            while self._all.total + more > self._all.limit:
+                victim = next((waiting for waiting in self._all.waiting if waiting is not self), None)
+                if victim is None:
+                    return False
+                victim.end()
+            self._add(more)
+            return True
 
     def replace(self, size: int) -> None:
-        """Set the share to the response's size instead of the request's."""
-        self.release()
-        if not self._bytes_in_flight.make_room(self, size):
-            self._bytes_in_flight.add(self, size)
+        """Set the share to the response's size instead of the request's, even beyond the limit: it is in memory."""
+        with self._all.lock:
+            self.release()
+            if not self.grow(size):
+                self._add(size)
+
+    def _add(self, more: int) -> None:
+        self.size += more
+        self._all.total += more
 
     def release(self) -> None:
-        """Release all bytes."""
-        self._bytes_in_flight.release(self)
+        """Release all bytes; the request is not ended any more."""
+        with self._all.lock:
+            self._all.waiting.pop(self, None)
+            self._all.total -= self.size
+            self.size = 0
 
     def end(self) -> None:
         """Stop the request and release its bytes."""

@@ -149,13 +149,7 @@ def serve_in_thread(
     application: Application, listener: socket.socket, tls: Callable[[], ssl.SSLContext] | None = None
 ) -> Iterator[None]:
     """Serve the application in a thread until the block ends, for callers in the same process."""
-    with running_in_thread(Server(application, tls), listener):
-        yield
-
-
-@contextmanager
-def running_in_thread(server: Server, listener: socket.socket) -> Iterator[None]:
-    """Run the server in a thread until the block ends."""
+    server = Server(application, tls)
     thread = Thread(target=server.run, args=[listener], name="server", daemon=True)
     thread.start()
     try:
