@@ -158,10 +158,9 @@ def none_feasible(nodes: NodeRefs, status: Status, *, too_costly: bool = False) 
 
 def only_feasible(nodes: NodeRefs, feasible: Sequence[str], status: Status) -> Feasibility:
     """Accept these nodes, in this order, and reject the others for one reason."""
-    others = [name for name in nodes.names if name not in feasible]
-    rejected = _for_one_reason(others, status)
-    verdicts = FilterResult(nodes, rejected, bytes(name in feasible for name in nodes.names))
-    return Feasibility([*feasible], unresolvable=rejected, verdicts=verdicts)
+    mask = bytes(map(frozenset(feasible).__contains__, nodes.names))
+    rejected = _for_one_reason([name for name, passes in zip(nodes.names, mask, strict=True) if not passes], status)
+    return Feasibility([*feasible], unresolvable=rejected, verdicts=FilterResult(nodes, rejected, mask))
 
 
 def _for_one_reason(names: list[str], status: Status) -> Rejected:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from heapq import heappop, heappush
@@ -15,7 +15,7 @@ from berth.scheduling.framework.profile import Profile
 from berth.scheduling.managed_resources.counting import Counting, Insufficient
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject
-from berth.scheduling.snapshot.node_list import NodeRefs
+from berth.scheduling.snapshot.node_list import pick
 from berth.scheduling.snapshot.parts import SnapshotPart
 from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 
@@ -32,11 +32,14 @@ class PlannedNodes(DerivedFromSnapshot):
         self._counting = counting
         self.changed: dict[str, NodeInfo] = {}
         self.placed: list[Pod] = []
+        self.has_affinity_terms = False
+        """Whether a placed pod has terms of inter-pod affinity or anti-affinity."""
 
     def copy(self) -> PlannedNodes:
         """Return a copy, to try a plan on."""
         found = PlannedNodes(self.snapshot, self._counting)
         found.changed, found.placed = dict(self.changed), list(self.placed)
+        found.has_affinity_terms = self.has_affinity_terms
         return found
 
     def node(self, name: str) -> NodeInfo:
@@ -56,6 +59,7 @@ class PlannedNodes(DerivedFromSnapshot):
     def add(self, pod: Pod, node: NodeInfo) -> None:
         self.changed[node.name] = node.with_pods_and_usage((*node.pods, pod), node.usage.plus((pod,)))
         self.placed.append(pod)
+        self.has_affinity_terms |= pod.spec.pod_affinity.has_terms
 
 
 class Candidates:
@@ -68,31 +72,24 @@ class Candidates:
         """Raises DeadlineExceeded."""
         self._evaluation, self._filters = evaluation, evaluation.local.filters
         snapshot = evaluation.snapshot
-        self.order: list[str] = []
-        self._scores: list[int] = []
-        self._rescored: dict[str, tuple[NodeInfo, int]] = {}
+        self.order: Sequence[str] = ()
+        """The names of the candidates by rank: by score, then by name."""
+        self._scores: Sequence[int] = ()
+        self._rescored: dict[int, tuple[NodeInfo, int]] = {}
         if evaluation.rejected is None and self._filters.rejected is None:
-            every_node = NodeRefs.of([*snapshot.nodes], snapshot.positions)
-            passing = evaluation.local.statuses.filter_nodes(every_node, deadline).feasible
+            passing = evaluation.local.statuses.filter_nodes(snapshot.positions.by_sorted_name, deadline).feasible
             totals = evaluation.totals(pod, passing, deadline=deadline)
             if isinstance(totals, Status):
                 # If the pod cannot be scored, keep the order of the names.
                 totals = [0] * len(passing)
-            ranked = sorted(zip((-total for total in totals), passing.names, strict=True))
-            self.order = [name for _, name in ranked]
-            self._scores = [-total for total, _ in ranked]
+            ranked = sorted(range(len(totals)), key=totals.__getitem__, reverse=True)
+            self.order, self._scores = pick(passing.names, ranked), pick(totals, ranked)
         self.is_rescored = any(SnapshotPart.PODS in plugin.reads for plugin, _ in profile.local_scores)
 
-    def includes(self, name: str) -> bool:
-        """Return whether the node passes the filters that look at one node, as it is in the snapshot."""
-        return name in self._by_name
-
-    def rank(self, name: str) -> int:
-        """Return the index of a candidate in the order, from 0."""
-        return self._by_name[name]
-
     @cached_property
-    def _by_name(self) -> dict[str, int]:
+    def ranks(self) -> Mapping[str, int]:
+        """The ranks by name, from 0. A node without one fails the filters that look at one node, as it is in the
+        snapshot."""
         return {name: rank for rank, name in enumerate(self.order)}
 
     def passes(self, pod: Pod, name: str, planned_nodes: PlannedNodes, states: Sequence[ClusterFilter]) -> bool:
@@ -114,21 +111,22 @@ class Candidates:
         """Return the states of the filters that look at all nodes, with the planned pods."""
         return ClusterStates(self._evaluation, planned_nodes)
 
-    def score(self, name: str, planned_nodes: PlannedNodes) -> int:
+    def score(self, rank: int, planned_nodes: PlannedNodes) -> int:
         """Return the score of a candidate with the planned pods, the higher the better."""
-        score = self._scores[self._by_name[name]]
-        node = planned_nodes.changed.get(name) if self.is_rescored else None
+        score = self._scores[rank]
+        node = planned_nodes.changed.get(self.order[rank]) if self.is_rescored else None
         if node is None:
             return score
-        known = self._rescored.get(name)
+        known = self._rescored.get(rank)
         if known is None or known[0] is not node:
-            difference = self._evaluation.local.scores.difference(planned_nodes.snapshot.nodes[name], node)
-            known = self._rescored[name] = node, score + difference
+            difference = self._evaluation.local.scores.difference(planned_nodes.snapshot.nodes[node.name], node)
+            known = self._rescored[rank] = node, score + difference
         return known[1]
 
 
 class NodesLeft:
-    """The candidates that are left for members of one shape, the best first. Scores change as members are placed."""
+    """The ranks of the candidates that are left for members of one shape, the best first. Scores change as members are
+    placed."""
 
     def __init__(self, candidates: Candidates, planned_nodes: PlannedNodes, names: Container[str] | None) -> None:
         """names: the only nodes to use; None for all nodes."""
@@ -137,31 +135,30 @@ class NodesLeft:
         # Nodes whose score differs from their score in the candidates' order.
         self._rescored = candidates.is_rescored
         self._changed = frozenset(planned_nodes.changed) if self._rescored else frozenset[str]()
-        self._heap: list[tuple[int, int, str]] = []
+        self._heap: list[tuple[int, int]] = []
         for name in self._changed:
-            if candidates.includes(name) and (names is None or name in names):
-                self.put_back(name)
+            if (names is None or name in names) and (rank := candidates.ranks.get(name)) is not None:
+                self.put_back(rank)
 
-    def take_best(self) -> str | None:
+    def take_best(self) -> int | None:
         order = self._candidates.order
         while self._next < len(order) and not self._is_wanted(order[self._next]):
             self._next += 1
+        if self._heap and (self._next == len(order) or self._heap[0] < self._key(self._next)):
+            return heappop(self._heap)[1]
         if self._next == len(order):
-            return heappop(self._heap)[2] if self._heap else None
-        name = order[self._next]
-        if self._heap and self._heap[0] < self._key(name):
-            return heappop(self._heap)[2]
+            return None
         self._next += 1
-        return name
+        return self._next - 1
 
-    def put_back(self, name: str) -> None:
-        heappush(self._heap, self._key(name))
+    def put_back(self, rank: int) -> None:
+        heappush(self._heap, self._key(rank))
 
     def _is_wanted(self, name: str) -> bool:
         return name not in self._changed and (self._names is None or name in self._names)
 
-    def _key(self, name: str) -> tuple[int, int, str]:
-        return -self._candidates.score(name, self._planned_nodes), self._candidates.rank(name), name
+    def _key(self, rank: int) -> tuple[int, int]:
+        return -self._candidates.score(rank, self._planned_nodes), rank
 
 
 class ClusterStates:
@@ -170,8 +167,7 @@ class ClusterStates:
     def __init__(self, evaluation: Evaluation, planned_nodes: PlannedNodes) -> None:
         self._planned_nodes, self._applied = planned_nodes, 0
         # A filter that all nodes pass now may reject nodes once a member with pod anti-affinity is placed.
-        skips = not any(pod.spec.pod_affinity.has_terms for pod in planned_nodes.placed)
-        self._states = evaluation.filters if skips else evaluation.all_filters
+        self._states = evaluation.all_filters if planned_nodes.has_affinity_terms else evaluation.filters
 
     def now(self) -> tuple[ClusterFilter, ...]:
         if self._states:

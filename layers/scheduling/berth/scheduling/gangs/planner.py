@@ -45,7 +45,7 @@ from berth.scheduling.gangs.members import (
     members_of,
 )
 from berth.scheduling.gangs.planned_nodes import Evaluate, ProfileOf, planned_nodes_of
-from berth.scheduling.gangs.planning import GangPlan, GangPlanning
+from berth.scheduling.gangs.planning import NO_SHAPES, GangPlan, GangPlanning
 from berth.scheduling.gangs.plans import REASON_UNFINISHED, GangOutcome, Places, PlanningRound, Plans
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
@@ -255,7 +255,8 @@ class GangPlanner:
         planned_nodes = planned_nodes_of(
             snapshot, self._counting, {pod.uid for members in gangs for pod in members.waiting}
         )
-        found = Plans(planned_nodes, GangPlanning(self._profile_of, self._evaluate, snapshot.base))
+        latest = self._rounds[0][1].shapes if self._rounds else NO_SHAPES
+        found = Plans(planned_nodes, GangPlanning(self._profile_of, self._evaluate, snapshot.base, latest))
         for members in gangs:
             if members.is_committed:
                 found.place_committed(members)

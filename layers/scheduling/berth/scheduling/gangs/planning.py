@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE
 from berth.scheduling.gangs.members import GangMembers
@@ -53,17 +54,25 @@ class Attempt:
         self.places[pod.uid] = name
 
 
+Shapes = Mapping[str, tuple[Pod, Hashable]]
+"""Pods with their shapes, by UID."""
+
+NO_SHAPES: Shapes = MappingProxyType({})
+
+
 class GangPlanning:
     """Plans gangs on one snapshot. For one thread until all members have their candidates.
 
     Methods raise DeadlineExceeded, and can be called again after it.
     """
 
-    def __init__(self, profile_of: ProfileOf, evaluate: Evaluate, base: Snapshot) -> None:
+    def __init__(self, profile_of: ProfileOf, evaluate: Evaluate, base: Snapshot, earlier: Shapes = NO_SHAPES) -> None:
+        """earlier: the shapes that the planning of an earlier snapshot has computed."""
         self._profile_of, self._evaluate, self._base = profile_of, evaluate, base
         self.deadline = NO_DECISION_DEADLINE
         """The deadline of the current planning."""
-        self._shapes: dict[str, Hashable] = {}
+        self.shapes: dict[str, tuple[Pod, Hashable]] = {}
+        self._earlier = earlier
         self._candidates: dict[Hashable, Candidates] = {}
         self._too_large: dict[Hashable, int] = {}
         self._domains: dict[str, Mapping[str, frozenset[str]]] = {}
@@ -114,10 +123,14 @@ class GangPlanning:
         return bool(self._candidates_of(pod).states(planned_nodes).now())
 
     def _shape_of(self, pod: Pod) -> Hashable:
-        if pod.uid not in self._shapes:
-            profile = self._profile_of(pod)
-            self._shapes[pod.uid] = profile.name, profile.shapes(pod)
-        return self._shapes[pod.uid]
+        known = self.shapes.get(pod.uid)
+        if known is None:
+            known = self._earlier.get(pod.uid)
+            if known is None or known[0] is not pod:
+                profile = self._profile_of(pod)
+                known = pod, (profile.name, profile.shapes(pod))
+            self.shapes[pod.uid] = known
+        return known[1]
 
     def _candidates_of(self, pod: Pod) -> Candidates:
         shape = self._shape_of(pod)
@@ -161,7 +174,7 @@ class GangPlanning:
         total = 0
         for pod in members.waiting:
             if pod.uid in places:
-                total += self._candidates_of(pod).rank(places[pod.uid])
+                total += self._candidates_of(pod).ranks[places[pod.uid]]
         return total
 
     def _by_domain(self, planned_nodes: PlannedNodes, key: str) -> Mapping[str, frozenset[str]]:
@@ -235,7 +248,7 @@ class GangPlanning:
         states = candidates.states(attempt.planned_nodes)
         for pod in group:
             name = arrived.get(pod.uid)
-            if name is None or not candidates.includes(name) or (names is not None and name not in names):
+            if name is None or name not in candidates.ranks or (names is not None and name not in names):
                 continue
             if candidates.passes(pod, name, attempt.planned_nodes, states.now()):
                 attempt.place(pod, name)
@@ -248,15 +261,16 @@ class GangPlanning:
         for pod in pods:
             self.deadline.check()
             refused = []
-            while (name := left.take_best()) is not None:
+            while (rank := left.take_best()) is not None:
+                name = candidates.order[rank]
                 if candidates.passes(pod, name, attempt.planned_nodes, states.now()):
                     attempt.place(pod, name)
-                    left.put_back(name)
+                    left.put_back(rank)
                     break
                 if states.now():
-                    refused.append(name)
+                    refused.append(rank)
             else:
                 return
             # With filters that look at all nodes, a placed member may make a rejected node feasible.
-            for name in refused:
-                left.put_back(name)
+            for rank in refused:
+                left.put_back(rank)

@@ -98,7 +98,7 @@ def pick(values: Lookup[K, V], keys: Sequence[K]) -> tuple[V, ...]:
 class NodePositions:
     """Positions by name, from 1 to `size` - 1. Immutable except for the copy that `_lay_out` makes."""
 
-    __slots__ = ("_calls", "_laid_out", "_numbers", "_vacant", "size")
+    __slots__ = ("_by_sorted_name", "_calls", "_laid_out", "_numbers", "_vacant", "size")
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         """names: distinct names."""
@@ -106,11 +106,20 @@ class NodePositions:
         self.size = len(self._numbers) + 1
         self._vacant: tuple[int, ...] = ()
         self._laid_out, self._calls = dict(self._numbers), 0
+        self._by_sorted_name: NodeRefs | None = None
 
     @property
     def by_name(self) -> Mapping[str, int]:
         """The positions by name, in the order in which the names were added."""
         return MappingProxyType(self._numbers)
+
+    @property
+    def by_sorted_name(self) -> NodeRefs:
+        """All nodes in the order of their names."""
+        if self._by_sorted_name is None:
+            names = sorted(self._numbers)
+            self._by_sorted_name = NodeRefs(names, pick(self._numbers, names), self, all_known=True)
+        return self._by_sorted_name
 
     def __getitem__(self, name: str) -> int:
         return self._numbers.get(name, UNKNOWN)
