@@ -169,6 +169,15 @@ def test_plans_again_if_nodes_of_waiting_members_are_gone_or_full() -> None:
     assert counts(places(answers(POLICY, snapshot, TRAIN, opened))) == {"n0": 4}
 
 
+def test_member_that_has_changed_is_planned_by_its_new_requests() -> None:
+    snapshot = cluster(4, pods=TRAIN)
+    assert counts(places(answers(POLICY, snapshot, TRAIN))) == {"n0": 4}
+    larger = member(TRAIN[0].name, "train", 4, requests={"cpu": "2"})
+    assert larger.uid == TRAIN[0].uid
+    changed = snapshot.with_changes(Changes(pods=[larger]))
+    assert counts(places(answers(POLICY, changed, [larger, *TRAIN[1:]]))) == {NO_ROOM: 4}
+
+
 def test_members_keep_places_reserved_by_an_interrupted_bind() -> None:
     """The process of bind was killed, or its table did not answer. The reservations hold no room for another plan."""
     snapshot = cluster(1, 1, 1, 1, pods=TRAIN).assuming(being_bound(*TRAIN))
