@@ -100,7 +100,7 @@ class Policy:
         profile_of, was_exempt = self._profiles.for_planning, self._profiles.was_exempt
         return GangPlanner(self.gangs, self.counting, profile_of, self._evaluations.of, was_exempt, self._time_limited)
 
-    @property
+    @cached_property
     def reads(self) -> Parts:
         """The parts of the cluster's state that filter and prioritize read."""
         if self.gangs.enabled:
