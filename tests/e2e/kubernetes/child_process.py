@@ -12,6 +12,10 @@ from pathlib import Path
 POLL_SECONDS = 0.05
 STOP_SECONDS = 15
 
+# A shell lets its background jobs ignore SIGINT, and what they start would ignore it, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 class ChildProcess:
     """Runs `command` with its output in `log`, in a session of its own.
