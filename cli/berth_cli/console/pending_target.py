@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from berth.scheduling.fields.reading import Object
+from berth.scheduling.fields.reading import Object, part
 from berth.scheduling.fields.resources import CPU, PODS
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.objects.projection import part
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.explanation.attempts import Attempt, attempts_of

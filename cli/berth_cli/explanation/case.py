@@ -14,11 +14,10 @@ from typing import cast
 
 import orjson
 
-from berth.scheduling.fields.reading import Object
+from berth.scheduling.fields.reading import Object, part
 from berth.scheduling.gangs.gang import SIZE
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.objects.pod_group import gang_names, names_gang, names_pod_group
-from berth.scheduling.objects.projection import part
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.placement.changed_objects import EVERY_NODE, node_like

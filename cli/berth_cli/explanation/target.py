@@ -9,11 +9,10 @@ from datetime import datetime
 from difflib import get_close_matches
 
 from berth.cluster.dump_objects import DEFAULT_NAMESPACE
-from berth.scheduling.fields.reading import MalformedField, Object
+from berth.scheduling.fields.reading import MalformedField, Object, part
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.objects.pod_group import names_gang
-from berth.scheduling.objects.projection import part
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case, objects_in
 from berth_cli.placement.warnings import pod_warnings, unchecked_claims

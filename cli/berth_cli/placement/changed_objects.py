@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from berth.cluster.dump_objects import DEFAULT_NAMESPACE
-from berth.scheduling.fields.reading import Object
-from berth.scheduling.objects.projection import controller_of, part
+from berth.scheduling.fields.reading import Object, part
+from berth.scheduling.objects.projection import controller_of
 from berth_cli.sources.dump.manifests import as_new_pod
 from berth_cli.terminal.input_files import NoSuchNode
 

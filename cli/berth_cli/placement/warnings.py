@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-from berth.scheduling.fields.reading import Object
+from berth.scheduling.fields.reading import Object, part
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.objects.pod_group import POD_GROUP_LABELS
-from berth.scheduling.objects.projection import CLAIMS, part
+from berth.scheduling.objects.projection import CLAIMS
 from berth.scheduling.objects.workloads import KINDS, SERVICE
 from berth_cli.placement.changed_objects import PodName, node_of, pod_name
 from berth_cli.sources.dump.manifests import Manifests

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from berth.cluster.field_projection import Annotations, RequiredFields
 from berth.nodecache.feed.changes import Change, Key
 from berth.nodecache.feed.reader import View
-from berth.scheduling.fields.reading import Object
+from berth.scheduling.fields.reading import Object, part
 from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
-from berth.scheduling.objects.projection import SHARED, decode_shared_fields, part
+from berth.scheduling.objects.projection import SHARED, decode_shared_fields
 from berth.scheduling.policy import Policy
 
 _KINDS = {

@@ -10,10 +10,9 @@ from collections.abc import Collection, Iterable, Sequence
 
 from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.fields.reading import Object
+from berth.scheduling.fields.reading import Object, part
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
-from berth.scheduling.objects.projection import part
 from berth_cli.placement.changed_objects import PodName, is_leaving, node_of, runs_on_every_node
 from berth_cli.placement.comparison import Cause, Comparison, compare
 from berth_cli.placement.policy.policy_diff import PolicyDiff, pods_text

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from berth.cluster.dump_objects import MalformedDump, parse_objects, select_objects
-from berth.scheduling.fields.reading import MalformedField, Object
+from berth.scheduling.fields.reading import MalformedField, Object, part
 from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import (
@@ -20,7 +20,7 @@ from berth.scheduling.objects import (
     trimmed_node,
     trimmed_pod,
 )
-from berth.scheduling.objects.projection import part, select_fields
+from berth.scheduling.objects.projection import select_fields
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses

@@ -49,6 +49,7 @@ from berth.cluster.watch.resources import (
 from berth.extender.outcomes import WAITING
 from berth.nodecache.feed.cluster import KubernetesObject
 from berth.scheduling.evaluation.verdicts import NOT_IN_CACHE
+from berth.scheduling.fields.reading import condition_in, part
 from berth.scheduling.framework.plugin import Plugin
 from berth.scheduling.framework.shipped_profiles import SCHEDULER_FILTERS
 from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
@@ -61,7 +62,6 @@ from berth.scheduling.objects.projection import (
     UNDECIDED,
     compact_pod,
     is_placed,
-    part,
     select_fields,
 )
 from berth.scheduling.plugins.custom_plugins import PACKAGE
@@ -79,22 +79,20 @@ def reasons_of(plugin: object) -> frozenset[str]:
     """Return the `reasons` of a plugin or its class, or the constants `REASON` and `REASON_…` of the modules that the
     class and its bases are in; for a custom plugin all string constants in the code of its package."""
     given = getattr(plugin, "reasons", None)
-    if isinstance(given, frozenset):
-        return given
     bases = (plugin if isinstance(plugin, type) else type(plugin)).__mro__
+    # A custom plugin that extends a shipped one has more reasons than those that it inherits.
+    is_inherited = any(vars(base).get("reasons") is given for base in bases[1:] if base.__module__.startswith("berth."))
+    if isinstance(given, frozenset) and not is_inherited:
+        return given
     homes = {base.__module__ for base in bases if issubclass(base, Plugin)}
     homes |= {PACKAGE for home in homes if home.startswith(f"{PACKAGE}.")}
     found: set[str] = set()
     for name, module in list(sys.modules.items()):
         if name in homes or any(name.startswith(f"{home}.") for home in homes):
-            found.update(_constants_of(module), () if name.startswith("berth.") else _texts_of(module))
+            constants = (value for each, value in vars(module).items() if _CONSTANT.fullmatch(each))
+            found.update(value for value in constants if isinstance(value, str))
+            found.update(() if name.startswith("berth.") else _texts_of(module))
     return frozenset(found)
-
-
-def _constants_of(module: ModuleType) -> Iterator[str]:
-    for name, value in vars(module).items():
-        if _CONSTANT.fullmatch(name) and isinstance(value, str):
-            yield value
 
 
 def _texts_of(module: ModuleType) -> Iterator[str]:
@@ -250,27 +248,14 @@ def _pod(obj: KubernetesObject, required: RequiredFields) -> KubernetesObject:
     projected = compact_pod(obj, required.pod_annotations, images=required.images)
     if is_placed(obj):
         return projected
-    condition = _pod_scheduled(part(obj, "status"))
-    if _is_rejected(condition, required.berth_reasons):
+    condition = condition_in(part(obj, "status"), "PodScheduled")
+    if condition.get("status") == "False" and has_any_reason(condition.get("message"), required.berth_reasons):
         projected[REJECTED] = True
-    metadata = obj.get("metadata")
     if (undecided := _undecided(obj, condition)) is not None:
         projected[UNDECIDED] = undecided
-    if required.gangs and isinstance(metadata, dict):
-        projected["metadata"] = part(projected, "metadata") | select_fields(metadata, ("creationTimestamp",))
+    if required.gangs and (created := select_fields(part(obj, "metadata"), ("creationTimestamp",))):
+        projected["metadata"] = part(projected, "metadata") | created
     return projected
-
-
-def _pod_scheduled(status: KubernetesObject) -> KubernetesObject:
-    conditions = status.get("conditions")
-    for condition in conditions if isinstance(conditions, list) else ():
-        if isinstance(condition, dict) and condition.get("type") == "PodScheduled":
-            return condition
-    return {}
-
-
-def _is_rejected(condition: KubernetesObject, reasons: frozenset[str]) -> bool:
-    return condition.get("status") == "False" and has_any_reason(condition.get("message"), reasons)
 
 
 _FAILED_CALL = re.compile(r"/scheduler/(?:filter|filter_onlyone|prioritize|bind|preempt)\b")

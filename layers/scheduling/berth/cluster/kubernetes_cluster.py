@@ -10,6 +10,7 @@ from berth.cluster.watch.lister_watcher import WATCHERS_REMEDY, WatchOptions
 from berth.cluster.watch.watches import watch
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWatch
 from berth.nodecache.feed.head import Position
+from berth.scheduling.fields.reading import part
 
 NAMESPACE = "kube-system"
 TIMEOUT_SECONDS = 10.0
@@ -32,8 +33,7 @@ def cluster_uid(api: ApiServer) -> str:
         raise ClusterUnavailable(f"{answer.message}: {CREDENTIALS_REFUSED}")
     if answer.status == _FORBIDDEN:
         raise ClusterUnavailable(f"{answer.message}; give the watcher's user the verb get on the namespace {NAMESPACE}")
-    metadata = answer.content.get("metadata")
-    uid = metadata.get("uid") if isinstance(metadata, dict) else None
+    uid = part(answer.content, "metadata").get("uid")
     if not answer.ok or not isinstance(uid, str) or not uid:
         raise ClusterUnavailable(f"the namespace {NAMESPACE} cannot be read: {answer.message}")
     return uid
@@ -45,8 +45,7 @@ def user_info(api: ApiServer, timeout: float) -> Mapping[str, object]:
         answer = api.request("POST", _SELF_REVIEWS, body=_REVIEW, timeout=timeout)
     except ApiServerUnreachable as error:
         raise ClusterUnavailable(str(error)) from error
-    status = answer.content.get("status")
-    info = status.get("userInfo") if isinstance(status, dict) else None
+    info = part(answer.content, "status").get("userInfo")
     if not answer.ok or not isinstance(info, dict):
         raise ClusterUnavailable(answer.message)
     return info

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from berth.cluster.api_server.client import JSON, JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
 from berth.lease.lock import RELEASED_DURATION_SECONDS, Conflict, Lease, LeaseSpec, Unavailable, Written
 from berth.ledger.lease import CALL_SECONDS, NAME, NAMESPACE, Holding, LedgerLease
+from berth.scheduling.fields.reading import part
 
 COUNTING = "berth.dev/counting-transition"
 """The annotation with the value of `leaseTransitions` for which the holder has finished its takeover. It is stale after
@@ -56,7 +57,7 @@ class KubernetesLedgerLease(LedgerLease):
         lease = _read(answer)
         if not isinstance(lease, Lease):
             return lease
-        annotations = _mapping(_mapping(answer.content, "metadata"), "annotations")
+        annotations = part(part(answer.content, "metadata"), "annotations")
         return Holding(lease.spec.holder_identity, annotations.get(COUNTING) == str(lease.spec.lease_transitions))
 
     def _request(
@@ -114,7 +115,7 @@ def _fields(spec: LeaseSpec) -> dict[str, object]:
 
 def _lease(answer: Answer) -> Lease | Unavailable:
     """Read a Lease. A Lease without a holder is free. Its times are informational; decisions do not depend on them."""
-    metadata, spec = _mapping(answer.content, "metadata"), _mapping(answer.content, "spec")
+    metadata, spec = part(answer.content, "metadata"), part(answer.content, "spec")
     try:
         return Lease(
             LeaseSpec(
@@ -130,11 +131,6 @@ def _lease(answer: Answer) -> Lease | Unavailable:
         )
     except (KeyError, ValueError):
         return Unavailable(f"the Lease {NAMESPACE}/{NAME}: the API server's answer is no Lease")
-
-
-def _mapping(of: Mapping[str, object], name: str) -> Mapping[str, object]:
-    value = of.get(name)
-    return value if isinstance(value, dict) else {}
 
 
 def _number(spec: Mapping[str, object], name: str, default: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from berth.cluster.api_server.client import JSON, JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
+from berth.cluster.watch.resources import read_status
 from berth.upkeep.pod_events import PodEvent, PodEventWriter, Series, WriteOutcome, WriteResult
 
 CONTROLLER = "berth.dev/watcher"
@@ -64,16 +65,9 @@ class KubernetesPodEvents(PodEventWriter):
 def _result(answer: Answer) -> WriteResult:
     if answer.ok:
         return WriteResult(WriteOutcome.WRITTEN)
-    if answer.status == _NOT_FOUND or (answer.status == _FORBIDDEN and _is_terminating(answer)):
+    # A namespace that is being deleted answers 403.
+    is_terminating = answer.status == _FORBIDDEN and _TERMINATING in read_status(answer.content, answer.status).causes
+    if answer.status == _NOT_FOUND or is_terminating:
         return WriteResult(WriteOutcome.GONE, answer.message)
     remedy = "; give the watcher's user the verbs create and patch on events.events.k8s.io"
     return WriteResult(WriteOutcome.REFUSED, answer.message + (remedy if answer.status == _FORBIDDEN else ""))
-
-
-def _is_terminating(answer: Answer) -> bool:
-    """Return whether the namespace is being deleted; the API server reports that with 403."""
-    details = answer.content.get("details")
-    causes = details.get("causes") if isinstance(details, dict) else None
-    return isinstance(causes, list) and any(
-        isinstance(cause, dict) and cause.get("reason") == _TERMINATING for cause in causes
-    )

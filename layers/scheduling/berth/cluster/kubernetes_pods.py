@@ -18,6 +18,7 @@ from berth.pods import (
     ReservedPods,
     Unanswered,
 )
+from berth.scheduling.fields.reading import part
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.objects.pod_reading import PodReader
@@ -60,11 +61,9 @@ class KubernetesBinder(PodBinder):
 
 
 def _found(answer: Answer) -> FoundPod | Unanswered:
-    metadata, spec = answer.content.get("metadata"), answer.content.get("spec")
-    if not isinstance(metadata, dict) or not isinstance(spec, dict):
-        return Unanswered("the API server's answer is no Pod")
+    metadata, spec = part(answer.content, "metadata"), part(answer.content, "spec")
     uid, node, version = metadata.get("uid"), spec.get("nodeName") or "", metadata.get("resourceVersion") or ""
-    if not isinstance(uid, str):
+    if not isinstance(uid, str) or not spec:
         return Unanswered("the API server's answer is no Pod")
     return FoundPod(uid, str(node), str(version), bool(metadata.get("deletionTimestamp")), answer.content)
 

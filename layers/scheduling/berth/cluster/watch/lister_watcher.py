@@ -25,6 +25,7 @@ from berth.cluster.watch.resources import (
     without_managed_fields,
 )
 from berth.nodecache.feed.cluster import ClusterUnavailable, KubernetesObject, Listed, WatchEvent
+from berth.scheduling.fields.reading import part
 
 
 class ResourceExpired(Exception):
@@ -158,9 +159,9 @@ class KubernetesListerWatcher(ListerWatcher):
                 return None
             if not answer.ok:
                 raise self._refusal(read_status(answer.content, answer.status), "list")
-            items, metadata = answer.content.get("items"), answer.content.get("metadata")
-            version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
-            if not isinstance(metadata, dict) or not isinstance(version, str) or not version:
+            items, metadata = answer.content.get("items"), part(answer.content, "metadata")
+            version = metadata.get("resourceVersion")
+            if not isinstance(version, str) or not version:
                 # If this answer were read as an empty list, the consumer would delete all its objects.
                 raise ClusterUnavailable(
                     f"the answer to a list of {self._resource} is none; is the server in the kubeconfig an API server?"

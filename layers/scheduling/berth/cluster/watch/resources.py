@@ -9,6 +9,7 @@ from typing import TypeAlias
 import orjson
 
 from berth.nodecache.feed.cluster import Added, Bookmark, Deleted, KubernetesObject, Modified, WatchEvent
+from berth.scheduling.fields.reading import part
 from berth.scheduling.objects.pod_group import PodGroupApi
 
 
@@ -110,8 +111,7 @@ class Status:
 
 def read_status(content: Mapping[str, object], code: int) -> Status:
     """Read a `Status` object. `code`: the HTTP status, used if the object does not have a code."""
-    details = content.get("details")
-    causes = details.get("causes") if isinstance(details, dict) else None
+    causes = part(content, "details").get("causes")
     said = content.get("code")
     return Status(
         code=said if isinstance(said, int) else code,
@@ -127,9 +127,7 @@ def read_status(content: Mapping[str, object], code: int) -> Status:
 
 def without_managed_fields(found: KubernetesObject) -> KubernetesObject:
     """Return the object without its managedFields: up to half of its size, and not read by scheduling."""
-    metadata = found.get("metadata")
-    if isinstance(metadata, dict):
-        metadata.pop("managedFields", None)
+    part(found, "metadata").pop("managedFields", None)
     return found
 
 
@@ -155,8 +153,7 @@ def decode(line: bytes, projection: Projection) -> WatchEvent | Status:
         raise MalformedObject("not a watch event")
     if event.get("type") == "ERROR":
         return read_status(found, 0)
-    metadata = found.get("metadata")
-    version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+    version = part(found, "metadata").get("resourceVersion")
     if not isinstance(version, str) or not version:
         raise MalformedObject("without a resourceVersion")
     if event.get("type") == "BOOKMARK":

@@ -113,6 +113,21 @@ def read_annotations(metadata: Object) -> Mapping[str, str]:
     }
 
 
+def part(obj: Mapping[str, object], name: str) -> Object:
+    """Return a field that is an object, such as `metadata`; empty if it is not an object."""
+    found = obj.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def condition_in(status: Object, kind: str) -> Object:
+    """Return the first condition of this type; empty if it is absent. Later conditions of the type do not count."""
+    conditions = status.get("conditions")
+    for condition in conditions if isinstance(conditions, list) else ():
+        if isinstance(condition, dict) and condition.get("type") == kind:
+            return condition
+    return {}
+
+
 def is_string_map(value: object) -> TypeGuard[dict[str, str]]:
     """Return whether keys and values are strings. YAML also has other keys: it reads `on` as True."""
     if not isinstance(value, dict):

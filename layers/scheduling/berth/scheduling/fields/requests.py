@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from berth.scheduling.fields.quantity import Quantity
-from berth.scheduling.fields.reading import Object, name_or_empty, read_integer, read_object, read_object_list
+from berth.scheduling.fields.reading import (
+    Object,
+    condition_in,
+    name_or_empty,
+    read_integer,
+    read_object,
+    read_object_list,
+)
 from berth.scheduling.fields.resources import (
     CPU,
     MEMORY,
@@ -129,16 +136,11 @@ class _Pod:
 
 def read_requests(spec: Object, status: Object) -> Requests:
     """Read the requests of a pod's spec and status. Raises MalformedField."""
+    pod_level = _container(spec, "Pod.spec").requests
     pod = _Pod(
-        [
-            _container(item, "Pod.spec.containers[]")
-            for item in read_object_list(spec.get("containers"), "Pod.spec.containers")
-        ],
-        [
-            _container(item, "Pod.spec.initContainers[]")
-            for item in read_object_list(spec.get("initContainers"), "Pod.spec.initContainers")
-        ],
-        _pod_level(spec),
+        _containers(spec, "containers"),
+        _containers(spec, "initContainers"),
+        {name: amount for name, amount in pod_level.items() if is_pod_level(name)},
         read_resource_list(spec.get("overhead"), "Pod.spec.overhead"),
     )
     placed_pod = _resized(pod, status)
@@ -157,6 +159,11 @@ def read_requests(spec: Object, status: Object) -> Requests:
     )
 
 
+def _containers(spec: Object, field: str) -> list[_Container]:
+    path = f"Pod.spec.{field}"
+    return [_container(item, f"{path}[]") for item in read_object_list(spec.get(field), path)]
+
+
 def _container(obj: Object, path: str) -> _Container:
     resources = read_object(obj.get("resources"), f"{path}.resources")
     return _Container(
@@ -164,12 +171,6 @@ def _container(obj: Object, path: str) -> _Container:
         read_resource_list(resources.get("requests"), f"{path}.resources.requests"),
         obj.get("restartPolicy") == "Always",
     )
-
-
-def _pod_level(spec: Object) -> ResourceList:
-    resources = read_object(spec.get("resources"), "Pod.spec.resources")
-    requests = read_resource_list(resources.get("requests"), "Pod.spec.resources.requests")
-    return {name: amount for name, amount in requests.items() if is_pod_level(name)}
 
 
 def _total(pod: _Pod, pod_level: ResourceList, missing: ResourceList) -> ResourceList:
@@ -204,7 +205,7 @@ def _resized(pod: _Pod, status: Object) -> _Pod:
     pod_level_reported = bool(pod.pod_level) and status.get("resources") is not None
     if not reported and not pod_level_reported:
         return pod
-    infeasible = _is_resize_infeasible(status)
+    infeasible = condition_in(status, "PodResizePending").get("reason") == "Infeasible"
 
     def effective(container: _Container, *, init: bool) -> _Container:
         item = reported.get(container.name)
@@ -231,10 +232,3 @@ def _effective(spec: ResourceList, status: Object, path: str, infeasible: bool) 
     raise_to(largest, read_resource_list(resources.get("requests"), f"{path}.resources.requests"))
     raise_to(largest, read_resource_list(status.get("allocatedResources"), f"{path}.allocatedResources"))
     return largest
-
-
-def _is_resize_infeasible(status: Object) -> bool:
-    for condition in read_object_list(status.get("conditions"), "Pod.status.conditions"):
-        if condition.get("type") == "PodResizePending":
-            return condition.get("reason") == "Infeasible"
-    return False

@@ -16,6 +16,7 @@ from berth.scheduling.fields.reading import (
     MalformedField,
     Object,
     UnreadableObject,
+    condition_in,
     name_or_empty,
     read_annotations,
     read_integer,
@@ -193,6 +194,7 @@ def pod_of(
     shared: PodSpec,
 ) -> Pod:
     """Make a pod from these parts. Raises MalformedField."""
+    disruption = condition_in(status, "DisruptionTarget")
     return Pod(
         name_or_empty(metadata.get("name")),
         name_or_empty(metadata.get("uid")),
@@ -203,7 +205,7 @@ def pod_of(
         intern(name_or_empty(status.get("phase"))),
         read_time(status.get("startTime")),
         metadata.get("deletionTimestamp") is not None,
-        "conditions" in status and _is_disruption_target(status),
+        disruption.get("status") == "True" and disruption.get("reason") == "PreemptionByScheduler",
         annotations,
         created_at=read_time(metadata.get("creationTimestamp")),
     )
@@ -224,11 +226,3 @@ def labels_of(metadata: Object) -> LabelSet:
         return label_set(name_or_empty(metadata.get("namespace")), labels)
     except orjson.JSONEncodeError as error:
         raise MalformedField("Pod.metadata.labels has characters that JSON has not") from error
-
-
-def _is_disruption_target(status: Object) -> bool:
-    conditions = status["conditions"]
-    for condition in conditions if isinstance(conditions, list) else ():
-        if isinstance(condition, dict) and condition.get("type") == "DisruptionTarget":
-            return condition.get("status") == "True" and condition.get("reason") == "PreemptionByScheduler"
-    return False

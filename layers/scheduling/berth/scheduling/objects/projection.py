@@ -7,15 +7,9 @@ from sys import intern
 
 import orjson
 
-from berth.scheduling.fields.reading import Object
+from berth.scheduling.fields.reading import Object, condition_in, part
 from berth.scheduling.fields.resources import is_extended
 from berth.scheduling.objects.pod_group import GANG_ANNOTATION, POD_GROUP_LABELS
-
-
-def part(obj: Object, name: str) -> Object:
-    """Return `metadata`, `spec` or `status`; empty if it is not an object."""
-    found = obj.get(name)
-    return found if isinstance(found, dict) else {}
 
 
 def select_fields(obj: Object, names: Iterable[str]) -> Object:
@@ -43,12 +37,9 @@ def select_annotations(metadata: Object, names: Container[str]) -> Object:
 
 
 def select_condition(status: Object, kind: str) -> Object:
-    """Return the first condition of this type, under `conditions`: later conditions of the type do not count."""
-    conditions = status.get("conditions")
-    for condition in conditions if isinstance(conditions, list) else ():
-        if isinstance(condition, dict) and condition.get("type") == kind:
-            return {"conditions": [select_fields(condition, ("type", "status", "reason"))]}
-    return {}
+    """Return the condition of this type, under `conditions`."""
+    condition = condition_in(status, kind)
+    return {"conditions": [select_fields(condition, ("type", "status", "reason"))]} if condition else {}
 
 
 _PORT = ("hostIP", "hostPort", "protocol")
