@@ -21,8 +21,7 @@ from threading import Event, Lock, Thread
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-from berth.cluster.dump_cluster import DumpCluster
-from berth.cluster.dump_watch import on_its_node
+from berth.cluster.dump_cluster import DumpCluster, on_its_node
 from berth.cluster.kubernetes_ledger_lease import COLLECTION as LEASES
 from berth.cluster.watch import resources
 from berth.nodecache.feed.cluster import ClusterUnavailable, KubernetesObject

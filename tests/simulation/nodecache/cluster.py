@@ -20,7 +20,6 @@ from berth.nodecache.feed.cluster import (
     Interrupted,
     Listed,
     Modified,
-    Progress,
     ResourceEvent,
 )
 from berth.nodecache.feed.head import Position
@@ -136,7 +135,7 @@ class _Watch(ClusterWatch):
     """As the watches of cluster/watch: an event for each change, a bookmark where only others changed, and ends."""
 
     def __init__(self, world: World, server: ApiServer, positions: Mapping[str, Position]) -> None:
-        super().__init__(Progress(RESOURCES, positions))
+        super().__init__(RESOURCES, positions)
         self._world = world
         self._server = server
         self._at = {name: int(positions[name].resource_version) if name in positions else None for name in RESOURCES}
@@ -152,8 +151,7 @@ class _Watch(ClusterWatch):
         while True:
             received = self._received()
             if received or world.now >= deadline:
-                for each in received:
-                    self._progress.advance(each)
+                self._advance(received)
                 return received
             self._server.await_change(max(0.0, min(deadline, *self._ends_at.values()) - world.now))
 

@@ -52,7 +52,6 @@ print(*sys.modules.keys() - before, sep="\\n")
 
 NOT_OF_BIND = (
     "berth.cluster.dump_cluster",
-    "berth.cluster.dump_watch",
     "berth.cluster.field_projection",
     "berth.cluster.watch",
     "berth.runtime.watcher",

@@ -1,15 +1,33 @@
-"""A cluster in a dump file, watched and changed as through an API server, for tests and `berth serve`."""
+"""A cluster in a dump file, watched and changed as through an API server, for tests and `berth serve`.
+
+A watch reports all objects when the file changes, and each pod when it is bound.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition
 
-from berth.cluster.dump_watch import Contents, DumpBinding, DumpFile, DumpWatch
-from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWatch
+from berth.cluster.dump_objects import MalformedDump, parse_objects, resource_of, select_objects
+from berth.cluster.field_projection import ALL_ANNOTATIONS, RequiredFields, projections, resources
+from berth.cluster.watch.resources import PODS
+from berth.nodecache.feed.cluster import (
+    Cluster,
+    ClusterUnavailable,
+    ClusterWatch,
+    Ended,
+    Event,
+    Interrupted,
+    KubernetesObject,
+    Listed,
+    Modified,
+    ResourceEvent,
+)
 from berth.nodecache.feed.head import Position
 from berth.pods import (
     Binding,
@@ -23,15 +41,48 @@ from berth.pods import (
     ReservedPods,
     Unanswered,
 )
+from berth.scheduling.fields.reading import part
 from berth.scheduling.objects.pod import Pod, PodKey
 from berth.scheduling.objects.pod_reading import read_pods
-from berth.scheduling.objects.projection import part
+
+log = logging.getLogger("berth")
 
 NOT_FOUND = 404
 CONFLICT = 409
 
 UID_PREFIX = "dump-"
 """The prefix of the UID of a dump's cluster."""
+
+POLL_SECONDS = 0.2
+"""The interval at which the file is read while a consumer waits for a change."""
+
+ALL = RequiredFields(
+    spreading=True, images=True, pod_annotations=ALL_ANNOTATIONS, node_annotations=ALL_ANNOTATIONS, gangs=True
+)
+"""A file is small, so all fields that any profile reads are kept."""
+
+_PROJECTIONS = projections(ALL)
+_NAMES = [resource.key for resource in resources(ALL)]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The contents of the file after its last change.
+
+    modified: identifies the change. objects: those that scheduling uses. pods: by namespace and name.
+    """
+
+    modified: str
+    objects: tuple[KubernetesObject, ...]
+    pods: Mapping[tuple[str, str], KubernetesObject]
+
+
+@dataclass(frozen=True, slots=True)
+class DumpBinding:
+    """The node and the annotations that a Binding gave to a pod."""
+
+    node: str
+    annotations: Mapping[str, str]
 
 
 class DumpCluster(Cluster, PodBinder):
@@ -41,7 +92,7 @@ class DumpCluster(Cluster, PodBinder):
         """`clock`: seconds since the epoch."""
         self._path = path
         self._clock = clock
-        self._file = DumpFile(path)
+        self._contents: Contents | None = None
         self._changed = Condition()
         self._bound: dict[str, DumpBinding] = {}
 
@@ -60,7 +111,7 @@ class DumpCluster(Cluster, PodBinder):
         Raises ClusterUnavailable.
         """
         with self._changed:
-            return self._file.read(), dict(self._bound)
+            return self._read_file(), dict(self._bound)
 
     def await_binding(self, known: int, seconds: float) -> None:
         """Wait until there are more than `known` bindings, or the time is over."""
@@ -90,7 +141,7 @@ class DumpCluster(Cluster, PodBinder):
         """Return the pod without a resourceVersion: other programs do not change a pod of a file."""
         try:
             with self._changed:
-                pod = self._file.read().pods.get((namespace, pod_name))
+                pod = self._read_file().pods.get((namespace, pod_name))
                 if pod is None:
                     return Refused(NOT_FOUND, f'pods "{pod_name}" not found')
                 metadata, spec = part(pod, "metadata"), part(pod, "spec")
@@ -100,6 +151,16 @@ class DumpCluster(Cluster, PodBinder):
             return Unanswered(str(error))
         node = str(spec.get("nodeName") or (bound.node if bound else ""))
         return FoundPod(uid, node, "", bool(metadata.get("deletionTimestamp")), pod)
+
+    def _read_file(self) -> Contents:
+        """Return the contents; the same object until the file changes. Raises ClusterUnavailable."""
+        try:
+            modified = str(self._path.stat().st_mtime_ns)
+            if self._contents is None or self._contents.modified != modified:
+                self._contents = _parse(self._path.read_bytes(), modified, self._path)
+        except OSError as error:
+            raise ClusterUnavailable(f"dump {self._path}: {error.strerror}") from error
+        return self._contents
 
 
 class DumpReservedPods(ReservedPods):
@@ -123,3 +184,105 @@ class DumpReservedPods(ReservedPods):
 
     def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
         return PodTouched()
+
+
+class DumpWatch(ClusterWatch):
+    """Watches a dump; for one thread. `observed_at` is the last successful read of the file."""
+
+    def __init__(self, dump: DumpCluster, clock: Callable[[], float]) -> None:
+        super().__init__(_NAMES, {})
+        self._dump = dump
+        self._clock = clock
+        self._last: tuple[Contents, int] | None = None
+        """The contents and the number of bindings that the consumer knows."""
+        self._last_error = ""
+        self._stopped = False
+
+    def take(self, timeout: float) -> Sequence[ResourceEvent]:
+        left = timeout
+        while not (received := self._read_changes()) and left > 0 and not self._stopped:
+            nap = min(left, POLL_SECONDS)
+            self._dump.await_binding(self._last[1] if self._last else 0, nap)
+            left -= nap
+        return received
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def _read_changes(self) -> list[ResourceEvent]:
+        at = self._clock()
+        try:
+            contents, bound = self._dump.read()
+        except ClusterUnavailable as error:
+            return self._interrupted(str(error), at)
+        was_interrupted, self._last_error = bool(self._last_error), ""
+        before, self._last = self._last, (contents, len(bound))
+        version = f"{contents.modified}.{len(bound)}"
+        if before is None or before[0] is not contents or was_interrupted:
+            return self._apply([(name, Listed(found, version)) for name, found in _listed_objects(contents, bound)], at)
+        new = dict(list(bound.items())[before[1] :])
+        pods = [(pod, on_its_node(pod, new)) for pod in (contents.pods.values() if new else ())]
+        bound_now = [_PROJECTIONS[PODS](on_node) for pod, on_node in pods if on_node is not pod]
+        received = self._apply([(PODS.name, Modified(pod, version)) for pod in bound_now], at)
+        self._advance(ResourceEvent(name, at, Ended()) for name in _NAMES)
+        return received
+
+    def _interrupted(self, cause: str, at: float) -> list[ResourceEvent]:
+        """Report a failure once, not with every read."""
+        if cause == self._last_error:
+            return []
+        self._last_error = cause
+        return self._apply([(name, Interrupted(cause, is_lasting=True)) for name in _NAMES], at)
+
+    def _apply(self, events: Sequence[tuple[str, Event]], at: float) -> list[ResourceEvent]:
+        events_at = [ResourceEvent(name, at, event) for name, event in events]
+        self._advance(events_at)
+        return events_at
+
+
+def _listed_objects(
+    contents: Contents, bound: Mapping[str, DumpBinding]
+) -> list[tuple[str, tuple[KubernetesObject, ...]]]:
+    found: dict[str, list[KubernetesObject]] = {name: [] for name in _NAMES}
+    for item in contents.objects:
+        if (resource := resource_of(item)) is not None:
+            kept = on_its_node(item, bound) if resource is PODS else item
+            found[resource.key].append(_PROJECTIONS[resource](kept))
+    return [(name, tuple(objects)) for name, objects in found.items()]
+
+
+def on_its_node(pod: KubernetesObject, bound: Mapping[str, DumpBinding]) -> KubernetesObject:
+    """Return the pod with the node and annotations of its Binding; without a Binding, the same object."""
+    metadata, spec = pod.get("metadata"), pod.get("spec")
+    placed = bound.get(str(metadata.get("uid"))) if isinstance(metadata, dict) else None
+    if placed is None or not isinstance(metadata, dict) or not isinstance(spec, dict | None):
+        return pod
+    found = pod | {"spec": (spec or {}) | {"nodeName": (spec or {}).get("nodeName") or placed.node}}
+    if placed.annotations:
+        had = metadata.get("annotations")
+        annotations = (had if isinstance(had, dict) else {}) | dict(placed.annotations)
+        found["metadata"] = metadata | {"annotations": annotations}
+    return found
+
+
+def _parse(text: bytes, modified: str, path: Path) -> Contents:
+    try:
+        objects, left_out = select_objects(parse_objects(text))
+    except MalformedDump as error:
+        raise ClusterUnavailable(f"dump {path} {error}") from error
+    counts = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+    if not objects:
+        found = f"only {counts}" if counts else "no objects"
+        raise ClusterUnavailable(f"dump {path} has {found}; make one with `kubectl get nodes,pods -A -o yaml`")
+    if counts:
+        log.warning("dump %s: left out are %s", path, counts)
+    return Contents(modified, tuple(objects), _pods(objects))
+
+
+def _pods(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], KubernetesObject]:
+    found = {}
+    for item in objects:
+        metadata = item.get("metadata")
+        if item.get("kind") == "Pod" and isinstance(metadata, dict):
+            found[str(metadata["namespace"]), str(metadata.get("name") or "")] = item
+    return found

@@ -14,22 +14,13 @@ from collections.abc import Iterable, Iterator
 import orjson
 import yaml
 
-from berth.cluster.watch.resources import KINDS
+from berth.cluster.watch.resources import GANG_RESOURCES, KINDS, Resource
 from berth.nodecache.feed.cluster import KubernetesObject
-from berth.scheduling.objects.pod_group import PodGroupApi
 
 DEFAULT_NAMESPACE = "default"
 
-NAMESPACED = (
-    "Pod",
-    "PodDisruptionBudget",
-    "PodGroup",
-    "Service",
-    "ReplicationController",
-    "ReplicaSet",
-    "StatefulSet",
-)
-_USED = {*KINDS.values(), "PodGroup"}
+_RESOURCES = {kind: resource for resource, kind in KINDS.items()}
+_NAMESPACED = {*KINDS.values(), "PodGroup"} - {"Node", "Namespace", "PriorityClass"}
 
 _LIST = re.compile(rb"^items:[ \t]*\n(?=- )", re.MULTILINE)
 _ITEM = re.compile(rb"^- ", re.MULTILINE)
@@ -83,7 +74,7 @@ def parse_objects(text: bytes) -> Iterator[KubernetesObject]:
 def _as_stored(obj: KubernetesObject) -> KubernetesObject:
     """Return the object with the fields that an API server sets on creation and that hand-written objects lack."""
     kind, metadata, status = obj.get("kind"), obj.get("metadata"), obj.get("status")
-    if kind in NAMESPACED and isinstance(metadata, dict):
+    if kind in _NAMESPACED and isinstance(metadata, dict):
         set_identity(metadata)
     if kind == "Node" and isinstance(status, dict) and status.get("allocatable") is None and "capacity" in status:
         obj = {**obj, "status": {**status, "allocatable": status["capacity"]}}
@@ -110,7 +101,7 @@ def select_objects(objects: Iterable[KubernetesObject]) -> tuple[list[Kubernetes
         kind, key = str(obj.get("kind") or ""), _identity(obj)
         if not kind:
             left_out["object without a kind"] += 1
-        elif not _is_used(obj, kind):
+        elif resource_of(obj) is None:
             left_out[f"{kind} that scheduling does not use"] += 1
         else:
             if key in found:
@@ -119,10 +110,12 @@ def select_objects(objects: Iterable[KubernetesObject]) -> tuple[list[Kubernetes
     return list(found.values()), left_out
 
 
-def _is_used(obj: KubernetesObject, kind: str) -> bool:
-    if kind != "PodGroup":
-        return kind in _USED
-    return str(obj.get("apiVersion")).partition("/")[0] in set(PodGroupApi)
+def resource_of(obj: KubernetesObject) -> Resource | None:
+    """Return the resource of an object; None if scheduling does not use it."""
+    if obj.get("kind") != "PodGroup":
+        return _RESOURCES.get(str(obj.get("kind")))
+    group = str(obj.get("apiVersion")).partition("/")[0]
+    return next((each for each in GANG_RESOURCES if each.group == group), None)
 
 
 def _identity(obj: KubernetesObject) -> object:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from berth.cluster.dump_watch import ALL
+from berth.cluster.dump_cluster import ALL
 from berth.cluster.field_projection import RequiredFields
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.sources.cached_objects import missing_fields

@@ -11,7 +11,6 @@ from berth.nodecache.feed.cluster import (
     ClusterWatch,
     Event,
     Listed,
-    Progress,
     ResourceEvent,
 )
 from berth.nodecache.feed.head import Position
@@ -77,13 +76,12 @@ class ScriptedWatch(ClusterWatch):
     """Waits by advancing the clock."""
 
     def __init__(self, cluster: ScriptedCluster, positions: Mapping[str, Position]) -> None:
-        super().__init__(Progress(RESOURCES, positions))
+        super().__init__(RESOURCES, positions)
         self._cluster = cluster
 
     def take(self, timeout: float) -> Sequence[ResourceEvent]:
         taken = self._cluster.wait(timeout)
-        for event in taken:
-            self._progress.advance(event)
+        self._advance(taken)
         return taken
 
     def stop(self) -> None:

@@ -1,12 +1,15 @@
-"""Progress of the consumer, by the events it took."""
+"""Positions of a watch, by the events that were taken."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import pytest
 
 from berth.nodecache.feed.cluster import (
     Added,
     Bookmark,
+    ClusterWatch,
     Deleted,
     Ended,
     Event,
@@ -15,12 +18,24 @@ from berth.nodecache.feed.cluster import (
     Interrupted,
     Listed,
     Modified,
-    Progress,
     ResourceEvent,
 )
 from berth.nodecache.feed.head import Position
 
 BEFORE = Position("7", observed_at=100.0, listed_at=40.0)
+
+
+class GivenWatch(ClusterWatch):
+    """A watch that takes the events of a test."""
+
+    def advance(self, event: ResourceEvent) -> None:
+        self._advance([event])
+
+    def take(self, timeout: float) -> Sequence[ResourceEvent]:
+        return ()
+
+    def stop(self) -> None:
+        pass
 
 
 @pytest.mark.parametrize(
@@ -38,22 +53,22 @@ BEFORE = Position("7", observed_at=100.0, listed_at=40.0)
     ],
 )
 def test_event_advances_the_position(event: Event, wanted: Position) -> None:
-    progress = Progress(["pods"], {"pods": BEFORE})
-    progress.advance(ResourceEvent("pods", 160.0, event))
-    assert progress.positions == {"pods": wanted}
+    watch = GivenWatch(["pods"], {"pods": BEFORE})
+    watch.advance(ResourceEvent("pods", 160.0, event))
+    assert watch.positions == {"pods": wanted}
 
 
 def test_data_age_is_the_age_of_the_oldest_resource() -> None:
-    progress = Progress(["pods", "nodes"], {"pods": BEFORE, "nodes": Position("3", 90.0, 90.0)})
-    assert progress.observed_at == 90.0
-    progress.advance(ResourceEvent("nodes", 150.0, Bookmark("4")))
-    assert progress.observed_at == 100.0
+    watch = GivenWatch(["pods", "nodes"], {"pods": BEFORE, "nodes": Position("3", 90.0, 90.0)})
+    assert watch.observed_at == 90.0
+    watch.advance(ResourceEvent("nodes", 150.0, Bookmark("4")))
+    assert watch.observed_at == 100.0
 
 
 def test_has_no_age_until_each_resource_is_listed() -> None:
-    progress = Progress(["pods", "nodes"], {})
-    progress.advance(ResourceEvent("pods", 150.0, Listed((), "4")))
-    assert progress.observed_at is None
-    assert list(progress.positions) == ["pods"]
-    progress.advance(ResourceEvent("nodes", 151.0, Listed((), "5")))
-    assert progress.observed_at == 150.0
+    watch = GivenWatch(["pods", "nodes"], {})
+    watch.advance(ResourceEvent("pods", 150.0, Listed((), "4")))
+    assert watch.observed_at is None
+    assert list(watch.positions) == ["pods"]
+    watch.advance(ResourceEvent("nodes", 151.0, Listed((), "5")))
+    assert watch.observed_at == 150.0

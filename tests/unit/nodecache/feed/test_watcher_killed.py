@@ -11,7 +11,7 @@ import pytest
 from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
 from berth.lease.lock import Fence
-from berth.nodecache.feed.cluster import Added, Cluster, ClusterWatch, Deleted, Event, Listed, Progress, ResourceEvent
+from berth.nodecache.feed.cluster import Added, Cluster, ClusterWatch, Deleted, Event, Listed, ResourceEvent
 from berth.nodecache.feed.head import Pointer, Position
 from berth.nodecache.feed.table import LogItem, LogWrite
 from berth.nodecache.feed.watcher import Watcher
@@ -114,18 +114,17 @@ class ChangingCluster(Cluster):
 
 class _Watch(ClusterWatch):
     def __init__(self, cluster: ChangingCluster, positions: Mapping[str, Position]) -> None:
-        super().__init__(Progress(("nodes",), positions))
+        super().__init__(("nodes",), positions)
         self._cluster = cluster
 
     def take(self, timeout: float) -> Sequence[ResourceEvent]:
         self._cluster.clock.advance(min(timeout, SECONDS / 2))
         events = [ResourceEvent("nodes", self._cluster.clock.wall(), event) for event in self._events()]
-        for event in events:
-            self._progress.advance(event)
+        self._advance(events)
         return events
 
     def _events(self) -> list[Event]:
-        known, now = self._progress.positions.get("nodes"), self._cluster.version
+        known, now = self.positions.get("nodes"), self._cluster.version
         if known is None:
             return [Listed(tuple(self._cluster.nodes().values()), str(now))]
         versions = range(int(known.resource_version) + 1, now + 1)

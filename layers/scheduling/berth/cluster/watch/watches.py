@@ -20,7 +20,7 @@ from berth.cluster.watch.lister_watcher import (
 )
 from berth.cluster.watch.reflector import Backoff, Reflector
 from berth.cluster.watch.resources import Projection, Resource, without_managed_fields
-from berth.nodecache.feed.cluster import ClusterWatch, Failed, Progress, ResourceEvent
+from berth.nodecache.feed.cluster import ClusterWatch, Failed, ResourceEvent
 from berth.nodecache.feed.head import Position
 
 Item = TypeVar("Item")
@@ -87,7 +87,7 @@ class Watches(ClusterWatch):
         clock: Callable[[], float],
     ) -> None:
         """`stop`: the reflectors' flag. `interrupt`: ends their requests to the server."""
-        super().__init__(Progress(reflectors, positions))
+        super().__init__(reflectors, positions)
         self._reflectors = reflectors
         self._stop = stop
         self._interrupt = interrupt
@@ -112,8 +112,7 @@ class Watches(ClusterWatch):
             timeout -= pause
         taken = self._mailbox.take(timeout)
         self._looked_at = self._clock()
-        for received in taken:
-            self._progress.advance(received)
+        self._advance(taken)
         return taken
 
     def stop(self) -> None:

@@ -99,28 +99,30 @@ def next_position(position: Position | None, received: ResourceEvent) -> Positio
     match received.event:
         case Listed(resource_version=version):
             return Position(version, received.at, received.at)
-        case (
-            Added(resource_version=version)
-            | Modified(resource_version=version)
-            | Deleted(resource_version=version)
-            | Bookmark(resource_version=version)
-        ) if position is not None:
-            return replace(position, resource_version=version, observed_at=received.at)
+        case Added() | Modified() | Deleted() | Bookmark() as event if position is not None:
+            return replace(position, resource_version=event.resource_version, observed_at=received.at)
         case Ended() if position is not None:
             return replace(position, observed_at=received.at)
         case _:
             return position
 
 
-class Progress:
-    """Tracks the positions of several resources; for one thread."""
+class ClusterUnavailable(Exception):
+    """The cluster cannot be read. The message has the cause and a remedy."""
+
+
+class ClusterWatch(ABC):
+    """Watches of all resources, for one consumer. Objects have only the fields that scheduling reads.
+
+    It tracks the positions of the resources: a subclass advances them with each event that `take` returns.
+    """
 
     def __init__(self, resources: Iterable[str], positions: Mapping[str, Position]) -> None:
         self._positions = {name: positions.get(name) for name in resources}
 
-    def advance(self, received: ResourceEvent) -> None:
-        """Advance the resource's position by an event that the consumer took."""
-        self._positions[received.resource] = next_position(self._positions[received.resource], received)
+    @abstractmethod
+    def take(self, timeout: float) -> Sequence[ResourceEvent]:
+        """Return all events since the last call. Wait up to `timeout` seconds for the first event."""
 
     @property
     def positions(self) -> Mapping[str, Position]:
@@ -134,35 +136,14 @@ class Progress:
         is_complete = len(known) == len(self._positions)
         return min((position.observed_at for position in known.values()), default=None) if is_complete else None
 
-
-class ClusterUnavailable(Exception):
-    """The cluster cannot be read. The message has the cause and a remedy."""
-
-
-class ClusterWatch(ABC):
-    """Watches of all resources, for one consumer. Objects have only the fields that scheduling reads."""
-
-    def __init__(self, progress: Progress) -> None:
-        """progress: advanced with each event that `take` returns."""
-        self._progress = progress
-
-    @abstractmethod
-    def take(self, timeout: float) -> Sequence[ResourceEvent]:
-        """Return all events since the last call. Wait up to `timeout` seconds for the first event."""
-
-    @property
-    def positions(self) -> Mapping[str, Position]:
-        """The positions from which a successor resumes each resource, after the events that were taken."""
-        return self._progress.positions
-
-    @property
-    def observed_at(self) -> float | None:
-        """The `observed_at` of the events that were taken; None while a resource was not listed."""
-        return self._progress.observed_at
-
     @abstractmethod
     def stop(self) -> None:
         """End the watches and drop the remaining events."""
+
+    def _advance(self, received: Iterable[ResourceEvent]) -> None:
+        """Advance the positions by events that the consumer takes."""
+        for each in received:
+            self._positions[each.resource] = next_position(self._positions[each.resource], each)
 
 
 class Cluster(ABC):

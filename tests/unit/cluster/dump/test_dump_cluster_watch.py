@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from berth.cluster import dump_watch
+from berth.cluster import dump_cluster
 from berth.cluster.dump_cluster import DumpCluster
 from berth.nodecache.feed.cluster import ClusterWatch, Event, Interrupted, Listed, Modified, ResourceEvent
 from berth.nodecache.feed.head import Position
@@ -155,7 +155,7 @@ def test_data_ages_and_cause_is_reported_once_while_the_file_is_unreadable(dumpe
 
 def test_binding_ends_the_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were it the file alone that is looked at, this would take an hour."""
-    monkeypatch.setattr(dump_watch, "POLL_SECONDS", 3600.0)
+    monkeypatch.setattr(dump_cluster, "POLL_SECONDS", 3600.0)
     dumped.take()
     with ThreadPoolExecutor(1) as thread:
         waiting = thread.submit(dumped.watch.take, 3600.0)
@@ -164,7 +164,7 @@ def test_binding_ends_the_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_edit_ends_the_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dump_watch, "POLL_SECONDS", 0.001)
+    monkeypatch.setattr(dump_cluster, "POLL_SECONDS", 0.001)
     dumped.take()
     with ThreadPoolExecutor(1) as thread:
         waiting = thread.submit(dumped.watch.take, 3600.0)
@@ -173,13 +173,13 @@ def test_edit_ends_the_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_wait_ends_after_its_time_limit_without_changes(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dump_watch, "POLL_SECONDS", 0.001)
+    monkeypatch.setattr(dump_cluster, "POLL_SECONDS", 0.001)
     dumped.take()
     assert dumped.watch.take(0.01) == []
 
 
 def test_stop_ends_the_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dump_watch, "POLL_SECONDS", 0.001)
+    monkeypatch.setattr(dump_cluster, "POLL_SECONDS", 0.001)
     dumped.take()
     with ThreadPoolExecutor(1) as thread:
         waiting = thread.submit(dumped.watch.take, 3600.0)
