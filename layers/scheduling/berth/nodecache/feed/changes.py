@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import orjson
 
-from berth.scheduling.objects.projection import SHARED, decode_shared_fields, encode_shared_fields, part
+from berth.scheduling.fields.reading import part
+from berth.scheduling.objects.projection import SHARED, decode_shared_fields, encode_shared_fields, trimmed_items
 from berth.scheduling.snapshot.parts import SnapshotPart
 
 LEFT_OUT = "leftOut"
@@ -41,7 +42,9 @@ def reduced_pods(pod: Object) -> Iterator[Object]:
     if not isinstance(metadata, Mapping) or shared is None:
         return
     unlabelled = {"metadata": {name: value for name, value in metadata.items() if name != "labels"}}
-    unplaced, placement = _without(shared, _PLACEMENT)
+    spec = part(shared, "spec")
+    unplaced = {**shared, "spec": {name: value for name, value in spec.items() if name not in _PLACEMENT}}
+    placement = [f"spec.{name}" for name in _PLACEMENT if name in spec]
     bare, details = _without_container_fields(unplaced)
     yield {**pod, **unlabelled, LEFT_OUT: [LABELS]}
     yield {**pod, SHARED: encode_shared_fields(unplaced), LEFT_OUT: placement}
@@ -60,23 +63,15 @@ def _shared(pod: Object) -> dict[str, object] | None:
     return found if isinstance(found, dict) and isinstance(found.get("spec"), dict) else None
 
 
-def _without(shared: dict[str, object], names: tuple[str, ...]) -> tuple[dict[str, object], list[str]]:
-    spec = part(shared, "spec")
-    kept = {name: value for name, value in spec.items() if name not in names}
-    return {**shared, "spec": kept}, [f"spec.{name}" for name in names if name in spec]
+def _without_details(container: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in container.items() if name not in _CONTAINER_FIELDS}
 
 
 def _without_container_fields(shared: dict[str, object]) -> tuple[dict[str, object], list[str]]:
     kept = dict(part(shared, "spec"))
     for field in _CONTAINERS:
-        containers = kept.get(field)
-        if isinstance(containers, list):
-            kept[field] = [
-                {name: value for name, value in each.items() if name not in _CONTAINER_FIELDS}
-                if isinstance(each, dict)
-                else each
-                for each in containers
-            ]
+        if field in kept:
+            kept[field] = trimmed_items(kept[field], _without_details)
     return {**shared, "spec": kept}, [f"spec.{field}[].{name}" for field in _CONTAINERS for name in _CONTAINER_FIELDS]
 
 
@@ -145,40 +140,23 @@ class _Row(NamedTuple):
     data: bytes
 
 
-class _PartItems:
-    """Collects the changes of one part and packs them into items."""
-
-    def __init__(self, omissions: dict[Key, OmissionReason]) -> None:
-        self._omissions = omissions
-        self._items: list[bytes] = []
-        self._rows: list[_Row] = []
-        self._size = 0
-
-    def add(self, row: _Row) -> None:
-        if self._rows and self._size + len(row.data) > _RAW_BYTES:
-            self._compress()
-        self._rows.append(row)
-        self._size += len(row.data) + 1
-
-    def finish(self) -> list[bytes]:
-        if self._rows:
-            self._compress()
-        return self._items
-
-    def _compress(self) -> None:
-        self._items += _compressed(self._rows, self._omissions)
-        self._rows, self._size = [], 0
-
-
 def pack(changes: Iterable[Change]) -> PackedChanges:
     """Pack changes into few items of at most MAX_ITEM_BYTES each. Changes of one object keep their order."""
     omissions: dict[Key, OmissionReason] = {}
-    parts = {part: _PartItems(omissions) for part in SnapshotPart}
+    by_part: dict[SnapshotPart, list[bytes]] = {part: [] for part in SnapshotPart}
+    rows: dict[SnapshotPart, list[_Row]] = {part: [] for part in SnapshotPart}
+    sizes = dict.fromkeys(SnapshotPart, 0)
     for change in changes:
-        row = _row(change, omissions)
-        if row is not None:
-            parts[part_of(change.resource)].add(row)
-    by_part = {part: part_items.finish() for part, part_items in parts.items()}
+        row, part = _row(change, omissions), part_of(change.resource)
+        if row is None:
+            continue
+        if rows[part] and sizes[part] + len(row.data) > _RAW_BYTES:
+            by_part[part] += _compressed(rows[part], omissions)
+            rows[part], sizes[part] = [], 0
+        rows[part].append(row)
+        sizes[part] += len(row.data) + 1
+    for part, left in rows.items():
+        by_part[part] += _compressed(left, omissions) if left else []
     return PackedChanges({part: items for part, items in by_part.items() if items}, omissions)
 
 
@@ -238,24 +216,16 @@ def _item(rows: Iterable[bytes]) -> bytes:
     return zlib.compress(b"[" + b",".join(rows) + b"]", _FASTEST)
 
 
-def unpack(items: Iterable[bytes]) -> Iterable[Change]:
+def unpack(items: Iterable[bytes]) -> Iterator[Change]:
     """Yield the packed changes in order. Raises CorruptItem."""
     for item in items:
-        yield from _changes(item)
-
-
-def _changes(item: bytes) -> list[Change]:
-    rows = _decoded(item)
-    if type(rows) is not list or not all(map(_is_a_change, rows)):
-        raise CorruptItem("an item of the node cache does not hold changes")
-    return [Change(*row) for row in rows]
-
-
-def _decoded(item: bytes) -> object:
-    try:
-        return orjson.loads(_decompressed(item))
-    except (zlib.error, orjson.JSONDecodeError) as error:
-        raise CorruptItem("an item of the node cache cannot be read") from error
+        try:
+            rows = orjson.loads(_decompressed(item))
+        except (zlib.error, orjson.JSONDecodeError) as error:
+            raise CorruptItem("an item of the node cache cannot be read") from error
+        if type(rows) is not list or not all(map(_is_a_change, rows)):
+            raise CorruptItem("an item of the node cache does not hold changes")
+        yield from [Change(*row) for row in rows]
 
 
 def _decompressed(item: bytes) -> bytes:
