@@ -1,4 +1,7 @@
-"""NodeAffinity: nodeSelector and node affinity, the pod's own and the one added by the configuration."""
+"""NodeAffinity and NodeName: the nodes that the pod selects by labels or by name, or that the configuration selects.
+
+Each plugin has its own `reasons`: a profile may have one of them without the other.
+"""
 
 from __future__ import annotations
 
@@ -114,6 +117,7 @@ class NodeAffinity(FilterPlugin[RequiredAffinity], ScorePlugin[Preferred]):
     """Filters and scores as in kube-scheduler."""
 
     name = NAME
+    reasons = frozenset({REASON_POD, REASON_ENFORCED, REASON_CONFLICT, REASON_INVALID})
     reads = NODES_ONLY
     normalized = True
 
@@ -158,3 +162,26 @@ def required_of(pod: Pod) -> RequiredAffinity | None:
     """Return the pod's own node selector and required terms; None if it has neither."""
     selector, terms = pod.spec.node_selector, pod.spec.node_affinity.required
     return None if selector is None and terms is None else RequiredAffinity(selector, terms)
+
+
+# Given when `spec.nodeName` is another node's.
+REASON_NAME = "node(s) didn't match the requested node name"
+
+_OTHER_NODE = unresolvable("NodeName", REASON_NAME, reason_code=ReasonCode.NODE_NAME_MISMATCH)
+
+
+class NodeName(FilterPlugin[str]):
+    """Filters as in kube-scheduler: a pod with `spec.nodeName` fits only on that node. The state is the node's name."""
+
+    name = "NodeName"
+    reasons = frozenset({REASON_NAME})
+    reads = NODES_ONLY
+
+    def shape(self, pod: Pod) -> Hashable:
+        return pod.node_name
+
+    def pre_filter(self, pod: Pod) -> PluginState[str] | None:
+        return PluginState(pod.node_name) if pod.node_name else None
+
+    def filter(self, state: str, node: NodeInfo) -> Status:
+        return SUCCESS if node.name == state else _OTHER_NODE

@@ -15,17 +15,17 @@ from berth.scheduling.framework.plugin import Plugin
 from berth.scheduling.plugins.arguments import Args, NoArgs
 
 SHIPPED_PLUGINS: Mapping[str, str] = {
-    "NodeUnschedulable": "node_unschedulable",
-    "NodeName": "node_name",
-    "TaintToleration": "taint_toleration",
+    "NodeUnschedulable": "node_taints",
+    "NodeName": "node_affinity",
+    "TaintToleration": "node_taints",
     "NodeAffinity": "node_affinity",
     "NodePorts": "node_ports",
     "NodeResourcesFit": "node_resources_fit",
     "PodTopologySpread": "pod_topology_spread",
     "InterPodAffinity": "inter_pod_affinity",
-    "NodeResourcesBalancedAllocation": "node_resources_balanced_allocation",
+    "NodeResourcesBalancedAllocation": "resource_allocation",
     "ImageLocality": "image_locality",
-    "NodeReady": "node_ready",
+    "NodeReady": "node_taints",
     "NodePriorityLabel": "node_priority_label",
     "ResourceSegregation": "resource_segregation",
     "ManagedResources": "managed_resources",

@@ -1,4 +1,4 @@
-"""The arithmetic of scores by resources.
+"""The arithmetic of scores by resources, and NodeResourcesBalancedAllocation.
 
 Integers are divided toward zero, as in Go, and fractions are 64-bit floats: scores equal kube-scheduler's exactly.
 """
@@ -6,16 +6,18 @@ Integers are divided toward zero, as in Go, and fractions are 64-bit floats: sco
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from berth.scheduling.fields.quantity import wrapped
 from berth.scheduling.fields.resources import CPU, MEMORY, is_scalar
-from berth.scheduling.framework.plugin import MAX_NODE_SCORE
-from berth.scheduling.objects import NodeInfo
+from berth.scheduling.framework.plugin import MAX_NODE_SCORE, PluginState, ScorePlugin, shape_of_amounts
+from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
+from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 
 class ResourceSpec(Args):
@@ -150,3 +152,43 @@ def balance(fractions: Sequence[float]) -> int:
             squares += (fraction - mean) * (fraction - mean)
         deviation = math.sqrt(squares / len(fractions))
     return int((1 - deviation) * MAX_NODE_SCORE)
+
+
+class NodeResourcesBalancedAllocationArgs(Args):
+    """`resources`: the resources to balance, each once and with weight 1."""
+
+    resources: tuple[ResourceSpec, ...] = CPU_AND_MEMORY
+
+    @model_validator(mode="after")
+    def _alike(self) -> Self:
+        names = [each.name for each in self.resources]
+        if len(set(names)) < len(names):
+            raise ValueError("resources names one more than once")
+        if any(each.weight not in (0, 1) for each in self.resources):
+            raise ValueError("resources must have weight 1")
+        return self
+
+
+class NodeResourcesBalancedAllocation(ScorePlugin[tuple[ScoredResource, ...]]):
+    """Scores as in kube-scheduler: prefers nodes whose resources the pod makes more evenly used. A pod without requests
+    scores all nodes equally."""
+
+    name = "NodeResourcesBalancedAllocation"
+    reads = NODES_AND_PODS
+
+    def __init__(self, args: NodeResourcesBalancedAllocationArgs) -> None:
+        self._resources = args.resources or CPU_AND_MEMORY
+
+    def shape(self, pod: Pod) -> Hashable:
+        return shape_of_amounts(pod.spec.requests.placed, pod)
+
+    def pre_score(self, pod: Pod) -> PluginState[tuple[ScoredResource, ...]] | None:
+        found = scored_resources(self._resources, pod.spec.requests.placed)
+        return PluginState(found) if any(each.amount for each in found) else None
+
+    def score(self, state: tuple[ScoredResource, ...], node: NodeInfo) -> int:
+        """Return 75 if the balance stays, up to 100 if it improves, and down to 50 if it worsens."""
+        found = shares(state, node, non_zero=False)
+        after = balance([min(share.requested / share.allocatable, 1.0) for share in found])
+        before = balance([min(share.allocated / share.allocatable, 1.0) for share in found])
+        return MAX_NODE_SCORE // 2 + (MAX_NODE_SCORE // 2 + after - before) // 2

@@ -158,7 +158,7 @@ def test_builds_custom_plugin_with_name_and_arguments() -> None:
     "name",
     [
         pytest.param("os:system", id="a module of the standard library"),
-        pytest.param("berth.scheduling.plugins.node_name:NodeName", id="a module of Berth"),
+        pytest.param("berth.scheduling.plugins.node_affinity:NodeName", id="a module of Berth"),
         pytest.param("berth_plugins:Passes", id="the package itself"),
         pytest.param("berth_plugins2.mine:Passes", id="a package with a similar name"),
         pytest.param("berth_plugins.mine", id="a module"),

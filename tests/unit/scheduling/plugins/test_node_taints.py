@@ -6,7 +6,7 @@ import pytest
 
 from berth.scheduling.framework.plugin import SUCCESS, Code, Status
 from berth.scheduling.plugins.arguments import NoArgs
-from berth.scheduling.plugins.taint_toleration import TaintToleration
+from berth.scheduling.plugins.node_taints import TaintToleration
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
 from tests.unit.scheduling.plugins.asking import scores, verdict

@@ -6,7 +6,7 @@ import pytest
 
 from berth.scheduling.framework.plugin import SUCCESS, Code, Status
 from berth.scheduling.plugins.arguments import NoArgs
-from berth.scheduling.plugins.node_name import NodeName
+from berth.scheduling.plugins.node_affinity import NodeName
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
 from tests.unit.scheduling.plugins.asking import verdict

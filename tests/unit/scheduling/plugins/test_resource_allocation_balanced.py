@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from berth.scheduling.plugins.node_resources_balanced_allocation import (
+from berth.scheduling.plugins.resource_allocation import (
     NodeResourcesBalancedAllocation,
     NodeResourcesBalancedAllocationArgs,
 )
