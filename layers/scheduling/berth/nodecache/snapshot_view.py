@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -186,8 +185,13 @@ class SnapshotView(View[CachedCluster]):
 
     def applied(self, state: CachedCluster, changes: Iterable[Change]) -> CachedCluster:
         if state is _EMPTY:
-            with _garbage_collection_paused():
-                return _initial_state(DecodedObjects(changes))
+            # States contain no reference cycles: collecting garbage would take as long as creating them.
+            with collection_paused():
+                initial = _initial_state(DecodedObjects(changes))
+                if gc.get_count()[0] > _FREEZE_THRESHOLD:
+                    # Scanning many objects in later collections would delay some calls by a sixth of a second.
+                    gc.freeze()
+            return initial
         return _changed(state, DecodedObjects(changes))
 
 
@@ -306,16 +310,3 @@ def _merged_pod_groups(
             else:
                 found[known] = decoded_object
     return before if found == before else found
-
-
-@contextmanager
-def _garbage_collection_paused() -> Iterator[None]:
-    """Create objects without garbage collection, which would take as long as creating them.
-
-    States contain no reference cycles, so there is no garbage among them. Many objects are also frozen for later
-    collections: scanning them would delay some calls by a sixth of a second.
-    """
-    with collection_paused():
-        yield
-        if gc.get_count()[0] > _FREEZE_THRESHOLD:
-            gc.freeze()

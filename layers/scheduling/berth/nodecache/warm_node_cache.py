@@ -221,14 +221,11 @@ class WarmNodeCache(NodeCache):
         found = self._configurations.at("" if read.head is None else read.head.configuration_hash)
         if found.fallback:
             self._on_fallback()
-        if read.head is not None and (difference := found.plugin_difference(read.head.plugin_version)):
-            self._warn_once(difference)
-        return found
-
-    def _warn_once(self, difference: str) -> None:
-        if difference != self._warned:
+        difference = "" if read.head is None else found.plugin_difference(read.head.plugin_version)
+        if difference and difference != self._warned:
             self._warned = difference
             self._warn(difference)
+        return found
 
     def _check_counting_loss(self) -> None:
         """Raise CountingLost if the ledger still counts."""

@@ -151,7 +151,7 @@ class Feasibility(NamedTuple):
 
 
 def none_feasible(nodes: NodeRefs, status: Status, *, too_costly: bool = False) -> Feasibility:
-    rejected = _for_one_reason(nodes.names, status)
+    rejected = Rejected(nodes.names, bytes(len(nodes.names)), (status,))
     verdicts = FilterResult(nodes, rejected, bytes(len(nodes.names)))
     return Feasibility([], unresolvable=rejected, too_costly=too_costly, verdicts=verdicts)
 
@@ -159,12 +159,9 @@ def none_feasible(nodes: NodeRefs, status: Status, *, too_costly: bool = False) 
 def only_feasible(nodes: NodeRefs, feasible: Sequence[str], status: Status) -> Feasibility:
     """Accept these nodes, in this order, and reject the others for one reason."""
     mask = bytes(map(frozenset(feasible).__contains__, nodes.names))
-    rejected = _for_one_reason([name for name, passes in zip(nodes.names, mask, strict=True) if not passes], status)
+    others = [name for name, passes in zip(nodes.names, mask, strict=True) if not passes]
+    rejected = Rejected(others, bytes(len(others)), (status,))
     return Feasibility([*feasible], unresolvable=rejected, verdicts=FilterResult(nodes, rejected, mask))
-
-
-def _for_one_reason(names: list[str], status: Status) -> Rejected:
-    return Rejected(names, bytes(len(names)), (status,))
 
 
 class ProfileChoice:

@@ -8,11 +8,10 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
 
-from berth.scheduling.evaluation.evaluation import Evaluation, nodes_with_assumed, nominated_verdicts
+from berth.scheduling.evaluation.evaluation import nodes_with_assumed, nominated_verdicts
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES, EvaluationCache
 from berth.scheduling.evaluation.local_scores import weighted_scores
 from berth.scheduling.evaluation.time_limit import (
-    NO_DECISION_DEADLINE,
     NO_TIME_LIMIT,
     DecisionDeadline,
     TimeLimit,
@@ -233,7 +232,7 @@ class Policy:
         snapshot = profile.seen_by(pod, snapshot)
 
         def decide(deadline: DecisionDeadline) -> list[int]:
-            result = self._evaluation(profile, pod, snapshot, deadline).statuses.filter_nodes(nodes, deadline)
+            result = self._evaluations.of(profile, pod, snapshot.base, deadline).statuses.filter_nodes(nodes, deadline)
             totals = self._totals(profile, pod, result.feasible, snapshot, deadline)
             if profile.scale is Scale.EXTENDER:
                 totals = extender_scale(totals)
@@ -252,7 +251,7 @@ class Policy:
         profile = self.profile_of(pod)
         snapshot = profile.seen_by(pod, snapshot)
         nodes = (
-            self._evaluation(profile, pod, snapshot)
+            self._evaluations.of(profile, pod, snapshot.base)
             .statuses.filter_nodes(NodeRefs.of(names, snapshot.nodes.positions))
             .feasible
         )
@@ -366,11 +365,6 @@ class Policy:
         failed = {name: rejected[name] for name in sorted(resolvable)}
         return Feasibility(feasible, failed, Rejected.of(unresolvable), verdicts=result)
 
-    def _evaluation(
-        self, profile: Profile, pod: Pod, snapshot: Snapshot, deadline: DecisionDeadline = NO_DECISION_DEADLINE
-    ) -> Evaluation:
-        return self._evaluations.of(profile, pod, snapshot.base, deadline)
-
     def _filter(
         self,
         profile: Profile,
@@ -381,7 +375,7 @@ class Policy:
         outside: Mapping[str, Status],
     ) -> FilterResult:
         """Filter the nodes. outside: nodes that are rejected before the profile is applied."""
-        evaluation = self._evaluation(profile, pod, snapshot, deadline)
+        evaluation = self._evaluations.of(profile, pod, snapshot.base, deadline)
         result = evaluation.statuses.filter_nodes(nodes, deadline)
         if outside:
             result = result.with_statuses(outside)
@@ -395,6 +389,6 @@ class Policy:
         self, profile: Profile, pod: Pod, candidates: NodeRefs, snapshot: Snapshot, deadline: DecisionDeadline
     ) -> list[int]:
         replaced = nodes_with_assumed(snapshot, pod, candidates)
-        totals = self._evaluation(profile, pod, snapshot, deadline).totals(pod, candidates, replaced, deadline)
+        totals = self._evaluations.of(profile, pod, snapshot.base, deadline).totals(pod, candidates, replaced, deadline)
         # If the pod cannot be scored, the scheduler's own scores decide.
         return [0] * len(candidates) if isinstance(totals, Status) else totals

@@ -27,7 +27,6 @@ from berth.cluster.api_server.access import Access, BearerServer, CertificateSer
 from berth.nodecache.feed.cluster import ClusterUnavailable
 
 if TYPE_CHECKING:
-    import urllib3
     from urllib3 import HTTPConnectionPool
     from urllib3.response import BaseHTTPResponse
 
@@ -52,10 +51,10 @@ class Connections:
         pool.connection_pool_kw["maxsize"] = MAX_IDLE
         # Subclass the classes that the pool uses: with a SOCKS proxy they are not urllib3's defaults.
         classes: dict[str, type[HTTPConnectionPool]] = pool.pool_classes_by_scheme
-        pool.pool_classes_by_scheme = {
-            scheme: type(base.__name__, (base,), {"ConnectionCls": self._in_sight(base.ConnectionCls)})
-            for scheme, base in classes.items()
-        }
+        pool.pool_classes_by_scheme = own = dict(classes)
+        for scheme, base in classes.items():
+            connection = type(base.ConnectionCls.__name__, (_Connection, base.ConnectionCls), {"connections": self})
+            own[scheme] = type(base.__name__, (base,), {"ConnectionCls": connection})
         return pool
 
     def close(self) -> None:
@@ -74,9 +73,6 @@ class Connections:
                 raise ConnectionsClosed("closed")
             if made is not None:
                 self._sockets.add(made)
-
-    def _in_sight(self, base: type) -> type:
-        return type(base.__name__, (_Connection, base), {"connections": self})
 
 
 def _pool_of(server: Server) -> urllib3.PoolManager:
@@ -127,22 +123,19 @@ class CredentialsUnavailable(ApiServerUnreachable):
 
 def unreachable(error: urllib3.exceptions.HTTPError, host: str) -> ApiServerUnreachable:
     """Return the exception for a failed connection to `host`."""
-    return ApiServerUnreachable(_cause(error, host))
-
-
-def _cause(error: urllib3.exceptions.HTTPError, host: str) -> str:
+    cause = f"the connection to {host} broke ({type(error).__name__})"
     if isinstance(error, urllib3.exceptions.SSLError):
-        if not any(isinstance(part, ssl.SSLCertVerificationError) for part in error.args):
-            return f"TLS with {host} failed ({error})"
-        return (
-            f"the certificate of {host} is not trusted; set certificate-authority-data in the kubeconfig "
-            f"or the EKS settings ({error})"
-        )
-    if isinstance(error, urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError):
-        return f"{host} cannot be reached; check the kubeconfig's server or EksEndpoint, and the network to it"
-    if isinstance(error, urllib3.exceptions.TimeoutError):
-        return f"{host} did not answer in time"
-    return f"the connection to {host} broke ({type(error).__name__})"
+        cause = f"TLS with {host} failed ({error})"
+        if any(isinstance(part, ssl.SSLCertVerificationError) for part in error.args):
+            cause = (
+                f"the certificate of {host} is not trusted; set certificate-authority-data in the kubeconfig "
+                f"or the EKS settings ({error})"
+            )
+    elif isinstance(error, urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError):
+        cause = f"{host} cannot be reached; check the kubeconfig's server or EksEndpoint, and the network to it"
+    elif isinstance(error, urllib3.exceptions.TimeoutError):
+        cause = f"{host} did not answer in time"
+    return ApiServerUnreachable(cause)
 
 
 _PIECE_BYTES = 1 << 16
@@ -181,17 +174,6 @@ class AnswerStream:
         self._response.close()
         self._response.release_conn()
 
-
-__all__ = [
-    "APPLY",
-    "CREDENTIALS_REFUSED",
-    "JSON",
-    "JSON_MERGE",
-    "UNAUTHORIZED",
-    "Answer",
-    "ApiServer",
-    "ApiServerUnreachable",
-]
 
 MAX_IDLE_SECONDS = 30.0
 """After a longer idle time the socket may have died while the environment was frozen: a request on it would hang."""

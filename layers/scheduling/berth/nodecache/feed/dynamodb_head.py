@@ -6,7 +6,7 @@ Those of parts are in the order of SnapshotPart. A later release may have more e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -139,7 +139,11 @@ def _pointer(item: Mapping[str, AttributeValueTypeDef], outline: Pointer) -> Poi
         log_bytes=int(item["logBytes"]["N"]),
         observation=Observation(
             cluster_uid=item["clusterUid"]["S"],
-            positions={name: _read_position(value["L"]) for name, value in item["positions"]["M"].items()},
+            positions={
+                name: Position(version["S"], float(observed_at["N"]), float(listed_at["N"]))
+                for name, value in item["positions"]["M"].items()
+                for version, observed_at, listed_at, *_ in (value["L"],)
+            },
         ),
         heartbeat=float(item["heartbeat"]["N"]),
     )
@@ -170,10 +174,6 @@ def _read_chunks_by_part(value: AttributeValueTypeDef) -> Mapping[SnapshotPart, 
     if len(counts) < len(_PARTS) or min(counts) < 0 or sum(counts) > MAX_CHUNKS:
         raise ValueError("the snapshot has no such numbers of chunks")
     return {part: count for part, count in zip(_PARTS, counts, strict=False) if count}
-
-
-def _read_position(values: Sequence[AttributeValueTypeDef]) -> Position:
-    return Position(values[0]["S"], float(values[1]["N"]), float(values[2]["N"]))
 
 
 def _number(value: int) -> UniversalAttributeValueTypeDef:

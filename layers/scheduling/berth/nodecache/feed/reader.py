@@ -250,8 +250,12 @@ class NodeCacheReader(Generic[S]):
     def _replay_log(self, uid: str, start: LogPosition, state: S, pointer: Pointer) -> _Cursor[S] | None:
         """Apply all changes of these parts up to the pointer. Returns None if one is missing or malformed."""
         items = read_log(self._table, uid, start, pointer.newest)
-        changes = None if items is None else _all_changes(item.data for item in items)
-        if changes is None:
+        if items is None:
+            return None
+        try:
+            # Decode all changes before the first is applied: a view may be unable to go back.
+            changes = list(unpack(item.data for item in items))
+        except CorruptItem:
             return None
         if changes:
             state = self._view.applied(state, changes)
@@ -268,11 +272,3 @@ def _readable(head: Head | None) -> tuple[str, Pointer]:
 
 def _only(parts: Iterable[SnapshotPart], newest: PartVersions) -> PartVersions:
     return {part: newest[part] for part in parts}
-
-
-def _all_changes(items: Iterable[bytes]) -> list[Change] | None:
-    """Decode all changes before the first is applied: a view may be unable to go back."""
-    try:
-        return list(unpack(items))
-    except CorruptItem:
-        return None

@@ -21,7 +21,7 @@ from typing import Protocol
 from berth import __version__
 from berth.lease.clock import Clock, Instant
 from berth.lease.lock import Fence
-from berth.nodecache.feed.changes import Change, Key, Object, OmissionReason, PackedChanges, pack
+from berth.nodecache.feed.changes import Change, Key, Object, OmissionReason, pack
 from berth.nodecache.feed.head import (
     BEGINNING,
     OLDEST_READER,
@@ -229,7 +229,9 @@ class Writer:
         """Pack new changes into log items, with the versions after those of the pending batches."""
         changes = self._unpublished[self._packed_count :]
         packed = pack(changes)
-        self._note_omissions(changes, packed)
+        for resource, key, _ in changes:
+            self.omissions.pop((resource, key), None)
+        self.omissions |= packed.omissions
         version = self.pointer.version if self.pointer else 0
         if self._batches:
             version = self._batches[-1].item.version
@@ -246,11 +248,6 @@ class Writer:
         """Return the newest version of each part once the batches are published."""
         published = self.pointer.newest if self.pointer else in_every_part(BEGINNING)
         return {**published, **{batch.item.part: batch.item.published for batch in self._batches}}
-
-    def _note_omissions(self, changes: Iterable[Change], packed: PackedChanges) -> None:
-        for resource, key, _ in changes:
-            self.omissions.pop((resource, key), None)
-        self.omissions |= packed.omissions
 
     def _put(self, batch: _Batch) -> None:
         if batch.written:

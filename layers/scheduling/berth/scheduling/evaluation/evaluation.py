@@ -20,8 +20,8 @@ from typing import Self
 from berth.scheduling.evaluation.local_scores import NONE_REPLACED, LocalScores, add_weighted
 from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline
 from berth.scheduling.evaluation.verdicts import ClusterVerdicts, LocalVerdicts, StatusCodes, Verdicts
-from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter, ClusterFilterPlugin, ClusterScore, Status
-from berth.scheduling.framework.profile import LocalFilters, Profile
+from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter, ClusterScore, Status
+from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.changes import node_with_assumed
 from berth.scheduling.snapshot.history import SnapshotDelta
@@ -32,26 +32,21 @@ from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 class LocalEvaluation(DerivedFromSnapshot):
     """The results of the plugins that look at one node."""
 
-    def __init__(self, filters: LocalFilters, scores: LocalScores, statuses: LocalVerdicts, snapshot: Snapshot) -> None:
+    def __init__(self, scores: LocalScores, statuses: LocalVerdicts, snapshot: Snapshot) -> None:
         super().__init__(snapshot)
-        self.filters, self.scores, self.statuses = filters, scores, statuses
+        self.filters, self.scores, self.statuses = statuses.filters, scores, statuses
 
     @classmethod
     def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot) -> Self:
         """Return a new evaluation. Verdicts and scores are computed on first use."""
-        filters = profile.pre_filter(pod)
-        verdicts = LocalVerdicts(filters, snapshot, StatusCodes())
-        return cls(filters, LocalScores.of(profile, pod, snapshot), verdicts, snapshot)
+        verdicts = LocalVerdicts(profile.pre_filter(pod), snapshot, StatusCodes())
+        return cls(LocalScores.of(profile, pod, snapshot), verdicts, snapshot)
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> Self:
         """Return the evaluation for a later snapshot, with the results that are still valid."""
         changed = delta.positions
-        return type(self)(
-            self.filters,
-            self.scores.updated_to(snapshot, changed),
-            self.statuses.updated_to(snapshot, changed),
-            snapshot,
-        )
+        scores, statuses = self.scores.updated_to(snapshot, changed), self.statuses.updated_to(snapshot, changed)
+        return type(self)(scores, statuses, snapshot)
 
 
 class Evaluation(DerivedFromSnapshot):
@@ -87,8 +82,14 @@ class Evaluation(DerivedFromSnapshot):
         """Return a new evaluation. Plugins that look at all nodes count the whole snapshot. Raises DeadlineExceeded."""
         if local.filters.rejected is not None:
             return cls(profile, local, snapshot, None, ())
-        rejected, filters = _pre_filter(profile.cluster_filters, pod, snapshot, deadline)
-        return cls(profile, local, snapshot, rejected, filters)
+        filters = []
+        for plugin in profile.cluster_filters:
+            deadline.check()
+            prepared = plugin.pre_filter(pod, snapshot)
+            if isinstance(prepared, Status):
+                return cls(profile, local, snapshot, prepared, ())
+            filters.append(prepared)
+        return cls(profile, local, snapshot, None, tuple(filters))
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta, local: LocalEvaluation) -> Self:
         """Return the evaluation for a later snapshot, with the results that are still valid."""
@@ -156,19 +157,6 @@ class ClusterScores:
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> Self:
         return replace(self, states=tuple((state.updated_to(snapshot, delta), weight) for state, weight in self.states))
-
-
-def _pre_filter(
-    plugins: tuple[ClusterFilterPlugin, ...], pod: Pod, snapshot: Snapshot, deadline: DecisionDeadline
-) -> tuple[Status | None, tuple[ClusterFilter, ...]]:
-    filters = []
-    for plugin in plugins:
-        deadline.check()
-        prepared = plugin.pre_filter(pod, snapshot)
-        if isinstance(prepared, Status):
-            return prepared, ()
-        filters.append(prepared)
-    return None, tuple(filters)
 
 
 def nominated_verdicts(evaluation: Evaluation, snapshot: Snapshot, pod: Pod, names: Sequence[str]) -> dict[str, Status]:

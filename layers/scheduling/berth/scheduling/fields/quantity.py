@@ -6,9 +6,6 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-MILLI = -3
-UNIT = 0
-
 MAX_INT64 = (1 << 63) - 1
 _MIN_INT64 = -(1 << 63)
 MAX_EXPONENT = 400
@@ -27,11 +24,11 @@ class Quantity:
     decimal: bool = False
 
     def value(self) -> int:
-        return self._scaled(UNIT)
+        return self._scaled(0)
 
     def milli_value(self) -> int:
         """Return thousandths, rounded up: the unit in which cpu is counted."""
-        return self._scaled(MILLI)
+        return self._scaled(-3)
 
     def plus(self, other: Quantity) -> Quantity:
         if not self.decimal and not other.decimal:

@@ -101,7 +101,7 @@ def requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement
             assert_never(which)
     if not is_label_key(key):
         return InvalidRequirement("a key is no label key")
-    if not all(is_label_value(value) for value in values):
+    if not all(_LABEL_VALUE.fullmatch(value) for value in values):
         return InvalidRequirement("a value is no label value")
     return Requirement(key, which, frozenset(values), bound)
 
@@ -120,8 +120,3 @@ def is_label_key(text: str) -> bool:
         return False
     found = _LABEL_KEY.fullmatch(text)
     return found is not None and len(found["prefix"] or "") <= _MAX_PREFIX
-
-
-def is_label_value(text: str) -> bool:
-    """Return whether the text is empty or a name."""
-    return _LABEL_VALUE.fullmatch(text) is not None

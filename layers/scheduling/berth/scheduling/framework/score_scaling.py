@@ -41,17 +41,14 @@ def extender_scale(totals: Sequence[int]) -> list[int]:
     distinct = sorted(set(totals))
     if len(distinct) < 2:
         return [MAX_EXTENDER_PRIORITY] * len(totals)
-    few = len(distinct) <= MAX_EXTENDER_PRIORITY + 1
-    scores = _one_score_each(distinct) if few else _in_eleven_groups(distinct)
+    if len(distinct) > MAX_EXTENDER_PRIORITY + 1:
+        scores = _in_eleven_groups(distinct)
+    else:
+        lowest, span = distinct[0], distinct[-1] - distinct[0]
+        in_proportion = [(total - lowest) * MAX_EXTENDER_PRIORITY // span for total in distinct]
+        scores = _ascending(in_proportion, MAX_EXTENDER_PRIORITY)
     by_total = dict(zip(distinct, scores, strict=True))
     return [by_total[total] for total in totals]
-
-
-def _one_score_each(distinct: Sequence[int]) -> list[int]:
-    """Return a different score for each of at most eleven ascending totals."""
-    lowest, span = distinct[0], distinct[-1] - distinct[0]
-    scores = [(total - lowest) * MAX_EXTENDER_PRIORITY // span for total in distinct]
-    return _ascending(scores, MAX_EXTENDER_PRIORITY)
 
 
 def _in_eleven_groups(distinct: Sequence[int]) -> list[int]:

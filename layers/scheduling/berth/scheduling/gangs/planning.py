@@ -171,11 +171,8 @@ class GangPlanning:
 
     def _ranks(self, members: GangMembers, places: Mapping[str, str]) -> int:
         """Return the sum of the places' ranks among all nodes; lower is better."""
-        total = 0
-        for pod in members.waiting:
-            if pod.uid in places:
-                total += self._candidates_of(pod).ranks[places[pod.uid]]
-        return total
+        placed = (pod for pod in members.waiting if pod.uid in places)
+        return sum(self._candidates_of(pod).ranks[places[pod.uid]] for pod in placed)
 
     def _by_domain(self, planned_nodes: PlannedNodes, key: str) -> Mapping[str, frozenset[str]]:
         found = self._domains.get(key)

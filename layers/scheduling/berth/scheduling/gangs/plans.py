@@ -164,21 +164,18 @@ class PlanningRound:
         if not self._is_finished:
             seconds_left = call.remaining()
             try:
-                self._go_on(limited, call)
+                for members in self._gangs[self._planned :]:
+                    self._plan(members, limited, call)
+                    self._planned += 1
+                for members in self._gangs[self._extended :]:
+                    self._place_extra(members, limited, call)
+                    self._extended += 1
             except DeadlineExceeded as error:
                 self.is_slow |= limited.is_enough(seconds_left)
                 raise DeadlineExceeded(REASON_UNFINISHED) from error
             self._plans.planning.deadline = NO_DECISION_DEADLINE
             self._is_finished = True
         return self._plans
-
-    def _go_on(self, limited: TimeLimited, call: DecisionDeadline) -> None:
-        for members in self._gangs[self._planned :]:
-            self._plan(members, limited, call)
-            self._planned += 1
-        for members in self._gangs[self._extended :]:
-            self._place_extra(members, limited, call)
-            self._extended += 1
 
     def _plan(self, members: GangMembers, limited: TimeLimited, call: DecisionDeadline) -> None:
         def plan(deadline: DecisionDeadline) -> tuple[GangOutcome]:

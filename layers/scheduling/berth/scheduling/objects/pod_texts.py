@@ -178,19 +178,19 @@ def _read(texts: PodTexts) -> Pod | UnreadableObject:
 
 def _metadata(text: str) -> tuple[_Metadata, LabelSet]:
     """Return the metadata without its labels, and the labels."""
-    cut = _LabelsCut.of(text)
+    cut = _cut_at_labels(text)
     if cut is None:
         return _whole_metadata(text)
-    first = decode_object(cut.before)
-    rest = _RECENT_METADATA.read(cut.after)
+    before, labels_text, after = cut
+    first, rest = decode_object(before), _RECENT_METADATA.read(after)
     if "labels" in first or "labels" in rest.fields or "annotations" in first:
         return _whole_metadata(text)
     found = first | rest.fields
     namespace = name_or_empty(found.get("namespace"))
-    key = _hash(cut.labels), namespace
+    key = _hash(labels_text), namespace
     labels = _LABELS.get(key)
     if labels is None:
-        labels = labels_of({"namespace": found.get("namespace"), "labels": decode_object(cut.labels)})
+        labels = labels_of({"namespace": found.get("namespace"), "labels": decode_object(labels_text)})
         if len(_LABELS) < MAX_TEXTS:
             _LABELS[key] = labels
     return _Metadata(found, rest.annotations), labels
@@ -202,26 +202,18 @@ def _whole_metadata(text: str) -> tuple[_Metadata, LabelSet]:
     return found, labels_of(found.fields)
 
 
-@dataclass(frozen=True, slots=True)
-class _LabelsCut:
-    """The text of large metadata, split at its labels into three objects. They are valid JSON only if the whole text
-    is, and if the labels belong to the metadata itself and not to a nested object."""
-
-    before: str
-    labels: str
-    after: str
-
-    @classmethod
-    def of(cls, text: str) -> _LabelsCut | None:
-        if len(text) < SMALL:
-            return None
-        start = text.find(_LABELS_KEY)
-        # Labels are flat, and the API server rejects braces in keys and values.
-        end = text.find("}", start) + 1
-        if start < 0 or text[end : end + 1] not in (",", "}"):
-            return None
-        after = "{" + text[end + 1 :] if text[end] == "," else "{" + text[end:]
-        return cls(text[:start] + "}", text[start + len(_LABELS_KEY) - 1 : end], after)
+def _cut_at_labels(text: str) -> tuple[str, str, str] | None:
+    """Split the text of large metadata at its labels into three objects. They are valid JSON only if the whole text is,
+    and if the labels belong to the metadata itself and not to a nested object."""
+    if len(text) < SMALL:
+        return None
+    start = text.find(_LABELS_KEY)
+    # Labels are flat, and the API server rejects braces in keys and values.
+    end = text.find("}", start) + 1
+    if start < 0 or text[end : end + 1] not in (",", "}"):
+        return None
+    after = "{" + text[end + 1 :] if text[end] == "," else "{" + text[end:]
+    return text[:start] + "}", text[start + len(_LABELS_KEY) - 1 : end], after
 
 
 _LABELS_KEY = ',"labels":{'

@@ -64,7 +64,12 @@ def checked_plugin(plugin: type[Plugin], path: str) -> type[Plugin]:
             path, plugin, "pre_filter", lambda asked, found, _: asked.rejection(found) or asked.cluster_filter(found)
         )
     if issubclass(plugin, ClusterScorePlugin):
-        methods["pre_score"] = _checked(path, plugin, "pre_score", _cluster_pre_score)
+        methods["pre_score"] = _checked(
+            path,
+            plugin,
+            "pre_score",
+            lambda asked, found, _: None if found is None else asked.rejection(found) or asked.cluster_score(found),
+        )
     return type(plugin.__name__, (plugin,), methods)
 
 
@@ -264,10 +269,6 @@ def _normalize(path: str, original: Callable[..., object]) -> Callable[..., list
         return asked.integers(asked.run(original, self, scores), length)
 
     return normalize
-
-
-def _cluster_pre_score(asked: _Call, found: object, _: Plugin) -> ClusterScore | Status | None:
-    return None if found is None else asked.rejection(found) or asked.cluster_score(found)
 
 
 class _CheckedClusterFilter(ClusterFilter):

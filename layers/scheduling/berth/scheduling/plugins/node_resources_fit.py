@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -168,7 +168,10 @@ class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredR
         return shape_of_amounts(requests.asked, pod), shape_of_amounts(requests.scored, pod)
 
     def pre_filter(self, pod: Pod) -> PluginState[RequestedAmounts]:
-        return PluginState(RequestedAmounts(_in_order(pod.spec.requests.asked, self._is_ignored)))
+        """Order amounts: cpu, memory, ephemeral-storage, the rest by name. kube-scheduler does not order the rest."""
+        amounts = pod.spec.requests.asked
+        names = [*(name for name in NATIVE if name in amounts), *sorted(amounts.keys() - set(NATIVE))]
+        return PluginState(RequestedAmounts(tuple((name, amounts[name]) for name in names if not self._ignores(name))))
 
     def filter(self, state: RequestedAmounts, node: NodeInfo) -> Status:
         free = node.free
@@ -186,14 +189,8 @@ class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredR
     def score(self, state: tuple[ScoredResource, ...], node: NodeInfo) -> int:
         return self._scorer(shares(state, node, non_zero=True))
 
-    def _is_ignored(self, name: str) -> bool:
+    def _ignores(self, name: str) -> bool:
         return is_extended(name) and (name in self._ignored or name.partition("/")[0] in self._ignored_groups)
-
-
-def _in_order(amounts: Mapping[str, int], ignored: Callable[[str], bool]) -> tuple[tuple[str, int], ...]:
-    """Order amounts: cpu, memory, ephemeral-storage, then the rest by name. kube-scheduler does not order the rest."""
-    names = [*(name for name in NATIVE if name in amounts), *sorted(amounts.keys() - set(NATIVE))]
-    return tuple((name, amounts[name]) for name in names if not ignored(name))
 
 
 def _rejected(state: RequestedAmounts, node: NodeInfo) -> Status:

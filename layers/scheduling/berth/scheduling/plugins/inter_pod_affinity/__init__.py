@@ -12,11 +12,14 @@ from berth.scheduling.framework.plugin import (
     ClusterScore,
     ClusterScorePlugin,
     Status,
+    unresolvable,
 )
 from berth.scheduling.objects import Pod
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.inter_pod_affinity import filtering, scoring
 from berth.scheduling.plugins.inter_pod_affinity.filtering import NAME
+from berth.scheduling.plugins.inter_pod_affinity.terms import Terms
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 
@@ -37,9 +40,13 @@ class InterPodAffinity(ClusterFilterPlugin, ClusterScorePlugin):
         self._args = args
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter | Status:
-        return filtering.pre_filter(pod, snapshot)
+        invalid = pod.spec.pod_affinity.invalid
+        if invalid is not None:
+            return unresolvable(NAME, f"parsing pod: {invalid.cause}", reason_code=ReasonCode.POD_AFFINITY_INVALID)
+        return filtering.State.of(Terms(pod, snapshot), snapshot)
 
     def pre_score(self, pod: Pod, snapshot: Snapshot) -> ClusterScore | None:
         if self._args.ignore_preferred_terms_of_existing_pods and not pod.spec.pod_affinity.preferred:
             return None
-        return scoring.pre_score(pod, snapshot, self._args.hard_pod_affinity_weight)
+        # The pod's terms are valid: filter rejects pods with terms that are not.
+        return scoring.State.of(scoring.Preferences(pod, snapshot, self._args.hard_pod_affinity_weight), snapshot)

@@ -170,12 +170,3 @@ def _plus(extra: Pairs, more: Pairs, sign: int) -> Pairs:
     for pair, number in more.items():
         found[pair] = found.get(pair, 0) + sign * number
     return found
-
-
-def pre_filter(pod: Pod, snapshot: Snapshot) -> State | Status:
-    """Return the state for this pod; a Status that rejects every node if one of the pod's terms cannot be parsed."""
-    if pod.spec.pod_affinity.invalid is not None:
-        return unresolvable(
-            NAME, f"parsing pod: {pod.spec.pod_affinity.invalid.cause}", reason_code=ReasonCode.POD_AFFINITY_INVALID
-        )
-    return State.of(Terms(pod, snapshot), snapshot)

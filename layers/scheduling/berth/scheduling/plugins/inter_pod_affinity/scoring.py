@@ -124,8 +124,3 @@ class State(ClusterScore):
         others = {name for (key, value), weight in changes.items() if weight for name in snapshot.names_in(key, value)}
         changed = [snapshot.positions[name] for name in others | delta.reset]
         return State(preferences, weights, self.sums.carried_over(snapshot.positions.size, changed))
-
-
-def pre_score(pod: Pod, snapshot: Snapshot, hard_weight: int) -> State:
-    """Return the state for this pod. Its terms are valid, because filter rejects pods with terms that are not."""
-    return State.of(Preferences(pod, snapshot, hard_weight), snapshot)

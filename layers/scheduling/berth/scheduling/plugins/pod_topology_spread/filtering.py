@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -77,9 +76,7 @@ class State(ClusterFilter):
             return self if spread is self.spread else replace(self, spread=spread), ()
         domains = []
         turned: set[str] = set()
-        for counts, more_pods, more_nodes in zip(
-            self.domains, *self._changes(spread, names, delta, snapshot), strict=True
-        ):
+        for counts, more_pods, more_nodes in zip(self.domains, *spread.changes(names, delta, snapshot), strict=True):
             if not any(more_pods.values()) and not any(more_nodes.values()):
                 domains.append(counts)
                 continue
@@ -88,23 +85,6 @@ class State(ClusterFilter):
             for value in counts.full ^ changed.full:
                 turned.update(snapshot.names_in(counts.constraint.topology_key, value))
         return State(spread, tuple(domains)), turned
-
-    def _changes(
-        self, spread: Spread, names: Collection[str], delta: SnapshotDelta, snapshot: Snapshot
-    ) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
-        """Return the changes in pods and in nodes, by constraint and topology value."""
-        pods: list[dict[str, int]] = [defaultdict(int) for _ in self.domains]
-        nodes: list[dict[str, int]] = [defaultdict(int) for _ in self.domains]
-        for name in names:
-            before, after = delta.before[name], snapshot.nodes.get(name)
-            if before is not None and after is not None and spread.has_equal_counts(before, after):
-                continue
-            for node, sign in ((before, -1), (after, 1)):
-                if node is not None:
-                    for index, value, number in spread.domains(node):
-                        pods[index][value] += sign * number
-                        nodes[index][value] += sign
-        return pods, nodes
 
     def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
         return self._adjusted(pod, node, 1)

@@ -104,14 +104,7 @@ class State(ClusterScore):
         by_node = self.by_node.carried_over(snapshot.positions.size, [snapshot.positions[name] for name in names])
         if not names:
             return State(spread, self.pods, self.places, by_node)
-        changes: list[dict[str, int]] = [defaultdict(int) for _ in spread.constraints]
-        for name in names:
-            before, after = delta.before[name], snapshot.nodes.get(name)
-            if before is not None and after is not None and spread.has_equal_counts(before, after):
-                continue
-            for node, sign in ((before, -1), (after, 1)):
-                for index, value, number in () if node is None else spread.domains(node):
-                    changes[index][value] += sign * number
+        changes, _ = spread.changes(names, delta, snapshot)
         pods = tuple(
             {**counts, **{value: counts.get(value, 0) + number for value, number in more.items()}}
             if any(more.values())

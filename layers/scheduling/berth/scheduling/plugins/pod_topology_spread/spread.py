@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import nsmallest
@@ -208,7 +208,23 @@ class Spread:
             )
         )
 
-    def has_equal_counts(self, before: NodeInfo, after: NodeInfo) -> bool:
+    def changes(
+        self, names: Iterable[str], delta: SnapshotDelta, snapshot: Snapshot
+    ) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
+        """Return the changes of these nodes in pods and in nodes, by constraint and topology value."""
+        pods: list[dict[str, int]] = [defaultdict(int) for _ in self.constraints]
+        nodes: list[dict[str, int]] = [defaultdict(int) for _ in self.constraints]
+        for name in names:
+            before, after = delta.before[name], snapshot.nodes.get(name)
+            if before is not None and after is not None and self._has_equal_counts(before, after):
+                continue
+            for node, sign in ((before, -1), (after, 1)):
+                for index, value, number in () if node is None else self.domains(node):
+                    pods[index][value] += sign * number
+                    nodes[index][value] += sign
+        return pods, nodes
+
+    def _has_equal_counts(self, before: NodeInfo, after: NodeInfo) -> bool:
         """Return whether a node with moved pods has the same counts as before."""
         if self._shared is None or before.labels is not after.labels or before.taints is not after.taints:
             return False
