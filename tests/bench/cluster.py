@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from berth.scheduling.objects import LabelSet, Namespace, NodeInfo, Pod, PodSpec, label_set, read_node, read_pods
-from berth.scheduling.objects.workloads import Workload, Workloads
+from berth.scheduling.objects.cluster import Workload, Workloads
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 

@@ -18,7 +18,7 @@ from berth.scheduling.framework.plugin import Status
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod
-from berth.scheduling.objects.workloads import Workloads
+from berth.scheduling.objects.cluster import Workloads
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.placement.scheduler.preemption import Preemption
 from berth_cli.sources.dump.objects import read_objects

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from berth.scheduling.objects import Namespace, NodeInfo, Pod, read_node, read_pod, read_pods
-from berth.scheduling.objects.workloads import Workload, Workloads
+from berth.scheduling.objects.cluster import Workload, Workloads
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Namespace, NodeInfo, Pod, read_pod
-from berth.scheduling.objects.workloads import Workloads
+from berth.scheduling.objects.cluster import Workloads
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot

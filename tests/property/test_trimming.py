@@ -15,9 +15,9 @@ from berth.cluster.watch.resources import BASE_RESOURCES, SPREAD_RESOURCES
 from berth.nodecache.feed.changes import Change, pack, unpack
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.objects import read_node, read_pods, trimmed_node, trimmed_pod
+from berth.scheduling.objects.cluster import Workloads
 from berth.scheduling.objects.pod_reading import PodReader
 from berth.scheduling.objects.projection import compact_pod
-from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.sources.dump.objects import read_objects
 from tests.builders.snapshots import content

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from berth.scheduling.fields.reading import Object, part
 from berth.scheduling.gangs.gang import GangsConfiguration
+from berth.scheduling.objects.cluster import KINDS, SERVICE
 from berth.scheduling.objects.pod_group import POD_GROUP_LABELS
 from berth.scheduling.objects.projection import CLAIMS
-from berth.scheduling.objects.workloads import KINDS, SERVICE
 from berth_cli.placement.changed_objects import PodName, node_of, pod_name
 from berth_cli.sources.dump.manifests import Manifests
 from berth_cli.terminal.output import examples

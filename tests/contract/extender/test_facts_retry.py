@@ -8,7 +8,7 @@ import pytest
 from kubernetes.client import Configuration
 
 from berth.cluster.api_server.client import ApiServer
-from berth.cluster.kubernetes_queue import KubernetesObjectQueue
+from berth.cluster.kubernetes_cluster import KubernetesObjectQueue
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.leader import Publication

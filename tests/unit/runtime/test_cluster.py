@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from berth.cluster.kubernetes_cluster import KubernetesCluster
+from berth.cluster.kubernetes_cluster import KubernetesCluster, KubernetesObjectQueue
 from berth.cluster.kubernetes_pods import KubernetesBinder
-from berth.cluster.kubernetes_queue import KubernetesObjectQueue
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.runtime.cluster import connect
 from berth.runtime.cluster_settings import BindSettings, ClusterSettings, WatcherMode, WatcherSettings

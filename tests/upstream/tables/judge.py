@@ -23,8 +23,7 @@ from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import default_normalize_score
 from berth.scheduling.framework.shipped_profiles import build
 from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject, read_node, read_pod
-from berth.scheduling.objects.cluster import PodDisruptionBudget
-from berth.scheduling.objects.workloads import Workloads
+from berth.scheduling.objects.cluster import PodDisruptionBudget, Workloads
 from berth.scheduling.plugins.node_affinity import required_of
 from berth.scheduling.plugins.registry import SHIPPED_PLUGINS, shipped_plugin
 from berth.scheduling.preemption.priority import by_importance

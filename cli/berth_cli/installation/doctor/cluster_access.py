@@ -11,12 +11,11 @@ from typing import Any
 
 from berth.cluster.api_server.access import Server
 from berth.cluster.api_server.client import APPLY, Answer, ApiServer, ApiServerUnreachable
-from berth.cluster.kubernetes_cluster import cluster_uid, user_info
-from berth.cluster.kubernetes_queue import NAME, NAMESPACE
+from berth.cluster.kubernetes_cluster import NAMESPACE, WAKE_NAME, cluster_uid, user_info
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.sources.server import Subject
 
-WAKE_UP_PATH = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/{NAME}"
+WAKE_UP_PATH = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/{WAKE_NAME}"
 NOT_FOUND = 404
 MAX_PENDING_PODS = 500
 _AUTHENTICATED_GROUP = "system:authenticated"
@@ -41,7 +40,7 @@ class Permission:
         return f"{self.verb} {resource}{f' {name}' if name else ''}"
 
 
-_WAKE_UP_PERMISSION = Permission("patch", "csistoragecapacities", "storage.k8s.io", namespace=NAMESPACE, name=NAME)
+_WAKE_UP_PERMISSION = Permission("patch", "csistoragecapacities", "storage.k8s.io", namespace=NAMESPACE, name=WAKE_NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +138,8 @@ class ClusterAccess:
         body = {
             "apiVersion": "storage.k8s.io/v1",
             "kind": "CSIStorageCapacity",
-            "metadata": {"name": NAME},
-            "storageClassName": NAME,
+            "metadata": {"name": WAKE_NAME},
+            "storageClassName": WAKE_NAME,
         }
         query = {"fieldManager": "berth", "force": "true", "dryRun": "All"}
         answer = self._request("PATCH", WAKE_UP_PATH, body, query, APPLY)

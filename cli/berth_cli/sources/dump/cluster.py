@@ -20,8 +20,8 @@ from berth.scheduling.objects import (
     trimmed_node,
     trimmed_pod,
 )
+from berth.scheduling.objects.cluster import Workloads
 from berth.scheduling.objects.projection import select_fields
-from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses
 from berth_cli.sources.dump.objects import read_objects

@@ -20,10 +20,10 @@ from berth.scheduling.objects import (
     read_priority_class,
     read_workload,
 )
+from berth.scheduling.objects.cluster import KINDS
 from berth.scheduling.objects.pod import FAILED, SUCCEEDED
 from berth.scheduling.objects.pod_group import PodGroup, PodGroupApi, read_pod_group
 from berth.scheduling.objects.pod_reading import read_placed_pod
-from berth.scheduling.objects.workloads import KINDS
 
 POD_UNREADABLE = "node(s) had a pod that cannot be read"
 """The rejection reason: the usage of such a node is unknown, so it does not accept pods."""

@@ -1,16 +1,17 @@
-"""A cluster behind an API server: its identity, its watches, and the caller's user."""
+"""A cluster behind an API server: its identity, its watches, the caller's user, and the scheduler's queue."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from berth.cluster.api_server.client import CREDENTIALS_REFUSED, UNAUTHORIZED, ApiServer, ApiServerUnreachable
+from berth.cluster.api_server.client import APPLY, CREDENTIALS_REFUSED, UNAUTHORIZED, ApiServer, ApiServerUnreachable
 from berth.cluster.field_projection import RequiredFields, projection_id, projections, resources
 from berth.cluster.watch.lister_watcher import WATCHERS_REMEDY, WatchOptions
 from berth.cluster.watch.watches import watch
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWatch
 from berth.nodecache.feed.head import Position
 from berth.scheduling.fields.reading import part
+from berth.upkeep.wake_up import SchedulingQueue
 
 NAMESPACE = "kube-system"
 TIMEOUT_SECONDS = 10.0
@@ -107,3 +108,42 @@ class KubernetesCluster(Cluster):
         )
         watches.start()
         return watches
+
+
+WAKE_NAME = "berth-wake"
+_WAKE_SECONDS = 5.0
+
+_WAKE_OBJECT = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/{WAKE_NAME}"
+
+
+class KubernetesObjectQueue(SchedulingQueue):
+    """Wakes the scheduling queue by a change to an object that the scheduler watches (fact 43).
+
+    Applies a CSIStorageCapacity of an unused storage class. Needs `patch` on the object's name.
+
+    Server-side apply creates a missing object, which needs `create` once; the manifests in examples/ create it.
+    """
+
+    def __init__(self, api: ApiServer, clock: Callable[[], float]) -> None:
+        self._api = api
+        self._clock = clock
+
+    def wake(self, waiting: Sequence[str]) -> None:
+        body = {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "CSIStorageCapacity",
+            "metadata": {"name": WAKE_NAME, "annotations": {"berth.dev/woken-at": f"{self._clock():.3f}"}},
+            "storageClassName": WAKE_NAME,
+        }
+        query = {"fieldManager": "berth", "force": "true"}
+        try:
+            answer = self._api.request(
+                "PATCH", _WAKE_OBJECT, query=query, body=body, content_type=APPLY, timeout=_WAKE_SECONDS
+            )
+        except ApiServerUnreachable as error:
+            raise ClusterUnavailable(str(error)) from error
+        if not answer.ok:
+            raise ClusterUnavailable(
+                f"{answer.message}; give the watcher's user the verb patch on csistoragecapacities "
+                f"{NAMESPACE}/{WAKE_NAME}, or waiting pods are tried again only after minutes"
+            )

@@ -151,10 +151,9 @@ class WarmNodeCache(NodeCache):
         self._warned = ""
         self._reads = reads or BoundedReads()
 
-    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
-        return self._current(deadline, reads)
-
-    def _current(self, deadline: Deadline, reads: Parts, *, is_warm_up: bool = False) -> DecisionContext:
+    def current(
+        self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS, *, is_warm_up: bool = False
+    ) -> DecisionContext:
         try:
             return self._reads.before(deadline, partial(self._read, deadline, reads, is_warm_up=is_warm_up))
         except DeadlinePassed:
@@ -173,7 +172,7 @@ class WarmNodeCache(NodeCache):
     def catch_up(self, reads: Parts = NO_PARTS) -> int:
         """Load a recent snapshot for the next call, possibly without the last publication. Return its version; 0 if
         nothing is published. `reads`: see `current`."""
-        self._current(NO_DEADLINE, reads, is_warm_up=True)
+        self.current(reads=reads, is_warm_up=True)
         return self._reader.version
 
     def _read(self, deadline: Deadline, reads: Parts, *, is_warm_up: bool) -> DecisionContext:

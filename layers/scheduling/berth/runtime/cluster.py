@@ -96,7 +96,7 @@ class KubernetesConnection(Connection):
         return KubernetesCluster(self._api, required, time.time, random.random, lists_first=lists_first)
 
     def queue(self, wake_up: WakeUp) -> SchedulingQueue:
-        from berth.cluster.kubernetes_queue import KubernetesObjectQueue
+        from berth.cluster.kubernetes_cluster import KubernetesObjectQueue
 
         return KubernetesObjectQueue(self._api, time.time) if wake_up is WakeUp.OBJECT else super().queue(wake_up)
 

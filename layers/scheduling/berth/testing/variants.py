@@ -8,7 +8,7 @@ from random import Random
 
 from berth.scheduling.framework.plugin import ClusterEvent
 from berth.scheduling.objects import Namespace, NodeInfo, Pod, label_set
-from berth.scheduling.objects.workloads import NO_WORKLOADS
+from berth.scheduling.objects.cluster import NO_WORKLOADS
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 

@@ -7,8 +7,7 @@ from queue import SimpleQueue
 from threading import Event as Flag
 from threading import Semaphore
 
-from berth.cluster.watch.reflector import Backoff, Reflector
-from berth.cluster.watch.watches import LOOK_SECONDS, Watches
+from berth.cluster.watch.watches import LOOK_SECONDS, Backoff, Reflector, Watches
 from berth.nodecache.feed.cluster import Bookmark, Event, Failed, WatchEvent
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS

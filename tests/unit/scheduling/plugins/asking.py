@@ -8,7 +8,7 @@ from typing import Any
 from berth.scheduling.framework.plugin import Status
 from berth.scheduling.framework.profile import AnyFilter, AnyScore, Profile
 from berth.scheduling.objects import Pod, read_pod
-from berth.scheduling.objects.workloads import Workloads
+from berth.scheduling.objects.cluster import Workloads
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.sources.dump.objects import read_objects
 from tests.builders.pods import pod_with

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from berth.cluster.field_projection import RequiredFields, resources
-from berth.cluster.kubernetes_queue import NAME as WAKE_NAME
-from berth.cluster.kubernetes_queue import NAMESPACE as WAKE_NAMESPACE
+from berth.cluster.kubernetes_cluster import NAMESPACE as WAKE_NAMESPACE
+from berth.cluster.kubernetes_cluster import WAKE_NAME
 from berth.ledger.lease import NAME as LEASE_NAME
 from berth.ledger.lease import NAMESPACE as LEASE_NAMESPACE
 from berth.scheduling.configuration.document import BerthConfiguration, WakeUp

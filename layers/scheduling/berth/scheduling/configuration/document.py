@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -17,7 +17,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from berth.scheduling.configuration.plugin_config import (
     ALL_PLUGINS,
@@ -25,7 +25,6 @@ from berth.scheduling.configuration.plugin_config import (
     PluginName,
     PluginNameOrAll,
     build_plugin,
-    refuse_repeated,
 )
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
@@ -174,14 +173,36 @@ class DisabledPlugin(_Document):
     name: PluginNameOrAll
 
 
+N = TypeVar("N", EnabledPlugin, PluginConfig)
+
+
+def _refuse_repeated(items: tuple[N, ...]) -> tuple[N, ...]:
+    """Return the items. Raises ValidationError with the index of each repeated name."""
+    names = [each.name for each in items]
+    repeated = [index for index, name in enumerate(names) if name in names[:index]]
+    if repeated:
+        raise ValidationError.from_exception_data(
+            "names",
+            [
+                InitErrorDetails(
+                    type=PydanticCustomError("repeated", "{name} is there more than once", {"name": names[index]}),
+                    loc=(index, "name"),
+                    input=names[index],
+                )
+                for index in repeated
+            ],
+        )
+    return items
+
+
 class PluginSet(_Document):
     """The differences of a profile from the one that it extends, as in KubeSchedulerConfiguration."""
 
-    enabled: Annotated[tuple[EnabledPlugin, ...], AfterValidator(refuse_repeated)] = ()
+    enabled: Annotated[tuple[EnabledPlugin, ...], AfterValidator(_refuse_repeated)] = ()
     disabled: tuple[DisabledPlugin, ...] = ()
 
 
-PluginConfigs = Annotated[tuple[PluginConfig, ...], AfterValidator(refuse_repeated)]
+PluginConfigs = Annotated[tuple[PluginConfig, ...], AfterValidator(_refuse_repeated)]
 
 
 class ProfileDefinition(_Document):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
@@ -17,7 +17,7 @@ from pydantic import (
     field_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, to_json
+from pydantic_core import CoreSchema, PydanticCustomError, to_json
 
 from berth.scheduling.framework.plugin import Plugin, PluginFailed
 from berth.scheduling.plugins.arguments import Args
@@ -110,33 +110,6 @@ def _alternative(name: JsonSchemaValue, args: JsonSchemaValue) -> JsonSchemaValu
         "required": ["name"],
         "additionalProperties": False,
     }
-
-
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-N = TypeVar("N", bound=_Named)
-
-
-def refuse_repeated(items: tuple[N, ...]) -> tuple[N, ...]:
-    """Return the items. Raises ValidationError with the index of each repeated name."""
-    names = [each.name for each in items]
-    repeated = [index for index, name in enumerate(names) if name in names[:index]]
-    if repeated:
-        raise ValidationError.from_exception_data(
-            "names",
-            [
-                InitErrorDetails(
-                    type=PydanticCustomError("repeated", "{name} is there more than once", {"name": names[index]}),
-                    loc=(index, "name"),
-                    input=names[index],
-                )
-                for index in repeated
-            ],
-        )
-    return items
 
 
 def build_plugin(name: str, configs: Iterable[PluginConfig]) -> Plugin:

@@ -5,15 +5,17 @@ from berth.scheduling.objects.cluster import (
     Namespace,
     PodDisruptionBudget,
     PriorityClass,
+    Workload,
+    Workloads,
     read_disruption_budget,
     read_namespace,
     read_priority_class,
+    read_workload,
 )
 from berth.scheduling.objects.node import LABELS_NOT_STRINGS, NodeInfo, read_node, trimmed_node
 from berth.scheduling.objects.pod import LabelSet, Pod, PodSpec
 from berth.scheduling.objects.pod_reading import label_set, pod_spec, read_pod, read_pods
 from berth.scheduling.objects.projection import trimmed_pod
-from berth.scheduling.objects.workloads import Workload, Workloads, read_workload
 
 __all__ = [
     "LABELS_NOT_STRINGS",

@@ -1,8 +1,13 @@
-"""The objects of a cluster besides nodes, pods and workloads: priority classes, namespaces, disruption budgets."""
+"""The objects of a cluster besides nodes and pods: priority classes, namespaces, disruption budgets, and workloads.
+
+Workloads are Services and controllers: their selectors determine which pods belong together if a pod lacks spread
+constraints.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from berth.scheduling.fields.reading import (
     MalformedField,
@@ -13,8 +18,8 @@ from berth.scheduling.fields.reading import (
     read_object,
     read_string_map,
 )
-from berth.scheduling.fields.requirements import InvalidRequirement, Labels
-from berth.scheduling.fields.selectors import LabelSelector, read_label_selector
+from berth.scheduling.fields.requirements import InvalidRequirement, Labels, equals
+from berth.scheduling.fields.selectors import EVERYTHING, LabelSelector, read_label_selector
 from berth.scheduling.objects.pod import LabelSet, Pod
 
 
@@ -102,5 +107,99 @@ def read_disruption_budget(obj: object) -> PodDisruptionBudget | UnreadableObjec
             read_integer(status.get("disruptionsAllowed"), f"{kind}.status.disruptionsAllowed") or 0,
             frozenset(read_object(status.get("disruptedPods"), f"{kind}.status.disruptedPods")),
         )
+    except MalformedField as error:
+        return UnreadableObject(str(error))
+
+
+_API_VERSIONS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
+SERVICE = "Service"
+KINDS = (SERVICE, *_API_VERSIONS)
+
+WorkloadKey = tuple[str, str, str]
+"""Kind, namespace and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A Service, ReplicationController, ReplicaSet or StatefulSet. The selector of the first two is a plain map."""
+
+    kind: str
+    namespace: str
+    name: str
+    labels: Labels | None = None
+    selector: LabelSelector | InvalidRequirement = EVERYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Workloads:
+    """The workloads of a cluster, by their lookup keys. Immutable; `changed` returns a new object."""
+
+    services: dict[str, tuple[Workload, ...]] = field(default_factory=dict)
+    controllers: dict[WorkloadKey, Workload] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, workloads: Iterable[Workload]) -> Workloads:
+        return cls().changed(workloads, ())
+
+    def changed(self, come: Iterable[Workload], gone: Iterable[WorkloadKey]) -> Workloads:
+        """Return the workloads with `come` added or replaced, and `gone` removed."""
+        controllers = dict(self.controllers)
+        services: dict[str, dict[str, Workload]] = {}
+
+        def of_namespace(namespace: str) -> dict[str, Workload]:
+            if namespace not in services:
+                services[namespace] = {each.name: each for each in self.services.get(namespace, ())}
+            return services[namespace]
+
+        for kind, namespace, name in gone:
+            controllers.pop((kind, namespace, name), None)
+            if kind == SERVICE:
+                of_namespace(namespace).pop(name, None)
+        for workload in come:
+            if workload.kind == SERVICE:
+                of_namespace(workload.namespace)[workload.name] = workload
+            else:
+                controllers[workload.kind, workload.namespace, workload.name] = workload
+        changed = {namespace: tuple(found[name] for name in sorted(found)) for namespace, found in services.items()}
+        kept = {namespace: found for namespace, found in (self.services | changed).items() if found}
+        return Workloads(kept, controllers)
+
+    def selector_of(self, pod: Pod) -> LabelSelector:
+        """Return the selector of pods that belong with this pod: all requirements of its services and controller."""
+        labels: dict[str, str] = {}
+        for service in self.services.get(pod.namespace, ()):
+            # A service without a selector does not select pods; an empty selector does not add requirements.
+            if service.labels is not None and service.labels.items() <= pod.labels.items():
+                labels |= service.labels
+        requirements = tuple(equals(key, value) for key, value in labels.items())
+        owner = pod.spec.controller
+        if owner is None or _API_VERSIONS.get(owner.kind) != owner.api_version:
+            return LabelSelector(requirements)
+        controller = self.controllers.get((owner.kind, pod.namespace, owner.name))
+        if controller is None:
+            return LabelSelector(requirements)
+        if controller.labels is not None:
+            return LabelSelector(tuple(equals(key, value) for key, value in (labels | dict(controller.labels)).items()))
+        if isinstance(controller.selector, InvalidRequirement) or controller.selector.nothing:
+            return LabelSelector(requirements)
+        return LabelSelector(requirements + controller.selector.requirements)
+
+
+NO_WORKLOADS = Workloads()
+
+
+def read_workload(obj: object, kind: str) -> Workload | UnreadableObject:
+    try:
+        whole = read_object(obj, kind)
+        metadata = read_object(whole.get("metadata"), f"{kind}.metadata")
+        namespace, name = name_or_empty(metadata.get("namespace")), name_or_empty(metadata.get("name"))
+        selector = read_object(whole.get("spec"), f"{kind}.spec").get("selector")
+        path = f"{kind}.spec.selector"
+        if kind in (SERVICE, "ReplicationController"):
+            labels = None if selector is None else read_string_map(selector, path)
+            if kind == "ReplicationController":
+                labels = labels or {}
+            return Workload(kind, namespace, name, labels)
+        return Workload(kind, namespace, name, selector=read_label_selector(selector, path))
     except MalformedField as error:
         return UnreadableObject(str(error))

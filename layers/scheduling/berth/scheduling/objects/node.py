@@ -11,7 +11,7 @@ from sys import intern
 from types import MappingProxyType
 from typing import TypeVar
 
-from berth.scheduling.fields.pod_affinity import NO_POD_AFFINITY
+from berth.scheduling.fields.pod_rules import NO_POD_AFFINITY
 from berth.scheduling.fields.quantity import fits, wrapped
 from berth.scheduling.fields.reading import (
     NO_ANNOTATIONS,

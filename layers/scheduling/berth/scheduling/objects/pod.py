@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from berth.scheduling.fields.node_affinity import NO_NODE_AFFINITY, NodeAffinity
-from berth.scheduling.fields.pod_affinity import NO_POD_AFFINITY, PodAffinity
+from berth.scheduling.fields.pod_rules import NO_POD_AFFINITY, PodAffinity, TopologySpreadConstraint
 from berth.scheduling.fields.reading import NO_ANNOTATIONS
 from berth.scheduling.fields.requests import NO_IMAGES, HostPort, Images, Requests
 from berth.scheduling.fields.taints import Toleration
-from berth.scheduling.fields.topology_spread import TopologySpreadConstraint
 
 SUCCEEDED = "Succeeded"
 FAILED = "Failed"

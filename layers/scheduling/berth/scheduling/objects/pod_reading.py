@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 import orjson
 
 from berth.scheduling.fields.node_affinity import read_node_affinity
-from berth.scheduling.fields.pod_affinity import read_pod_affinity
+from berth.scheduling.fields.pod_rules import read_pod_affinity, read_topology_spread
 from berth.scheduling.fields.reading import (
     NO_ANNOTATIONS,
     NO_TEXT,
@@ -28,7 +28,6 @@ from berth.scheduling.fields.reading import (
 )
 from berth.scheduling.fields.requests import read_host_ports, read_images, read_requests
 from berth.scheduling.fields.taints import read_tolerations
-from berth.scheduling.fields.topology_spread import read_topology_spread
 from berth.scheduling.objects.pod import Controller, LabelSet, Pod, PodSpec
 from berth.scheduling.objects.projection import SHARED, controller_of, decode_shared_fields, is_placed, shared_fields
 

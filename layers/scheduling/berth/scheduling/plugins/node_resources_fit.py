@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Self, assert_never
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -108,7 +108,6 @@ class ScoringStrategy(Args):
                 return requested_to_capacity_ratio(
                     [(point.utilization, point.score * 10) for point in (param.shape if param else ())]
                 )
-        assert_never(self.type)
 
 
 class NodeResourcesFitArgs(Args):

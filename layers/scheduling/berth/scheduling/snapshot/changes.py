@@ -11,12 +11,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from berth.scheduling.objects.cluster import Namespace, PodDisruptionBudget, PriorityClass
+from berth.scheduling.objects.cluster import Namespace, PodDisruptionBudget, PriorityClass, Workloads
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.pod import Pod, PodSpec
 from berth.scheduling.objects.pod_group import PodGroup
 from berth.scheduling.objects.pod_reading import label_set
-from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.snapshot.node_list import NodeList
 
 

@@ -13,11 +13,10 @@ from types import MappingProxyType
 from weakref import ref
 
 from berth.scheduling.fields.requirements import Labels
-from berth.scheduling.objects.cluster import Namespace, PodDisruptionBudget, PriorityClass
+from berth.scheduling.objects.cluster import NO_WORKLOADS, Namespace, PodDisruptionBudget, PriorityClass, Workloads
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.objects.pod_group import PodGroup, PodGroupKey
-from berth.scheduling.objects.workloads import NO_WORKLOADS, Workloads
 from berth.scheduling.snapshot.changes import (
     AssumedPod,
     Changes,

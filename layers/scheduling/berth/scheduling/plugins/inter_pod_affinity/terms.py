@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from berth.scheduling.fields.pod_affinity import PodAffinityTerm
+from berth.scheduling.fields.pod_rules import PodAffinityTerm
 from berth.scheduling.fields.requirement_index import RequirementIndex, WeightSum, as_bits
 from berth.scheduling.fields.requirements import FEW, Labels
 from berth.scheduling.fields.selectors import NOTHING, LabelSelector

@@ -7,9 +7,9 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from berth.scheduling.fields.pod_rules import TopologySpreadConstraint, UnsatisfiableConstraintAction
 from berth.scheduling.fields.requirements import InvalidRequirement, is_label_key
 from berth.scheduling.fields.selectors import NOTHING
-from berth.scheduling.fields.topology_spread import TopologySpreadConstraint, UnsatisfiableConstraintAction
 from berth.scheduling.framework.plugin import (
     EVENTS_ON_ONE_NODE,
     ClusterEvent,

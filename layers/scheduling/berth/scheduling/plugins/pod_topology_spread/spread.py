@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import nsmallest
 
+from berth.scheduling.fields.pod_rules import TopologySpreadConstraint, UnsatisfiableConstraintAction
 from berth.scheduling.fields.requirements import InvalidRequirement, equals
 from berth.scheduling.fields.selectors import LabelSelector
 from berth.scheduling.fields.taints import TolerationIndex
-from berth.scheduling.fields.topology_spread import TopologySpreadConstraint, UnsatisfiableConstraintAction
 from berth.scheduling.objects import LabelSet, NodeInfo, Pod
-from berth.scheduling.objects.workloads import Workloads
+from berth.scheduling.objects.cluster import Workloads
 from berth.scheduling.plugins.node_affinity import required_of
 from berth.scheduling.plugins.pod_counts import pod_counter
 from berth.scheduling.snapshot.history import SnapshotDelta

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from berth.cluster.watch.lister_watcher import ResourceExpired, WatchRefused
-from berth.cluster.watch.reflector import Backoff, Reflector
+from berth.cluster.watch.watches import Backoff, Reflector
 from berth.nodecache.feed.cluster import ClusterUnavailable, Deleted, Ended, Event, Expired, Interrupted, Modified
 from berth.nodecache.feed.head import Position
 from tests.fakes.clock import HandDrivenClock
