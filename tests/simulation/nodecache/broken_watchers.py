@@ -275,13 +275,13 @@ def positions_of_what_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
     publish = Leader._publish
 
     def half(self):
-        changed = self._state._changed
+        changed = self.state._changed
         waiting = dict(list(changed.items())[len(changed) // 2 :]) if len(changed) > 1 and self._continues else {}
         for key in waiting:
             del changed[key]
         publish(self)
-        changed = self._state._changed
-        self._state._changed = waiting | changed
+        changed = self.state._changed
+        self.state._changed = waiting | changed
 
     monkeypatch.setattr(Leader, "_publish", half)
 

@@ -168,7 +168,6 @@ class CachedCluster:
     pods: LayeredMap[Pod] = field(default_factory=lambda: LayeredMap[Pod]({}), repr=False)
     namespaces: Mapping[str, Namespace] = field(default_factory=dict, repr=False)
     disruption_budgets: Mapping[str, PodDisruptionBudget] = field(default_factory=dict, repr=False)
-    priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict, repr=False)
 
 
 _FREEZE_THRESHOLD = 50_000
@@ -211,7 +210,7 @@ def _initial_state(found: DecodedObjects) -> CachedCluster:
         pod_groups=_merged_pod_groups({}, found.pod_groups).values(),
     )
     unreadable = found.unreadable_after(frozenset())
-    return CachedCluster(snapshot, unreadable, LayeredMap(pods), namespaces, disruption_budgets, priority_classes)
+    return CachedCluster(snapshot, unreadable, LayeredMap(pods), namespaces, disruption_budgets)
 
 
 def _changed(state: CachedCluster, found: DecodedObjects) -> CachedCluster:
@@ -219,7 +218,7 @@ def _changed(state: CachedCluster, found: DecodedObjects) -> CachedCluster:
     pods = {key: pod for key, pod in _active_pods(found.pods) if pod != state.pods.get(key)}
     namespaces = _merged(state.namespaces, found.namespaces)
     disruption_budgets = _merged(state.disruption_budgets, found.disruption_budgets)
-    priority_classes = _merged(state.priority_classes, found.priority_classes)
+    priority_classes = _merged(before.priority_classes, found.priority_classes)
     workloads = _merged_workloads(before.workloads, found.workloads)
     pod_groups = _merged_pod_groups(before.pod_groups, found.pod_groups)
     changes = Changes(
@@ -231,7 +230,7 @@ def _changed(state: CachedCluster, found: DecodedObjects) -> CachedCluster:
         disruption_budgets=(
             None if disruption_budgets is state.disruption_budgets else tuple(disruption_budgets.values())
         ),
-        priority_classes=None if priority_classes is state.priority_classes else tuple(priority_classes.values()),
+        priority_classes=None if priority_classes is before.priority_classes else tuple(priority_classes.values()),
         workloads=None if workloads is before.workloads else workloads,
         pod_groups=None if pod_groups is before.pod_groups else tuple(pod_groups.values()),
     )
@@ -243,7 +242,6 @@ def _changed(state: CachedCluster, found: DecodedObjects) -> CachedCluster:
         pods=state.pods.changed(pods) if pods else state.pods,
         namespaces=namespaces,
         disruption_budgets=disruption_budgets,
-        priority_classes=priority_classes,
     )
 
 

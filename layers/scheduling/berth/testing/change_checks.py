@@ -98,7 +98,7 @@ def _updated_filter(subject: Subject, pod: Pod, later: History) -> Iterator[str]
         for name, node in snapshot.nodes.items():
             if _answer(updated, node) != _answer(anew, node):
                 yield f"pod {pod_name(pod)}: node {name} is judged differently by updated_to than by a new state"
-            elif named is not None and name not in delta.names and name not in named:
+            elif named is not None and name not in delta.before and name not in named:
                 earlier = before.nodes[name]
                 if _answer(state, earlier) != _answer(anew, node):
                     yield f"pod {pod_name(pod)}: the verdict on node {name} changes, and updated_to does not name it"

@@ -45,11 +45,7 @@ class ScriptedSource(ListerWatcher):
     def __init__(self, clock: HandDrivenClock, *steps: Step, resource: str = "nodes") -> None:
         self._clock = clock
         self._steps = list(steps)
-        self._resource = resource
-
-    @property
-    def resource(self) -> str:
-        return self._resource
+        self.resource = resource
 
     @property
     def finished(self) -> bool:

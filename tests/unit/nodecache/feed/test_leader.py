@@ -223,7 +223,7 @@ def test_reports_reduced_pods_of_its_predecessor() -> None:
     key = ("pods", "ml/large")
     reduced = {"metadata": {"name": "large", "namespace": "ml"}, LEFT_OUT: ["metadata.labels"]}
     leading = Leading(store, objects={("nodes", "n1"): {"metadata": {"name": "n1"}}, key: reduced})
-    assert leading.leader.omissions == {key: OmissionReason.REDUCED}
+    assert leading.leader.writer.omissions == {key: OmissionReason.REDUCED}
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_counts_events_without_a_name() -> None:
     leading = Leading().listed("n1")
     leading.cluster.send("nodes", Modified({"metadata": {}}, "3"))
     leading.leader.work(STEP)
-    assert leading.leader.events_without_name == 1
+    assert leading.leader.state.events_without_name == 1
 
 
 def test_stop_ends_the_watches() -> None:

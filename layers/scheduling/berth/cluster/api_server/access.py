@@ -94,13 +94,9 @@ class Access:
     def __init__(self, source: Callable[[], Server]) -> None:
         """Call the source. Raises its exceptions, which are ClusterUnavailable for the sources of this package."""
         self._source = source
-        self._configuration = source()
         self._lock = Lock()
-
-    @property
-    def configuration(self) -> Server:
-        """Return the current server, which is another object after each renewal."""
-        return self._configuration
+        self.configuration = source()
+        """The current server, which is another object after each renewal."""
 
     def renew(self, refused: Server) -> bool:
         """Call the source again, unless another thread has done so after `refused`. Raises ClusterUnavailable.
@@ -108,9 +104,9 @@ class Access:
         Returns False if the source returns the same object: there are no other credentials to try.
         """
         with self._lock:
-            if self._configuration is refused:
-                self._configuration = self._source()
-            return self._configuration is not refused
+            if self.configuration is refused:
+                self.configuration = self._source()
+            return self.configuration is not refused
 
 
 def authorization(server: Server) -> dict[str, str]:

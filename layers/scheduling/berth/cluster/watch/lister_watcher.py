@@ -43,10 +43,8 @@ class WatchRefused(Exception):
 class ListerWatcher(ABC):
     """Lists and watches one resource. Every method may raise ClusterUnavailable; its message has cause and remedy."""
 
-    @property
-    @abstractmethod
-    def resource(self) -> str:
-        """Return the name of the resource."""
+    resource: str
+    """The name of the resource."""
 
     @abstractmethod
     def list_all(self) -> Listed:
@@ -103,14 +101,10 @@ class KubernetesListerWatcher(ListerWatcher):
     ) -> None:
         """remedy: the remedy if the user may not list or watch; the resource's name is appended."""
         self._api = api
-        self._resource = resource
+        self._resource, self.resource = resource, resource.key
         self._options = options
         self._projection = projection
         self._remedy = remedy
-
-    @property
-    def resource(self) -> str:
-        return self._resource.key
 
     def list_all(self) -> Listed:
         for _ in range(LIST_RESTARTS):
@@ -222,12 +216,8 @@ class OptionalListerWatcher(ListerWatcher):
     def __init__(self, versions: Sequence[ListerWatcher], wait: Callable[[float], bool]) -> None:
         """versions: the versions of one resource, the preferred one first. wait: waits this many seconds and returns
         True if the watch must end."""
-        self._versions, self._wait = versions, wait
+        self._versions, self._wait, self.resource = versions, wait, versions[0].resource
         self._served: ListerWatcher | None = None
-
-    @property
-    def resource(self) -> str:
-        return self._versions[0].resource
 
     def list_all(self) -> Listed:
         for each in self._versions:

@@ -41,12 +41,8 @@ class MalformedHead(Exception):
 
 def pointer_update(pointer: Pointer) -> Assignments:
     """Sets all attributes of the pointer."""
-    return Assignments.of(_attributes(pointer))
-
-
-def _attributes(pointer: Pointer) -> dict[str, UniversalAttributeValueTypeDef]:
     snapshot, observation = pointer.snapshot, pointer.observation
-    return {
+    attributes: dict[str, UniversalAttributeValueTypeDef] = {
         "schemaVersion": _number(pointer.schema_version),
         "oldestReader": _number(pointer.oldest_reader),
         "writerVersion": {"S": pointer.writer_version},
@@ -62,6 +58,7 @@ def _attributes(pointer: Pointer) -> dict[str, UniversalAttributeValueTypeDef]:
         "positions": {"M": {name: _position(position) for name, position in observation.positions.items()}},
         "snapshot": {"NULL": True} if snapshot is None else {"M": _snapshot(snapshot)},
     }
+    return Assignments.of(attributes)
 
 
 def _snapshot(snapshot: SnapshotPointer) -> dict[str, UniversalAttributeValueTypeDef]:

@@ -23,6 +23,7 @@ from berth.nodecache.feed.cluster import Added, Cluster, Deleted, Failed, Interr
 from berth.nodecache.feed.head import Observation, Pointer, Position
 from berth.nodecache.feed.table import CacheTable
 from berth.nodecache.feed.writer import Leadership, Retention, Writer
+from berth.scheduling.fields.reading import part
 
 
 class ObjectsView:
@@ -102,9 +103,7 @@ class ObservedState:
 
 def key_of(obj: Object) -> str | None:
     """Return `name` or `namespace/name`; None if the object does not have a name."""
-    metadata = obj.get("metadata")
-    if not isinstance(metadata, Mapping):
-        return None
+    metadata = part(obj, "metadata")
     namespace, name = metadata.get("namespace"), metadata.get("name")
     if not isinstance(name, str) or not name or not isinstance(namespace, str | None):
         return None
@@ -175,11 +174,11 @@ class Leader:
         if pointer is not None and pointer.observation.cluster_uid == self._cluster_uid and objects is not None:
             positions = pointer.observation.positions
         self._continues = bool(positions)
-        self._state = ObservedState(objects or {} if self._continues else {})
+        self.state = ObservedState(objects or {} if self._continues else {})
         self._watch = cluster.watch(positions)
-        self._writer = Writer(table, leadership, pointer, epoch, clock, new_id, self._announce, retention, sleep=sleep)
-        self._writer.omissions |= {
-            key: OmissionReason.REDUCED for key, obj in self._state.objects.items() if is_reduced(obj)
+        self.writer = Writer(table, leadership, pointer, epoch, clock, new_id, self._announce, retention, sleep=sleep)
+        self.writer.omissions |= {
+            key: OmissionReason.REDUCED for key, obj in self.state.objects.items() if is_reduced(obj)
         }
         self._clock = clock
         self._intervals = intervals
@@ -193,20 +192,6 @@ class Leader:
         self.publications = 0
 
     @property
-    def omissions(self) -> Mapping[Key, OmissionReason]:
-        """Objects that no item can hold. Readers see them as deleted, and pods without some of their fields."""
-        return self._writer.omissions
-
-    @property
-    def events_without_name(self) -> int:
-        """The number of events whose object has no name."""
-        return self._state.events_without_name
-
-    @property
-    def objects(self) -> Mapping[Key, Object]:
-        return self._state.objects
-
-    @property
     def interruption(self) -> str:
         """Return why a resource is not watched now. Empty after a single failure, because a retry usually succeeds."""
         return next((cause for cause, failures in self._failures.values() if failures > 1), "")
@@ -218,14 +203,14 @@ class Leader:
         """
         for received in self._watch.take(min(seconds, self._until_publication())):
             self._apply(received)
-        if self._state.has_changes and self._changed_at is None:
+        if self.state.has_changes and self._changed_at is None:
             self._changed_at = self._clock.monotonic()
         if self._until_publication() <= 0:
             self._publish()
 
     def finish(self) -> None:
         """Publish pending changes and confirm the last publication. Call it before the release."""
-        if self._watch.observed_at is not None and (self._state.has_changes or not self._writer.is_fully_published):
+        if self._watch.observed_at is not None and (self.state.has_changes or not self.writer.is_fully_published):
             self._publish()
 
     def stop(self) -> None:
@@ -244,16 +229,16 @@ class Leader:
 
     def _publish(self) -> None:
         observation = Observation(self._cluster_uid, self._watch.positions)
-        overdue = self._writer.is_backlog_expiring
+        overdue = self.writer.is_backlog_expiring
         if not overdue:
-            self._writer.retry_unconfirmed()
-        changes = self._state.take_changes()
+            self.writer.retry_unconfirmed()
+        changes = self.state.take_changes()
         if self._continues and not overdue:
-            self._writer.flush(changes, observation)
+            self.writer.flush(changes, observation)
         else:
-            self._writer.replace(changes, self._state.objects, observation)
+            self.writer.replace(changes, self.state.objects, observation)
         self._changed_at = None
-        self._writer.compact_if_due(self._state.objects, observation)
+        self.writer.compact_if_due(self.state.objects, observation)
 
     def _announce(self, changes: Sequence[Change], pointer: Pointer) -> None:
         self._continues = True
@@ -261,10 +246,10 @@ class Leader:
         if changes:
             self._flushed_at = self._published_at
         self.publications += 1
-        is_complete = self._writer.is_fully_published and not self._state.has_changes
+        is_complete = self.writer.is_fully_published and not self.state.has_changes
         self._on_published(
             Publication(
-                self._epoch, changes, self._state.objects, is_complete, pointer.observation, self._writer.omissions
+                self._epoch, changes, self.state.objects, is_complete, pointer.observation, self.writer.omissions
             )
         )
 
@@ -274,11 +259,11 @@ class Leader:
             self._failures.pop(resource, None)
         match received.event:
             case Listed(objects=objects):
-                self._state.relist(resource, objects)
+                self.state.relist(resource, objects)
             case Added(object=obj) | Modified(object=obj):
-                self._state.put(resource, obj)
+                self.state.put(resource, obj)
             case Deleted(object=obj):
-                self._state.remove(resource, obj)
+                self.state.remove(resource, obj)
             case Interrupted(cause=cause, is_lasting=is_lasting):
                 self.interrupted = f"{resource}: {cause}"
                 _, failures = self._failures.get(resource, ("", int(is_lasting)))

@@ -259,14 +259,14 @@ class Watcher:
             return RunResult(outcome, reason=reason or self._survived_failure)
         if not leader.publications and leader.interrupted:
             outcome = WatcherOutcome.CLUSTER_UNAVAILABLE
-        omissions = leader.omissions
+        objects, omissions = leader.state.objects, leader.writer.omissions
         return RunResult(
             outcome,
             publications=leader.publications,
-            objects=len(leader.objects),
-            nodes=sum(resource == "nodes" for resource, _ in leader.objects),
+            objects=len(objects),
+            nodes=sum(resource == "nodes" for resource, _ in objects),
             reason=reason or self._survived_failure or leader.interrupted,
-            events_without_name=leader.events_without_name,
+            events_without_name=leader.state.events_without_name,
             omissions=tuple(
                 f"{resource} {key}: {cause}" for (resource, key), cause in list(omissions.items())[:_NAMED_OMISSIONS]
             ),

@@ -194,8 +194,11 @@ class Writer:
         pointer = self.pointer
         if pointer is None or not self.is_fully_published:
             return False
-        if not self._retention.is_compaction_due(pointer, self._clock.wall()) or not self._may_compact_again():
+        now = self._clock.monotonic()
+        is_retry = self._compacted_at is not None and now - self._compacted_at < self._retention.retry
+        if is_retry or not self._retention.is_compaction_due(pointer, self._clock.wall()):
             return False
+        self._compacted_at = now
         # Readers at or above the last snapshot can still follow the log: it stays for a grace period.
         following = replace(
             self._next_pointer(observation), compacted_version=pointer.snapshot.version if pointer.snapshot else 0
@@ -217,13 +220,6 @@ class Writer:
     @property
     def is_fully_published(self) -> bool:
         return not self._unpublished and self._unconfirmed is None
-
-    def _may_compact_again(self) -> bool:
-        now = self._clock.monotonic()
-        if self._compacted_at is not None and now - self._compacted_at < self._retention.retry:
-            return False
-        self._compacted_at = now
-        return True
 
     def _pack_batches(self) -> None:
         """Pack new changes into log items, with the versions after those of the pending batches."""

@@ -38,10 +38,6 @@ class _ScoreTable:
     sums: list[int]
     raw: tuple[list[int], ...]
 
-    @classmethod
-    def of(cls, size: int, normalized: int) -> _ScoreTable:
-        return cls(bytearray(size), [0] * size, tuple([0] * size for _ in range(normalized)))
-
     def carried_over(self, size: int, unscored: Iterable[int]) -> _ScoreTable:
         # Copy flags before scores, so that a set flag always has its score.
         scored = self.scored.ljust(size, b"\0")
@@ -102,7 +98,9 @@ class LocalScores(DerivedFromSnapshot):
         table = self._table
         if table is None:
             # Two threads may each create a table: the later table is kept, and each thread uses its own here.
-            table = self._table = _ScoreTable.of(self.snapshot.positions.size, len(self._normalized))
+            size = self.snapshot.positions.size
+            raw_scores = tuple([0] * size for _ in self._normalized)
+            table = self._table = _ScoreTable(bytearray(size), [0] * size, raw_scores)
         scored = bytes(pick(table.scored, nodes.positions))
         if 0 in scored:
             unnormalized = self.snapshot.nodes.by_position

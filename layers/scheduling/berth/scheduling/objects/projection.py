@@ -287,12 +287,9 @@ def rejected_by_berth(pod: Mapping[str, object]) -> bool:
 
 
 def is_member(pod: Mapping[str, object]) -> bool:
-    metadata, shared = pod.get("metadata"), pod.get(SHARED)
+    metadata, shared = part(pod, "metadata"), pod.get(SHARED)
     if isinstance(shared, str) and "'schedulingGroup':" in shared:
         return True
-    labels, annotations = (
-        (metadata.get("labels"), metadata.get("annotations")) if isinstance(metadata, dict) else (None, None)
+    return GANG_ANNOTATION in part(metadata, "annotations") or not POD_GROUP_LABELS.keys().isdisjoint(
+        part(metadata, "labels")
     )
-    if isinstance(annotations, dict) and GANG_ANNOTATION in annotations:
-        return True
-    return isinstance(labels, dict) and not labels.keys().isdisjoint(POD_GROUP_LABELS)

@@ -52,10 +52,6 @@ class SnapshotDelta:
     positions: tuple[int, ...] = ()
     relabelled: bool = False
 
-    @property
-    def names(self) -> Set[str]:
-        return self.before.keys()
-
     @classmethod
     def union(cls, deltas: Sequence[Self]) -> Self:
         """Combine several deltas, which are in order of time, into one."""

@@ -298,7 +298,7 @@ def _next(last: Snapshot, snapshot: Snapshot) -> Snapshot:
     before, after, delta = last.with_assumed, snapshot.with_assumed, snapshot.changed_since(last.base)
     if delta is None:
         return after
-    now = {name: after.nodes.get(name) for name in {*delta.names, *last.assumed, *snapshot.assumed}}
+    now = {name: after.nodes.get(name) for name in {*delta.before, *last.assumed, *snapshot.assumed}}
     moves = [*_moves(before, now, delta.reset)]
     change = SnapshotDelta(
         {name: before.nodes.get(name) for name in now},
