@@ -129,7 +129,11 @@ class KubernetesListerWatcher(ListerWatcher):
                 raise self._refusal(read_status(answer.content, answer.status), "watch")
             with closing(answer):
                 for line in answer:
-                    yield from self._decoded(line)
+                    with suppress(MalformedObject):
+                        decoded = decode(line, self._projection)
+                        if isinstance(decoded, Status):
+                            raise self._refusal(decoded, "watch")
+                        yield decoded
         except ApiServerUnreachable as error:
             raise ClusterUnavailable(str(error)) from error
 
@@ -160,25 +164,13 @@ class KubernetesListerWatcher(ListerWatcher):
                 raise ClusterUnavailable(
                     f"the answer to a list of {self._resource} is none; is the server in the kubeconfig an API server?"
                 )
-            objects += self._readable(items)
+            for item in items if isinstance(items, list) else ():
+                with suppress(MalformedObject):
+                    objects.append(project(item, self._projection))
             following = metadata.get("continue")
             if not following:
                 return Listed(tuple(objects), version)
             query["continue"] = str(following)
-
-    def _readable(self, items: object) -> Iterator[KubernetesObject]:
-        for item in items if isinstance(items, list) else ():
-            with suppress(MalformedObject):
-                yield project(item, self._projection)
-
-    def _decoded(self, line: bytes) -> Iterator[WatchEvent]:
-        try:
-            decoded = decode(line, self._projection)
-        except MalformedObject:
-            return
-        if isinstance(decoded, Status):
-            raise self._refusal(decoded, "watch")
-        yield decoded
 
     def _get(self, query: Mapping[str, str]) -> Answer:
         try:

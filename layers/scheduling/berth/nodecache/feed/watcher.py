@@ -194,11 +194,9 @@ class Watcher:
             self._on_trouble("")
 
     def _is_over(self) -> bool:
-        return self._is_redundant or (self._once and self._has_published_or_failed()) or self._stopped()
-
-    def _has_published_or_failed(self) -> bool:
         leader = self._leader
-        return self._failure is not None or (leader is not None and bool(leader.publications or leader.interrupted))
+        is_done = self._failure is not None or (leader is not None and bool(leader.publications or leader.interrupted))
+        return self._is_redundant or (self._once and is_done) or self._stopped()
 
     def _work(self, seconds: float) -> None:
         fence = self._elector.fence()

@@ -72,13 +72,11 @@ class _Entry(Generic[V]):
                 found = self._value = create()
             elif found.moment is not moment:
                 delta = snapshot.history.since(found.moment)
-                if delta is not None:
-                    found = self._value = update(found, delta)
-                elif found.is_later_than(snapshot):
-                    # Another call has stored the value of a later snapshot: keep that value.
-                    found = create()
-                else:
-                    found = self._value = create()
+                value = create() if delta is None else update(found, delta)
+                # If another call has stored the value of a later snapshot, keep that value.
+                if delta is not None or not found.is_later_than(snapshot):
+                    self._value = value
+                found = value
         return found
 
 

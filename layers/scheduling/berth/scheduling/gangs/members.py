@@ -109,18 +109,14 @@ def gangs_in(
     return sorted(found, key=lambda each: each.order)
 
 
-def is_committed(key: GangKey, members: Iterable[Pod], open_gangs: Iterable[OpenGang]) -> bool:
-    """Return whether one of these members of the gang is on a node, or is getting its Binding.
+def is_committed(members: Iterable[Pod], open_gang: OpenGang | None) -> bool:
+    """Return whether one of these members of a gang is on a node, or is getting its Binding.
 
     Members get their Bindings only after the commit, so a member on a node proves the commit, whatever its owner
     changes there. A commit counts only while one of its members lives: another gang may have the name by now. An open
     reservation or an announcement does not prove a commit: bind writes them before the member waits for the others.
     """
-    open_gang = next((each for each in open_gangs if each.key == key), None)
-    return _is_committed([pod for pod in members if lives(pod)], open_gang)
-
-
-def _is_committed(living: Sequence[Pod], open_gang: OpenGang | None) -> bool:
+    living = [pod for pod in members if lives(pod)]
     if any(pod.node_name for pod in living):
         return True
     return open_gang is not None and open_gang.is_committed and any(pod.uid in open_gang.members for pod in living)
@@ -156,7 +152,7 @@ def _members(
     living = [pod for pod in pods if lives(pod) and pod is not unknown]
     if unknown is not None:
         living.append(unknown)
-    committed = _is_committed(living, open_gang)
+    committed = is_committed(living, open_gang)
     if open_gang is not None and open_gang.is_committed and not committed:
         open_gang = None
     gangs: list[Gang] = []

@@ -267,4 +267,5 @@ class GangPlanner:
     ) -> bool:
         """Return whether the gang is committed. asked: a member that the snapshot may lack."""
         members = members_of(key, snapshot, self._was_exempt).values()
-        return is_committed(key, members if asked is None else (*members, asked), open_gangs)
+        open_gang = next((each for each in open_gangs if each.key == key), None)
+        return is_committed(members if asked is None else (*members, asked), open_gang)
