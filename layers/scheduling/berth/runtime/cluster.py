@@ -15,9 +15,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from berth.cluster.api_server.access import Access, Server, from_service_account
+from berth.cluster.api_server.access import Access, EksSettings, Server, from_eks, from_service_account
 from berth.cluster.api_server.client import ApiServer
-from berth.cluster.api_server.eks import EksSettings, from_eks
 from berth.cluster.kubernetes_ledger_lease import KubernetesLedgerLease
 from berth.cluster.kubernetes_pods import KubernetesBinder
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable

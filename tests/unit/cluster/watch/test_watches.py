@@ -7,7 +7,7 @@ from queue import SimpleQueue
 from threading import Event as Flag
 from threading import Semaphore
 
-from berth.cluster.watch.watches import LOOK_SECONDS, Backoff, Reflector, Watches
+from berth.cluster.watch.watches import LOOK_SECONDS, Reflector, Watches
 from berth.nodecache.feed.cluster import Bookmark, Event, Failed, WatchEvent
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS
@@ -24,9 +24,7 @@ class Scripts:
         self.interruptions = 0
         clock, stop = HandDrivenClock(), Flag()
         reflectors = {
-            name: Reflector(
-                ScriptedSource(clock, *steps, resource=name), stop=stop, clock=clock, backoff=Backoff(lambda: 0.0)
-            )
+            name: Reflector(ScriptedSource(clock, *steps, resource=name), stop=stop, clock=clock, jitter=lambda: 0.0)
             for name, steps in scripts.items()
         }
         self.watches = Watches(reflectors, positions={}, stop=stop, interrupt=self._interrupt, clock=clock)
@@ -95,7 +93,7 @@ def test_batches_events_soon_after_a_read_and_returns_others_at_once() -> None:
     clock = HandDrivenClock()
     source = FedSource(clock)
     pauses = Pauses(source)
-    reflector = Reflector(source, stop=pauses, clock=clock, backoff=Backoff(lambda: 0.0))
+    reflector = Reflector(source, stop=pauses, clock=clock, jitter=lambda: 0.0)
     watches = Watches({"nodes": reflector}, positions={}, stop=pauses, interrupt=lambda: None, clock=clock)
     watches.start()
     source.wait_until_watched()

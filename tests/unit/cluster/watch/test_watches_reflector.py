@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from berth.cluster.watch.lister_watcher import ResourceExpired, WatchRefused
-from berth.cluster.watch.watches import Backoff, Reflector
+from berth.cluster.watch.watches import Reflector
 from berth.nodecache.feed.cluster import ClusterUnavailable, Deleted, Ended, Event, Expired, Interrupted, Modified
 from berth.nodecache.feed.head import Position
 from tests.fakes.clock import HandDrivenClock
@@ -39,7 +39,7 @@ class Run:
         self.clock = HandDrivenClock(START)
         self.stop = RecordingFlag(self.clock)
         self.source = ScriptedSource(self.clock, *steps)
-        reflector = Reflector(self.source, stop=self.stop, clock=self.clock, backoff=Backoff(lambda: 0.0), **options)
+        reflector = Reflector(self.source, stop=self.stop, clock=self.clock, **({"jitter": lambda: 0.0} | options))
         self.events = reflector.events(resume)
 
     def pull(self, count: int) -> list[tuple[float, Event]]:
@@ -235,8 +235,9 @@ def test_list_keeps_the_age_from_its_predecessor() -> None:
 
 
 def test_adds_jitter_to_waits() -> None:
-    backoff = Backoff(iter([0.0, 0.5, 1.0]).__next__)
-    assert [backoff.next() for _ in range(3)] == [0.5, 1.5, 4.0]
+    run = Run(*[List(DOWN)] * 3, List(listed("5")), jitter=iter([0.0, 0.5, 1.0]).__next__)
+    run.pull(4)
+    assert run.stop.waits == [0.5, 1.5, 4.0]
 
 
 @pytest.mark.parametrize(

@@ -43,21 +43,7 @@ from berth.nodecache.feed.cluster import (
 from berth.nodecache.feed.head import Position
 
 FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 0.5, 8.0
-
-
-class Backoff:
-    """Exponential backoff in seconds. `jitter`: a number between 0 and 1, the share by which a wait grows."""
-
-    def __init__(self, jitter: Callable[[], float]) -> None:
-        self._jitter = jitter
-        self._next = FIRST_WAIT_SECONDS
-
-    def next(self) -> float:
-        wait, self._next = self._next, min(2 * self._next, MAX_WAIT_SECONDS)
-        return wait * (1 + self._jitter())
-
-    def reset(self) -> None:
-        self._next = FIRST_WAIT_SECONDS
+"""A failure doubles the next wait; any success makes waits short again."""
 
 
 SHORTEST_WATCH_SECONDS = 1.0
@@ -75,13 +61,14 @@ class Reflector:
         *,
         stop: Flag,
         clock: Callable[[], float],
-        backoff: Backoff,
+        jitter: Callable[[], float],
         relist_seconds: float | None = None,
     ) -> None:
+        """jitter: returns a number between 0 and 1, the share by which a wait grows."""
         self._source = source
         self._stop = stop
         self._clock = clock
-        self._backoff = backoff
+        self._jitter, self._next_wait = jitter, FIRST_WAIT_SECONDS
         self._relist_seconds = relist_seconds
         self._position: Position | None = None
         self._is_unverified = True
@@ -138,7 +125,7 @@ class Reflector:
         self._position = None
         if self._just_listed:
             # The list expired before its watch began: another list at once would expire too.
-            self._stop.wait(self._backoff.next())
+            self._wait()
 
     def _interrupted(self, error: ClusterUnavailable | WatchRefused) -> Iterator[ResourceEvent]:
         yield self._received(Interrupted(str(error)))
@@ -148,12 +135,16 @@ class Reflector:
             self._refusals += 1
             if self._refusals >= REFUSALS_BEFORE_LIST:
                 self._position = None
-        self._stop.wait(self._backoff.next())
+        self._wait()
 
     def _succeeded(self) -> None:
-        self._backoff.reset()
+        self._next_wait = FIRST_WAIT_SECONDS
         self._just_listed = False
         self._refusals = 0
+
+    def _wait(self) -> None:
+        wait, self._next_wait = self._next_wait, min(2 * self._next_wait, MAX_WAIT_SECONDS)
+        self._stop.wait(wait * (1 + self._jitter()))
 
     def _received(self, event: Event) -> ResourceEvent:
         received = ResourceEvent(self._source.resource, self._clock(), event)
@@ -303,9 +294,7 @@ def watch(
         return OptionalListerWatcher(versions, stop.wait) if resource.is_optional else versions[0]
 
     reflectors = {
-        each.key: Reflector(
-            source(each), stop=stop, clock=clock, backoff=Backoff(jitter), relist_seconds=relist_seconds
-        )
+        each.key: Reflector(source(each), stop=stop, clock=clock, jitter=jitter, relist_seconds=relist_seconds)
         for each in resources
     }
     return Watches(reflectors, positions=positions or {}, stop=stop, interrupt=own.close, clock=clock)

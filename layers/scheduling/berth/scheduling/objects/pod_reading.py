@@ -33,6 +33,7 @@ from berth.scheduling.objects.projection import SHARED, controller_of, decode_sh
 
 # An object that two threads read at once may be in memory twice: that costs a comparison, and is never wrong.
 _SPECS: WeakValueDictionary[bytes, PodSpec] = WeakValueDictionary()
+_LABEL_SETS: WeakValueDictionary[bytes, LabelSet] = WeakValueDictionary()
 
 
 def pod_spec(shared: Object) -> PodSpec:
@@ -84,10 +85,6 @@ def _read_controller(metadata: Object) -> Controller | None:
     if owner is None:
         return None
     return Controller(*(name_or_empty(owner.get(field)) for field in ("apiVersion", "kind", "name")))
-
-
-# An object that two threads read at once may be in memory twice: that costs a comparison, and is never wrong.
-_LABEL_SETS: WeakValueDictionary[bytes, LabelSet] = WeakValueDictionary()
 
 
 def read_pod(obj: object) -> Pod | UnreadableObject:

@@ -16,9 +16,8 @@ import pytest
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError, CredentialRetrievalError
 
-from berth.cluster.api_server.access import Access, authorization
+from berth.cluster.api_server.access import Access, EksSettings, authorization, from_eks, regional_host
 from berth.cluster.api_server.client import ApiServer, ApiServerUnreachable, CredentialsUnavailable
-from berth.cluster.api_server.eks import EksSettings, from_eks, regional_host
 from tests.builders.certificates import self_signed
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, driven_api_server
