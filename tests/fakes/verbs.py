@@ -19,7 +19,7 @@ from berth.ledger.nodes.table import LedgerTable
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
-from berth.nodecache.warm_node_cache import Freshness, WarmNodeCache
+from berth.nodecache.warm_node_cache import WarmNodeCache
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
@@ -87,7 +87,7 @@ class Verbs:
         configurations = Configurations(
             self.store, lambda: configuration or BerthConfiguration(), time_limit=time_limit
         )
-        self.seen: list[Freshness] = []
+        self.seen: list[tuple[float, int | None]] = []
         log = None if announcements is None else AnnouncementReader(announcements)
         self.cache = WarmNodeCache(
             self.table,
@@ -96,7 +96,7 @@ class Verbs:
             self.clock,
             self.warnings.append,
             BindsUnderWay(ledger, log),
-            self.seen.append,
+            lambda age, lag: self.seen.append((age, lag)),
         )
         self._endpoints = {
             verb: VerbEndpoint(verb, EndpointSettings(), partial(answer, cache=self.cache), failed, recorder=recorder)

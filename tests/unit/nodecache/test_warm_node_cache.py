@@ -14,7 +14,6 @@ from berth.extender.deadline import Deadline
 from berth.extender.ports import CacheUnavailable
 from berth.nodecache.feed.reader import DEADLINE_PASSED
 from berth.nodecache.feed.table import TableUnavailable
-from berth.nodecache.warm_node_cache import Freshness
 from berth.scheduling.configuration.document import BerthConfiguration, WhenStale
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.custom_plugins import NAMED, installed_plugins
@@ -68,14 +67,14 @@ def test_reports_age_and_lag_of_data() -> None:
     verbs.clock.advance(3)
     snapshot_of(verbs)
     snapshot_of(verbs)
-    assert verbs.seen == [Freshness(age=0.0, lag=None), Freshness(age=3.0, lag=2), Freshness(age=3.0, lag=0)]
+    assert verbs.seen == [(0.0, None), (3.0, 2), (3.0, 0)]
 
 
 def test_reports_age_of_stale_data() -> None:
     verbs = Verbs([labelled("n1", "10")])
     verbs.clock.set_wall(500)
     unavailable(verbs)
-    assert [seen.age for seen in verbs.seen] == [500.0]
+    assert [age for age, _ in verbs.seen] == [500.0]
 
 
 @pytest.mark.parametrize(
@@ -348,7 +347,7 @@ def test_pod_changes_do_not_cause_reads_for_a_policy_that_reads_only_nodes() -> 
     pointer = verbs.cluster.table.head().pointer  # type: ignore[union-attr]
     assert pointer is not None
     assert context.state.version == pointer.version
-    assert verbs.seen[-1] == Freshness(age=3.0, lag=1)
+    assert verbs.seen[-1] == (3.0, 1)
 
 
 def test_loads_more_parts_if_an_applied_configuration_reads_more() -> None:

@@ -94,22 +94,6 @@ class HeadRead:
     under_way: OpenBinds
 
 
-@dataclass(frozen=True, slots=True)
-class Freshness:
-    """The freshness of the cache in one call.
-
-    age: of the data, in seconds. lag: by how many versions the call brought the environment's state up to date; None
-    for its first read, which loads everything.
-    """
-
-    age: float
-    lag: int | None
-
-
-def _do_nothing(_: Freshness) -> None:
-    return None
-
-
 PODS = "pods"
 NO_BINDS = BindsUnderWay(None, None)
 
@@ -125,7 +109,7 @@ class WarmNodeCache(NodeCache):
         clock: Clock,
         warn: Callable[[str], None],
         under_way: BindsUnderWay = NO_BINDS,
-        on_read: Callable[[Freshness], None] = _do_nothing,
+        on_read: Callable[[float, int | None], None] = lambda age, lag: None,
         loss: CountingLossCheck | None = None,
         reads: BoundedReads | None = None,
         on_fallback: Callable[[], None] = lambda: None,
@@ -133,9 +117,11 @@ class WarmNodeCache(NodeCache):
         latest_only: bool = False,
     ) -> None:
         """`warn`: called with failures that the call survived. `on_read`: called by every call that reads the published
-        state; it must not raise. `loss`: consulted if nothing is counted; None without a ledger. `reads`: bounded by
-        default. `on_fallback`: called by every call that another configuration decides, because the applied one
-        cannot be loaded. `latest_only`: every read is consistent, and a failed read is a failure of the call."""
+        state, with the data's age in seconds, and by how many versions the call brought the environment's state up to
+        date; None for its first read, which loads everything. It must not raise. `loss`: consulted if nothing is
+        counted; None without a ledger. `reads`: bounded by default. `on_fallback`: called by every call that another
+        configuration decides, because the applied one cannot be loaded. `latest_only`: every read is consistent, and a
+        failed read is a failure of the call."""
         self._table = table
         self._reader = reader
         self._configurations = configurations
@@ -257,7 +243,7 @@ class WarmNodeCache(NodeCache):
             return CacheUnavailable(str(error), rules.when_stale)
         pointer = head.pointer if head else None
         age = self._clock.wall() - (pointer.observation.observed_at if pointer else 0.0)
-        self._on_read(Freshness(age, max(0, self._reader.version - before) if before else None))
+        self._on_read(age, max(0, self._reader.version - before) if before else None)
         if pointer is not None and age > rules.max_staleness:
             return CacheUnavailable(self._staleness.reason(pointer, rules.max_staleness), rules.when_stale)
         if read.under_way == NOTHING_READ:

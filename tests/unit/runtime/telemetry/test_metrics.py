@@ -6,13 +6,12 @@ import time
 
 import pytest
 
-from berth.nodecache.warm_node_cache import Freshness
 from berth.runtime.telemetry.metrics import CacheMetrics
 from tests.unit.runtime.telemetry.metric_lines import described, printed
 
 
 def test_emits_age_and_lag_by_verb_and_age_by_stack(metrics: pytest.CaptureFixture[str]) -> None:
-    CacheMetrics("filter", time.time).record(Freshness(age=1.5, lag=3))
+    CacheMetrics("filter", time.time).record(age=1.5, lag=3)
     [line] = printed(metrics)
     assert described(line) == {
         "CacheAge": ("Seconds", [["stack", "verb"], ["stack"]]),
@@ -29,6 +28,6 @@ def test_counts_a_fallback_configuration_as_a_failure(metrics: pytest.CaptureFix
 
 
 def test_does_not_emit_lag_for_the_first_read_of_an_environment(metrics: pytest.CaptureFixture[str]) -> None:
-    CacheMetrics("filter", time.time).record(Freshness(age=1.5, lag=None))
+    CacheMetrics("filter", time.time).record(age=1.5, lag=None)
     [line] = printed(metrics)
     assert "VersionLag" not in described(line)

@@ -16,7 +16,6 @@ from berth.extender.outcomes import (
     PreemptOutcome,
     PrioritizeOutcome,
 )
-from berth.nodecache.warm_node_cache import Freshness
 from berth.runtime.telemetry.metrics import OLD_SECONDS, CacheMetrics, measured_call, record_slow_call
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
@@ -47,7 +46,7 @@ def call(verb: str, outcome: Any, seconds_left: float = 4.0) -> None:
     telemetry = Telemetry(verb)
     with measured_call():
         if verb in READERS:
-            CacheMetrics(verb, time.time).record(Freshness(age=1.5, lag=3))
+            CacheMetrics(verb, time.time).record(age=1.5, lag=3)
         record_slow_call(seconds_left, http_timeout=5.0)
         telemetry.ended(
             outcome, pod="ml/p", detail="", milliseconds=1, failed=outcome.startswith("failure-"), sizes=Sizes(1, 1)
@@ -106,7 +105,7 @@ def test_metrics_do_not_depend_on_the_log_level(lines: pytest.CaptureFixture[str
 
 
 def test_warm_up_event_writes_its_own_line(lines: pytest.CaptureFixture[str]) -> None:
-    CacheMetrics("filter", time.time).record(Freshness(age=1.5, lag=None))
+    CacheMetrics("filter", time.time).record(age=1.5, lag=None)
     assert series(printed(lines)) == {("CacheAge", "local")}
 
 
@@ -118,7 +117,7 @@ def test_warm_up_events_write_one_line_per_minute_with_the_oldest_data(
     metrics = CacheMetrics("filter", clock.wall)
     minutes: dict[int, list[float]] = {}
     for event in range(60):
-        metrics.record(Freshness(age=80.0 if event == 20 else 1.0, lag=0))
+        metrics.record(age=80.0 if event == 20 else 1.0, lag=0)
         for entry in printed(lines):
             minutes.setdefault(event // 6, []).extend(entry["CacheAge"])
         clock.advance(WARM_UP_SECONDS)
@@ -132,7 +131,7 @@ def test_warm_up_event_that_finds_old_data_writes_a_line_at_once(lines: pytest.C
     clock = EnvironmentClock()
     metrics = CacheMetrics("filter", clock.wall)
     for age in (1.0, OLD_SECONDS, OLD_SECONDS + 10, 1.0):
-        metrics.record(Freshness(age=age, lag=0))
+        metrics.record(age=age, lag=0)
         clock.advance(WARM_UP_SECONDS)
     assert [entry["CacheAge"] for entry in printed(lines)] == [[1.0], [OLD_SECONDS], [OLD_SECONDS + 10]]
 
@@ -143,5 +142,5 @@ def test_each_warm_up_event_writes_a_line_with_detailed_metrics(
     monkeypatch.setenv("BERTH_DETAILED_METRICS", "true")
     metrics = CacheMetrics("filter", time.time)
     for _ in range(3):
-        metrics.record(Freshness(age=1.0, lag=1))
+        metrics.record(age=1.0, lag=1)
     assert len(printed(lines)) == 3

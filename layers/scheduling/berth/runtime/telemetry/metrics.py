@@ -13,14 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import orjson
 
 from berth.runtime.environment import set_until_end
-
-if TYPE_CHECKING:
-    from berth.nodecache.warm_node_cache import Freshness
 
 NAMESPACE = "Berth"
 STACK = "stack"
@@ -154,18 +150,18 @@ class CacheMetrics:
         self._oldest = 0.0
         self._line_at = -math.inf
 
-    def record(self, record: Freshness) -> None:
+    def record(self, age: float, lag: int | None) -> None:
         """Record that a call has read the published state. The first read of an environment has no lag.
 
         The metrics join the call's log line. A warm-up event has no line: with detailed metrics each event gets one,
         else the events of about a minute share one, with the oldest age."""
         if not self._metrics.detailed and _CALL.get() is None:
-            self._record_warm_up(record.age)
+            self._record_warm_up(age)
             return
-        groups, values = [CACHE_AGE_IN_DETAIL if self._metrics.detailed else CACHE_AGE], {"CacheAge": [record.age]}
-        if self._metrics.detailed and record.lag is not None:
+        groups, values = [CACHE_AGE_IN_DETAIL if self._metrics.detailed else CACHE_AGE], {"CacheAge": [age]}
+        if self._metrics.detailed and lag is not None:
             groups.append(CACHE_LAG_IN_DETAIL)
-            values["VersionLag"] = [float(record.lag)]
+            values["VersionLag"] = [float(lag)]
         self._add(groups, values)
 
     def _record_warm_up(self, age: float) -> None:

@@ -110,43 +110,34 @@ _DECIMAL_SUFFIXES = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "
 _BINARY_SUFFIXES = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
 
-@dataclass(frozen=True, slots=True)
-class UnparsableQuantity:
-    """A value that is not a quantity."""
-
-    text: str
-
-
-def quantity(value: object) -> Quantity | UnparsableQuantity:
-    """Read a quantity, which is a string or a number in JSON; null counts as zero."""
+def quantity(value: object) -> Quantity | None:
+    """Read a quantity, which is a string or a number in JSON; null counts as zero. None for any other value."""
     if value is None:
         return ZERO
     if isinstance(value, str):
         # Long texts are not cached: a pod may have a thousand texts of 1 KB.
         text = value.strip()
-        return _parsed(text) if len(text) <= _MAX_LENGTH else UnparsableQuantity(text)
+        return _parsed(text) if len(text) <= _MAX_LENGTH else None
     if isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and fits(value)):
         return _parsed(str(value))
-    return UnparsableQuantity(type(value).__name__)
+    return None
 
 
 @lru_cache(maxsize=4096)
-def _parsed(text: str) -> Quantity | UnparsableQuantity:
+def _parsed(text: str) -> Quantity | None:
     found = _QUANTITY.fullmatch(text) if 0 < len(text) <= _MAX_LENGTH else None
     if found is None:
-        return UnparsableQuantity(text)
+        return None
     digits, fraction, suffix = found["digits"].lstrip("0") or "0", found["fraction"] or "", found["suffix"]
-    magnitude: Quantity | None
+    magnitude: Quantity | None = None
     if not found["digits"] and not fraction:
         magnitude = _without_digits(suffix)
     elif (power := _BINARY_SUFFIXES.get(suffix)) is not None:
         magnitude = _binary(digits, fraction, power)
     elif (exponent := _decimal_exponent(suffix)) is not None:
         magnitude = _decimal(digits, fraction, exponent)
-    else:
-        return UnparsableQuantity(text)
     if magnitude is None:
-        return UnparsableQuantity(text)
+        return None
     return Quantity(-magnitude.number, magnitude.exponent, magnitude.decimal) if text[0] == "-" else magnitude
 
 

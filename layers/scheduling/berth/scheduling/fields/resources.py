@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from berth.scheduling.fields.quantity import ZERO, Quantity, UnparsableQuantity, quantity
+from berth.scheduling.fields.quantity import ZERO, Quantity, quantity
 from berth.scheduling.fields.reading import MalformedField, read_object
 
 CPU = "cpu"
@@ -40,7 +40,7 @@ def read_resource_list(value: object, path: str) -> ResourceList:
     found: ResourceList = {}
     for name, amount in read_object(value, path).items():
         parsed = quantity(amount)
-        if not isinstance(name, str) or isinstance(parsed, UnparsableQuantity):
+        if not isinstance(name, str) or parsed is None:
             raise MalformedField(f"{path} has a quantity that cannot be parsed")
         found[name] = parsed
     return found
@@ -68,7 +68,7 @@ def read_counted(value: object, path: str) -> tuple[dict[str, int], int]:
 
 def _units_or_none(amount: object, milli: bool) -> int | None:
     parsed = quantity(amount)
-    if isinstance(parsed, UnparsableQuantity):
+    if parsed is None:
         return None
     return parsed.milli_value() if milli else parsed.value()
 

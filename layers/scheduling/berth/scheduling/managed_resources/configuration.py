@@ -18,7 +18,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from berth.scheduling.fields.quantity import ZERO, Quantity, UnparsableQuantity, quantity
+from berth.scheduling.fields.quantity import ZERO, Quantity, quantity
 from berth.scheduling.fields.resources import is_extended
 from berth.scheduling.objects.node import NodeInfo
 
@@ -86,7 +86,7 @@ class NoAmount:
 def amount_in(text: str) -> int | NoAmount:
     """Parse a text as whole units. An empty text is not a quantity."""
     found = quantity(text)
-    if isinstance(found, UnparsableQuantity):
+    if found is None:
         return NoAmount(NOT_A_QUANTITY)
     if ZERO.exceeds(found):
         return NoAmount(NEGATIVE)
