@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from time import sleep
 
-from berth.cluster.field_projection import RequiredFields, projections, resources
-from berth.cluster.watch.resources import PODS, without_managed_fields
+from berth.cluster.field_projection import RequiredFields, projections
+from berth.cluster.watch.resources import PODS
 from berth.dynamodb import TableUnavailable
 from berth.ledger.nodes.entry import EntryState, NodeLedger
 from berth.ledger.nodes.table import MarkerState
@@ -98,7 +98,7 @@ class Checks:
         """Why the pods that are too large for the cache are not published and counted as the documents say."""
         pods = self._set_up.api.get("/api/v1/pods")["items"]
         project = projections(self._required)[PODS]
-        too_large = [each for each in pods if _is_too_large(project(without_managed_fields(each)))]
+        too_large = [each for each in pods if _is_too_large(project(each))]
         try:
             published = self._published()
             ledgers = self._set_up.ledger.nodes()
@@ -152,12 +152,12 @@ class Checks:
     def _truth(self) -> Mapping[str, object]:
         projected = projections(self._required)
         found = {}
-        for resource in resources(self._required):
+        for resource in projected:
             for each in self._set_up.api.get(resource.path)["items"]:
                 metadata = each["metadata"]
                 namespace = metadata.get("namespace")
                 key = f"{namespace}/{metadata['name']}" if namespace else metadata["name"]
-                found[f"{resource.name}/{key}"] = _json(projected[resource](without_managed_fields(each)))
+                found[f"{resource.name}/{key}"] = _json(projected[resource](each))
         return found
 
     def _ledger(self, pods: Sequence[PodOnAccount]) -> list[str]:

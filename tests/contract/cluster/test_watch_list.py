@@ -20,6 +20,7 @@ from berth.cluster.watch.resources import (
 )
 from berth.nodecache.feed.cluster import ClusterUnavailable, Listed
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, Exchange, driven_api_server
+from tests.unit.cluster.taking import without_managed_fields
 
 Result = TypeVar("Result")
 
@@ -44,7 +45,7 @@ Begin = Callable[[Callable[[], Listed]], "Future[Listed]"]
 
 
 def source(server: DrivenApiServer, resource: Resource = NODES, **options: int) -> KubernetesListerWatcher:
-    return KubernetesListerWatcher(server.api(), resource, WatchOptions(**options))
+    return KubernetesListerWatcher(server.api(), resource, WatchOptions(**options), without_managed_fields)
 
 
 def node(name: str, **metadata: object) -> dict[str, object]:

@@ -17,7 +17,7 @@ from berth.nodecache.feed.head import Position
 from tests.builders.certificates import self_signed
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, driven_api_server
-from tests.unit.cluster.taking import Consumer, at_once, running, started
+from tests.unit.cluster.taking import Consumer, at_once, running, started, whole
 
 
 def observed_at(watches: Watches) -> float | None:
@@ -54,12 +54,12 @@ def clock() -> HandDrivenClock:
 
 @pytest.fixture
 def watches(api: ApiServer, clock: HandDrivenClock) -> Iterator[Watches]:
-    with started(watch(api, [NODES, PODS], clock=clock, jitter=at_once)) as watches:
+    with started(watch(api, whole(NODES, PODS), clock=clock, jitter=at_once)) as watches:
         yield watches
 
 
 def test_lists_and_watches_all_resources_concurrently(server: DrivenApiServer, api: ApiServer) -> None:
-    with started(watch(api, BASE_RESOURCES, clock=HandDrivenClock(), jitter=at_once)) as watches:
+    with started(watch(api, whole(*BASE_RESOURCES), clock=HandDrivenClock(), jitter=at_once)) as watches:
         for resource in BASE_RESOURCES:
             server.next(resource.path).page(versioned(f"a-{resource.name}", "1"), version="5")
         streams = {resource: server.next(resource.path).stream() for resource in BASE_RESOURCES}
@@ -166,7 +166,7 @@ def _in_the_middle_of_a_line(server: DrivenApiServer, consumer: Consumer) -> Non
 )
 def test_stop_ends_every_wait_and_drops_later_events(server: DrivenApiServer, api: ApiServer, phase: Phase) -> None:
     """At once: the server never answers, and the time limits are far longer than a test has patience."""
-    with started(watch(api, [NODES, PODS], clock=HandDrivenClock(), jitter=at_once)) as watches:
+    with started(watch(api, whole(NODES, PODS), clock=HandDrivenClock(), jitter=at_once)) as watches:
         consumer = Consumer(watches)
         phase(server, consumer)
         assert running(watches) == ["watch-nodes", "watch-pods"]
@@ -176,7 +176,7 @@ def test_stop_ends_every_wait_and_drops_later_events(server: DrivenApiServer, ap
 
 
 def test_stop_ends_wait_between_attempts(server: DrivenApiServer, api: ApiServer) -> None:
-    with started(watch(api, [NODES], clock=HandDrivenClock(), jitter=lambda: 1_000.0)) as watches:
+    with started(watch(api, whole(NODES), clock=HandDrivenClock(), jitter=lambda: 1_000.0)) as watches:
         server.next(NODES.path).refuse(500, "InternalError")
         Consumer(watches).take(1)
         watches.stop()
@@ -187,7 +187,7 @@ def test_stop_ends_wait_for_slow_consumer(
     server: DrivenApiServer, api: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("berth.cluster.watch.watches.CAPACITY", 1)
-    with started(watch(api, [NODES], clock=HandDrivenClock(), jitter=at_once)) as watches:
+    with started(watch(api, whole(NODES), clock=HandDrivenClock(), jitter=at_once)) as watches:
         server.next(NODES.path).page(version="5")
         server.next(NODES.path).stream().tell("BOOKMARK", versioned("", "6")).end()
         watches.stop()
@@ -205,14 +205,14 @@ def test_stop_wakes_waiting_consumer(server: DrivenApiServer, watches: Watches) 
 
 
 def test_watches_can_be_stopped_twice_and_before_start(api: ApiServer) -> None:
-    watches = watch(api, [NODES], clock=HandDrivenClock(), jitter=at_once)
+    watches = watch(api, whole(NODES), clock=HandDrivenClock(), jitter=at_once)
     watches.stop()
     watches.stop()
     assert running(watches) == []
 
 
 def test_api_server_client_works_after_watches_stop(server: DrivenApiServer, api: ApiServer) -> None:
-    watches = watch(api, [NODES], clock=HandDrivenClock(), jitter=at_once)
+    watches = watch(api, whole(NODES), clock=HandDrivenClock(), jitter=at_once)
     watches.start()
     server.next(NODES.path)
     watches.stop()

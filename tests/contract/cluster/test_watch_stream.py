@@ -25,7 +25,7 @@ from berth.nodecache.feed.cluster import (
 from berth.nodecache.feed.head import Position
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import DrivenApiServer, Exchange, driven_api_server, status_object
-from tests.unit.cluster.taking import Consumer, at_once, started
+from tests.unit.cluster.taking import Consumer, at_once, started, whole
 
 PATH = "/api/v1/nodes"
 
@@ -55,7 +55,7 @@ def clock() -> HandDrivenClock:
 
 @pytest.fixture
 def watches(server: DrivenApiServer, clock: HandDrivenClock) -> Iterator[Watches]:
-    with started(watch(server.api(), [NODES], clock=clock, jitter=at_once)) as watches:
+    with started(watch(server.api(), whole(NODES), clock=clock, jitter=at_once)) as watches:
         yield watches
 
 
@@ -246,7 +246,7 @@ def test_rejects_response_that_is_not_a_stream(server: DrivenApiServer, consumer
 
 def test_disconnects_if_the_connection_is_silent(server: DrivenApiServer) -> None:
     options = WatchOptions(watch_seconds=0, grace_seconds=0.2)
-    with started(watch(server.api(), [NODES], clock=time.time, jitter=at_once, options=options)) as watches:
+    with started(watch(server.api(), whole(NODES), clock=time.time, jitter=at_once, options=options)) as watches:
         half_open = None
         # On a machine that pauses, the client may give up sooner, too: then it asks once more.
         while not resumes_from("11", exchange := server.next(PATH)):
@@ -297,7 +297,9 @@ def test_lists_again_after_restore_of_server_from_backup(
 
 def test_successor_resumes_without_list(server: DrivenApiServer, clock: HandDrivenClock) -> None:
     left_off = Position("opaque-41", clock.now - 30, clock.now - 300)
-    with started(watch(server.api(), [NODES], clock=clock, jitter=at_once, positions={"nodes": left_off})) as watches:
+    with started(
+        watch(server.api(), whole(NODES), clock=clock, jitter=at_once, positions={"nodes": left_off})
+    ) as watches:
         consumer = Consumer(watches)
         assert watches.observed_at == clock.now - 30
         server.next(PATH).page(version="45")

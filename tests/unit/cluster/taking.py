@@ -6,8 +6,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from berth.cluster.watch.resources import Projection, Resource
 from berth.cluster.watch.watches import Watches
-from berth.nodecache.feed.cluster import Event, ResourceEvent
+from berth.nodecache.feed.cluster import Event, KubernetesObject, ResourceEvent
+from berth.scheduling.fields.reading import part
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS
 
 
@@ -29,6 +31,17 @@ def running(watches: Watches) -> list[str]:
 def at_once() -> float:
     """Jitter that takes nearly all of a wait away."""
     return -0.99
+
+
+def without_managed_fields(found: KubernetesObject) -> KubernetesObject:
+    """The object without a field that is up to half of its size."""
+    part(found, "metadata").pop("managedFields", None)
+    return found
+
+
+def whole(*resources: Resource) -> dict[Resource, Projection]:
+    """The resources with projections that keep what a test looks at."""
+    return dict.fromkeys(resources, without_managed_fields)
 
 
 class Consumer:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from berth.cluster.field_projection import RequiredFields, projection_id, projections, resources
+from berth.cluster.field_projection import RequiredFields, projection_id, projections
 from berth.cluster.watch.resources import GANG_RESOURCES, PODS
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod
@@ -21,9 +21,8 @@ GANGS = RequiredFields.of(BerthConfiguration.model_validate({"gangs": {"enabled"
 
 
 def test_watches_pod_groups_only_if_gangs_are_enabled() -> None:
-    assert set(resources(GANGS)) - set(resources(LITTLE)) == set(GANG_RESOURCES)
-    assert projections(GANGS).keys() == set(resources(GANGS))
-    assert not any(each.is_optional for each in resources(RequiredFields.of(BerthConfiguration().policy())))
+    assert set(projections(GANGS)) - set(projections(LITTLE)) == set(GANG_RESOURCES)
+    assert not any(each.is_optional for each in projections(RequiredFields.of(BerthConfiguration().policy())))
 
 
 @pytest.mark.parametrize("api", [each.group for each in GANG_RESOURCES])

@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Condition
 
 from berth.cluster.dump_objects import MalformedDump, parse_objects, resource_of, select_objects
-from berth.cluster.field_projection import ALL_ANNOTATIONS, RequiredFields, projections, resources
+from berth.cluster.field_projection import ALL_ANNOTATIONS, RequiredFields, projections
 from berth.cluster.watch.resources import PODS
 from berth.nodecache.feed.cluster import (
     Cluster,
@@ -62,7 +62,7 @@ ALL = RequiredFields(
 """A file is small, so all fields that any profile reads are kept."""
 
 _PROJECTIONS = projections(ALL)
-_NAMES = [resource.key for resource in resources(ALL)]
+_NAMES = [resource.key for resource in _PROJECTIONS]
 
 
 @dataclass(frozen=True, slots=True)

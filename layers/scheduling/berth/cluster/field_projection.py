@@ -35,7 +35,6 @@ from typing import Self
 from zlib import crc32
 
 from berth.cluster.watch.resources import (
-    BASE_RESOURCES,
     GANG_RESOURCES,
     NAMESPACES,
     NODES,
@@ -197,12 +196,8 @@ def projection_id(required: RequiredFields) -> str:
     return f"{PROJECTION_VERSION}{spreading}{images}{gangs}{counted}+{reasons:x}"
 
 
-def resources(required: RequiredFields) -> tuple[Resource, ...]:
-    spreading = SPREAD_RESOURCES if required.spreading else ()
-    return BASE_RESOURCES + spreading + (GANG_RESOURCES if required.gangs else ())
-
-
 def projections(required: RequiredFields) -> Mapping[Resource, Projection]:
+    """Return the watched resources, each with the function that keeps its required fields."""
     return {
         NODES: partial(_node, required=required),
         PODS: partial(_pod, required=required),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from berth.cluster.api_server.client import APPLY, CREDENTIALS_REFUSED, UNAUTHORIZED, ApiServer, ApiServerUnreachable
-from berth.cluster.field_projection import RequiredFields, projection_id, projections, resources
+from berth.cluster.field_projection import RequiredFields, projection_id, projections
 from berth.cluster.watch.lister_watcher import WATCHERS_REMEDY, WatchOptions
 from berth.cluster.watch.watches import watch
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWatch
@@ -97,13 +97,12 @@ class KubernetesCluster(Cluster):
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
         watches = watch(
             self._api,
-            resources(self._required),
+            projections(self._required),
             clock=self._clock,
             jitter=self._jitter,
             positions={} if self._lists_first else positions,
             options=OPTIONS,
             relist_seconds=RELIST_SECONDS,
-            projections=projections(self._required),
             remedy=self._remedy,
         )
         watches.start()

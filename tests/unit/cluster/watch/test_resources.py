@@ -7,8 +7,9 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.cluster.watch.resources import MalformedObject, Status, decode, read_status, without_managed_fields
+from berth.cluster.watch.resources import MalformedObject, Status, decode, read_status
 from berth.nodecache.feed.cluster import Added, Bookmark, Deleted, KubernetesObject, Modified
+from tests.unit.cluster.taking import without_managed_fields
 
 
 def line(kind: str, found: object) -> bytes:

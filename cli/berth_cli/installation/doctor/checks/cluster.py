@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from berth.cluster.field_projection import RequiredFields, resources
+from berth.cluster.field_projection import RequiredFields, projections
 from berth.cluster.kubernetes_cluster import NAMESPACE as WAKE_NAMESPACE
 from berth.cluster.kubernetes_cluster import WAKE_NAME
 from berth.ledger.lease import NAME as LEASE_NAME
@@ -58,7 +58,7 @@ def binder_permissions(configuration: BerthConfiguration) -> list[Permission]:
 
 def watcher_permissions(configuration: BerthConfiguration) -> list[Permission]:
     """Return the permissions in examples/rbac.yaml and rbac-counted-resources.yaml that this configuration needs."""
-    watched = resources(RequiredFields.of(configuration.policy()))
+    watched = projections(RequiredFields.of(configuration.policy()))
     permissions = [Permission(verb, each.name, each.group) for each in watched for verb in ("list", "watch")]
     permissions.append(Permission("get", "namespaces", name="kube-system"))
     permissions += [Permission(verb, "events", "events.k8s.io") for verb in ("create", "patch")]

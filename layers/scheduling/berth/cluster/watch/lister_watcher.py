@@ -22,7 +22,6 @@ from berth.cluster.watch.resources import (
     decode,
     project,
     read_status,
-    without_managed_fields,
 )
 from berth.nodecache.feed.cluster import ClusterUnavailable, KubernetesObject, Listed, WatchEvent
 from berth.scheduling.fields.reading import part
@@ -96,7 +95,7 @@ class KubernetesListerWatcher(ListerWatcher):
         api: ApiServer,
         resource: Resource,
         options: WatchOptions,
-        projection: Projection = without_managed_fields,
+        projection: Projection,
         remedy: str = WATCHERS_REMEDY,
     ) -> None:
         """remedy: the remedy if the user may not list or watch; the resource's name is appended."""

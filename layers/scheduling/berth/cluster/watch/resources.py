@@ -125,12 +125,6 @@ def read_status(content: Mapping[str, object], code: int) -> Status:
     )
 
 
-def without_managed_fields(found: KubernetesObject) -> KubernetesObject:
-    """Return the object without its managedFields: up to half of its size, and not read by scheduling."""
-    part(found, "metadata").pop("managedFields", None)
-    return found
-
-
 def project(found: object, projection: Projection) -> KubernetesObject:
     """Apply the projection. Raises MalformedObject, also for any exception of the projection: one object must not end
     a watch."""

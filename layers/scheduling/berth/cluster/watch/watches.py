@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from threading import Condition, Thread
 from threading import Event as Flag
@@ -28,7 +28,7 @@ from berth.cluster.watch.lister_watcher import (
     WatchOptions,
     WatchRefused,
 )
-from berth.cluster.watch.resources import Projection, Resource, without_managed_fields
+from berth.cluster.watch.resources import Projection, Resource
 from berth.nodecache.feed.cluster import (
     ClusterUnavailable,
     ClusterWatch,
@@ -265,29 +265,26 @@ class Watches(ClusterWatch):
 
 def watch(
     api: ApiServer,
-    resources: Iterable[Resource],
+    projections: Mapping[Resource, Projection],
     *,
     clock: Callable[[], float],
     jitter: Callable[[], float],
     positions: Mapping[str, Position] | None = None,
     options: WatchOptions | None = None,
     relist_seconds: float | None = None,
-    projections: Mapping[Resource, Projection] | None = None,
     remedy: str = WATCHERS_REMEDY,
 ) -> Watches:
     """Return watches of an API server, over separate connections and not started yet.
 
-    `positions`: the positions of a predecessor. `relist_seconds`: the age at which a resource is listed again, even
-    without an error. `projections`: by resource; other objects keep all fields except managedFields. `remedy`: see
-    KubernetesListerWatcher.
+    `projections`: of the resources to watch. `positions`: the positions of a predecessor. `relist_seconds`: the age at
+    which a resource is listed again, even without an error. `remedy`: see KubernetesListerWatcher.
     """
     stop, own = Flag(), api.separate()
 
     def source(resource: Resource) -> ListerWatcher:
-        projection = (projections or {}).get(resource, without_managed_fields)
         versions = [
             KubernetesListerWatcher(
-                own, replace(resource, version=version), options or WatchOptions(), projection, remedy
+                own, replace(resource, version=version), options or WatchOptions(), projections[resource], remedy
             )
             for version in (resource.version, *resource.earlier_versions)
         ]
@@ -295,6 +292,6 @@ def watch(
 
     reflectors = {
         each.key: Reflector(source(each), stop=stop, clock=clock, jitter=jitter, relist_seconds=relist_seconds)
-        for each in resources
+        for each in projections
     }
     return Watches(reflectors, positions=positions or {}, stop=stop, interrupt=own.close, clock=clock)
