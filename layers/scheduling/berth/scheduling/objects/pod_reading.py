@@ -34,6 +34,7 @@ from berth.scheduling.objects.projection import SHARED, controller_of, decode_sh
 # An object that two threads read at once may be in memory twice: that costs a comparison, and is never wrong.
 _SPECS: WeakValueDictionary[bytes, PodSpec] = WeakValueDictionary()
 _LABEL_SETS: WeakValueDictionary[bytes, LabelSet] = WeakValueDictionary()
+_PREEMPTED = {"status": "True", "reason": "PreemptionByScheduler"}
 
 
 def pod_spec(shared: Object) -> PodSpec:
@@ -190,7 +191,6 @@ def pod_of(
     shared: PodSpec,
 ) -> Pod:
     """Make a pod from these parts. Raises MalformedField."""
-    disruption = condition_in(status, "DisruptionTarget")
     return Pod(
         name_or_empty(metadata.get("name")),
         name_or_empty(metadata.get("uid")),
@@ -201,7 +201,7 @@ def pod_of(
         intern(name_or_empty(status.get("phase"))),
         read_time(status.get("startTime")),
         metadata.get("deletionTimestamp") is not None,
-        disruption.get("status") == "True" and disruption.get("reason") == "PreemptionByScheduler",
+        "conditions" in status and condition_in(status, "DisruptionTarget").items() >= _PREEMPTED.items(),
         annotations,
         created_at=read_time(metadata.get("creationTimestamp")),
     )
