@@ -19,6 +19,7 @@ from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, Plugin, Sta
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.projection import rejected_by_berth
 from berth.scheduling.plugins.custom_plugins import custom_plugin
+from berth.scheduling.plugins.node_taints import REASON_NOT_READY, NodeReady
 from berth.scheduling.plugins.registry import SHIPPED_PLUGINS, shipped_plugin
 from tests.builders.counted import (
     LICENCES,
@@ -123,6 +124,14 @@ def test_reasons_of_custom_plugins_count() -> None:
     pod = WHOLE_POD | {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": message}]}}
     assert not rejected_by_berth(kept(PODS, pod))
     assert rejected_by_berth(kept(PODS, pod, RequiredFields(berth_reasons=BERTH_REASONS | reasons_of(Picky()))))
+
+
+class Readier(NodeReady):
+    """A user's plugin that extends one of Berth."""
+
+
+def test_custom_plugin_has_its_own_reasons_and_those_of_the_plugin_that_it_extends() -> None:
+    assert reasons_of(Readier) >= {REASON_OF_A_PLUGIN_OF_THE_USERS, REASON_NOT_READY}
 
 
 CUSTOM = """
