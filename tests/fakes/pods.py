@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from threading import Lock
+from types import MappingProxyType
 
 from berth.pods import (
-    NO_ANNOTATIONS,
     Binding,
     Created,
     FoundPod,
@@ -80,8 +80,8 @@ class PodsInMemory(PodBinder, ReservedPods):
         requests: Mapping[str, str],
         namespace: str = "ml",
         *,
-        annotations: Mapping[str, str] = NO_ANNOTATIONS,
-        labels: Mapping[str, str] = NO_ANNOTATIONS,
+        annotations: Mapping[str, str] = MappingProxyType({}),
+        labels: Mapping[str, str] = MappingProxyType({}),
         node: str = "",
         priority: int | None = None,
     ) -> None:

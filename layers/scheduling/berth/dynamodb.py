@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
 
-    Values = dict[str, UniversalAttributeValueTypeDef]
+    Item = Mapping[str, AttributeValueTypeDef]
+    Attributes = dict[str, UniversalAttributeValueTypeDef]
 
 CONDITION_FAILED = "ConditionalCheckFailedException"
 _TRANSACTION_CONFLICT = "TransactionConflictException"
@@ -84,11 +85,11 @@ class TableErrors:
             return False
         return True
 
-    def refused(self, error: ClientError | BotoCoreError) -> Mapping[str, AttributeValueTypeDef] | None:
+    def refused(self, error: ClientError | BotoCoreError) -> Item | None:
         """Return the item that did not meet the condition (ALL_OLD), or None without an item; raise any other error."""
         if not isinstance(error, ClientError) or error.response["Error"]["Code"] != CONDITION_FAILED:
             raise self.unavailable(error) from error
-        found: Mapping[str, AttributeValueTypeDef] | None = error.response.get("Item")  # type: ignore[assignment]
+        found: Item | None = error.response.get("Item")  # type: ignore[assignment]
         return found or None
 
 
@@ -101,33 +102,48 @@ def ledger_table_errors(table: str) -> TableErrors:
     return TableErrors("ledger", table, "BERTH_LEDGER_TABLE")
 
 
-class LedgerTableAdapter:
-    """Base of the adapters of the ledger's table. Stateless; the client may be shared between threads."""
+class TableAdapter:
+    """Base of the adapters of a table, by default the ledger's. Stateless; the client may be shared between threads."""
+
+    _errors_of = staticmethod(ledger_table_errors)
 
     def __init__(self, client: DynamoDBClient, table_name: str) -> None:
         self._client = client
         self._table = table_name
-        self._errors = ledger_table_errors(table_name)
+        self._errors = self._errors_of(table_name)
 
-    def _item(self, key: Values, *, is_consistent: bool = True) -> Mapping[str, AttributeValueTypeDef] | None:
+    def _item(self, key: Attributes, *, is_consistent: bool = True) -> Item | None:
         with self._errors.errors():
             return self._client.get_item(TableName=self._table, Key=key, ConsistentRead=is_consistent).get("Item")
 
-    def _items(
-        self, operation: Literal["query", "scan"], **request: Any
-    ) -> Iterator[Mapping[str, AttributeValueTypeDef]]:
+    def _items(self, operation: Literal["query", "scan"], **request: Any) -> Iterator[Item]:
         """Yield the items of all pages, by consistent reads."""
         request |= {"TableName": self._table, "ConsistentRead": True}
         with self._errors.errors():
             for page in self._client.get_paginator(operation).paginate(**request):
                 yield from page["Items"]
 
+    @contextmanager
+    def _well_formed(self, item: str, remedy: str = "") -> Iterator[None]:
+        """Report an item that cannot be read, by KeyError or ValueError, as TableUnavailable. item: what it is."""
+        try:
+            yield
+        except (KeyError, ValueError) as error:
+            where, cause = f"{self._errors.purpose} table {self._table}", f"{type(error).__name__}: {error}"
+            raise TableUnavailable(f"{where}: {item} is malformed ({cause}){remedy}") from error
+
     def _is_written(self, write: Callable[..., object], **request: Any) -> bool:
         """Make a conditional write; see TableErrors."""
         return self._errors.is_written(partial(write, TableName=self._table, **request))
 
 
-HEAD_KEY: dict[str, UniversalAttributeValueTypeDef] = {"pk": {"S": "head"}, "sk": {"N": "0"}}
+class CacheTableAdapter(TableAdapter):
+    """Base of the adapters of the node cache's table."""
+
+    _errors_of = staticmethod(cache_table_errors)
+
+
+HEAD_KEY: Attributes = {"pk": {"S": "head"}, "sk": {"N": "0"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +152,7 @@ class Assignments:
 
     text: str
     names: dict[str, str]
-    values: dict[str, UniversalAttributeValueTypeDef]
+    values: Attributes
 
     @classmethod
     def of(cls, attributes: Mapping[str, UniversalAttributeValueTypeDef]) -> Assignments:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import FAILED, SUCCEEDED, PodKey
-
-NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 
 DEFAULT_SCHEDULER = "default-scheduler"
 """The API server's default of `spec.schedulerName`."""
@@ -32,7 +29,7 @@ class Binding:
     pod_uid: str
     node: str
     resource_version: str = ""
-    annotations: Mapping[str, str] = field(default_factory=lambda: NO_ANNOTATIONS)
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from berth.ledger.gangs.item import Domain, GangItem, GangState, QueuedGang
 from berth.ledger.gangs.table import MAX_NODES, GangTable, NotTransacted, Transaction
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger
-from berth.ledger.nodes.ledger import condition_on, new_ledger
+from berth.ledger.nodes.ledger import new_ledger
 from berth.ledger.nodes.node_write import EntryChange, NodeWrite, PoolChange
 from berth.ledger.nodes.table import LedgerTable
 from berth.scheduling.gangs.gang import GangKey
@@ -320,9 +320,7 @@ class TestTransact:
     def test_releases_holds_and_keeps_other_entries(self, prepared: Tables) -> None:
         prepared.gangs.transact(Transaction(OPEN, None, None, WRITES))
         held = entry("train-0")
-        release = NodeWrite(
-            (EntryChange(held.pod.uid, condition_on(held), None),), {GPU: PoolChange(avail=1, expected_owed=0)}
-        )
+        release = NodeWrite((EntryChange(held.pod.uid, held, None),), {GPU: PoolChange(avail=1, expected_owed=0)})
         assert prepared.gangs.transact(Transaction(OPEN, None, None, {"n1": release})) is None
         assert prepared.gangs.ledgers(["n1"])["n1"].entries == {"uid-train-1": entry("train-1")}
 

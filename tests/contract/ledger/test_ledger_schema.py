@@ -10,13 +10,13 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.dynamodb_store import LEDGER_KEY, LEDGER_SLOTS, AppliedDocuments
 from berth.configuration.store import AppliedVersion
-from berth.dynamodb import ledger_table_errors
+from berth.dynamodb import TableUnavailable, ledger_table_errors
 from berth.ledger.lease import DynamoDBStoreIdentity
 from berth.ledger.nodes.dynamodb_item import SCHEMA_VERSION
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
 from berth.ledger.nodes.ledger import Ledger, LedgerOutcome, new_ledger
-from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState, TableUnavailable
+from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
 from tests.builders.recordings import RELEASES, Item, items_of, recorded, table_of

@@ -14,12 +14,13 @@ from typing import TypeVar
 from berth.bind.answer import bind
 from berth.bind.rules import EVERY_POD, BindRules, CountedResources
 from berth.bind.share import Reservations
+from berth.dynamodb import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.ledger.nodes.entry import EntryState, NodeLedger, OpenReservation
 from berth.ledger.nodes.ledger import new_ledger
 from berth.ledger.nodes.node_write import NodeWrite
-from berth.ledger.nodes.table import NotWritten, TableUnavailable, Written
+from berth.ledger.nodes.table import NotWritten, Written
 from berth.pods import BERTH_SCHEDULERS, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.configuration.document import BerthConfiguration, BindConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_pod

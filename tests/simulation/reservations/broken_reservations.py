@@ -9,7 +9,7 @@ import pytest
 
 from berth.ledger.nodes.entry import EntryState
 from berth.pods import FoundPod
-from berth.upkeep.reconciler.expiry import Expiry, OnNode
+from berth.upkeep.reconciler.expiry import Expiry
 from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation
 from berth.upkeep.reconciler.published_pods import PublishedPods
 from berth.upkeep.reconciler.rebuild import Rebuild
@@ -27,7 +27,7 @@ def expiry_without_touch(monkeypatch: pytest.MonkeyPatch) -> None:
     def looked_at(self, pod):
         match self._pods.find(pod):
             case FoundPod(uid=uid, node=node) if uid == pod.uid and node:
-                return OnNode(node)
+                return node
             case _:
                 return None
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from berth.configuration.store import Configurations
+from berth.dynamodb import TableUnavailable
 from berth.extender.ports import CacheUnavailable
 from berth.ledger.nodes.entry import OpenReservation
-from berth.ledger.nodes.table import TableUnavailable
 from berth.nodecache.binds_under_way import BegunBinds, BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView

@@ -287,9 +287,9 @@ class PreparedBind:
         elif result.outcome is BindOutcome.REFUSED and reservation is not None and reservation.is_first_attempt:
             # After a takeover, the Binding of the earlier attempt may still arrive.
             assert self._counted is not None
-            self._counted.reservations.release(reservation, self._deadline.remaining)
+            self._counted.reservations.release(self._binding, self._deadline.remaining, reservation.attempt)
         return result
 
     def _release_pod(self) -> None:
         if self._counted is not None:
-            self._counted.reservations.release_pod(self._binding, self._deadline.remaining)
+            self._counted.reservations.release(self._binding, self._deadline.remaining)

@@ -210,13 +210,6 @@ class Reservations:
         except DeadlineExceeded:
             return BindResult(BindOutcome.LEDGER_UNAVAILABLE, DEADLINE_PASSED)
 
-    def release(self, reservation: Reservation, remaining: Remaining) -> None:
-        """Release the reservation if this attempt still owns the entry.
-
-        Call this only after its Binding was rejected, and only if `is_first_attempt`.
-        """
-        self._release(reservation.binding, remaining, reservation.attempt)
-
     def release_surplus(self, reservation: Reservation, remaining: Remaining) -> None:
         """Reduce the entry to the shares of this attempt, if the attempt still owns the entry. If the table does not
         confirm the write, the entry keeps the surplus until the pod has ended. The attempt's open reservation stays
@@ -238,13 +231,13 @@ class Reservations:
         except (TableUnavailable, DeadlineExceeded):
             return
 
-    def release_pod(self, binding: Binding, remaining: Remaining) -> None:
-        """Release the reservations of all attempts for this pod on this node, as its Bindings can no longer succeed
-        there."""
-        self._release(binding, remaining)
+    def release(self, binding: Binding, remaining: Remaining, attempt: str | None = None) -> None:
+        """Release the reservation for this pod on this node if this attempt owns the entry; None: of any attempt. If
+        the table does not answer, the entry expires.
 
-    def _release(self, binding: Binding, remaining: Remaining, attempt: str | None = None) -> None:
-        """Release the entry if this attempt owns it; None: whichever does. If the table does not answer, it expires."""
+        Call this only after the attempt's Binding was rejected, and only if `is_first_attempt`; for any attempt, only
+        if the pod's Bindings can no longer succeed there.
+        """
         calls = TableCalls(remaining, self._call_seconds)
         try:
             ledger = calls.with_retry(lambda: self._table.node(binding.node))

@@ -15,18 +15,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING
 
 import orjson
 
 from berth.decisions.document import call_document, document, with_every_node
 from berth.decisions.record import CallRecord, Record
-from berth.dynamodb import TableUnavailable, cache_table_errors
+from berth.dynamodb import CacheTableAdapter
 from berth.extender.outcomes import FailureOutcome, FilterOutcome, Outcome
 from berth.extender.reply import AnyDecision, Decision, DecisionRecorder
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.client import DynamoDBClient
 
 MAX_A_SECOND = 10
 """The limit per second for one verb in one environment: a write takes half a millisecond of processor time."""
@@ -125,13 +121,8 @@ PARTITION_PREFIX = "decision#"
 KEPT_SECONDS = 7 * 24 * 3600.0
 
 
-class DynamoDBDecisionTable:
+class DynamoDBDecisionTable(CacheTableAdapter):
     """The table of decisions. Stateless; the client may be shared between threads. Methods raise TableUnavailable."""
-
-    def __init__(self, client: DynamoDBClient, table_name: str) -> None:
-        self._client = client
-        self._table = table_name
-        self._errors = cache_table_errors(table_name)
 
     def put(self, document: Mapping[str, object]) -> None:
         """Store a record. It replaces a record of the same pod and microsecond."""
@@ -158,7 +149,5 @@ class DynamoDBDecisionTable:
                 ScanIndexForward=False,
                 Limit=most,
             )
-        try:
+        with self._well_formed("a record"):
             return [orjson.loads(item["record"]["S"]) for item in reversed(answer["Items"])]
-        except (KeyError, ValueError) as error:
-            raise TableUnavailable(f"node cache table {self._table}: a record is malformed ({error})") from error

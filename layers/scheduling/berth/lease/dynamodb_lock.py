@@ -7,14 +7,14 @@ call's own nonce, so that it is not mistaken for a lost race.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.dynamodb import HEAD_KEY, Assignments, TableUnavailable, cache_table_errors
+from berth.dynamodb import HEAD_KEY, Assignments, CacheTableAdapter, TableUnavailable
 from berth.lease.lock import (
     ATTRIBUTES,
     Conflict,
@@ -33,11 +33,11 @@ from berth.lease.lock import (
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
-    Values = dict[str, UniversalAttributeValueTypeDef]
+    from berth.dynamodb import Attributes, Item
 
-STANDBY_KEY: dict[str, UniversalAttributeValueTypeDef] = {"pk": {"S": "standby"}, "sk": {"N": "0"}}
+STANDBY_KEY: Attributes = {"pk": {"S": "standby"}, "sk": {"N": "0"}}
 
 ITEM_IS_ABSENT = "attribute_not_exists(#pk)"
 RECORD_IS_ABSENT = "attribute_exists(#pk) AND attribute_not_exists(#resourceVersion) AND attribute_not_exists(#uid)"
@@ -59,7 +59,7 @@ def fenced_update(fence: Fence, *, renew_time: float, nonce: str) -> Assignments
     )
     # Version and uid alone are sufficient; holder and epoch catch a mistake in them.
     names = {f"#{name}": name for name in ("uid", "holderIdentity", "leaseTransitions")}
-    condition: Values = {
+    condition: Attributes = {
         ":seen": {"N": str(fence.resource_version)},
         ":uid": {"S": fence.uid},
         ":holderIdentity": {"S": fence.holder_identity},
@@ -76,7 +76,7 @@ def lease_update(lease: Lease) -> Assignments:
     )
 
 
-def read_item(item: Mapping[str, AttributeValueTypeDef]) -> Lease:
+def read_item(item: Item) -> Lease:
     """Read the lease of an item. Raises MalformedLease."""
     return read_lease({name: _untyped(item[name]) for name in ATTRIBUTES if name in item})
 
@@ -89,7 +89,7 @@ def _untyped(value: AttributeValueTypeDef) -> object:
     return value
 
 
-class DynamoDBLeaseLock(LeaseLock):
+class DynamoDBLeaseLock(CacheTableAdapter, LeaseLock):
     """Stateless; the client may be shared between threads."""
 
     def __init__(
@@ -97,20 +97,16 @@ class DynamoDBLeaseLock(LeaseLock):
         client: DynamoDBClient,
         table_name: str,
         new_id: Callable[[], str] = lambda: uuid4().hex,
-        key: dict[str, UniversalAttributeValueTypeDef] = HEAD_KEY,
+        key: Attributes = HEAD_KEY,
     ) -> None:
-        self._client = client
-        self._table = table_name
-        self._errors = cache_table_errors(table_name)
-        self._new_id = new_id
-        self._key = key
+        super().__init__(client, table_name)
+        self._new_id, self._key = new_id, key
 
     def get(self) -> Lease | Unavailable | None:
         try:
-            answer = self._client.get_item(TableName=self._table, Key=self._key, ConsistentRead=True)
-        except (ClientError, BotoCoreError) as error:
-            return Unavailable(str(self._errors.unavailable(error)))
-        item = answer.get("Item")
+            item = self._item(self._key)
+        except TableUnavailable as error:
+            return Unavailable(str(error))
         return None if item is None else self._read(item)
 
     def create(self, spec: LeaseSpec) -> Written | Conflict | Unavailable:
@@ -128,7 +124,7 @@ class DynamoDBLeaseLock(LeaseLock):
         lease: Lease,
         condition: str,
         names: dict[str, str],
-        values: dict[str, UniversalAttributeValueTypeDef],
+        values: Attributes,
     ) -> Written | Conflict | Unavailable:
         update = lease_update(lease)
         removed = "" if "#handoverAt" in update.names else " REMOVE #handoverAt"
@@ -158,7 +154,7 @@ class DynamoDBLeaseLock(LeaseLock):
         is_mine = current is not None and current.nonce == nonce
         return Written(current) if current is not None and is_mine else Conflict(current)
 
-    def _read(self, item: Mapping[str, AttributeValueTypeDef]) -> Lease | Unavailable:
+    def _read(self, item: Item) -> Lease | Unavailable:
         try:
             return read_item(item)
         except MalformedLease as error:

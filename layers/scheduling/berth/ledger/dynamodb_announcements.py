@@ -21,22 +21,20 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from berth.dynamodb import LedgerTableAdapter, TableUnavailable
+from berth.dynamodb import TableAdapter
 from berth.ledger.announcements import Announcement, AnnouncementLog, BegunBind, place_of
 from berth.scheduling.objects import UnreadableObject
 from berth.scheduling.objects.pod_reading import read_placed_pod
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
-
-    Item = Mapping[str, AttributeValueTypeDef]
+    from berth.dynamodb import Attributes, Item
 
 PARTITION = "announced"
 BEGUN = "begun#"
 SCHEMA_VERSION = 1
 
 
-class DynamoDBAnnouncementLog(LedgerTableAdapter, AnnouncementLog):
+class DynamoDBAnnouncementLog(TableAdapter, AnnouncementLog):
     """Stateless; the client may be shared between threads."""
 
     def read(self, first: int) -> Sequence[Announcement]:
@@ -47,18 +45,16 @@ class DynamoDBAnnouncementLog(LedgerTableAdapter, AnnouncementLog):
 
     def _read(self, query: dict[str, object]) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
         announcements, begun = [], []
-        try:
+        with self._well_formed("an announcement"):
             for item in self._items("query", **query):
                 if item["sk"]["S"].startswith(BEGUN):
                     begun.append(BegunBind(item["podUID"]["S"], item["node"]["S"], float(item["since"]["N"])))
                 else:
                     announcements.append(_announcement(item))
-        except (KeyError, ValueError) as error:
-            raise TableUnavailable(f"ledger table {self._table}: an announcement is malformed ({error})") from error
         return announcements, begun
 
     def begin(self, bind: BegunBind) -> None:
-        item: dict[str, AttributeValueTypeDef] = {
+        item: Attributes = {
             "pk": {"S": PARTITION},
             "sk": {"S": f"{BEGUN}{place_of(bind):02d}"},
             "podUID": {"S": bind.pod_uid},
@@ -117,7 +113,7 @@ def _sort_key(position: int) -> str:
     return f"{position:015d}"
 
 
-def _key(position: int) -> dict[str, AttributeValueTypeDef]:
+def _key(position: int) -> Attributes:
     return {"pk": {"S": PARTITION}, "sk": {"S": _sort_key(position)}}
 
 

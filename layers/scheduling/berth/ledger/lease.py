@@ -25,14 +25,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from berth.dynamodb import LedgerTableAdapter, TableUnavailable
+from berth.dynamodb import TableAdapter, TableUnavailable
 from berth.lease.config import LeaderElectionConfig
 from berth.lease.lock import Conflict, Lease, LeaseLock, Unavailable, Written
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
+    from berth.dynamodb import Attributes
 
-KEY: dict[str, UniversalAttributeValueTypeDef] = {"pk": {"S": "ledger"}, "sk": {"S": "identity"}}
+KEY: Attributes = {"pk": {"S": "ledger"}, "sk": {"S": "identity"}}
 
 
 class StoreIdentity(ABC):
@@ -47,7 +47,7 @@ class StoreIdentity(ABC):
         """Write the identity. Return False if the table has one already."""
 
 
-class DynamoDBStoreIdentity(LedgerTableAdapter, StoreIdentity):
+class DynamoDBStoreIdentity(TableAdapter, StoreIdentity):
     """The identity in the ledger's table."""
 
     def get(self) -> str | None:

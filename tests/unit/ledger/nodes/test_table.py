@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from berth.bind.share import TableCalls
-from berth.ledger.nodes.table import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 
 CALL_SECONDS = 0.5

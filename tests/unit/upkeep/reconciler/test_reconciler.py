@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from berth.dynamodb import TableUnavailable
 from berth.ledger.nodes.entry import EntryState, NodeLedger, OpenReservation
-from berth.ledger.nodes.table import Marker, MarkerState, NotWritten, TableUnavailable, Written
+from berth.ledger.nodes.table import Marker, MarkerState, NotWritten, Written
 from berth.upkeep.reconciler.events import ReservationEventType
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import SLOT

@@ -72,8 +72,12 @@ class DomainOpening:
         item = self._table.gang(self._gang.key)
         if item is not None and item.state is GangState.OPEN and item.round == opened.fence:
             return
+        self.close(opened.fence)
+
+    def close(self, round_: int) -> None:
+        """Close the domain for the next gang if it still has this round."""
         seen = self._table.domain()
-        if seen.holds(self._gang.key, opened.fence):
+        if seen.holds(self._gang.key, round_):
             self._table.put_domain(seen.closed(), seen)
 
     def pause(self, members: int) -> None:

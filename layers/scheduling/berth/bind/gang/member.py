@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from types import MappingProxyType
 
 from berth.bind.share import Reservation
 from berth.dynamodb import TableUnavailable
@@ -32,8 +31,6 @@ from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 
-NO_PODS: Mapping[str, Pod] = MappingProxyType({})
-
 
 @dataclass(frozen=True, slots=True)
 class GangOfPod:
@@ -45,7 +42,7 @@ class GangOfPod:
 
     gang: Gang
     topology: str = ""
-    pods: Mapping[str, Pod] = field(default_factory=lambda: NO_PODS)
+    pods: Mapping[str, Pod] = field(default_factory=dict)
     domains: frozenset[str] = frozenset()
 
 

@@ -313,16 +313,10 @@ class MemberCall:
             self._sleep(FIRST_POLL_SECONDS)
         self._joined = None
         if not after.waiting(self._wall()):
-            # If the table does not answer, the watcher does this.
+            # Members no longer wait. If the table does not answer, the watcher does this.
             with suppress(TableUnavailable, DeadlineExceeded):
-                self._close_domain(domain)
+                self._domain.close(domain.fence)
         return self._leave(result)
-
-    def _close_domain(self, domain: Domain) -> None:
-        """Close the domain of this round for the next gang, because members no longer wait."""
-        seen = self._table.domain()
-        if seen.holds(self._gang.key, domain.fence):
-            self._table.put_domain(seen.closed(), seen)
 
     def _leave_another_round(self) -> BindResult:
         """Leave a round that is over. If it was committed with a share for this call, the entry keeps its open

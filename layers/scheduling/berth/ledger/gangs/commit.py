@@ -25,10 +25,9 @@ from enum import StrEnum
 from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
 from berth.ledger.gangs.table import MAX_NODES, GangTable, NotTransacted, Transaction
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, Shares
-from berth.ledger.nodes.ledger import DeviceChoice, condition_on
+from berth.ledger.nodes.ledger import DeviceChoice
 from berth.ledger.nodes.node_write import (
     EntryChange,
-    EntryCondition,
     NodeWrite,
     PoolChange,
     replace_changes,
@@ -77,7 +76,7 @@ def shares_on(
         held = {} if found is None else found.shares
         both = {pool: max(held.get(pool, 0), chosen.get(pool, 0)) for pool in {**held, **chosen}}
         entry = Entry(intent.pod, EntryState.RESERVED, intent.attempt, both, since)
-        change = EntryChange(uid, None if found is None else condition_on(found), entry)
+        change = EntryChange(uid, found, entry)
         taken = reserve_changes(held, chosen)
         step = NodeWrite((change,), taken)
         if not step.is_met_by(now):
@@ -95,7 +94,7 @@ def release_on(ledger: NodeLedger, item: GangItem) -> NodeWrite | None:
     changes, pools = list[EntryChange](), dict[str, PoolChange]()
     for uid, entry in sorted(ledger.entries.items()):
         if entry.state is EntryState.RESERVED and item.intent(uid, entry.attempt) is not None:
-            change = EntryChange(uid, EntryCondition(entry.attempt, entry.state), None)
+            change = EntryChange(uid, entry, None)
             freed = replace_changes(now, entry.shares, {})
             now = NodeWrite((change,), freed).applied_to(now)
             changes.append(change)

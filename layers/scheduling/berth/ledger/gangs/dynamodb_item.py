@@ -11,20 +11,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from berth.ledger.gangs.item import Claim, Domain, GangItem, GangState, Intent, QueuedGang
-from berth.ledger.nodes.dynamodb_item import MalformedItem, amounts, number, time
+from berth.ledger.nodes.dynamodb_item import amounts, number, time
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects.pod import PodKey
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
+    from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
 
-    Item = Mapping[str, AttributeValueTypeDef]
-    Attributes = dict[str, UniversalAttributeValueTypeDef]
+    from berth.dynamodb import Attributes, Item
 
 PARTITION = "gang"
 GANG_PREFIX = "gang#"
@@ -137,45 +135,40 @@ def domain_item(domain: Domain) -> Attributes:
 # ----------------------------------------------------------------------------------------------------------------- read
 
 
+# An item that Berth has not written raises KeyError or ValueError.
+
+
 def read_gang(item: Item) -> GangItem:
-    """Read a gang's item. Raises MalformedItem."""
-    try:
-        key = _key(item["sk"]["S"].removeprefix(GANG_PREFIX))
-        return GangItem(
-            key=key,
-            state=GangState(item["state"]["S"]),
-            round=int(item["round"]["N"]),
-            minimum=int(item["minimum"]["N"]),
-            priority=int(item["priority"]["N"]),
-            version=int(item["version"]["N"]),
-            opened_at=float(item["openedAt"]["N"]),
-            changed_at=float(item["changedAt"]["N"]),
-            intents={uid: _intent(key, uid, value["M"]) for uid, value in item["intents"]["M"].items()},
-            coordinator=item["coordinator"]["S"],
-            reason=item["reason"]["S"],
-            topology_key=item.get("topologyKey", {"S": ""})["S"],
-        )
-    except (KeyError, ValueError) as error:
-        raise MalformedItem(f"{type(error).__name__}: {error}") from error
+    key = _key(item["sk"]["S"].removeprefix(GANG_PREFIX))
+    return GangItem(
+        key=key,
+        state=GangState(item["state"]["S"]),
+        round=int(item["round"]["N"]),
+        minimum=int(item["minimum"]["N"]),
+        priority=int(item["priority"]["N"]),
+        version=int(item["version"]["N"]),
+        opened_at=float(item["openedAt"]["N"]),
+        changed_at=float(item["changedAt"]["N"]),
+        intents={uid: _intent(key, uid, value["M"]) for uid, value in item["intents"]["M"].items()},
+        coordinator=item["coordinator"]["S"],
+        reason=item["reason"]["S"],
+        topology_key=item.get("topologyKey", {"S": ""})["S"],
+    )
 
 
 def read_domain(item: Item) -> Domain:
-    """Read the domain's item. Raises MalformedItem."""
-    try:
-        claim = None
-        if "open" in item:
-            opened_at = float(item.get("openedAt", {"N": "0"})["N"])
-            key, minimum = _key(item["open"]["S"]), int(item.get("minimum", {"N": "1"})["N"])
-            claim = Claim(key, int(item["priority"]["N"]), float(item["until"]["N"]), opened_at, minimum)
-        resting = _key(item["resting"]["S"]) if "resting" in item else None
-        rest_until = float(item.get("restUntil", {"N": "0"})["N"])
-        queue = {
-            _key(key): QueuedGang(int(value["M"]["members"]["N"]), float(value["M"]["until"]["N"]))
-            for key, value in item.get("queue", {"M": {}})["M"].items()
-        }
-        return Domain(claim, int(item["fence"]["N"]), resting, rest_until, queue)
-    except (KeyError, ValueError) as error:
-        raise MalformedItem(f"{type(error).__name__}: {error}") from error
+    claim = None
+    if "open" in item:
+        opened_at = float(item.get("openedAt", {"N": "0"})["N"])
+        key, minimum = _key(item["open"]["S"]), int(item.get("minimum", {"N": "1"})["N"])
+        claim = Claim(key, int(item["priority"]["N"]), float(item["until"]["N"]), opened_at, minimum)
+    resting = _key(item["resting"]["S"]) if "resting" in item else None
+    rest_until = float(item.get("restUntil", {"N": "0"})["N"])
+    queue = {
+        _key(key): QueuedGang(int(value["M"]["members"]["N"]), float(value["M"]["until"]["N"]))
+        for key, value in item.get("queue", {"M": {}})["M"].items()
+    }
+    return Domain(claim, int(item["fence"]["N"]), resting, rest_until, queue)
 
 
 def _intent(key: GangKey, uid: str, value: Item) -> Intent:

@@ -8,8 +8,8 @@ gang's two items at double write units.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -18,9 +18,8 @@ from berth.dynamodb import (
     CONDITION_FAILED,
     Assignments,
     ItemHeld,
-    LedgerTableAdapter,
+    TableAdapter,
     TableThrottled,
-    TableUnavailable,
 )
 from berth.ledger.gangs.dynamodb_item import (
     DOMAIN_KEY,
@@ -37,14 +36,12 @@ from berth.ledger.gangs.dynamodb_item import (
 )
 from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
 from berth.ledger.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
-from berth.ledger.nodes.dynamodb_item import MalformedItem, node_key, node_of, number, read_node
+from berth.ledger.nodes.dynamodb_item import node_key, node_of, number, read_node
 from berth.ledger.nodes.dynamodb_write import expressions
 from berth.scheduling.gangs.gang import GangKey
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
-
-    Item = Mapping[str, AttributeValueTypeDef]
+    pass
 
 _CANCELED = "TransactionCanceledException"
 _NOT_WRITTEN = {"None", CONDITION_FAILED.removesuffix("Exception"), "TransactionConflict"}
@@ -54,7 +51,7 @@ _THROTTLED = {"ProvisionedThroughputExceeded", "ThrottlingError"}
 _NAMES = {"#state": "state", "#round": "round", "#version": "version", "#intents": "intents"}
 
 
-class DynamoDBGangTable(LedgerTableAdapter, GangTable):
+class DynamoDBGangTable(TableAdapter, GangTable):
     """Stateless; the client may be shared between threads."""
 
     def gangs(self) -> Sequence[GangItem]:
@@ -63,12 +60,12 @@ class DynamoDBGangTable(LedgerTableAdapter, GangTable):
             KeyConditionExpression="pk = :gang AND begins_with(sk, :prefix)",
             ExpressionAttributeValues={":gang": {"S": PARTITION}, ":prefix": {"S": GANG_PREFIX}},
         )
-        with self._malformed_as_unavailable():
+        with self._well_formed("an item of a gang"):
             return sorted(map(read_gang, items), key=lambda item: item.key)
 
     def gang(self, key: GangKey) -> GangItem | None:
         item = self._item(gang_key(key))
-        with self._malformed_as_unavailable():
+        with self._well_formed("an item of a gang"):
             return None if item is None else read_gang(item)
 
     def most_members(self, intent: Intent) -> int:
@@ -103,7 +100,7 @@ class DynamoDBGangTable(LedgerTableAdapter, GangTable):
 
     def domain(self) -> Domain:
         item = self._item(DOMAIN_KEY)
-        with self._malformed_as_unavailable():
+        with self._well_formed("an item of a gang"):
             return Domain() if item is None else read_domain(item)
 
     def put_domain(self, domain: Domain, seen: Domain) -> bool:
@@ -117,7 +114,7 @@ class DynamoDBGangTable(LedgerTableAdapter, GangTable):
         if len(left) == len(nodes):
             # An immediate retry would not help.
             raise TableThrottled(f"ledger table {self._table}: throttled")
-        with self._malformed_as_unavailable():
+        with self._well_formed("an item of a gang"):
             found = map(read_node, answer["Responses"].get(self._table, []))
             return LedgersRead({ledger.node: ledger for ledger in found}, [node_of(key) for key in left])
 
@@ -206,15 +203,8 @@ class DynamoDBGangTable(LedgerTableAdapter, GangTable):
             return None
         except BotoCoreError as error:
             raise self._errors.unavailable(error) from error
-        with self._malformed_as_unavailable():
+        with self._well_formed("an item of a gang"):
             return read_gang(answer["Attributes"])
-
-    @contextmanager
-    def _malformed_as_unavailable(self) -> Iterator[None]:
-        try:
-            yield
-        except MalformedItem as error:
-            raise TableUnavailable(f"ledger table {self._table}: an item of a gang is malformed ({error})") from error
 
 
 def _version_is(seen: GangItem) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from types import MappingProxyType
 
 from berth.ledger.nodes.entry import Shares
 from berth.scheduling.gangs.gang import Gang, GangError, GangKey
@@ -36,8 +35,6 @@ TURN_MEMBER_SECONDS = 0.06
 Calls of other gangs stop waiting after PLACING_SECONDS. Then every member is retried within podMaxBackoffSeconds. Many
 members take longer: on DynamoDB 450 members write their intents in 25 s.
 """
-
-_NO_SHARES: Shares = MappingProxyType({})
 
 
 class GangState(StrEnum):
@@ -69,7 +66,7 @@ class Intent:
     attempt: str
     until: float
     demands: tuple[Demand, ...] = ()
-    shares: Shares = field(default_factory=lambda: _NO_SHARES)
+    shares: Shares = field(default_factory=dict)
     topology: str = ""
 
 
@@ -182,9 +179,6 @@ class QueuedGang:
     until: float
 
 
-_NO_QUEUE: Mapping[GangKey, QueuedGang] = MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class Domain:
     """The contention domain: gangs compete for the cluster's nodes, so only one gang is open at a time.
@@ -198,7 +192,7 @@ class Domain:
     fence: int = 0
     resting: GangKey | None = None
     rest_until: float = 0.0
-    queue: Mapping[GangKey, QueuedGang] = field(default_factory=lambda: _NO_QUEUE)
+    queue: Mapping[GangKey, QueuedGang] = field(default_factory=dict)
 
     def holds(self, key: GangKey, round_: int) -> bool:
         return self.open is not None and self.open.key == key and self.fence == round_

@@ -20,8 +20,7 @@ from berth.scheduling.objects.pod import PodKey
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
 
-    Item = Mapping[str, AttributeValueTypeDef]
-    Attributes = dict[str, UniversalAttributeValueTypeDef]
+    from berth.dynamodb import Attributes, Item
 
 SCHEMA_VERSION = 1
 """The schema that this release writes. Every change of an item raises it."""
@@ -35,10 +34,6 @@ Raise it if an older release would misread or damage the items, one release afte
 NODE_PREFIX = "node#"
 OPEN = "open"
 MARKER_KEY: Attributes = {"pk": {"S": "ledger"}, "sk": {"S": "ledger"}}
-
-
-class MalformedItem(Exception):
-    """An item has an attribute that Berth does not write, or a later release wrote the item."""
 
 
 def node_key(node: str) -> Attributes:
@@ -122,21 +117,22 @@ def marker_item(marker: Marker) -> Attributes:
 # ----------------------------------------------------------------------------------------------------------------- read
 
 
+# An item that Berth has not written, or only a later release can read, raises KeyError or ValueError.
+
+
 def read_node(item: Item) -> NodeLedger:
-    """Read a ledger. Raises MalformedItem. Without `avail` only its epoch has to be readable: it is rebuilt anyway."""
+    """Read a ledger. Without `avail` only its epoch has to be readable: it is rebuilt anyway."""
     try:
         return _node(item)
-    except (KeyError, ValueError, MalformedItem) as error:
+    except (KeyError, ValueError):
         if "avail" not in item and "epoch" in item:
             return NodeLedger(node_of(item), avail=None, epoch=int(item["epoch"]["N"]))
-        if isinstance(error, MalformedItem):
-            raise
-        raise MalformedItem(f"{type(error).__name__}: {error}") from error
+        raise
 
 
 def _node(item: Item) -> NodeLedger:
     if int(item.get("oldestReader", item["schema"])["N"]) > SCHEMA_VERSION:
-        raise MalformedItem(f"schema {item['schema']['N']} is a later release's")
+        raise ValueError(f"schema {item['schema']['N']} is a later release's")
     return NodeLedger(
         node=node_of(item),
         capacity=_amounts(item["capacity"]),
@@ -148,28 +144,20 @@ def _node(item: Item) -> NodeLedger:
 
 
 def read_open(item: Item) -> OpenReservation:
-    """Read an open reservation. Raises MalformedItem."""
-    try:
-        uid, _, _ = item["sk"]["S"].partition("#")
-        return OpenReservation(
-            pod=PodKey(item["namespace"]["S"], item["name"]["S"], uid),
-            node=item["node"]["S"],
-            attempt=item["attempt"]["S"],
-            shares=_amounts(item["shares"]),
-            since=float(item["since"]["N"]),
-        )
-    except (KeyError, ValueError) as error:
-        raise MalformedItem(f"{type(error).__name__}: {error}") from error
+    uid, _, _ = item["sk"]["S"].partition("#")
+    return OpenReservation(
+        pod=PodKey(item["namespace"]["S"], item["name"]["S"], uid),
+        node=item["node"]["S"],
+        attempt=item["attempt"]["S"],
+        shares=_amounts(item["shares"]),
+        since=float(item["since"]["N"]),
+    )
 
 
 def read_marker(item: Item) -> Marker:
-    """Read the marker. Raises MalformedItem."""
-    try:
-        return Marker(
-            MarkerState(item["state"]["S"]), int(item["epoch"]["N"]), float(item["since"]["N"]), item["nonce"]["S"]
-        )
-    except (KeyError, ValueError) as error:
-        raise MalformedItem(f"{type(error).__name__}: {error}") from error
+    return Marker(
+        MarkerState(item["state"]["S"]), int(item["epoch"]["N"]), float(item["since"]["N"]), item["nonce"]["S"]
+    )
 
 
 def _entry(uid: str, value: Item) -> Entry:

@@ -5,18 +5,16 @@ Timeouts and retries are those of the client. Every write is safe to retry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.dynamodb import ItemHeld, LedgerTableAdapter, TableUnavailable
+from berth.dynamodb import ItemHeld, TableAdapter
 from berth.ledger.nodes.dynamodb_item import (
     MARKER_KEY,
     NODE_PREFIX,
     OPEN,
-    MalformedItem,
     marker_item,
     node_item,
     node_key,
@@ -31,17 +29,15 @@ from berth.ledger.nodes.entry import NodeLedger, OpenReservation
 from berth.ledger.nodes.table import LedgerTable, Marker, NotWritten, Written
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
-
+    from berth.dynamodb import Item
     from berth.ledger.nodes.node_write import NodeWrite
 
-    Item = Mapping[str, AttributeValueTypeDef]
-
+REBUILD_REMEDY = "; rebuild the ledger with berth reservations rebuild"
 _EPOCH_NOT_LATER = "#epoch <= :mine"
 _EPOCH = {"#epoch": "epoch"}
 
 
-class DynamoDBLedgerTable(LedgerTableAdapter, LedgerTable):
+class DynamoDBLedgerTable(TableAdapter, LedgerTable):
     """Stateless; the client may be shared between threads."""
 
     def node(self, name: str) -> NodeLedger | None:
@@ -114,7 +110,7 @@ class DynamoDBLedgerTable(LedgerTableAdapter, LedgerTable):
     def open_reservations(self) -> Sequence[OpenReservation]:
         values = {":open": {"S": OPEN}}
         items = self._items("query", KeyConditionExpression="pk = :open", ExpressionAttributeValues=values)
-        with self._malformed_as_unavailable():
+        with self._well_formed("an item", REBUILD_REMEDY):
             return [read_open(item) for item in items]
 
     def marker(self) -> Marker | None:
@@ -125,7 +121,7 @@ class DynamoDBLedgerTable(LedgerTableAdapter, LedgerTable):
 
     def _marker(self, *, is_consistent: bool) -> Marker | None:
         item = self._item(MARKER_KEY, is_consistent=is_consistent)
-        with self._malformed_as_unavailable():
+        with self._well_formed("an item", REBUILD_REMEDY):
             return None if item is None else read_marker(item)
 
     def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
@@ -160,15 +156,5 @@ class DynamoDBLedgerTable(LedgerTableAdapter, LedgerTable):
         return Written(ledger or self._read(answer["Attributes"]))
 
     def _read(self, item: Item) -> NodeLedger:
-        with self._malformed_as_unavailable():
+        with self._well_formed("an item", REBUILD_REMEDY):
             return read_node(item)
-
-    @contextmanager
-    def _malformed_as_unavailable(self) -> Iterator[None]:
-        try:
-            yield
-        except MalformedItem as error:
-            raise TableUnavailable(
-                f"ledger table {self._table}: an item is malformed ({error}); rebuild the ledger with "
-                "berth reservations rebuild"
-            ) from error

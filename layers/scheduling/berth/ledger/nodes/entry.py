@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 
 from berth.scheduling.objects.pod import PodKey
 
@@ -36,6 +35,10 @@ class Entry:
     shares: Shares
     since: float
 
+    def is_unchanged(self, seen: Entry) -> bool:
+        """Return whether attempt and state are still those that were seen; then the shares are, too."""
+        return (self.attempt, self.state) == (seen.attempt, seen.state)
+
     def open_on(self, node: str) -> OpenReservation:
         """Return the open reservation of the entry's attempt."""
         return OpenReservation(self.pod, node, self.attempt, self.shares, self.since)
@@ -55,9 +58,6 @@ class OpenReservation:
     since: float
 
 
-_NO_AMOUNTS: Mapping[str, int] = MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class NodeLedger:
     """The ledger of one node. For every pool: avail - owed + allocated = capacity.
@@ -71,9 +71,9 @@ class NodeLedger:
     """
 
     node: str
-    capacity: Mapping[str, int] = field(default_factory=lambda: _NO_AMOUNTS)
-    avail: Mapping[str, int] | None = field(default_factory=lambda: _NO_AMOUNTS)
-    owed: Mapping[str, int] = field(default_factory=lambda: _NO_AMOUNTS)
+    capacity: Mapping[str, int] = field(default_factory=dict)
+    avail: Mapping[str, int] | None = field(default_factory=dict)
+    owed: Mapping[str, int] = field(default_factory=dict)
     entries: Mapping[str, Entry] = field(default_factory=dict)
     epoch: int = 0
 

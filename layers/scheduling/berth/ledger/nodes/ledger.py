@@ -18,7 +18,6 @@ from zlib import crc32
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, Shares
 from berth.ledger.nodes.node_write import (
     EntryChange,
-    EntryCondition,
     NodeWrite,
     capacity_changes,
     replace_changes,
@@ -109,7 +108,7 @@ class Ledger:
             found = ledger.entries.get(entry.pod.uid)
             if found is not None and found.attempt == entry.attempt:
                 return LedgerOutcome.DONE
-            if found is None or condition_on(found) != condition_on(seen) or found.state is not EntryState.RESERVED:
+            if found is None or not found.is_unchanged(seen) or found.state is not EntryState.RESERVED:
                 return LedgerOutcome.ENTRY_DIFFERS
             return change if change.is_met_by(ledger) else LedgerOutcome.INSUFFICIENT
 
@@ -127,7 +126,7 @@ class Ledger:
             found = ledger.entries.get(entry.pod.uid)
             if found is not None and found.attempt == entry.attempt:
                 return LedgerOutcome.DONE
-            if found is None or condition_on(found) != condition_on(seen):
+            if found is None or not found.is_unchanged(seen):
                 return LedgerOutcome.ENTRY_DIFFERS
             return NodeWrite(_only(seen, entry), replace_changes(ledger, found.shares, entry.shares))
 
@@ -148,9 +147,9 @@ class Ledger:
             found = ledger.entries.get(seen.pod.uid)
             if found is None:
                 return LedgerOutcome.DONE
-            if condition_on(found) != condition_on(seen):
+            if not found.is_unchanged(seen):
                 return LedgerOutcome.ENTRY_DIFFERS
-            gone = EntryChange(seen.pod.uid, condition_on(seen), None)
+            gone = EntryChange(seen.pod.uid, seen, None)
             return NodeWrite((gone,), replace_changes(ledger, found.shares, {}), epoch)
 
         guess = NodeLedger(node, entries={seen.pod.uid: seen}) if ledger is None else ledger
@@ -223,12 +222,8 @@ def _not_writable(ledger: NodeLedger, epoch: int | None) -> LedgerOutcome | None
     return LedgerOutcome.STALE_EPOCH if epoch is not None and ledger.epoch > epoch else None
 
 
-def condition_on(entry: Entry) -> EntryCondition:
-    return EntryCondition(entry.attempt, entry.state)
-
-
 def _only(seen: Entry | None, after: Entry) -> tuple[EntryChange, ...]:
-    return (EntryChange(after.pod.uid, None if seen is None else condition_on(seen), after),)
+    return (EntryChange(after.pod.uid, seen, after),)
 
 
 ANY_AFTER = 2

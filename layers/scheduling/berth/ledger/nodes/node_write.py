@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, Shares
+from berth.ledger.nodes.entry import Entry, NodeLedger, Shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +26,12 @@ class PoolChange:
 
 
 @dataclass(frozen=True, slots=True)
-class EntryCondition:
-    """Requires an entry of the pod in this state, owned by this attempt. Then its shares are those that were read."""
-
-    attempt: str
-    state: EntryState
-
-
-@dataclass(frozen=True, slots=True)
 class EntryChange:
-    """The change of one pod's entry. before: the condition on it; None requires that there is no entry. after: entry
-    afterwards; None deletes it."""
+    """The change of one pod's entry. before: the entry must be unchanged since; None requires that there is no entry.
+    after: entry afterwards; None deletes it."""
 
     uid: str
-    before: EntryCondition | None
+    before: Entry | None
     after: Entry | None
 
 
@@ -80,7 +72,7 @@ def _is_entry_met(ledger: NodeLedger, change: EntryChange) -> bool:
     entry = ledger.entries.get(change.uid)
     if change.before is None or entry is None:
         return change.before is None and entry is None
-    return entry.attempt == change.before.attempt and entry.state is change.before.state
+    return entry.is_unchanged(change.before)
 
 
 def _is_met(ledger: NodeLedger, pool: str, change: PoolChange) -> bool:

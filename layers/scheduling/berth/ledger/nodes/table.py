@@ -14,13 +14,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from berth.dynamodb import TableUnavailable
 from berth.ledger.nodes.entry import NodeLedger, OpenReservation
 
 if TYPE_CHECKING:
     from berth.ledger.nodes.node_write import NodeWrite
-
-__all__ = ["LedgerTable", "Marker", "MarkerState", "NotWritten", "TableUnavailable", "Written"]
 
 
 @dataclass(frozen=True, slots=True)

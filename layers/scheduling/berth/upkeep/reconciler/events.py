@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
-
-_NO_AMOUNTS: Mapping[str, int] = MappingProxyType({})
 
 
 class ReservationEventType(StrEnum):
@@ -70,7 +67,7 @@ class ReservationEvent:
     type: ReservationEventType
     node: str = ""
     pod: str = ""
-    amounts: Mapping[str, int] = field(default_factory=lambda: _NO_AMOUNTS)
+    amounts: Mapping[str, int] = field(default_factory=dict)
     detail: str = ""
     uid: str = ""
 

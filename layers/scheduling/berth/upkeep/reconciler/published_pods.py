@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import Enum
-from types import MappingProxyType
 
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, Shares
 from berth.scheduling.managed_resources.configuration import resource_of
@@ -55,10 +54,6 @@ def uncounted(counting: Counting, pod: Pod, entry: Entry | None) -> Shares:
 
 def _without(shares: Shares, resources: Shares) -> Shares:
     return {pool: amount for pool, amount in shares.items() if resource_of(pool) not in resources}
-
-
-NO_CAPACITY: Mapping[str, int] = MappingProxyType({})
-_NO_PODS: Mapping[str, Pod] = MappingProxyType({})
 
 
 class Presence(Enum):
@@ -110,7 +105,7 @@ class PublishedPods:
 
     def capacity(self, node: str) -> Mapping[str, int]:
         """Return the node's capacity by pool; empty if there is no such node."""
-        return self._capacity.get(node, NO_CAPACITY)
+        return self._capacity.get(node, {})
 
     def pools_counted_anew(self, ledger: NodeLedger) -> Set[str]:
         """Return the node's pools of resources that its ledger does not count yet, or counts with other pools."""
@@ -149,8 +144,8 @@ class PublishedPods:
         A pod with an entry in `ledger` keeps its amounts and devices. The others are charged by their annotations, as
         `Counting.charged` says: first the pods whose devices have room, so that no other pod is charged for these.
         """
-        pods, capacity = self._pods_by_node.get(node, _NO_PODS), self.capacity(node)
-        before = NO_CAPACITY if ledger is None else ledger.capacity
+        pods, capacity = self._pods_by_node.get(node, {}), self.capacity(node)
+        before: Mapping[str, int] = {} if ledger is None else ledger.capacity
         found = {
             uid: replace(entry, state=EntryState.BOUND, shares=self._held(pods.get(uid), entry, before, capacity))
             for uid, entry in (ledger.entries if ledger is not None else {}).items()
@@ -167,7 +162,7 @@ class PublishedPods:
 
         The claims are by UID; a claim is empty if the pod claims nothing, or no device.
         """
-        pods, capacity = self._pods_by_node.get(ledger.node, _NO_PODS), self.capacity(ledger.node)
+        pods, capacity = self._pods_by_node.get(ledger.node, {}), self.capacity(ledger.node)
         found = {
             uid: diverging_claim(self._counting, pods[uid], entry, capacity)
             for uid, entry in ledger.entries.items()
@@ -181,7 +176,7 @@ class PublishedPods:
         The amounts are by UID and resource: 0 if the request cannot be read. A pod that is charged nothing at all does
         not have an entry.
         """
-        pods, capacity = self._pods_by_node.get(ledger.node, _NO_PODS), self.capacity(ledger.node)
+        pods, capacity = self._pods_by_node.get(ledger.node, {}), self.capacity(ledger.node)
         found: dict[str, Shares] = {}
         for uid, pod in pods.items():
             entry = ledger.entries.get(uid)
@@ -276,7 +271,7 @@ class PublishedPods:
         return changed
 
     def _put_node(self, name: str, node: NodeInfo | None) -> bool:
-        capacity = NO_CAPACITY if node is None else self._counting.capacity(node)
+        capacity = {} if node is None else self._counting.capacity(node)
         if self.capacity(name) == capacity:
             return False
         if capacity:

@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 
+from berth.dynamodb import TableUnavailable
 from berth.ledger.nodes.entry import OpenReservation
-from berth.ledger.nodes.table import LedgerTable, MarkerState, TableUnavailable
+from berth.ledger.nodes.table import LedgerTable, MarkerState
 from berth.pods import ReservedPods, Unanswered
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
