@@ -55,16 +55,19 @@ class Authorizer(ABC, Generic[Presented, Stored]):
         if isinstance(presented, AuthorizerOutcome):
             return Decision(presented)
         try:
-            stored, failure = self._last_stored(wait)
+            stored, failure = self._stored(MAX_AGE_SECONDS, wait)
             decision = self._check(presented, stored)
             if not decision.allowed:
-                return self._check(presented, self._stored(RECHECK_SECONDS, wait))
-            if not failure:
-                return decision
-            detail = "; ".join(filter(None, (decision.detail, f"by an earlier read: {failure}")))
-            return replace(decision, detail=detail, is_fallback=True)
+                stored, failure = self._stored(RECHECK_SECONDS, wait)
+                decision = self._check(presented, stored)
         except CredentialStoreUnavailable as error:
             return Decision(AuthorizerOutcome.UNAVAILABLE, str(error))
+        if not failure:
+            return decision
+        if not decision.allowed:  # the store may have other credentials by now
+            return Decision(AuthorizerOutcome.UNAVAILABLE, failure)
+        detail = "; ".join(filter(None, (decision.detail, f"by an earlier read: {failure}")))
+        return replace(decision, detail=detail, is_fallback=True)
 
     @property
     def can_fall_back(self) -> bool:
@@ -74,7 +77,7 @@ class Authorizer(ABC, Generic[Presented, Stored]):
     def preload(self) -> str:
         """Read the store before the next request. Return why it cannot be read; empty if it can."""
         try:
-            return self._last_stored(wait_to_the_end)[1]
+            return self._stored(MAX_AGE_SECONDS, wait_to_the_end)[1]
         except CredentialStoreUnavailable as error:
             return str(error)
 
@@ -86,28 +89,22 @@ class Authorizer(ABC, Generic[Presented, Stored]):
     def _check(self, presented: Presented, stored: Stored) -> Decision:
         """Compare the request's credentials with the stored ones."""
 
-    def _last_stored(self, wait: Wait) -> tuple[Stored, str]:
-        """Return the stored credentials and, if these are old because they cannot be read again, the cause. Raises
-        CredentialStoreUnavailable."""
-        recent = self._cached_for(MAX_AGE_SECONDS)
+    def _stored(self, max_age: float, wait: Wait) -> tuple[Stored, str]:
+        """Return the stored credentials, read again if they are older; and, if these are older because the read failed,
+        the cause. Raises CredentialStoreUnavailable."""
+        recent = self._cached_for(max_age)
         if recent is not None:
             return recent, ""
-        failed_at, failure = self._failed
-        if not self.can_fall_back or not 0 <= self._wall() - failed_at < RETRY_SECONDS:
+        is_denied, last_try = max_age < MAX_AGE_SECONDS, self._wall() - self._failed[0]
+        if is_denied or not self.can_fall_back or not 0 <= last_try < RETRY_SECONDS:
             try:
-                return self._stored(MAX_AGE_SECONDS, wait), ""
+                return wait(partial(self._read_at, self._wall())), ""
             except CredentialStoreUnavailable as error:
-                failure = str(error)
-                self._failed = self._wall(), failure
+                self._failed = self._wall(), str(error)
         last = self._cached_for(GRACE_SECONDS)
         if last is None:
-            raise CredentialStoreUnavailable(failure)
-        return last, failure
-
-    def _stored(self, max_age: float, wait: Wait) -> Stored:
-        """Return the stored credentials, read again if they are older. Raises CredentialStoreUnavailable."""
-        found = self._cached_for(max_age)
-        return wait(partial(self._read_at, self._wall())) if found is None else found
+            raise CredentialStoreUnavailable(self._failed[1])
+        return last, self._failed[1]
 
     def _cached_for(self, max_age: float) -> Stored | None:
         """Return the credentials of the last read, or None if they are older, or the clock was set back since."""
@@ -124,7 +121,14 @@ class BasicAuthorizer(Authorizer[str, Passwords]):
     """Checks only the identity source, because the gateway caches the response under it."""
 
     def _presented(self, event: Mapping[str, object]) -> str | AuthorizerOutcome:
-        return _identity(event)
+        """Return the Authorization header, which is the authorizer's only identity source."""
+        match event.get("identitySource"):
+            case [str(header)] if header:
+                return header
+            case None | "" | [] | [None] | [""]:
+                return AuthorizerOutcome.NO_CREDENTIALS
+            case _:
+                return AuthorizerOutcome.UNREADABLE_CREDENTIALS
 
     def _check(self, presented: str, stored: Passwords) -> Decision:
         return Decision(basic.check(presented, stored, self._wall()))
@@ -144,17 +148,3 @@ class MutualTLSAuthorizer(Authorizer[ClientCertificate, AllowList]):
 
 
 AnyAuthorizer = BasicAuthorizer | MutualTLSAuthorizer
-
-
-def _identity(event: Mapping[str, object]) -> str | AuthorizerOutcome:
-    """Return the Authorization header, which is the authorizer's only identity source."""
-    sources = event.get("identitySource")
-    if not sources:
-        return AuthorizerOutcome.NO_CREDENTIALS
-    match sources:
-        case [str(header)] if header:
-            return header
-        case [None] | [""]:
-            return AuthorizerOutcome.NO_CREDENTIALS
-        case _:
-            return AuthorizerOutcome.UNREADABLE_CREDENTIALS

@@ -30,7 +30,6 @@ from berth.runtime.telemetry.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from berth.authentication.authorizer import AnyAuthorizer
-    from berth.authentication.stores import AllowListStore
 
 T = TypeVar("T")
 
@@ -113,16 +112,12 @@ def caller_check(settings: CallerSettings, wall: Callable[[], float]) -> CallerC
     """Return the check of certificates, or None if the function checks nobody. Reads nothing. `wall`: epoch seconds."""
     if settings.authentication is not Authentication.MTLS:
         return None
-    # A cold start without certificates does not need this import.
+    # A cold start without certificates does not need these imports.
     from berth.authentication.authorizer import MutualTLSAuthorizer
-
-    return CallerCheck(MutualTLSAuthorizer(_allow_list_store(settings), wall))
-
-
-def _allow_list_store(settings: CallerSettings) -> AllowListStore:
     from berth.authentication.dynamodb_allow_list import DynamoDBAllowList
     from berth.authentication.stores import AllowListFile
 
     if settings.allow_list is not None:
-        return AllowListFile(settings.allow_list)
-    return DynamoDBAllowList(aws_client("dynamodb", CALLS), settings.cache_table)
+        return CallerCheck(MutualTLSAuthorizer(AllowListFile(settings.allow_list), wall))
+    client = aws_client("dynamodb", CALLS)
+    return CallerCheck(MutualTLSAuthorizer(DynamoDBAllowList(client, settings.cache_table), wall))
