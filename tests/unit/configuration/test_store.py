@@ -142,6 +142,11 @@ def test_refuses_if_the_deployed_configuration_is_invalid_too() -> None:
             '{"managedResources": [{"nam": "example.com/slot"}]}', "what it counts", id="a resource without a name"
         ),
         pytest.param('{"managed_resources": [{"name": 1}]}', "what it counts", id="by the field's name"),
+        pytest.param(
+            '{"managedResources": [{"name": "example.com/slot", "fieldOfLaterRelease": 1}]}',
+            "what it counts",
+            id="a resource of a later release",
+        ),
         pytest.param('{"bind": {"namespaces": "ml"}}', "which pods it binds", id="limits of bind"),
         pytest.param(
             '{"bind": {"namespaces": ["ml"], "later": 1}}', "which pods it binds", id="bind of a later release"
@@ -212,25 +217,6 @@ def test_counting_uses_the_applied_document_even_if_a_fallback_is_in_use(
     configured = environment.configurations.at("hash")
     assert configured.fallback
     assert configured.policy.counting.resources == counted
-
-
-@pytest.mark.parametrize(
-    ("before", "is_used"),
-    [
-        pytest.param([LICENCE, SLOT], True, id="counts all of them"),
-        pytest.param([SLOT], False, id="counts fewer"),
-    ],
-)
-def test_does_not_fall_back_to_a_document_that_counts_fewer_resources(before: list[object], is_used: bool) -> None:
-    later_release = [{"name": "example.com/licence", "fieldOfLaterRelease": 1}]
-    environment = Environment(json.dumps({"managedResources": before}), json.dumps({"managedResources": later_release}))
-    if is_used:
-        resources = environment.configurations.at("hash").policy.counting.resources
-        assert resources == ("example.com/licence", "example.com/slot")
-    else:
-        with pytest.raises(ConfigurationInvalid, match="fieldOfLaterRelease") as caught:
-            environment.configurations.at("hash")
-        assert str(caught.value).endswith(f"; no other document counts all of its resources: {REMEDY}")
 
 
 def test_stops_using_the_fallback_when_another_document_is_applied() -> None:

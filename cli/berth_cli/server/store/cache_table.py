@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from threading import Lock
 
 from berth.configuration.store import VERSIONS, AppliedVersion, ConfigurationStore, hash_of
@@ -120,49 +121,35 @@ class InMemoryConfigurationStore(ConfigurationStore):
         """`item` is the head."""
         self._item = item
         self._lock = Lock()
-        self._document: str | None = None
-        self._plugin_version = ""
-        self._stops_counting = False
         self._versions: deque[AppliedVersion] = deque(maxlen=VERSIONS)
 
     def read(self) -> str | None:
         with self._lock:
-            return self._document
+            return self._versions[-1].document if self._versions else None
 
     def counting_is_stopped(self) -> bool:
         with self._lock:
-            return self._stops_counting
+            return bool(self._versions) and self._versions[-1].stops_counting
 
     def history(self) -> tuple[AppliedVersion, ...]:
         with self._lock:
             return tuple(reversed(self._versions))
 
-    def apply(
-        self,
-        document: str,
-        *,
-        stops_counting: bool = False,
-        at: float = 0.0,
-        note: str = "",
-        plugin_version: str = "",
-    ) -> None:
+    def _apply(self, version: AppliedVersion) -> None:
         with self._lock:
             newest = self._versions[-1].version if self._versions else 0
-            self._versions.append(AppliedVersion(newest + 1, document, at, note, plugin_version))
-            self._document, self._plugin_version = document, plugin_version
-            self._stops_counting = stops_counting
-            self._item.update(lambda item: True, _pointing_to(document, plugin_version))
+            self._versions.append(replace(version, version=newest + 1))
+            self._item.update(lambda item: True, _pointing_to(version))
 
     def restore(self) -> str:
         with self._lock:
-            if self._document is not None:
+            if self._versions:
                 with suppress(ConditionFailed):
                     self._item.update(
-                        lambda item: "configurationHash" not in (item or {}),
-                        _pointing_to(self._document, self._plugin_version),
+                        lambda item: "configurationHash" not in (item or {}), _pointing_to(self._versions[-1])
                     )
         return ""
 
 
-def _pointing_to(document: str, plugin_version: str) -> dict[str, object]:
-    return {"configurationHash": hash_of(document), "pluginVersion": plugin_version}
+def _pointing_to(version: AppliedVersion) -> dict[str, object]:
+    return {"configurationHash": hash_of(version.document), "pluginVersion": version.plugin_version}

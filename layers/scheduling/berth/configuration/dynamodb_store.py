@@ -6,8 +6,8 @@ any time, and the configuration defines the resources that the ledger counts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,10 +16,8 @@ from berth.dynamodb import HEAD_KEY, TableErrors, TableUnavailable, cache_table_
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
 
-    Item = Mapping[str, AttributeValueTypeDef]
-    Attributes = dict[str, UniversalAttributeValueTypeDef]
+    from berth.dynamodb import Attributes, Item
 
 SCHEMA_VERSION = 1
 """The schema of the items. Every change increases the number, except an attribute that other releases may leave out,
@@ -154,21 +152,12 @@ class DynamoDBConfigurationStore(ConfigurationStore):
     def history(self) -> tuple[AppliedVersion, ...]:
         return next((found for each in self._tables if (found := each.history())), ())
 
-    def apply(
-        self,
-        document: str,
-        *,
-        stops_counting: bool = False,
-        at: float = 0.0,
-        note: str = "",
-        plugin_version: str = "",
-    ) -> None:
+    def _apply(self, version: AppliedVersion) -> None:
         for _ in range(ATTEMPTS):
             # Write the ledger's table first: if the two documents differ, the one applied last is in force.
             seen = [(each, each.read()) for each in reversed(self._tables)]
             known = [each for table, found in seen for each in (found, *table.history()) if each is not None]
-            number = 1 + max((each.version for each in known), default=0)
-            version = AppliedVersion(number, document, at, note, plugin_version, stops_counting)
+            version = replace(version, version=1 + max((each.version for each in known), default=0))
             # A document is recorded before it takes effect.
             if all(each.record(version) for each in self._tables) and all(
                 each.replace(version, replaced) for each, replaced in seen

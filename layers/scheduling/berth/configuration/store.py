@@ -123,7 +123,6 @@ class ConfigurationStore(ABC):
     def history(self) -> tuple[AppliedVersion, ...]:
         """Return the ten most recently applied documents, the newest first."""
 
-    @abstractmethod
     def apply(
         self,
         document: str,
@@ -138,6 +137,11 @@ class ConfigurationStore(ABC):
         stops_counting: the document may end counting, although the ledger counted before. at, note, plugin_version:
         see AppliedVersion.
         """
+        self._apply(AppliedVersion(0, document, at, note, plugin_version, stops_counting))
+
+    @abstractmethod
+    def _apply(self, version: AppliedVersion) -> None:
+        """Store and point to the document of this version, which gets the next number."""
 
     @abstractmethod
     def restore(self) -> str:
@@ -278,20 +282,15 @@ class Configurations:
         if isinstance(kept, UnreadableObject):
             why = f"no other document is used, because {kept.cause} cannot be read"
             raise ConfigurationInvalid(f"{cause}; {why}: {REMEDY}") from cause
-        why = "nor can another document be loaded"
         for name, read in self._candidates(failed):
             try:
-                configuration = kept.put_into(read())
-                if configuration is None:
-                    why = "no other document counts all of its resources"
-                    continue
-                found = self._built(configuration)
+                found = self._built(read().model_copy(update=kept))
             except ConfigurationInvalid:
                 continue
             fallback = f"{cause}; {name} is used instead: apply a valid document"
             self._warn(fallback)
             return replace(found, fallback=fallback)
-        raise ConfigurationInvalid(f"{cause}; {why}: {REMEDY}") from cause
+        raise ConfigurationInvalid(f"{cause}; nor can another document be loaded: {REMEDY}") from cause
 
     def _candidates(self, failed: str) -> Iterator[tuple[str, Callable[[], BerthConfiguration]]]:
         for each in self._store.history():
