@@ -42,7 +42,7 @@ def lease_of(holder: str, counting_transition: int | None = 4) -> LeaseInMemory:
             id="another store holds the lease and this one has no identity",
         ),
         pytest.param(lease_of(""), "store-1", NOT_HELD, id="nobody holds the lease"),
-        pytest.param(lease_of(""), None, None, id="nobody holds the lease and the watcher has not noticed"),
+        pytest.param(lease_of(""), None, NOT_HELD, id="nobody holds the lease and this store has no identity"),
         pytest.param(LeaseInMemory(exists=False), "store-1", NOT_HELD, id="the lease does not exist"),
     ],
 )

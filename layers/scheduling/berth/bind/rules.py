@@ -9,7 +9,7 @@ invalidates the Bindings of all pods that were read before, so the check is not 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -56,7 +56,7 @@ class BindRules:
     announcements: Announcements | None = None
     gangs: GangBarrier | None = None
     state: CacheState = UNREAD_CACHE
-    schedulers: frozenset[str] = BERTH_SCHEDULERS
+    schedulers: Collection[str] = BERTH_SCHEDULERS
 
 
 NO_RULES = BindRules()
@@ -83,11 +83,13 @@ class RulesInForce:
         announcements: Announcements | None = None,
         gangs: Callable[[], GangBarrier] | None = None,
         refresh_seconds: float = REFRESH_SECONDS,
+        right: Callable[[], CountingRight | None] = lambda: None,
+        schedulers: Collection[str] = BERTH_SCHEDULERS,
     ) -> None:
         """read_hash: reads the applied configuration's hash from the head. warn: called with failures that do not fail
         the call. announcements: for configurations with rules about other pods; None without a log. gangs: for
         configurations that enable gangs; None without a table. refresh_seconds: the age at which the rules are read
-        again; 0 if reads do not use a network."""
+        again; 0 if reads do not use a network. right, schedulers: see CountedResources and BindRules."""
         self._read_hash = read_hash
         self._configurations = configurations
         self._reservations = reservations
@@ -97,6 +99,7 @@ class RulesInForce:
         self._warn = warn
         self._loss = loss
         self._refresh_seconds = refresh_seconds
+        self._right, self._schedulers = right, schedulers
         self._last: tuple[BindRules, Instant, float] | None = None
         """The rules, the start of their read, and the age in seconds up to which they are used."""
 
@@ -129,8 +132,8 @@ class RulesInForce:
         state = CacheState(configuration_hash=applied, decisions=configured.document.decisions)
         if not counting.counts:
             self._loss.raise_if_lost()
-        counted = CountedResources(counting, self._reservations) if counting.counts else None
-        return BindRules(counted, configured.bind, announcements, gangs, state)
+        counted = CountedResources(counting, self._reservations, self._right()) if counting.counts else None
+        return BindRules(counted, configured.bind, announcements, gangs, state, self._schedulers)
 
 
 NOT_HELD = BindResult(
@@ -163,9 +166,7 @@ class CountingRight:
 
     def _refusal(self, found: Holding) -> BindResult | None:
         if not found.holder:
-            # Without an identity, the watcher still runs a release without the Lease, for up to 15 minutes of an
-            # upgrade.
-            return None if self._store.get() is None else NOT_HELD
+            return NOT_HELD
         if found.holder != self._identity:
             # Read the identity again: a recreated table has a new identity.
             self._identity = self._store.get()

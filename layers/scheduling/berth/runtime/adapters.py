@@ -20,9 +20,9 @@ from berth.ledger.nodes.table import LedgerTable
 from berth.nodecache.binds_under_way import BegunBinds, BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
-from berth.nodecache.warm_node_cache import WarmNodeCache
+from berth.nodecache.warm_node_cache import Freshness, WarmNodeCache
 from berth.runtime.settings import PolicySettings, deployed
-from berth.runtime.tables import Tables, tables
+from berth.runtime.tables import Tables, table_opener
 from berth.runtime.telemetry.metrics import CacheMetrics
 from berth.scheduling.evaluation.time_limit import TimeLimit
 from berth.scheduling.snapshot.parts import Parts
@@ -67,6 +67,30 @@ class CacheAdapters:
             return BindsUnderWay(self.tables.ledger, self.announcements(time.time), self.placed, BegunBinds())
         return BindsUnderWay(self.tables.ledger, self.announcements(), self.placed, self.begun)
 
+    def node_cache(
+        self,
+        under_way: BindsUnderWay,
+        on_read: Callable[[Freshness], None] = lambda _: None,
+        on_fallback: Callable[[], None] = lambda: None,
+        *,
+        is_for_bind: bool = False,
+    ) -> WarmNodeCache:
+        """Return a node cache of these tables. is_for_bind: each read is consistent, and bind itself looks for a lost
+        configuration of counting."""
+        return WarmNodeCache(
+            self.tables.cache,
+            self.reader,
+            self.configurations,
+            SystemClock(),
+            log.warning,
+            under_way,
+            on_read,
+            None if is_for_bind else self.loss,
+            self.reads,
+            on_fallback,
+            latest_only=is_for_bind,
+        )
+
 
 def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdapters:
     """Return the adapters for these settings. `calls`: timeouts and attempts of each call to a table."""
@@ -74,7 +98,7 @@ def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdap
 
 
 def _arguments(settings: PolicySettings, calls: Config) -> tuple[Tables, str, int, float]:
-    opened = tables(settings, calls)
+    opened = table_opener()(settings, calls)
     return opened, settings.configuration, settings.remembered_bytes, settings.decision_seconds
 
 
@@ -101,18 +125,7 @@ def counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> Count
 
 def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
     adapters, metrics = cache_adapters(settings), CacheMetrics(verb, time.time)
-    return WarmNodeCache(
-        adapters.tables.cache,
-        adapters.reader,
-        adapters.configurations,
-        SystemClock(),
-        log.warning,
-        adapters.under_way(verb),
-        metrics.record,
-        adapters.loss,
-        adapters.reads,
-        metrics.fell_back,
-    )
+    return adapters.node_cache(adapters.under_way(verb), metrics.record, metrics.fell_back)
 
 
 def trial_cache(settings: PolicySettings) -> Callable[[Parts], WarmNodeCache]:
@@ -127,16 +140,7 @@ def trial_cache(settings: PolicySettings) -> Callable[[Parts], WarmNodeCache]:
 
     def for_trial(reads: Parts) -> WarmNodeCache:
         adapters = shared if shared.reader.parts >= reads else _new_adapters(*arguments)
-        return WarmNodeCache(
-            adapters.tables.cache,
-            adapters.reader,
-            adapters.configurations,
-            SystemClock(),
-            log.warning,
-            adapters.under_way(),
-            loss=adapters.loss,
-            reads=adapters.reads,
-        )
+        return adapters.node_cache(adapters.under_way())
 
     return for_trial
 

@@ -161,7 +161,11 @@ def connect(settings: ClusterSettings) -> Connection:
 def _server(settings: ClusterSettings) -> Callable[[], Server]:
     """Return the source of server and credentials, called again if the API server no longer accepts the credentials."""
     if settings.kubeconfig is not None or settings.kubeconfig_secret:
-        return _of_kubeconfig(settings.kubeconfig, settings.kubeconfig_secret)
+        from berth.cluster.api_server import kubeconfig
+
+        if settings.kubeconfig is not None:
+            return partial(kubeconfig.from_file, settings.kubeconfig)
+        return partial(kubeconfig.from_secret, aws_client("secretsmanager", CALLS), settings.kubeconfig_secret)
     if settings.in_cluster:
         return partial(from_service_account, os.environ, time.time)
     try:
@@ -171,14 +175,6 @@ def _server(settings: ClusterSettings) -> Callable[[], Server]:
     except ValueError as error:
         raise ClusterUnavailable(f"{error}; see the output of aws eks describe-cluster") from error
     return partial(from_eks, eks, aws_credentials, time.time)
-
-
-def _of_kubeconfig(file: Path | None, secret: str) -> Callable[[], Server]:
-    from berth.cluster.api_server import kubeconfig
-
-    if file is not None:
-        return partial(kubeconfig.from_file, file)
-    return partial(kubeconfig.from_secret, aws_client("secretsmanager", CALLS), secret)
 
 
 @cache

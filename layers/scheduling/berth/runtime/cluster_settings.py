@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from berth.pods import BERTH_SCHEDULERS
 from berth.runtime.environment import (
-    SchedulerSettings,
     Settings,
     SettingsInvalid,
     boolean,
@@ -16,7 +16,7 @@ from berth.runtime.environment import (
     one_of,
     variable,
 )
-from berth.runtime.settings import LedgerSettings, PolicySettings
+from berth.runtime.settings import PolicySettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class ClusterSettings(Settings):
     eks_endpoint: str = variable("BERTH_EKS_ENDPOINT", default="")
     eks_certificate_authority: str = variable("BERTH_EKS_CERTIFICATE_AUTHORITY", default="")
     eks_region: str = variable("BERTH_EKS_REGION", "AWS_REGION", default="")
-    scheduler_names: frozenset[str] = variable("BERTH_SCHEDULER_NAMES", read=names, default=BERTH_SCHEDULERS)
+    scheduler_names: Collection[str] = variable("BERTH_SCHEDULER_NAMES", read=names, default=BERTH_SCHEDULERS)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,27 +51,16 @@ class ClusterSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BindSettings(ClusterSettings, SchedulerSettings, LedgerSettings):
+class BindSettings(ClusterSettings, PolicySettings):
     """Settings of bind. Without a ledger it does not use a table; with one, it reads which resources are counted from
     the configuration in force, in the cache table."""
 
     cache_table: str = variable("BERTH_CACHE_TABLE", default="")
-    configuration: str = variable("BERTH_CONFIGURATION", default="")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.ledger_table and not self.cache_table:
             raise SettingsInvalid("BERTH_LEDGER_TABLE needs BERTH_CACHE_TABLE")
-
-    @property
-    def policy(self) -> PolicySettings:
-        """Return the settings with which bind finds the configuration in force."""
-        return PolicySettings(
-            cache_table=self.cache_table,
-            ledger_table=self.ledger_table,
-            configuration=self.configuration,
-            http_timeout=self.http_timeout,
-        )
 
 
 class WatcherMode(StrEnum):
@@ -85,14 +74,10 @@ class WatcherMode(StrEnum):
 class WatcherSettings(PolicySettings, ClusterSettings):
     """Settings of the watcher, which reads a cluster and writes the cache.
 
-    standby: a second watcher always waits for the leader to fail. warm_up: the functions that are kept up to date,
-    by name or ARN, separated by commas.
+    standby: a second watcher always waits for the leader to fail. warm_up_functions: those that are kept up to date,
+    by name or ARN.
     """
 
     mode: WatcherMode = variable("BERTH_WATCHER_MODE", read=one_of(*WatcherMode), default=WatcherMode.CONTINUOUS)
     standby: bool = variable("BERTH_WATCHER_STANDBY", read=boolean, default=False)
-    warm_up: str = variable("BERTH_WARM_UP_FUNCTIONS", default="")
-
-    @property
-    def warm_up_functions(self) -> tuple[str, ...]:
-        return tuple(name.strip() for name in self.warm_up.split(",") if name.strip())
+    warm_up_functions: tuple[str, ...] = variable("BERTH_WARM_UP_FUNCTIONS", read=names, default=())

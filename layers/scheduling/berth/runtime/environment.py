@@ -111,23 +111,12 @@ def number_above(least: float) -> Callable[[str], float]:
     return read
 
 
-def names(text: str) -> frozenset[str]:
+def names(text: str) -> tuple[str, ...]:
     """Parse names that are separated by commas."""
-    found = frozenset(name.strip() for name in text.split(","))
+    found = tuple(name.strip() for name in text.split(","))
     if "" in found:
         raise ValueError("Input should be names separated by commas")
     return found
-
-
-def whole_number(text: str) -> int:
-    """Parse an integer that is not negative."""
-    try:
-        number = int(text)
-    except ValueError as error:
-        raise ValueError("Input should be a valid integer") from error
-    if number < 0:
-        raise ValueError("Input should be greater than or equal to 0")
-    return number
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,35 +9,24 @@ from dataclasses import dataclass
 
 from berth.authentication.outcomes import Authentication
 from berth.configuration.store import parsed
-from berth.runtime.environment import (
-    SchedulerSettings,
-    Settings,
-    one_of,
-    variable,
-    whole_number,
-)
+from berth.runtime.environment import SchedulerSettings, one_of, variable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 
 
 @dataclass(frozen=True, kw_only=True)
-class LedgerSettings(Settings):
-    """Settings of functions that use counted resources. Without a table there is no ledger, and nothing is counted."""
-
-    ledger_table: str = variable("BERTH_LEDGER_TABLE", default="")
-
-
-@dataclass(frozen=True, kw_only=True)
-class PolicySettings(LedgerSettings, SchedulerSettings):
+class PolicySettings(SchedulerSettings):
     """Settings of the functions that decide."""
 
     cache_table: str = variable("BERTH_CACHE_TABLE")
+    ledger_table: str = variable("BERTH_LEDGER_TABLE", default="")
+    """Empty without a ledger: then nothing is counted."""
 
     configuration: str = variable("BERTH_CONFIGURATION", default="")
     """The BerthConfiguration that is in force until one is applied, as JSON. It is validated on first use: a verb whose
     environment does not start could not tell the scheduler why."""
 
-    memory_size: int = variable("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", read=whole_number, default=0)
+    memory_size: int = variable("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", read=int, default=0)
     """The function's memory in MB; 0 outside of Lambda."""
 
     authentication: Authentication | None = variable("BERTH_AUTHENTICATION", read=one_of(*Authentication), default=None)

@@ -119,13 +119,8 @@ _open_tables: ContextVar[OpenTables] = ContextVar("open_tables", default=dynamod
 
 
 def table_opener() -> OpenTables:
-    """Return the opener, to open tables later. Call it while the function's module is imported."""
+    """Return the opener. Call it while the function's module is imported; tables may be opened later."""
     return _open_tables.get()
-
-
-def tables(settings: PolicySettings, calls: Config) -> Tables:
-    """Return the tables of these settings. Call it while the function's module is imported."""
-    return _open_tables.get()(settings, calls)
 
 
 def tables_opened_by(open_tables: OpenTables) -> AbstractContextManager[None]:

@@ -16,7 +16,7 @@ from berth.configuration.store import Configurations, CountingLossCheck
 from berth.extender.deadline import PASSED, Deadline
 from berth.lease.clock import SystemClock
 from berth.runtime.cluster_settings import BindSettings
-from berth.runtime.http.bind_endpoint import DEADLINE_PASSED, BindAdapters, BindHandler
+from berth.runtime.http.bind_endpoint import DEADLINE_PASSED, BindHandler
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.server.store.cache_table import InMemoryConfigurationStore
 from berth_cli.server.store.lease_lock import InMemoryItem
@@ -35,7 +35,7 @@ def handler(read_hash: Callable[[], str]) -> BindHandler:
         pytest.fail,
         CountingLossCheck(ledger.marker, store.counting_is_stopped, clock),
     )
-    return BindHandler(BindSettings(kubeconfig=Path("/absent")), BindAdapters(configuration))
+    return BindHandler(BindSettings(kubeconfig=Path("/absent")), configuration.current)
 
 
 def error(handler: BindHandler, deadline: Deadline) -> str:

@@ -9,9 +9,7 @@ import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cache as cached
-from functools import cached_property
 from random import random
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -21,7 +19,6 @@ from botocore.config import Config
 from berth.bind.announcing import Announcements
 from berth.bind.answer import answer_bind, failed
 from berth.bind.rules import (
-    NO_RULES,
     REFRESH_SECONDS,
     BindRules,
     CountingRight,
@@ -33,11 +30,9 @@ from berth.extender.deadline import BoundedReads, Deadline, DeadlinePassed
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.reply import Reply
 from berth.lease.clock import SystemClock
-from berth.ledger.lease import StoreIdentity
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.table import TableUnavailable
-from berth.nodecache.warm_node_cache import WarmNodeCache
 from berth.pods import PodBinder
 from berth.runtime.adapters import cache_adapters, counting_loss_check
 from berth.runtime.cluster import connect, import_kubeconfig
@@ -54,46 +49,31 @@ CALL_SECONDS = 0.5
 log = logging.getLogger("berth")
 
 
-@dataclass(frozen=True, slots=True)
-class BindAdapters:
-    """Hold the rules of the configuration in force and the identity of the ledger; None if there is no ledger."""
-
-    configuration: RulesInForce | None = None
-    identity: Callable[[], StoreIdentity] | None = None
-
-
 def _new_id() -> str:
     return uuid4().hex
 
 
-def bind_adapters(settings: BindSettings) -> BindAdapters:
-    """Build bind's adapters, which reads nothing."""
+def rules_of(settings: BindSettings) -> Callable[[], BindRules]:
+    """Return a function that reads the rules in force. This reads nothing."""
     if not settings.ledger_table:
-        return BindAdapters()
+        rules = BindRules(schedulers=settings.scheduler_names)
+        return lambda: rules
     # A reservation is two calls, and the Binding needs its time, too. Nothing is repeated by the client: bind does that
     # itself, as long as there is time.
     seconds = min(CALL_SECONDS, (settings.http_timeout - 1) / 6)
     calls = Config(connect_timeout=seconds, read_timeout=seconds, retries={"total_max_attempts": 1})
-    adapters = cache_adapters(settings.policy, calls)
+    adapters = cache_adapters(settings, calls)
     ledger = adapters.tables.ledger
     assert ledger is not None  # the settings name its table
     reservations = Reservations(ledger, _new_id, time.time, call_seconds=2 * seconds)
-    announcement_log, gangs = adapters.tables.announcements, adapters.tables.gangs
-    # Both are in the ledger's table.
+    announcement_log, gangs, identity = adapters.tables.announcements, adapters.tables.gangs, adapters.tables.identity
+    # All of them are in the ledger's table.
     assert announcement_log is not None
     assert gangs is not None
+    assert identity is not None
     # Without reservations: the ledger itself evaluates them.
-    cache = WarmNodeCache(
-        adapters.tables.cache,
-        adapters.reader,
-        adapters.configurations,
-        SystemClock(),
-        log.warning,
-        BindsUnderWay(None, adapters.announcements(), adapters.placed),
-        CacheMetrics("bind", time.time).record,
-        reads=adapters.reads,
-        latest_only=True,
-    )
+    under_way = BindsUnderWay(None, adapters.announcements(), adapters.placed)
+    cache = adapters.node_cache(under_way, CacheMetrics("bind", time.time).record, is_for_bind=True)
 
     @cached
     def barrier() -> GangBarrier:
@@ -102,7 +82,12 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
 
         return GangBarrier(gangs(), ledger, cache, _new_id, time.time, wait_for_gang, 2 * seconds)
 
-    configuration = RulesInForce(
+    @cached
+    def right() -> CountingRight | None:
+        lease = connect(settings).ledger_lease
+        return None if lease is None else CountingRight(lease, identity())
+
+    return RulesInForce(
         adapters.tables.cache.configuration_hash,
         adapters.configurations,
         reservations,
@@ -112,8 +97,9 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
         Announcements(announcement_log, cache, _new_id, time.time, time.sleep, random),
         barrier,
         refresh_seconds=0.0 if adapters.tables.in_process else REFRESH_SECONDS,
-    )
-    return BindAdapters(configuration, adapters.tables.identity)
+        right=right,
+        schedulers=settings.scheduler_names,
+    ).current
 
 
 DEADLINE_PASSED = (
@@ -125,16 +111,16 @@ DEADLINE_PASSED = (
 def bind_endpoint(endpoint: EndpointSettings, settings: BindSettings) -> VerbEndpoint:
     """Return the endpoint that these settings describe. Building it reads nothing."""
     import_kubeconfig(settings)
-    handler = BindHandler(settings, bind_adapters(settings))
+    handler = BindHandler(settings, rules_of(settings))
     return VerbEndpoint("bind", endpoint, handler.answer, failed, handler.warm_up)
 
 
 class BindHandler:
     """Binds in the cluster that the settings name."""
 
-    def __init__(self, settings: BindSettings, adapters: BindAdapters) -> None:
+    def __init__(self, settings: BindSettings, rules: Callable[[], BindRules]) -> None:
         self._settings = settings
-        self._adapters = adapters
+        self._rules = rules
         self._reads = BoundedReads()
 
     def answer(self, body: str | bytes, deadline: Deadline) -> Reply:
@@ -163,14 +149,4 @@ class BindHandler:
 
     def _connected(self) -> tuple[BindRules, PodBinder]:
         """Return both. Raises ClusterUnavailable, CountingLost, TableUnavailable and ConfigurationInvalid."""
-        counting = self._adapters.configuration
-        rules = NO_RULES if counting is None else counting.current()
-        counted = None if rules.counted is None else replace(rules.counted, right=self._right)
-        rules = replace(rules, counted=counted, schedulers=self._settings.scheduler_names)
-        return rules, connect(self._settings).binder
-
-    @cached_property
-    def _right(self) -> CountingRight | None:
-        lease = connect(self._settings).ledger_lease
-        identity = self._adapters.identity
-        return None if lease is None or identity is None else CountingRight(lease, identity())
+        return self._rules(), connect(self._settings).binder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from berth.runtime.cluster_settings import BindSettings
-from berth.runtime.http.bind_endpoint import bind_adapters
+from berth.runtime.http.bind_endpoint import rules_of
 from berth.runtime.tables import tables_opened_by
 from berth_cli.server.store.embedded_store import EmbeddedStore
 
@@ -15,8 +15,7 @@ SETTINGS = BindSettings(
 def test_uses_an_applied_document_at_once_in_the_process_of_its_store() -> None:
     store = EmbeddedStore()
     with tables_opened_by(store.open):
-        configuration = bind_adapters(SETTINGS).configuration
-    assert configuration is not None
-    assert configuration.current().announcements is None
+        current = rules_of(SETTINGS)
+    assert current().announcements is None
     store.configuration.apply('{"profile": "full"}')
-    assert configuration.current().announcements is not None
+    assert current().announcements is not None
