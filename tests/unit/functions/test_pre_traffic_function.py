@@ -61,7 +61,7 @@ def handled(published: Published, codedeploy: tuple[Any, Stubber], status: str) 
     """The hook's answer; CodeDeploy expects this status once."""
     client, stubber = codedeploy
     stubber.add_response("put_lifecycle_event_hook_execution_status", {}, {**HOOK_EVENT, "status": status})
-    report = PreTrafficHook(VERSIONS, published, client).handle(EVENT)
+    report = PreTrafficHook(VERSIONS, published, client.put_lifecycle_event_hook_execution_status).handle(EVENT)
     stubber.assert_no_pending_responses()
     return dict(report)
 
@@ -142,7 +142,9 @@ def test_manual_invocation_does_not_report_to_codedeploy(
     handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]
 ) -> None:
     client, _ = codedeploy
-    assert PreTrafficHook(VERSIONS, Published(handlers), client).handle({}) == {
+    assert PreTrafficHook(VERSIONS, Published(handlers), client.put_lifecycle_event_hook_execution_status).handle(
+        {}
+    ) == {
         "status": "Succeeded",
         "defects": [],
     }
@@ -154,7 +156,7 @@ def test_raises_if_the_report_to_codedeploy_fails(
     client, stubber = codedeploy
     stubber.add_client_error("put_lifecycle_event_hook_execution_status", "ThrottlingException")
     with pytest.raises(ClientError):
-        PreTrafficHook(VERSIONS, Published(handlers), client).handle(EVENT)
+        PreTrafficHook(VERSIONS, Published(handlers), client.put_lifecycle_event_hook_execution_status).handle(EVENT)
 
 
 def test_import_does_not_call_any_service(load_function: Load) -> None:

@@ -5,11 +5,12 @@ It tests all verbs each time, whichever of them is deployed: if one fails, Cloud
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from time import perf_counter
-from typing import Protocol, TypedDict
+from typing import Any
 
 import orjson
 from botocore.config import Config
@@ -49,14 +50,6 @@ POD: Mapping[str, object] = {
 NOTHING_LOADED = "it found no snapshot in the cache table"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A function's answer: the status for the gateway and the decoded body."""
-
-    status: int
-    content: object
-
-
 def probes(verb: str) -> tuple[Mapping[str, object], ...]:
     """Return the verb's events in order: first load the snapshot, so that the decision has the time of a warm call."""
     body = orjson.dumps(_ARGUMENTS[verb]).decode()
@@ -75,14 +68,14 @@ _ARGUMENTS: Mapping[str, object] = {
 }
 
 
-def defect_of(verb: str, event: Mapping[str, object], answer: Answer) -> str:
+def _defect_of(verb: str, event: Mapping[str, object], status: int, content: object) -> str:
     """Return what is wrong with the answer to a probe; empty if nothing is.
 
     With Basic credentials a failure of prioritize is an empty list (fact 18). bind has to reject its request: by then
     it has connected, and knows which resources are counted.
     """
     call = "load" if event is WARM_UP_EVENT else verb
-    match call, answer.content:
+    match call, content:
         case "load", {"version": int(version)} if version > 0:
             return ""
         case "load", _:
@@ -99,7 +92,7 @@ def defect_of(verb: str, event: Mapping[str, object], answer: Answer) -> str:
             return ""
         case "filter" | "filter_onlyone" | "bind", {"Error": str(error)} if error:
             return error
-    return f"status {answer.status}, and not what the verb answers"
+    return f"status {status}, and not what the verb answers"
 
 
 class PreTrafficOutcome(StrEnum):
@@ -109,42 +102,19 @@ class PreTrafficOutcome(StrEnum):
     FAILED = "Failed"
 
 
-class PreTrafficReport(TypedDict):
-    """`defects`: a line for each verb that cannot decide."""
-
-    status: str
-    defects: list[str]
-
-
-class _Body(Protocol):
-    def read(self) -> bytes:
-        """Return the whole payload."""
-
-
-class CodeDeployClient(Protocol):
-    """The one call of boto3's CodeDeploy client that is needed."""
-
-    def put_lifecycle_event_hook_execution_status(
-        self,
-        *,
-        deploymentId: str,  # noqa: N803  boto3's names
-        lifecycleEventHookExecutionId: str,  # noqa: N803
-        status: str,
-    ) -> object:
-        """Report the status of a hook. Raises ClientError and BotoCoreError."""
-
-
 class PreTrafficHook:
-    """Test the verbs' new versions and report to CodeDeploy. `versions`: the ARN of each new version, by verb."""
+    """Test the verbs' new versions and report to CodeDeploy. `versions`: the ARN of each new version, by verb.
+    `put_status`: CodeDeploy's put_lifecycle_event_hook_execution_status."""
 
-    def __init__(self, versions: Mapping[str, str], functions: LambdaClient, deployments: CodeDeployClient) -> None:
+    def __init__(self, versions: Mapping[str, str], functions: LambdaClient, put_status: Callable[..., object]) -> None:
         self._versions = versions
         self._functions = functions
-        self._deployments = deployments
+        self._put_status = put_status
         self._telemetry = Telemetry("pre_traffic")
 
-    def handle(self, event: object) -> PreTrafficReport:
-        """Test and report. Raises if the report fails: CodeDeploy then ends the deployment itself, after an hour."""
+    def handle(self, event: object) -> dict[str, Any]:
+        """Test and report; `defects` has a line for each verb that cannot decide. Raises if the report fails: then
+        CodeDeploy ends the deployment itself, after an hour."""
         with measured_call():
             started = perf_counter()
             defects = list(self._defects())
@@ -161,9 +131,7 @@ class PreTrafficHook:
     def _report(self, event: object, outcome: PreTrafficOutcome) -> None:
         match event:
             case {"DeploymentId": str(deployment), "LifecycleEventHookExecutionId": str(execution)}:
-                self._deployments.put_lifecycle_event_hook_execution_status(
-                    deploymentId=deployment, lifecycleEventHookExecutionId=execution, status=outcome.value
-                )
+                self._put_status(deploymentId=deployment, lifecycleEventHookExecutionId=execution, status=outcome.value)
 
     def _defects(self) -> Iterator[str]:
         for verb, version in self._versions.items():
@@ -180,19 +148,12 @@ class PreTrafficHook:
             )
         except (ClientError, BotoCoreError) as error:
             return f"it cannot be invoked: {error}"
-        answer = _answer(response)
-        return answer if isinstance(answer, str) else defect_of(verb, event, answer)
-
-
-def _answer(response: Mapping[str, object]) -> Answer | str:
-    """Return the answer, or why it is missing. The message of an error is left out: it may quote anything."""
-    if "FunctionError" in response:
-        return f"it ended by an error ({response['FunctionError']}); see its log"
-    payload: _Body = response["Payload"]  # type: ignore[assignment]
-    try:
-        match orjson.loads(payload.read()):
-            case {"statusCode": int(status), "body": str(body)}:
-                return Answer(status, orjson.loads(body))
-    except orjson.JSONDecodeError:
-        pass
-    return "its answer is none of the API's"
+        if "FunctionError" in response:
+            # Without its message, which may quote anything.
+            return f"it ended by an error ({response['FunctionError']}); see its log"
+        payload: Any = response["Payload"]
+        with suppress(orjson.JSONDecodeError):
+            match orjson.loads(payload.read()):
+                case {"statusCode": int(status), "body": str(body)}:
+                    return _defect_of(verb, event, status, orjson.loads(body))
+        return "its answer is none of the API's"
