@@ -87,7 +87,7 @@ def _watch(
     metrics = Metrics()
     if has_metrics:
         metrics = CloudWatchMetrics(
-            boto3.client("cloudwatch", config=CALLS),
+            boto3.client("cloudwatch", config=CALLS).put_metric_data,
             stack_name,
             detailed=stack.parameters.get("DetailedMetrics") == "true",
             monotonic=time.monotonic,

@@ -25,8 +25,7 @@ from berth.runtime.http.endpoint import Endpoint, EndpointSettings
 from berth.runtime.http.events import HTTPAnswer
 from berth.runtime.settings import PolicySettings, deployed
 from berth.runtime.tables import tables_opened_by
-from berth.runtime.telemetry.telemetry import calls_observed_by
-from berth.runtime.telemetry.watcher_metrics import WatcherObserver, watchers_observed_by
+from berth.runtime.telemetry.telemetry import Observer, observed_by
 from berth.scheduling.configuration.document import BerthConfiguration, Decisions
 from berth_cli.ledger.claims import ClaimSources
 from berth_cli.server.endpoints.decisions import ROUTE as DECISIONS_ROUTE
@@ -148,8 +147,7 @@ def start(
         recorders[Decisions.FILE] = decisions_file
     with (
         tables_opened_by(store.open),
-        calls_observed_by(record_call),
-        watchers_observed_by(WatcherObserver(metrics.record_gang_event, partial(problems.note, source))),
+        observed_by(Observer(record_call, metrics.record_gang_event, partial(problems.note, source))),
         decisions_recorded_by(recorders),
         _recorded_by(recording, partial(problems.note, "--record")) as recorder,
     ):

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Event
-from typing import Protocol
 
 import orjson
 
@@ -32,33 +31,30 @@ the schedule does."""
 log = logging.getLogger("berth")
 
 
-class Watch(Protocol):
-    """The handler of the watcher function."""
-
-    def __call__(self, event: object, context: LambdaContext) -> Mapping[str, str | int]:
-        """Run the watcher and return the result."""
-
-
 class WatcherProcess:
-    """Runs the watcher. Call `run` in one thread; a signal handler may call `stop`."""
+    """Runs the watcher, and is the Lambda context of its runs. Call `run` in one thread; a signal handler may call
+    `stop`."""
 
     def __init__(
         self,
-        watch: Watch,
+        watch: Callable[[object, LambdaContext], Mapping[str, str | int]],
         progressed: Callable[[], None],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """progressed: called several times a second, unless the watcher hangs."""
+        """watch: the handler of the watcher function. progressed: called several times a second, unless the watcher
+        hangs."""
         self._watch = watch
         self._progressed = progressed
         self._monotonic = monotonic
         self._stopped = Event()
+        self._until = 0.0
 
     def run(self) -> None:
         """Run until `stop`; then the watcher publishes pending changes and releases the lease."""
         while not self._stopped.is_set():
+            self._until = self._monotonic() + RUN_SECONDS
             try:
-                outcome = str(self._watch({}, _Run(self, self._monotonic() + RUN_SECONDS))["outcome"])
+                outcome = str(self._watch({}, self)["outcome"])
             except Exception:
                 log.exception("the watcher failed; the next run starts in %g s", FAILED_PAUSE_SECONDS)
                 outcome = ""
@@ -68,21 +64,10 @@ class WatcherProcess:
         """End the run within a second, and do not start another one."""
         self._stopped.set()
 
-    def remaining(self, until: float) -> float:
-        """Return the remaining seconds of a run. until: by the monotonic clock."""
-        self._progressed()
-        return 0.0 if self._stopped.is_set() else max(0.0, until - self._monotonic())
-
-
-class _Run:
-    """The Lambda context of one run."""
-
-    def __init__(self, process: WatcherProcess, until: float) -> None:
-        self._process = process
-        self._until = until
-
     def get_remaining_time_in_millis(self) -> int:
-        return int(self._process.remaining(self._until) * 1000)
+        """Return the remaining time of the run."""
+        self._progressed()
+        return 0 if self._stopped.is_set() else int(max(0.0, self._until - self._monotonic()) * 1000)
 
 
 ALIVE, READY = "alive", "ready"

@@ -12,6 +12,7 @@ import pytest
 from berth.authentication.outcomes import AuthorizerOutcome
 from berth.extender.outcomes import BindOutcome
 from berth.runtime.telemetry import metrics, telemetry, watcher_metrics
+from berth.runtime.watcher import scheduler_access
 from berth.upkeep.reconciler.events import ReservationEventType
 from tests.conftest import PROJECT
 from tests.deployment.template import Deployment, of_type, read_template
@@ -50,8 +51,8 @@ def emitted() -> set[tuple[str, tuple[str, ...]]]:
         metrics.CACHE_AGE_IN_DETAIL,
         metrics.CACHE_LAG_IN_DETAIL,
         watcher_metrics.PUBLISHED_IN_DETAIL,
-        watcher_metrics.UNDECIDED,
-        watcher_metrics.CERTIFICATES,
+        scheduler_access.UNDECIDED_AGE,
+        scheduler_access.CERTIFICATES,
         watcher_metrics.LEADERSHIPS,
         watcher_metrics.LEFT_OUT,
         watcher_metrics.RESERVATIONS_IN_DETAIL,
@@ -130,8 +131,8 @@ def test_default_alarms_use_metrics_without_detail(template: dict[str, Any]) -> 
         metrics.SLOW_CALLS,
         metrics.CACHE_AGE,
         watcher_metrics.PUBLISHED,
-        watcher_metrics.UNDECIDED,
-        watcher_metrics.CERTIFICATES,
+        scheduler_access.UNDECIDED_AGE,
+        scheduler_access.CERTIFICATES,
         watcher_metrics.ALARMED_RESERVATIONS,
     ]
     without_detail = {

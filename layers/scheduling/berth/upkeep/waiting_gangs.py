@@ -20,6 +20,7 @@ from berth.scheduling.gangs.gang import GangKey, OpenGang
 from berth.scheduling.gangs.overview import GangStage, GangStatus
 from berth.scheduling.policy import Policy
 from berth.upkeep.pod_events import PodEvent, PodEventReason, bounded
+from berth.upkeep.wake_up import pod_field
 
 LOOK_SECONDS = 10.0
 
@@ -126,12 +127,7 @@ class WaitingGangs:
     def _learn(self, changes: Sequence[Change]) -> None:
         for resource, key, obj in changes:
             if resource == "pods":
-                if obj is not None and self._is_member(obj) and not _has_node(obj):
+                if obj is not None and self._is_member(obj) and not pod_field(obj, "spec", "nodeName"):
                     self._pending.add(key)
                 else:
                     self._pending.discard(key)
-
-
-def _has_node(pod: Object) -> bool:
-    spec = pod.get("spec")
-    return isinstance(spec, Mapping) and bool(spec.get("nodeName"))

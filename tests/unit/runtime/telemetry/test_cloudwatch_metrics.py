@@ -45,7 +45,7 @@ def metrics_to(
     client: RecordingCloudWatch, clock: HandDrivenClock, warnings: list[str] | None = None, *, detailed: bool = False
 ) -> CloudWatchMetrics:
     warn = logging.getLogger("unused").warning if warnings is None else warnings.append
-    return CloudWatchMetrics(client, STACK, detailed=detailed, monotonic=clock, warn=warn)
+    return CloudWatchMetrics(client.put_metric_data, STACK, detailed=detailed, monotonic=clock, warn=warn)
 
 
 def test_publications_have_the_dimension_used_by_the_alarm(clock: HandDrivenClock) -> None:

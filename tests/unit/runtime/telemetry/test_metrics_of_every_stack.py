@@ -16,14 +16,19 @@ from berth.extender.outcomes import (
     PreemptOutcome,
     PrioritizeOutcome,
 )
-from berth.runtime.telemetry.metrics import OLD_SECONDS, CacheMetrics, measured_call, record_slow_call
+from berth.nodecache.feed.head import Observation
+from berth.nodecache.feed.leader import Publication
+from berth.runtime.telemetry.metrics import OLD_SECONDS, CacheMetrics, Metrics, measured_call, record_slow_call
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
 from berth.runtime.watcher.background import INTERVAL_SECONDS as WARM_UP_SECONDS
+from berth.runtime.watcher.scheduler_access import SchedulerAccess
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
+from tests.fakes.credential_stores import InMemoryAllowList
 from tests.fakes.log_lines import LogLines
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.runtime.telemetry.metric_lines import printed, series
+from tests.unit.runtime.watcher.test_undecided_pods import CREATED_AT, pod
 
 READERS = ("filter", "filter_onlyone", "prioritize", "preempt")
 OUTCOMES = {
@@ -61,7 +66,11 @@ def test_emits_at_most_ten_metrics_in_any_case(lines: pytest.CaptureFixture[str]
     watcher = WatcherMetrics(clock.wall)
     watcher.became_leader()
     watcher.published(1, clock.wall(), left_out=1)
-    watcher.scheduler_access(60.0, 0.0)
+    expired = InMemoryAllowList("5eed5eed5eed5e1f until 1970-01-01T00:00:00Z")
+    access = SchedulerAccess({"berth"}, lambda: expired, Metrics(), lambda: CREATED_AT + 60)
+    objects = {("pods", "ml/a"): pod("a").object or {}}
+    access.published(Publication(1, (), objects, True, Observation("cluster", {}), {}))
+    access.step()
     for event_type in ReservationEventType:
         watcher.happened(ReservationEvent(event_type, "n1", "ml/train-0"))
     watcher.close()

@@ -6,12 +6,10 @@ from collections import Counter
 
 import pytest
 
+from berth.runtime.telemetry.telemetry import Observer, current_observer, observed_by
 from berth.runtime.telemetry.watcher_metrics import (
     INTERVAL_SECONDS,
     WatcherMetrics,
-    WatcherObserver,
-    watcher_observer,
-    watchers_observed_by,
 )
 from berth.scheduling.gangs.gang import GangKey
 from berth.upkeep.gangs import GangEvent, GangEventType
@@ -130,8 +128,8 @@ def test_gang_observer_gets_events_at_every_metrics_level(
 ) -> None:
     monkeypatch.setenv("BERTH_DETAILED_METRICS", detailed)
     told: list[GangEvent] = []
-    with watchers_observed_by(WatcherObserver(told.append)):
-        observer = watcher_observer().gang
+    with observed_by(Observer(gang=told.append)):
+        observer = current_observer().gang
     event = GangEvent(GangEventType.DEGRADED, GangKey("ml", "train"))
     WatcherMetrics(clock.wall, on_gang=observer).gang(event)
     assert told == [event]

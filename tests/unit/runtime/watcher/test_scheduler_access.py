@@ -17,12 +17,10 @@ from berth.nodecache.feed.changes import Change, Key, Object
 from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.leader import Publication
 from berth.runtime.telemetry.metrics import Metrics
-from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
 from berth.runtime.watcher.scheduler_access import SchedulerAccess
-from berth.upkeep.undecided_pods import UndecidedPods
 from tests.deployment.template import Deployment, read_template
 from tests.fakes.credential_stores import InMemoryAllowList
-from tests.unit.upkeep.test_undecided_pods import CREATED_AT, placed, pod
+from tests.unit.runtime.watcher.test_undecided_pods import CREATED_AT, placed, pod
 
 MINUTE = 60.0
 PODS, CERTIFICATE = "PodsUndecidedAlarm", "CertificateExpiryAlarm"
@@ -60,9 +58,7 @@ class Scene:
         self.publish(*there_are)
 
     def lead(self) -> None:
-        self.pods = UndecidedPods({"berth"}, lambda: self.wall)
-        metrics = WatcherMetrics(lambda: self.wall, self.metrics)
-        self.access = SchedulerAccess(self.pods, lambda: self.allow_list, metrics, lambda: self.wall)
+        self.access = SchedulerAccess({"berth"}, lambda: self.allow_list, self.metrics, lambda: self.wall)
         self.publish()
 
     def publish(self, *changes: Change) -> None:
@@ -70,7 +66,7 @@ class Scene:
             self.objects.pop((resource, key), None)
             if obj is not None:
                 self.objects[resource, key] = obj
-        self.pods.published(Publication(1, changes, self.objects, True, Observation("cluster", {}), {}))
+        self.access.published(Publication(1, changes, self.objects, True, Observation("cluster", {}), {}))
 
     def run(self, seconds: float, happening: Callable[[Scene, float], None] = lambda _, __: None) -> None:
         """happening: called every second, with the seconds so far."""

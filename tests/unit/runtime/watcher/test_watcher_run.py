@@ -24,7 +24,7 @@ from berth.nodecache.feed.watcher import WatcherOutcome
 from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.cluster_settings import WatcherMode, WatcherSettings
 from berth.runtime.settings import PolicySettings
-from berth.runtime.telemetry.watcher_metrics import WatcherObserver
+from berth.runtime.telemetry.telemetry import Observer
 from berth.runtime.watcher import watcher_run
 from berth.runtime.watcher.watcher_run import (
     HORIZON_SECONDS,
@@ -131,7 +131,7 @@ def test_periodic_run_sends_each_verb_one_warm_up_event(
             return {}
 
     monkeypatch.setattr(watcher_run, "_lambda_client", Functions)
-    settings = replace(invocation().settings, warm_up="filter:live,bind:live")
+    settings = replace(invocation().settings, warm_up_functions=("filter:live", "bind:live"))
     once = replace(invocation(), settings=settings)
     WatcherRun(once, adapters, ScriptedConnection("n1")).execute(adapters.configurations.at(""), lambda: False)
     assert invoked == ["filter:live", "bind:live"]
@@ -202,7 +202,7 @@ def test_periodic_run_checks_gangs_once(
     with_gangs = replace(adapters, tables=replace(adapters.tables, gangs=lambda: gangs))
     given = Configurations(adapters.tables.configuration, lambda: BerthConfiguration.model_validate(document))
     connection, told = ScriptedConnection("n1", pods=PodsInMemory()), list[GangEvent]()
-    run = WatcherRun(replace(invocation(), observer=WatcherObserver(told.append)), with_gangs, connection)
+    run = WatcherRun(replace(invocation(), observer=Observer(gang=told.append)), with_gangs, connection)
     run.execute(given.at(""), lambda: False)
     assert (gangs.domain().open is not None) is is_open
     assert [event.type for event in told] == ([] if is_open else [GangEventType.TIMED_OUT])

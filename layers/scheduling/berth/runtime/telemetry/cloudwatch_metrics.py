@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from typing import Any, Protocol, cast
+from typing import cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -23,29 +23,23 @@ MAX_DATA = 1000
 Datum = Mapping[str, object]
 
 
-class CloudWatchClient(Protocol):
-    """The one method of boto3's CloudWatch client that is used."""
-
-    def put_metric_data(self, *, Namespace: str, MetricData: Sequence[Any]) -> object:  # noqa: N803  boto3's names
-        """Send metrics. Raises ClientError and BotoCoreError."""
-
-
 class CloudWatchMetrics(Metrics):
     """Keep metrics and send them every minute. Any thread may call it. Close it to send the rest."""
 
     def __init__(
         self,
-        client: CloudWatchClient,
+        put_metric_data: Callable[..., object],
         stack: str,
         *,
         detailed: bool,
         monotonic: Callable[[], float],
         warn: Callable[[str], None],
     ) -> None:
-        """stack: the dimension of every metric. detailed: see Metrics. warn: called with the cause of a failed call."""
+        """put_metric_data: of a CloudWatch client. stack: the dimension of every metric. detailed: see Metrics. warn:
+        called with the cause of a failed call."""
         super().__init__()
         self.detailed = detailed
-        self._client = client
+        self._put_metric_data = put_metric_data
         self._of_stack = stack
         self._monotonic = monotonic
         self._warn = warn
@@ -97,6 +91,6 @@ class CloudWatchMetrics(Metrics):
 
     def _send(self, data: Sequence[Datum]) -> None:
         try:
-            self._client.put_metric_data(Namespace=NAMESPACE, MetricData=data)
+            self._put_metric_data(Namespace=NAMESPACE, MetricData=data)
         except (ClientError, BotoCoreError) as error:
             self._warn(f"{len(data)} metrics were not sent: {error}")

@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import orjson
 from aws_lambda_powertools import Logger
@@ -34,6 +35,9 @@ from berth.runtime.telemetry.metrics import (
     group,
     measures_of_call,
 )
+
+if TYPE_CHECKING:
+    from berth.upkeep.gangs import GangEvent
 
 SERVICE = "berth"
 
@@ -56,15 +60,31 @@ class Sizes:
     answer: int
 
 
-CallObserver = Callable[[str, str, float, str], None]
-"""Receives each call's verb, outcome, milliseconds and, if no node fits, the code of the main reason."""
+def _log_trouble(cause: str) -> None:
+    if cause:
+        logging.getLogger(SERVICE).warning("the watcher cannot work, and tries again: %s", cause)
 
-_observer: ContextVar[CallObserver | None] = ContextVar("call_observer", default=None)
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """Observes functions, from any thread. call: gets each call's verb, outcome, milliseconds and, if no node fits, the
+    code of the main reason. gang: gets each GangEvent. trouble: see Watcher's on_trouble."""
+
+    call: Callable[[str, str, float, str], None] = lambda *_: None
+    gang: Callable[[GangEvent], None] = lambda _: None
+    trouble: Callable[[str], None] = _log_trouble
 
 
-def calls_observed_by(observer: CallObserver) -> AbstractContextManager[None]:
-    """Let functions that are loaded until the block ends call the observer, from any thread, as long as they live."""
+_observer: ContextVar[Observer] = ContextVar("observer", default=Observer())  # noqa: B039  frozen
+
+
+def observed_by(observer: Observer) -> AbstractContextManager[None]:
+    """Let functions that are loaded until the block ends use the observer, as long as they live."""
     return set_until_end(_observer, observer)
+
+
+def current_observer() -> Observer:
+    return _observer.get()
 
 
 class Telemetry:
@@ -74,7 +94,7 @@ class Telemetry:
         self._verb = verb
         self._logger = Logger(service=SERVICE, logger_formatter=None)
         self._metrics = metrics or Metrics()
-        self._observer = _observer.get()
+        self._observer = current_observer()
 
     def ended(
         self,
@@ -93,8 +113,7 @@ class Telemetry:
         `caller`: whom this function allowed; empty if another part decided. `reason_code`: of the reason that
         rejects the most nodes, if no node fits.
         """
-        if self._observer is not None:
-            self._observer(self._verb, outcome, milliseconds, reason_code)
+        self._observer.call(self._verb, outcome, milliseconds, reason_code)
         now = time.time()
         identity = {VERB: self._verb, OUTCOME: outcome}
         if reason_code:

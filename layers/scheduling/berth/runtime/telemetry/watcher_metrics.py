@@ -5,17 +5,11 @@ It publishes twice a second; sums are printed every 15 s, and at its end.
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from contextvars import ContextVar
-from dataclasses import dataclass
 from threading import Lock
 
-from berth.runtime.environment import set_until_end
-from berth.runtime.telemetry.metrics import COUNT, FAILURES, HAPPENING, SECONDS, Group, Metrics, group
-from berth.runtime.telemetry.telemetry import SERVICE
+from berth.runtime.telemetry.metrics import COUNT, FAILURES, HAPPENING, SECONDS, Metrics, group
 from berth.upkeep.gangs import GangEvent, GangEventType
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 
@@ -23,8 +17,6 @@ INTERVAL_SECONDS = 15.0
 """Several times a minute, so that every minute with publications has a metric of them."""
 
 PUBLISHED = group([[]], {"PublishedAge": SECONDS})
-UNDECIDED = group([[]], {"UndecidedAge": SECONDS})
-CERTIFICATES = group([[]], {"DaysToExpiry": COUNT})
 LEFT_OUT = group([[]], {"LeftOut": COUNT})
 LEADERSHIPS = group([[]], {"LeaseTransitions": COUNT})
 ALARMED_RESERVATIONS = group([[HAPPENING]], {"Reservations": COUNT})
@@ -40,44 +32,15 @@ ALARMED_EVENTS = frozenset({ReservationEventType.OWED.value, ReservationEventTyp
 MAX_VALUES = 100
 """CloudWatch accepts this many values of a metric in one line."""
 
-DAY_SECONDS = 86_400.0
-
-NOTICE_DAYS = 30
-"""DaysToExpiry is written below this value only. CloudWatch charges for a metric in hours in which it is written."""
-
-GangObserver = Callable[[GangEvent], None]
-
-
-def _log_trouble(cause: str) -> None:
-    if cause:
-        logging.getLogger(SERVICE).warning("the watcher cannot work, and tries again: %s", cause)
-
-
-@dataclass(frozen=True, slots=True)
-class WatcherObserver:
-    """Observes watchers, from any thread. gang: gets each event of a gang. trouble: see Watcher's on_trouble."""
-
-    gang: GangObserver = lambda _: None
-    trouble: Callable[[str], None] = _log_trouble
-
-
-_observer: ContextVar[WatcherObserver | None] = ContextVar("watcher_observer", default=None)
-
-
-def watchers_observed_by(observer: WatcherObserver) -> AbstractContextManager[None]:
-    """Let watchers that are loaded until the block ends use the observer as long as they live."""
-    return set_until_end(_observer, observer)
-
-
-def watcher_observer() -> WatcherObserver:
-    return _observer.get() or WatcherObserver()
-
 
 class WatcherMetrics:
     """The metrics of one run. Two threads call it: the one that publishes and the one that reconciles."""
 
     def __init__(
-        self, wall: Callable[[], float], metrics: Metrics | None = None, on_gang: GangObserver = lambda _: None
+        self,
+        wall: Callable[[], float],
+        metrics: Metrics | None = None,
+        on_gang: Callable[[GangEvent], None] = lambda _: None,
     ) -> None:
         """wall: seconds since the epoch. on_gang: called with each event of a gang."""
         self._wall = wall
@@ -91,7 +54,6 @@ class WatcherMetrics:
         self._happened: Counter[str] = Counter()
         self._gangs: Counter[str] = Counter()
         self._commit_times: list[float] = []
-        self._is_undecided = False
 
     def became_leader(self) -> None:
         if self._metrics.detailed:
@@ -109,20 +71,6 @@ class WatcherMetrics:
             self._left_out = max(self._left_out, left_out)
         if self._printed_at is None or abs(now - self._printed_at) >= INTERVAL_SECONDS:
             self._print(now)
-
-    def scheduler_access(self, undecided: float, certificate: float | None) -> None:
-        """Print what shows that schedulers cannot call the verbs. undecided: seconds that a pod waits; 0 if none does.
-        certificate: seconds until a client certificate ends; None if unknown."""
-        groups, values = list[Group](), dict[str, list[float]]()
-        if undecided or self._is_undecided:  # a last 0, because the alarm looks at the smallest value of a minute
-            groups.append(UNDECIDED)
-            values["UndecidedAge"] = [undecided]
-        self._is_undecided = undecided > 0
-        if certificate is not None and certificate < NOTICE_DAYS * DAY_SECONDS:
-            groups.append(CERTIFICATES)
-            values["DaysToExpiry"] = [certificate / DAY_SECONDS]
-        if groups:
-            self._metrics.emit(groups, {}, values, self._wall())
 
     def happened(self, event: ReservationEvent) -> None:
         with self._lock:

@@ -1,18 +1,31 @@
 """The leader's check whether schedulers can call the verbs: pods that wait in vain, and certificates that end.
 
 The API counts only calls that reach it. A stopped scheduler does not call, and an expired certificate, DNS or the
-network end a call before the API.
+network end a call before the API. A pod's condition PodScheduled shows both (UNDECIDED): no scheduler has tried the
+pod, or the scheduler did not get a response from the extender. Pods that Berth or the scheduler rejected do not count,
+however long they wait. Gated and nominated pods and pods that are being deleted do not count either.
+
+A long queue is not an outage. So a pod that was not tried waits only since the last time that its scheduler tried
+another pod, and a pod whose call failed only since the last decision of a verb about another pod of its scheduler.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
+from threading import Lock
+from typing import NamedTuple
 
 from berth.authentication.outcomes import CredentialStoreUnavailable
 from berth.authentication.stores import AllowListStore
+from berth.nodecache.feed.changes import Change, Object
+from berth.nodecache.feed.leader import Publication
 from berth.runtime.adapters import log
-from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
-from berth.upkeep.undecided_pods import UndecidedPods
+from berth.runtime.telemetry.metrics import COUNT, SECONDS, Metrics, group
+from berth.scheduling.fields.reading import read_time
+from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod_reading import PodReader
+from berth.scheduling.objects.projection import UNDECIDED, rejected_by_berth
+from berth.upkeep.wake_up import is_unscheduled, pod_field
 
 INTERVAL_SECONDS = 30.0
 """Every minute needs a value: the alarm looks at the smallest one of each minute."""
@@ -20,36 +33,80 @@ INTERVAL_SECONDS = 30.0
 PATIENCE_SECONDS = 60.0
 """The alarm's threshold. A scheduler that starts again, or waits for a slow bind, takes less."""
 
+DAY_SECONDS = 86_400.0
+
+NOTICE_DAYS = 30
+"""DaysToExpiry is written below this value only. CloudWatch charges for a metric in hours in which it is written."""
+
+UNDECIDED_AGE = group([[]], {"UndecidedAge": SECONDS})
+CERTIFICATES = group([[]], {"DaysToExpiry": COUNT})
+
+
+class UndecidedPod(NamedTuple):
+    """A pod that no verb has decided about. created_at: in seconds since the epoch. call_failed: the scheduler tried
+    it, and did not get a response."""
+
+    scheduler: str
+    created_at: float
+    call_failed: bool
+
 
 class SchedulerAccess:
-    """Measure in one leadership; for one thread."""
+    """Measure in one leadership. One thread calls `published`, another one `step`."""
 
     def __init__(
         self,
-        pods: UndecidedPods,
+        schedulers: Container[str],
         allow_list: Callable[[], AllowListStore] | None,
-        metrics: WatcherMetrics,
+        metrics: Metrics,
         wall: Callable[[], float],
     ) -> None:
-        """allow_list: None without a table. wall: seconds since the epoch."""
-        self._pods = pods
-        self._allow_list = allow_list
-        self._metrics = metrics
-        self._wall = wall
+        """schedulers: the schedulerNames that Berth serves. allow_list: None without a table. wall: seconds since the
+        epoch."""
+        self._schedulers, self._allow_list, self._metrics, self._wall = schedulers, allow_list, metrics, wall
+        self._lock = Lock()
+        self._is_complete = False
+        self._pods: dict[str, UndecidedPod] = {}
+        self._progress: dict[tuple[str, bool], float] = {}
+        """When a scheduler last tried a pod (False), and when a verb last decided about a pod of it (True)."""
+        self._was_undecided = False
+
+    def published(self, publication: Publication) -> None:
+        """Learn from the publication, but not before everything that the leader knows is published."""
+        changes: Iterable[Change] = publication.changes if self._is_complete else ()
+        if not self._is_complete and publication.is_complete:
+            self._is_complete = True
+            changes = [Change(*key, obj) for key, obj in publication.objects.items()]
+        with self._lock:
+            for resource, key, obj in changes:
+                if resource == "pods":
+                    self._learn(key, obj)
 
     def step(self) -> float:
         """Measure. Return the seconds until the next measurement."""
-        self._metrics.scheduler_access(self._undecided_seconds(), self._certificate_seconds())
+        undecided, certificate = self.undecided_seconds(), self._certificate_seconds()
+        if undecided or self._was_undecided:  # a last 0, because the alarm looks at the smallest value of a minute
+            self._metrics.emit([UNDECIDED_AGE], {}, {"UndecidedAge": [undecided]}, self._wall())
+        self._was_undecided = undecided > 0
+        if certificate is not None and certificate < NOTICE_DAYS * DAY_SECONDS:
+            self._metrics.emit([CERTIFICATES], {}, {"DaysToExpiry": [certificate / DAY_SECONDS]}, self._wall())
         return INTERVAL_SECONDS
 
-    def _undecided_seconds(self) -> float:
-        pod = self._pods.oldest()
-        if pod is None:
-            return 0.0
-        seconds = max(0.0, self._wall() - pod.since)
+    def undecided_seconds(self) -> float:
+        """Return for how long the oldest undecided pod waits; 0 if no pod does. Log a pod that waits for too long."""
+        with self._lock:
+            since = {
+                key: max(pod.created_at, self._progress.get((pod.scheduler, pod.call_failed), 0.0))
+                for key, pod in self._pods.items()
+            }
+            if not since:
+                return 0.0
+            oldest = min(since, key=since.__getitem__)
+            pod = self._pods[oldest]
+        seconds = max(0.0, self._wall() - since[oldest])
         if seconds >= PATIENCE_SECONDS:
             why = "its calls of Berth fail" if pod.call_failed else "it does not run, or is not ready"
-            log.warning("%s waits for its scheduler %s for %d s: %s", pod.name, pod.scheduler, seconds, why)
+            log.warning("%s waits for its scheduler %s for %d s: %s", oldest, pod.scheduler, seconds, why)
         return seconds
 
     def _certificate_seconds(self) -> float | None:
@@ -61,3 +118,26 @@ class SchedulerAccess:
         except CredentialStoreUnavailable:
             return None  # with Basic credentials there is no list; with mutual TLS the verbs report it
         return None if end is None else end - self._wall()
+
+    def _learn(self, key: str, obj: Object | None) -> None:
+        before, pod = self._pods.pop(key, None), None if obj is None else self._undecided(obj)
+        if pod is not None:
+            self._pods[key] = pod
+        if before is None or obj is None:
+            return
+        is_decided = bool(pod_field(obj, "spec", "nodeName")) or rejected_by_berth(obj)
+        if pod is None:  # rejected by others, unless it is being deleted or has ended
+            is_tried = is_unscheduled(obj) and not pod_field(obj, "metadata", "deletionTimestamp")
+        else:
+            is_tried = pod.call_failed and not before.call_failed
+        if is_decided or is_tried:
+            self._progress[before.scheduler, False] = self._wall()
+        if is_decided:
+            self._progress[before.scheduler, True] = self._wall()
+
+    def _undecided(self, obj: Object) -> UndecidedPod | None:
+        created_at = read_time(pod_field(obj, UNDECIDED, "createdAt"))
+        pod = None if created_at is None else PodReader().read(obj)
+        if created_at is None or not isinstance(pod, Pod) or pod.scheduler_name not in self._schedulers:
+            return None
+        return UndecidedPod(pod.scheduler_name, created_at, pod_field(obj, UNDECIDED, "callFailed") is True)

@@ -19,8 +19,7 @@ from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.cluster import connect
 from berth.runtime.cluster_settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.metrics import Metrics, measured_call
-from berth.runtime.telemetry.telemetry import Telemetry
-from berth.runtime.telemetry.watcher_metrics import watcher_observer
+from berth.runtime.telemetry.telemetry import Telemetry, current_observer
 from berth.runtime.watcher.watcher_run import Invocation, RunLimit, WatcherRun, restore_configuration
 
 CONFIGURATION_SECONDS = 15.0
@@ -46,7 +45,7 @@ class WatcherFunction:
         """metrics: by default they go into the function's log. on_new_leader: see Invocation."""
         self._settings = settings
         self._adapters = cache_adapters(settings)
-        self._on_new_leader, self._observer = on_new_leader, watcher_observer()
+        self._on_new_leader, self._observer = on_new_leader, current_observer()
         self._metrics = metrics or Metrics()
         self._telemetry = Telemetry("watcher", self._metrics)
 

@@ -29,7 +29,8 @@ from berth.runtime.aws_clients import LambdaClient, aws_client
 from berth.runtime.cluster import Connection
 from berth.runtime.cluster_settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.metrics import Metrics
-from berth.runtime.telemetry.watcher_metrics import WatcherMetrics, WatcherObserver
+from berth.runtime.telemetry.telemetry import Observer
+from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
 from berth.runtime.watcher.background import BackgroundSteps, ReconcilerFeed, WarmUp
 from berth.runtime.watcher.gang_work import GangWork
 from berth.runtime.watcher.scheduler_access import SchedulerAccess
@@ -37,7 +38,6 @@ from berth.upkeep.ledger_holder import LedgerHolder
 from berth.upkeep.pod_events import OmittedPods, Recorder, reservation_event
 from berth.upkeep.reconciler.events import WARNING_EVENTS, ReservationEvent, ReservationEventType
 from berth.upkeep.reconciler.reconciler import Reconciler
-from berth.upkeep.undecided_pods import UndecidedPods
 from berth.upkeep.wake_up import WakeUp, waiting_pod
 
 MARGIN_SECONDS = 8.0
@@ -86,7 +86,7 @@ class Invocation:
     limit: RunLimit
     metrics: Metrics = field(default_factory=Metrics)
     on_new_leader: Callable[[str], None] = lambda _: None
-    observer: WatcherObserver = field(default_factory=WatcherObserver)
+    observer: Observer = field(default_factory=Observer)
 
 
 class WatcherRun:
@@ -96,7 +96,7 @@ class WatcherRun:
         self._settings = invocation.settings
         self._mode = invocation.mode
         self._limit = invocation.limit
-        self._on_new_leader, self._observer = invocation.on_new_leader, invocation.observer
+        self._invocation = invocation
         self._adapters = adapters
         self._tables = adapters.tables
         self._connection = connection
@@ -132,8 +132,9 @@ class WatcherRun:
             warm_up = WarmUp(_lambda_client, self._settings.warm_up_functions, log.warning)
             warm_ups = BackgroundSteps(warm_up.step, "warm-up", "the functions were not warmed up", once=once)
             cleanup.callback(warm_ups.close)
-            undecided = UndecidedPods(self._settings.scheduler_names, self._clock.wall)
-            access = SchedulerAccess(undecided, self._tables.allow_list, self._metrics, self._clock.wall)
+            access = SchedulerAccess(
+                self._settings.scheduler_names, self._tables.allow_list, self._invocation.metrics, self._clock.wall
+            )
             access_checks = BackgroundSteps(access.step, "access", "the schedulers' access was not checked", once=once)
             cleanup.callback(access_checks.close)
             cleanup.callback(self._standby.release)
@@ -153,11 +154,13 @@ class WatcherRun:
                 reconciling = BackgroundSteps(feed.step, "reservations", "the reservations were not reconciled")
                 cleanup.callback(reconciling.close)
                 steps = self._holder()
-            follows_gangs = gangs is not None and configured.policy.gangs.enabled
-            if gangs is not None and follows_gangs:
-                steps += gangs.steps()
+            followed = gangs if configured.policy.gangs.enabled else None
+            if followed is not None:
+                steps += followed.steps()
             for each in steps:
                 cleanup.callback(each.close)
+            # Waiting pods are woken after the work that may free capacity.
+            steps += [wake_ups, warm_ups, access_checks]
 
             def on_published(publication: Publication) -> None:
                 self._metrics.published(
@@ -169,22 +172,19 @@ class WatcherRun:
                 if feed is not None and feed.published(publication):
                     reconciling.published()
                     reconciling.run_soon()
-                if gangs is not None and follows_gangs:
-                    gangs.published(publication)
+                if followed is not None:
+                    followed.published(publication)
+                wake_up.published(publication)
+                if self._settings.dump is None:  # no scheduler tries the pods of a dump
+                    access.published(publication)
                 for each in steps:
                     each.published()
-                wake_up.published(publication)
-                wake_ups.published()
                 wake_ups.run_soon()
-                warm_ups.published()
-                if self._settings.dump is None:  # no scheduler tries the pods of a dump
-                    undecided.published(publication)
-                access_checks.published()
 
             return Watcher(
                 self._elector(
                     self._tables.head_lock(),
-                    callbacks=LeaderCallbacks(self._started_leading, new_leader=self._on_new_leader),
+                    callbacks=LeaderCallbacks(self._started_leading, new_leader=self._invocation.on_new_leader),
                     handover=self._limit.handover(self._horizon()),
                     epoch_floor=self._epoch_floor,
                 ),
@@ -195,7 +195,7 @@ class WatcherRun:
                 stopped=lambda: self._limit.is_over() or is_outdated() or self.has_stale_epoch,
                 new_id=lambda: uuid4().hex,
                 on_published=on_published,
-                on_trouble=self._observer.trouble,
+                on_trouble=self._invocation.observer.trouble,
                 may_wait=self._standby.may_wait,
                 once=once,
                 intervals=IN_PROCESS if self._tables.in_process else None,
@@ -248,7 +248,7 @@ class WatcherRun:
         return ReconcilerFeed(begin)
 
     def _report(self, event: ReservationEvent) -> None:
-        log_reservation_event(event)
+        log.log(logging.WARNING if event.type in WARNING_EVENTS else logging.DEBUG, "reservations: %s", event)
         self._metrics.happened(event)
 
     def _gang_work(
@@ -336,11 +336,6 @@ def restore_configuration(adapters: CacheAdapters) -> None:
         return
     if repaired:
         log.warning(f"the applied configuration was restored: {repaired}")
-
-
-def log_reservation_event(event: ReservationEvent) -> None:
-    """Write the event to the log: as a warning if an operator should look at it, else at debug level."""
-    log.log(logging.WARNING if event.type in WARNING_EVENTS else logging.DEBUG, "reservations: %s", event)
 
 
 def _lambda_client() -> LambdaClient:

@@ -9,8 +9,9 @@ import pytest
 from berth.nodecache.feed.changes import Change, Key, Object
 from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.leader import Publication
+from berth.runtime.telemetry.metrics import Metrics
+from berth.runtime.watcher.scheduler_access import SchedulerAccess
 from berth.scheduling.objects.projection import UNDECIDED, compact_pod
-from berth.upkeep.undecided_pods import UndecidedPods
 from tests.builders.pods import pod_object
 
 CREATED = "2026-03-01T12:00:00Z"
@@ -38,7 +39,7 @@ class Scene:
 
     def __init__(self, *there_are: Change) -> None:
         self.wall = CREATED_AT + 60.0
-        self.pods = UndecidedPods({"berth", "berth-2"}, lambda: self.wall)
+        self.access = SchedulerAccess({"berth", "berth-2"}, None, Metrics(), lambda: self.wall)
         self.objects: dict[Key, Object] = {}
         self.publish(*there_are)
 
@@ -48,12 +49,11 @@ class Scene:
             self.objects.pop((resource, key), None)
             if obj is not None:
                 self.objects[resource, key] = obj
-        self.pods.published(Publication(1, changes, self.objects, True, Observation("cluster", {}), {}))
+        self.access.published(Publication(1, changes, self.objects, True, Observation("cluster", {}), {}))
 
-    def seconds(self) -> float | None:
-        """For how long the oldest pod waits."""
-        found = self.pods.oldest()
-        return None if found is None else self.wall - found.since
+    def seconds(self) -> float:
+        """For how long the oldest pod waits; 0 if none does."""
+        return self.access.undecided_seconds()
 
 
 def test_age_grows_until_the_pod_is_decided_about() -> None:
@@ -62,21 +62,21 @@ def test_age_grows_until_the_pod_is_decided_about() -> None:
     scene.wall += 60
     assert scene.seconds() == 120
     scene.publish(placed("a"))
-    assert scene.seconds() is None
+    assert scene.seconds() == 0
 
 
 @pytest.mark.parametrize(
     ("change", "seconds"),
     [
-        pytest.param(placed("a"), None, id="placed"),
-        pytest.param(pod("a", rejectedByBerth=True), None, id="rejected by Berth, for ever"),
-        pytest.param(pod("a", labels={}), None, id="rejected by others"),
-        pytest.param(gone("a"), None, id="deleted"),
+        pytest.param(placed("a"), 0, id="placed"),
+        pytest.param(pod("a", rejectedByBerth=True), 0, id="rejected by Berth, for ever"),
+        pytest.param(pod("a", labels={}), 0, id="rejected by others"),
+        pytest.param(gone("a"), 0, id="deleted"),
         pytest.param(pod("a", failed=True), 10_060, id="call failed"),
-        pytest.param(pod("a", scheduler="other"), None, id="of another scheduler"),
+        pytest.param(pod("a", scheduler="other"), 0, id="of another scheduler"),
     ],
 )
-def test_counts_pods_by_their_last_state(change: Change, seconds: float | None) -> None:
+def test_counts_pods_by_their_last_state(change: Change, seconds: float) -> None:
     scene = Scene(pod("a"))
     scene.publish(change)
     scene.wall += 10_000
