@@ -22,7 +22,6 @@ from berth_cli.installation.extenders import (
 )
 from berth_cli.installation.kube_scheduler_configuration import (
     FIELD_COMMENTS,
-    Document,
     Entry,
     InvalidAddress,
     parse_address,
@@ -242,36 +241,30 @@ def scheduler_config(
             notes.append(NO_KUBECONFIG)
     for note in notes:
         click.echo(f"note: {note}", err=True)
-    if material is None:
-        document = _document(choices, names, source.basic, kubeconfig=given["scheduler_kubeconfig"])
-        click.echo(yaml_text(document, FIELD_COMMENTS), nl=False)
-        return
-    document = _document(choices, names, source.basic, lock=(given["namespace"], second))
-    described = SecondScheduler(
-        name=second,
-        namespace=given["namespace"],
-        image=given["image"] or _image(given["kubeconfig"]),
-        memory=MEMORY[given["cluster_size"] or source.cluster_size],
-        flags=flags,
-        configuration=yaml_text(document, FIELD_COMMENTS),
-        has_password=with_password,
-        ca=material.ca.decode(errors="replace"),
-        client=(material.certificate, material.key) if material.certificate else None,
-        client_secret=secret or "",
+    prefix = source.address if source.basic is None else source.basic.in_address(source.address)
+    document = scheduler_configuration(
+        names,
+        extenders(replace(choices, url_prefix=prefix)),
+        lock=(given["namespace"], second) if second else None,
+        kubeconfig=given["scheduler_kubeconfig"],
+        gangs=configuration.gangs.enabled,
     )
-    click.echo(yaml_text(chart_values(described)) if output == "chart" else manifests(described), nl=False)
-
-
-def _document(
-    choices: ExtenderOptions,
-    names: list[str],
-    basic: BasicCredentials | None,
-    lock: tuple[str, str] | None = None,
-    kubeconfig: str = "",
-) -> Document:
-    prefix = choices.url_prefix if basic is None else basic.in_address(choices.url_prefix)
-    entries, gangs = extenders(replace(choices, url_prefix=prefix)), choices.managed.gangs
-    return scheduler_configuration(names, entries, lock=lock, kubeconfig=kubeconfig, gangs=gangs)
+    text = yaml_text(document, FIELD_COMMENTS)
+    if material is not None:
+        described = SecondScheduler(
+            name=second,
+            namespace=given["namespace"],
+            image=given["image"] or _image(given["kubeconfig"]),
+            memory=MEMORY[given["cluster_size"] or source.cluster_size],
+            flags=flags,
+            configuration=text,
+            has_password=with_password,
+            ca=material.ca.decode(errors="replace"),
+            client=(material.certificate, material.key) if material.certificate else None,
+            client_secret=secret or "",
+        )
+        text = yaml_text(chart_values(described)) if is_chart else manifests(described)
+    click.echo(text, nl=False)
 
 
 @dataclass(frozen=True, slots=True)
