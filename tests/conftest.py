@@ -147,16 +147,14 @@ def dynamodb_local_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
 @pytest.fixture(scope="session")
 def load_function(stack: LocalStack) -> Callable[[str, Mapping[str, str]], Callable[..., Any]]:
     """Loads a function's handler as a new warm environment would, with these variables and the stack's table."""
-    from berth_cli.server.functions import load_handler, read_template_api, set_environment
+    from berth_cli.server.functions import load_handler, set_environment
     from berth_cli.server.options import CACHE_TABLE
-
-    sources = {source.code.name: source for source in read_template_api().functions.values()}
 
     def load(name: str, variables: Mapping[str, str]) -> Callable[..., Any]:
         before = os.environ.copy()
         try:
             set_environment({"BERTH_CACHE_TABLE": CACHE_TABLE, "BERTH_CONFIGURATION": LASTING, **variables})
-            return load_handler(sources[name])
+            return load_handler(name)
         finally:
             os.environ.clear()
             os.environ.update(before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,32 @@ def of_type(template: dict[str, Any], resource_type: str) -> dict[str, dict[str,
         for logical_id, resource in template["Resources"].items()
         if resource["Type"] == resource_type
     }
+
+
+def folders_of_functions() -> dict[str, str]:
+    """The folder of each function's code, by logical id."""
+    functions = of_type(read_template(), "AWS::Serverless::Function")
+    return {logical_id: properties["CodeUri"].rpartition("/")[2] for logical_id, properties in functions.items()}
+
+
+def folders_of_routes() -> dict[str, str]:
+    """The folder of the function that each route of the HTTP API calls."""
+    template, folders = read_template(), folders_of_functions()
+    uris = {
+        name: properties["IntegrationUri"]["Fn::Sub"]
+        for name, properties in of_type(template, "AWS::ApiGatewayV2::Integration").items()
+    }
+    return {
+        route["RouteKey"]: folders[_named(uris[_named(route["Target"]["Fn::Sub"])])]
+        for route in of_type(template, "AWS::ApiGatewayV2::Route").values()
+    }
+
+
+def _named(substitution: str) -> str:
+    """The logical id in `integrations/${FilterIntegration}` or `${FilterFunction.Arn}:live`."""
+    found = re.search(r"\$\{(\w+)", substitution)
+    assert found is not None, substitution
+    return found[1]
 
 
 class Deployment:

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from berth_cli.server.functions import read_template_api
 from tests.builders.event_fixtures import EVENTS, EventFixture, decoded, matches, read_fixtures
 from tests.deployment import sam
 from tests.deployment.docker import DockerUnavailable
 from tests.deployment.emulator import Emulator
+from tests.deployment.template import folders_of_functions
 
 from .account import invocation_environment
 from .docker import bridge_address, image_for
@@ -82,7 +82,7 @@ def _sam_local() -> Iterator[Callable[[EventFixture], Result]]:
     """Build the stack, and yield a function that invokes the function of a fixture."""
     host = bridge_address()
     machine = sam.Machine.this()
-    logical_ids = {function.code.name: logical_id for logical_id, function in read_template_api().functions.items()}
+    logical_ids = {folder: logical_id for logical_id, folder in folders_of_functions().items()}
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         with Emulator(directory / "account", host=host, port=PORT) as emulator:

@@ -33,7 +33,7 @@ from berth_cli.server.endpoints.decisions import DecisionsEndpoint
 from berth_cli.server.endpoints.metrics import ROUTE as METRICS_ROUTE
 from berth_cli.server.endpoints.metrics import MetricsEndpoint, ServerMetrics
 from berth_cli.server.endpoints.state import User, state_endpoints
-from berth_cli.server.functions import Handler, load_handler, read_template_api, set_environment
+from berth_cli.server.functions import ROUTES, Handler, load_handler, set_environment
 from berth_cli.server.gateway import Gateway, RequestCheck, members_in_bind
 from berth_cli.server.options import Store
 from berth_cli.server.problems import Problems
@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from berth_cli.placement.recording.format import RecordingWriter
     from berth_cli.placement.recording.recorder import DecisionRecording
 
-WATCHER = "WatcherFunction"
-BINDER = "BindFunction"
+WATCHER, BINDER = "watcher", "bind"
 HEALTH = "GET /healthz"
 SCHEDULE_EVENT: Mapping[str, object] = {"source": "aws.scheduler"}
 PERIODIC_EVENT: Mapping[str, object] = {"mode": "periodic"}
@@ -133,8 +132,6 @@ def start(
             **({} if allow_list is None else {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(allow_list)}),
         }
     )
-    api = read_template_api()
-    watcher, overrides = api.functions[WATCHER], {BINDER: binder}
     source = "--cluster" if DUMP in cluster else "--kubeconfig"
     metrics, recent = ServerMetrics(), RecentDecisions(time.time)
 
@@ -152,8 +149,7 @@ def start(
         _recorded_by(recording, partial(problems.note, "--record")) as recorder,
     ):
         handlers = {
-            function: load_handler(function, overrides.get(function.logical_id))
-            for function in {*api.routes.values(), watcher}
+            folder: load_handler(folder, binder if folder == BINDER else None) for folder in (*ROUTES.values(), WATCHER)
         }
         settings = EndpointSettings.from_environ(os.environ)
         adapters = cache_adapters(PolicySettings.from_environ(os.environ))
@@ -171,7 +167,7 @@ def start(
             ),
             DECISIONS_ROUTE: DecisionsEndpoint(settings, recent),
         }
-    routes: dict[str, Handler] = {route: handlers[function] for route, function in api.routes.items()}
+    routes: dict[str, Handler] = {route: handlers[folder] for route, folder in ROUTES.items()}
     routes[HEALTH] = problems.added_to(routes[HEALTH])
     return LocalStack(
         Gateway(
@@ -180,7 +176,7 @@ def start(
             members=members_in_bind(configuration.gangs),
             begun=adapters.begun,
         ),
-        handlers[watcher],
+        handlers[WATCHER],
         adapters,
         recent,
         store.identity if isinstance(store, EmbeddedStore) and configuration.policy().counting.counts else "",

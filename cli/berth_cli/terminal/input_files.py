@@ -52,4 +52,3 @@ def read_input(file: Path) -> bytes:
 # A wheel packs these files in berth_cli/project (see pyproject.toml). In a clone, the clone's own files are used.
 _PACKED = Path(__file__).resolve().parents[1] / "project"
 PROJECT = _PACKED if _PACKED.is_dir() else Path(__file__).resolve().parents[3]
-TEMPLATE = PROJECT / "template.yaml"

@@ -10,11 +10,11 @@ import pytest
 
 from berth.runtime.adapters import cache_adapters
 from berth.runtime.settings import PolicySettings
-from berth_cli.server.functions import read_template_api
 from tests.builders.http_calls import Caller
 from tests.builders.nodes import labelled, labelled_object
 from tests.builders.pods import pod_object
 from tests.builders.requests import binding, body_of, cache_mode, full_mode, victims_by_uid
+from tests.deployment.template import folders_of_routes
 from tests.fakes.verbs import Answer, Verbs, call
 
 VERBS = ("filter", "filter_onlyone", "prioritize", "bind", "preempt")
@@ -261,7 +261,7 @@ def test_fact_10_repeated_filter_returns_the_same_response_and_does_not_write() 
 
 def test_fact_20_and_35_routes_match_the_verbs_of_the_scheduler_configuration() -> None:
     """A misspelt one is a 404 on each call. For prioritize, kube-scheduler ignores the 404."""
-    assert set(read_template_api().routes) == {*(f"POST /scheduler/{verb}" for verb in VERBS), "GET /healthz"}
+    assert set(folders_of_routes()) == {*(f"POST /scheduler/{verb}" for verb in VERBS), "GET /healthz"}
 
 
 def test_transport_limits_allow_five_thousand_names(handlers: Handlers) -> None:

@@ -19,7 +19,8 @@ from berth.ledger.nodes.table import LedgerTable
 from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.server import local_stack
-from berth_cli.server.options import Store
+from berth_cli.server.options import DynamoDBStore
+from berth_cli.server.store.embedded_store import EmbeddedStore
 from berth_cli.server.watcher_thread import LocalLambdaContext
 from tests.builders.events import http_event
 from tests.builders.nodes import node_with
@@ -28,6 +29,8 @@ from tests.builders.pods import pod_with
 SLOT = "example.com/slot"
 DOCUMENT = {"profile": "managed-resources", "managedResources": [{"name": SLOT}]}
 TIMEOUT_SECONDS = 30.0
+
+Store = DynamoDBStore | EmbeddedStore
 
 
 class LocalStack:

@@ -11,7 +11,6 @@ import orjson
 import pytest
 
 from berth.runtime import aws_clients
-from berth_cli.server.functions import read_template_api
 from berth_cli.server.watcher_thread import LocalLambdaContext
 from tests.builders.event_fixtures import (
     ALLOW_LIST,
@@ -28,7 +27,6 @@ from tests.fakes.moto_account import moto_session
 
 SECONDS = 20.0
 FIXTURES = read_fixtures()
-API = read_template_api()
 
 
 @pytest.fixture

@@ -29,13 +29,13 @@ from berth.runtime.http.events import WARM_UP_EVENT
 from berth.runtime.telemetry.cloudwatch_metrics import CloudWatchMetrics
 from berth.runtime.watcher.background import WarmUp
 from berth.runtime.watcher.watcher_run import _lambda_client
-from berth_cli.server.functions import load_handler, read_template_api, set_environment
+from berth_cli.server.functions import load_handler, set_environment
 from berth_cli.server.watcher_thread import LocalLambdaContext
 from berth_cli.sources.stack import StackUnavailable, describe
 from tests.builders.authorizer_events import basic, basic_event, certificate_event
 from tests.deployment.policy_simulator import REGION, STACK, documents, listed, refused, resolved
 from tests.deployment.recorded_requests import RecordedRequests, as_function
-from tests.deployment.template import Deployment
+from tests.deployment.template import Deployment, folders_of_functions
 from tests.deployment.transform import transformed
 
 pytestmark = pytest.mark.external
@@ -92,13 +92,12 @@ class Stack:
         self.functions = template.resources("AWS::Lambda::Function")
         roles = template.resources("AWS::IAM::Role")
         self.policies = {name: documents(roles[f"{name}Role"]) for name in self.functions}
-        self._sources = {each.logical_id: each for each in read_template_api().functions.values()}
 
     def load(self, name: str) -> Callable[..., Any]:
         variables = dict(self.functions[name]["Environment"]["Variables"])
         variables.pop("BERTH_CONFIGURATION", None)  # the default one
         set_environment({key: str(value) for key, value in resolved(variables).items()})
-        return load_handler(self._sources[name])
+        return load_handler(folders_of_functions()[name])
 
     def granted(self) -> set[tuple[str, str]]:
         """Role and action. Tables have tests of their own (test_simulated_policies.py)."""
@@ -158,7 +157,11 @@ def test_policy_of_berth_watch_allows_all_its_service_calls(recorded: RecordedRe
     [policy] = template.resources("AWS::IAM::ManagedPolicy").values()
     unanswered: list[str] = []
     metrics = CloudWatchMetrics(
-        boto3.client("cloudwatch", config=CALLS), STACK, detailed=True, monotonic=time.monotonic, warn=unanswered.append
+        boto3.client("cloudwatch", config=CALLS).put_metric_data,
+        STACK,
+        detailed=True,
+        monotonic=time.monotonic,
+        warn=unanswered.append,
     )
     group = {"Metrics": [{"Name": "PublishedAge", "Unit": "Seconds"}], "Dimensions": [["stack"]]}
     metrics.members([group], {}, {"PublishedAge": [1.0]}, time.time())

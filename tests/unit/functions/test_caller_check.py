@@ -10,7 +10,7 @@ import pytest
 
 from berth.authentication.dynamodb_allow_list import DynamoDBAllowList
 from berth.runtime.http import callers
-from berth_cli.server.functions import read_template_api
+from berth_cli.server.functions import ROUTES
 from tests.builders.authorizer_events import certificate_event
 from tests.builders.tables import create_cache_table
 from tests.fakes.log_lines import LogLines
@@ -18,7 +18,6 @@ from tests.fakes.moto_account import moto_session
 
 Load = Callable[..., Callable[..., Any]]
 LISTED, OTHER = "1f00000000000001", "2a00000000000002"
-ROUTES = {route: source.code.name for route, source in read_template_api().routes.items()}
 TABLE = "caller-check"
 MTLS = {"BERTH_AUTHENTICATION": "mtls", "BERTH_CACHE_TABLE": TABLE}
 
