@@ -8,10 +8,10 @@ with start_without_collection():
     from berth.runtime.adapters import cache_adapters
     from berth.runtime.http.endpoint import EndpointSettings
     from berth.runtime.http.events import HTTPAnswer, HTTPEvent
-    from berth.runtime.http.health_endpoint import HealthEndpoint
+    from berth.runtime.http.health_endpoint import health_endpoint
     from berth.runtime.settings import PolicySettings
 
-    endpoint = HealthEndpoint(
+    endpoint = health_endpoint(
         EndpointSettings.from_environ(os.environ), cache_adapters(PolicySettings.from_environ(os.environ))
     )
 

@@ -29,9 +29,9 @@ from berth.runtime.telemetry.telemetry import Observer, observed_by
 from berth.scheduling.configuration.document import BerthConfiguration, Decisions
 from berth_cli.ledger.claims import ClaimSources
 from berth_cli.server.endpoints.decisions import ROUTE as DECISIONS_ROUTE
-from berth_cli.server.endpoints.decisions import DecisionsEndpoint
+from berth_cli.server.endpoints.decisions import decisions_endpoint
 from berth_cli.server.endpoints.metrics import ROUTE as METRICS_ROUTE
-from berth_cli.server.endpoints.metrics import MetricsEndpoint, ServerMetrics
+from berth_cli.server.endpoints.metrics import ServerMetrics, metrics_endpoint
 from berth_cli.server.endpoints.state import User, state_endpoints
 from berth_cli.server.functions import ROUTES, Handler, load_handler, set_environment
 from berth_cli.server.gateway import Gateway, RequestCheck, members_in_bind
@@ -156,16 +156,15 @@ def start(
         tables, sources = adapters.tables, ClaimSources(adapters.tables.cache, adapters.configurations)
         own = {
             **state_endpoints(settings, tables.ledger, tables.gangs, sources, _users(cluster, binder or cluster)),
-            METRICS_ROUTE: MetricsEndpoint(
+            METRICS_ROUTE: metrics_endpoint(
                 settings,
                 metrics,
                 tables.cache,
                 tables.ledger,
                 tables.gangs,
                 recorded=lambda: {} if recorder is None else recorder.results,
-                problems=problems.current,
             ),
-            DECISIONS_ROUTE: DecisionsEndpoint(settings, recent),
+            DECISIONS_ROUTE: decisions_endpoint(settings, recent),
         }
     routes: dict[str, Handler] = {route: handlers[folder] for route, folder in ROUTES.items()}
     routes[HEALTH] = problems.added_to(routes[HEALTH])

@@ -1,4 +1,4 @@
-"""The problems of a running server's sources, for its log, GET /healthz and GET /metrics.
+"""The problems of a running server's sources, for its log and GET /healthz.
 
 A source that fails while the server runs does not stop it: the verbs decide with what they have. So each change is
 logged at once, and /healthz has the status `degraded`, long before the data is stale.
@@ -7,7 +7,6 @@ logged at once, and /healthz has the status `degraded`, long before the data is 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from threading import Lock
 
 import orjson
@@ -17,9 +16,6 @@ from berth.nodecache.health import HealthOutcome
 from berth.runtime.http.events import HTTPAnswer, HTTPEvent
 from berth_cli.configuration.trial import VERB_FUNCTIONS
 from berth_cli.server.functions import Handler
-
-DEGRADED = "degraded"
-"""The status instead of `ok`: the verbs can decide, but a source has a problem."""
 
 FAILED_CALLS = 3
 """After so many failed calls of a verb in succession, the cause is not one pod."""
@@ -53,21 +49,18 @@ class Problems:
                 failed = self._failed_calls[verb] = self._failed_calls.get(verb, 0) + 1 if outcome in _FAILED else 0
             self.note(verb, f"calls fail, the last one as {outcome}" if failed >= FAILED_CALLS else "")
 
-    def current(self) -> Mapping[str, str]:
-        """Return the problems by source."""
-        with self._lock:
-            return dict(self._found)
-
     def added_to(self, healthz: Handler) -> Handler:
-        """Return the handler of /healthz with the problems in its answer. The HTTP status stays: the verbs still
-        decide, and a restart would not help."""
+        """Return the handler of /healthz with the problems in its answer, and `degraded` instead of `ok`. The HTTP
+        status stays: the verbs still decide, and a restart would not help."""
 
         def handle(event: HTTPEvent, context: object) -> HTTPAnswer:
             answer: HTTPAnswer = healthz(event, context)
-            content, found = orjson.loads(answer["body"]), self.current()
+            content = orjson.loads(answer["body"])
+            with self._lock:
+                found = dict(self._found)
             if not found or "status" not in content:  # a denied caller gets no details
                 return answer
-            status = DEGRADED if content["status"] == HealthOutcome.OK else content["status"]
+            status = "degraded" if content["status"] == HealthOutcome.OK else content["status"]
             return {**answer, "body": orjson.dumps({**content, "status": status, "problems": found}).decode()}
 
         return handle

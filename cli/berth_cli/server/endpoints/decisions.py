@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from urllib.parse import parse_qs
 
 import orjson
@@ -17,19 +16,12 @@ from berth.decisions.document import (
     with_every_node,
 )
 from berth.decisions.record import MAX_NAME_CHARACTERS, CallRecord, Record
-from berth.extender.deadline import Deadline
-from berth.runtime.http.endpoint import Endpoint, EndpointSettings
-from berth.runtime.http.events import HTTPAnswer, HTTPEvent, http_answer
+from berth.runtime.http.endpoint import EndpointSettings, Page, PageEndpoint
+from berth.runtime.http.events import HTTPEvent, http_answer
+from berth_cli.server.endpoints import RequestOutcome
 from berth_cli.server.recent_decisions import RecentDecisions
 
 ROUTE = "GET /decisions"
-
-
-class DecisionsOutcome(StrEnum):
-    """The outcome of a request. BAD_REQUEST: `pod` is not NAMESPACE/NAME, or `node` is too long."""
-
-    OK = "ok"
-    BAD_REQUEST = "failure-bad-request"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +69,15 @@ class _Wanted:
         return document(record, record.names(), by_plugin=bool(self.pod))
 
 
-class DecisionsEndpoint(Endpoint):
-    """Returns decisions from memory. Scores by plugin are computed per request, for one pod or for few decisions."""
+def decisions_endpoint(settings: EndpointSettings, recent: RecentDecisions) -> PageEndpoint:
+    """Return decisions from memory. Scores by plugin are computed per request, for one pod or for few decisions."""
 
-    def __init__(self, settings: EndpointSettings, recent: RecentDecisions) -> None:
-        super().__init__("decisions", settings)
-        self._recent = recent
-
-    def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
+    def page(event: HTTPEvent) -> Page:
         wanted = _Wanted.read(str(event.get("rawQueryString", "")))
         if wanted.problem:
-            self._log_ended(DecisionsOutcome.BAD_REQUEST, wanted.problem, caller, started, failed=True)
-            return http_answer(400, orjson.dumps({"reason": wanted.problem}))
-        kept: list[Record | CallRecord] = sorted(
-            [*self._recent.all(), *self._recent.calls()], key=lambda record: record.at
-        )
+            answer = http_answer(400, orjson.dumps({"reason": wanted.problem}))
+            return Page(RequestOutcome.BAD_REQUEST, answer, wanted.problem)
+        kept: list[Record | CallRecord] = sorted([*recent.all(), *recent.calls()], key=lambda record: record.at)
         found = [each for each in kept if wanted.matches(each)]
         answered = found if wanted.most is None else found[-wanted.most :]
         content = {
@@ -100,5 +86,6 @@ class DecisionsEndpoint(Endpoint):
             **({"node": wanted.node} if wanted.node else {}),
             "decisions": [wanted.document(each) for each in answered],
         }
-        self._log_ended(DecisionsOutcome.OK, f"{len(found)} decisions", caller, started, failed=False)
-        return http_answer(200, orjson.dumps(content))
+        return Page(RequestOutcome.OK, http_answer(200, orjson.dumps(content)), f"{len(found)} decisions")
+
+    return PageEndpoint("decisions", settings, page)

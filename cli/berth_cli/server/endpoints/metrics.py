@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter as Counted
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 
 from prometheus_client import (
     CONTENT_TYPE_PLAIN_0_0_4,
@@ -18,14 +17,14 @@ from prometheus_client import (
 )
 
 from berth import __version__
-from berth.extender.deadline import Deadline
 from berth.ledger.gangs.item import GangState
 from berth.ledger.gangs.table import GangTable
 from berth.ledger.nodes.table import LedgerTable
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
-from berth.runtime.http.endpoint import Endpoint, EndpointSettings
-from berth.runtime.http.events import HTTPAnswer, HTTPEvent
+from berth.runtime.http.endpoint import EndpointSettings, Page, PageEndpoint
+from berth.runtime.http.events import HTTPEvent
 from berth.upkeep.gangs import GangEvent, GangEventType
+from berth_cli.server.endpoints import RequestOutcome
 
 ROUTE = "GET /metrics"
 
@@ -34,7 +33,6 @@ NO_NODE_FITS = "berth_no_node_fits_total"
 GANG_EVENTS = "berth_gang_events_total"
 GANG_COMMITS = "berth_gang_commit_seconds"
 RECORDED_DECISIONS = "berth_recorded_decisions_total"
-PROBLEMS = "berth_source_problems"
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 """Upper bounds in seconds. kube-scheduler's default timeout is 5 s (fact 5)."""
@@ -43,13 +41,6 @@ COMMIT_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Upper bounds for gangs, in seconds: members may arrive one after another."""
 
 disable_created_metrics()  # type: ignore[no-untyped-call]
-
-
-class MetricsOutcome(StrEnum):
-    """The outcome of a request. UNAVAILABLE: a table could not be read; the response lacks the gauges of its state."""
-
-    OK = "ok"
-    UNAVAILABLE = "failure-table-unavailable"
 
 
 class ServerMetrics:
@@ -93,64 +84,54 @@ class ServerMetrics:
             self._gang_commits.observe(event.seconds)
 
 
-class MetricsEndpoint(Endpoint):
-    """Returns the metrics. Reads the head of the cache and, if there is a ledger, the open reservations and the
-    gangs."""
+def metrics_endpoint(
+    settings: EndpointSettings,
+    metrics: ServerMetrics,
+    cache: CacheTable,
+    ledger: LedgerTable | None,
+    gangs: Callable[[], GangTable] | None = None,
+    wall: Callable[[], float] = time.time,
+    recorded: Callable[[], Mapping[str, int]] = dict,
+) -> PageEndpoint:
+    """Return the metrics. Reads the head of the cache and, if there is a ledger, the open reservations and the gangs.
 
-    def __init__(
-        self,
-        settings: EndpointSettings,
-        metrics: ServerMetrics,
-        cache: CacheTable,
-        ledger: LedgerTable | None,
-        gangs: Callable[[], GangTable] | None = None,
-        wall: Callable[[], float] = time.time,
-        recorded: Callable[[], Mapping[str, int]] = dict,
-        problems: Callable[[], Mapping[str, str]] = dict,
-    ) -> None:
-        """gangs: opens the gangs' table; None without one. wall: seconds since the epoch. recorded: returns the numbers
-        of decisions that were written to the recording, and dropped. problems: returns those of sources, by source."""
-        super().__init__("metrics", settings)
-        self._metrics, self._cache, self._ledger, self._gangs = metrics, cache, ledger, gangs
-        self._wall, self._recorded, self._problems = wall, recorded, problems
+    gangs: opens the gangs' table; None without one. wall: seconds since the epoch. recorded: returns the numbers of
+    decisions that were written to the recording, and dropped.
+    """
 
-    def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
+    def page(_: HTTPEvent) -> Page:
         now = CollectorRegistry()
         Gauge("berth_build_info", "The release that runs.", ("version",), registry=now).labels(__version__).set(1)
-        if recorded := self._recorded():
+        if results := recorded():
             text = "Decisions for the recording, by what became of them."
             decisions = Counter(RECORDED_DECISIONS, text, ("result",), registry=now)
-            for result, number in recorded.items():
+            for result, number in results.items():
                 decisions.labels(result).inc(number)
-        sources = Gauge(PROBLEMS, "Sources that fail, see GET /healthz.", ("source",), registry=now)
-        for source in self._problems():
-            sources.labels(source).set(1)
-        detail = ""
+        outcome, detail = RequestOutcome.OK, ""
         try:
-            self._add_state(now)
+            add_state(now)
         except TableUnavailable as error:
-            detail = str(error)
-        self._log_ended(
-            MetricsOutcome.UNAVAILABLE if detail else MetricsOutcome.OK, detail, caller, started, failed=bool(detail)
-        )
-        body = (generate_latest(now) + generate_latest(self._metrics.registry)).decode()
+            outcome, detail = RequestOutcome.TABLE_UNAVAILABLE, str(error)
+        body = (generate_latest(now) + generate_latest(metrics.registry)).decode()
         headers = {"Content-Type": CONTENT_TYPE_PLAIN_0_0_4}
-        return {"statusCode": 200, "headers": headers, "body": body, "isBase64Encoded": False}
+        return Page(outcome, {"statusCode": 200, "headers": headers, "body": body, "isBase64Encoded": False}, detail)
 
-    def _add_state(self, now: CollectorRegistry) -> None:
+    def add_state(now: CollectorRegistry) -> None:
         """Add gauges of the tables' current state. Raises TableUnavailable."""
-        head, at = self._cache.head(), self._wall()
+        head, at = cache.head(), wall()
         pointer = None if head is None else head.pointer
         if pointer is not None and not pointer.unreadable_reason:
             age, since = at - pointer.observation.observed_at, at - pointer.heartbeat
             Gauge("berth_cache_age_seconds", "Age of the data in the node cache.", registry=now).set(round(age, 3))
             heartbeat = Gauge("berth_cache_heartbeat_age_seconds", "Time since the last publication.", registry=now)
             heartbeat.set(round(since, 3))
-        if self._ledger is not None:
-            reserved = len(self._ledger.open_reservations())
+        if ledger is not None:
+            reserved = len(ledger.open_reservations())
             Gauge("berth_open_reservations", "Reservations of pods that are being bound.", registry=now).set(reserved)
-        if self._gangs is not None:
-            states = Counted(item.state for item in self._gangs().gangs())
-            gangs = Gauge("berth_gangs", "Gangs by the state of their last placement.", ("state",), registry=now)
+        if gangs is not None:
+            states = Counted(item.state for item in gangs().gangs())
+            by_state = Gauge("berth_gangs", "Gangs by the state of their last placement.", ("state",), registry=now)
             for state in GangState:
-                gangs.labels(state.value).set(states[state])
+                by_state.labels(state.value).set(states[state])
+
+    return PageEndpoint("metrics", settings, page)

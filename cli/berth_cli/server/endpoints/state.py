@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 
 import orjson
 
 from berth.dynamodb import TableUnavailable
-from berth.extender.deadline import Deadline
 from berth.ledger.gangs.table import GangTable
 from berth.ledger.nodes.table import LedgerTable
 from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth.runtime.http.endpoint import Endpoint, EndpointSettings
-from berth.runtime.http.events import HTTPAnswer, HTTPEvent, http_answer
+from berth.runtime.http.endpoint import EndpointSettings, Page, PageEndpoint
+from berth.runtime.http.events import http_answer
 from berth_cli.ledger import gangs, reservations
 from berth_cli.ledger.claims import ClaimSources, diverging_claims
+from berth_cli.server.endpoints import RequestOutcome
 
 GANGS, RESERVATIONS, USERS = "GET /gangs", "GET /reservations", "GET /users"
 
@@ -31,33 +30,14 @@ Wall = Callable[[], float]
 """Seconds since the epoch."""
 
 
-class StateOutcome(StrEnum):
-    """The outcome of a request. LEDGER_UNAVAILABLE: a table could not be read. CLUSTER_UNAVAILABLE: the API server did
-    not respond."""
-
-    OK = "ok"
-    LEDGER_UNAVAILABLE = "failure-ledger-unavailable"
-    CLUSTER_UNAVAILABLE = "failure-cluster-unavailable"
-
-
-class StateEndpoint(Endpoint):
-    """Responds with 200 and the content, or with 503 and the reason of a failure."""
-
-    def __init__(self, name: str, settings: EndpointSettings, content: Callable[[], Mapping[str, object]]) -> None:
-        """content: returns the response's content; may raise TableUnavailable or ClusterUnavailable."""
-        super().__init__(name, settings)
-        self._content = content
-
-    def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
-        try:
-            content = self._content()
-        except (TableUnavailable, ClusterUnavailable) as error:
-            is_ledger = isinstance(error, TableUnavailable)
-            outcome = StateOutcome.LEDGER_UNAVAILABLE if is_ledger else StateOutcome.CLUSTER_UNAVAILABLE
-            self._log_ended(outcome, str(error), caller, started, failed=True)
-            return http_answer(503, orjson.dumps({"reason": str(error)}))
-        self._log_ended(StateOutcome.OK, "", caller, started, failed=False)
-        return http_answer(200, orjson.dumps(content))
+def _page(content: Callable[[], Mapping[str, object]]) -> Page:
+    """Return 200 and the content, or 503 and the reason why it cannot be read: TableUnavailable, ClusterUnavailable."""
+    try:
+        return Page(RequestOutcome.OK, http_answer(200, orjson.dumps(content())))
+    except (TableUnavailable, ClusterUnavailable) as error:
+        is_ledger = isinstance(error, TableUnavailable)
+        outcome = RequestOutcome.LEDGER_UNAVAILABLE if is_ledger else RequestOutcome.CLUSTER_UNAVAILABLE
+        return Page(outcome, http_answer(503, orjson.dumps({"reason": str(error)})), str(error))
 
 
 def state_endpoints(
@@ -67,7 +47,7 @@ def state_endpoints(
     sources: ClaimSources,
     users: Mapping[str, User],
     wall: Wall = time.time,
-) -> Mapping[str, StateEndpoint]:
+) -> Mapping[str, PageEndpoint]:
     """Build the endpoints by route. ledger: None if no resource is counted. gang_table: None without gangs."""
 
     def read_gangs() -> Mapping[str, object]:
@@ -90,7 +70,7 @@ def state_endpoints(
         }
 
     return {
-        GANGS: StateEndpoint("gangs", settings, read_gangs),
-        RESERVATIONS: StateEndpoint("reservations", settings, read_reservations),
-        USERS: StateEndpoint("users", settings, read_users),
+        GANGS: PageEndpoint("gangs", settings, lambda _: _page(read_gangs)),
+        RESERVATIONS: PageEndpoint("reservations", settings, lambda _: _page(read_reservations)),
+        USERS: PageEndpoint("users", settings, lambda _: _page(read_users)),
     }

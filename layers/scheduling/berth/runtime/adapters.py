@@ -20,7 +20,7 @@ from berth.ledger.nodes.table import LedgerTable
 from berth.nodecache.binds_under_way import BegunBinds, BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
-from berth.nodecache.warm_node_cache import Freshness, WarmNodeCache
+from berth.nodecache.warm_node_cache import WarmNodeCache
 from berth.runtime.settings import PolicySettings, deployed
 from berth.runtime.tables import Tables, table_opener
 from berth.runtime.telemetry.metrics import CacheMetrics
@@ -70,7 +70,7 @@ class CacheAdapters:
     def node_cache(
         self,
         under_way: BindsUnderWay,
-        on_read: Callable[[Freshness], None] = lambda _: None,
+        on_read: Callable[[float, int | None], None] = lambda age, lag: None,
         on_fallback: Callable[[], None] = lambda: None,
         *,
         is_for_bind: bool = False,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from berth.runtime.http.events import WARM_UP_EVENT, is_warm_up
+from berth.runtime.http.events import WARM_UP_EVENT, WARM_UP_SOURCE, is_from
 from berth.runtime.watcher.background import WarmUp
 from tests.builders.events import http_event
 
@@ -74,4 +74,4 @@ def test_does_not_send_events_without_functions() -> None:
     ],
 )
 def test_recognizes_only_the_watchers_warm_up_event(event: dict[str, object], is_one: bool) -> None:
-    assert is_warm_up(event) is is_one
+    assert is_from(event, WARM_UP_SOURCE) is is_one

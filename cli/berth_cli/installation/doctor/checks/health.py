@@ -20,7 +20,6 @@ AWS_MAX_SKEW_SECONDS = 300.0
 
 CLOCK_REMEDY = "synchronize both clocks with a time server"
 WATCHER_LOG_REMEDY = "see the watcher's log; docs/reference/events-and-reasons.md lists the reasons"
-SOURCE_REMEDY = "docs/reference/health.md lists the sources of berth serve, and what each failure means"
 LEDGER_REMEDIES: Mapping[str, str] = {
     HealthOutcome.COUNTING_LOST: (
         "nothing is bound until then; docs/concepts/ledger.md: When the configuration is lost"
@@ -55,9 +54,6 @@ def check_healthz(endpoint: Endpoint) -> Iterator[Finding]:
         yield failed(CONFIGURATION, f"the applied configuration is not in use: {fallback}", FALLBACK_REMEDY)
     if difference := content.get("pluginDifference"):
         yield warning(CONFIGURATION, str(difference), PLUGINS_REMEDY)
-    problems = content.get("problems")
-    for source, problem in problems.items() if isinstance(problems, dict) else ():
-        yield failed(CACHE, f"{source}: {problem}", SOURCE_REMEDY)
     yield _freshness(content)
     if "heartbeatAgeSeconds" in content:
         yield _heartbeat(_number(content, "heartbeatAgeSeconds"))

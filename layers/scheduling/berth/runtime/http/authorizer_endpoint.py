@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import Literal, TypedDict
+from typing import Literal
 
 from berth.authentication.authorizer import AnyAuthorizer, BasicAuthorizer
 from berth.authentication.outcomes import Authentication
@@ -15,7 +15,7 @@ from berth.lease.clock import Clock, SystemClock
 from berth.runtime.aws_clients import aws_client
 from berth.runtime.environment import SchedulerSettings, one_of, variable
 from berth.runtime.http.callers import CALLS, CallerCheck
-from berth.runtime.http.events import WARM_UP_EVENT, HTTPEvent, call_deadline, is_warm_up
+from berth.runtime.http.events import WARM_UP_EVENT, WARM_UP_SOURCE, HTTPEvent, call_deadline, is_from
 from berth.runtime.http.first_call import load_before_first_call
 from berth.runtime.telemetry.metrics import measured_call
 
@@ -30,12 +30,6 @@ class AuthorizerSettings(SchedulerSettings):
     password_secret: str = variable("BERTH_PASSWORD_SECRET")
 
 
-class SimpleAnswer(TypedDict):
-    """Answer of an authorizer (payload format 2.0, simple responses); after a denial the caller gets a 403."""
-
-    isAuthorized: bool
-
-
 class AuthorizerEndpoint:
     """Authorize callers of the HTTP API."""
 
@@ -45,9 +39,12 @@ class AuthorizerEndpoint:
         self._http_timeout = http_timeout
         self._clock = clock
 
-    def handle(self, event: HTTPEvent) -> SimpleAnswer:
-        """Decide about the caller. Never raises: the gateway would answer 500, and ask again with every request."""
-        if is_warm_up(event):
+    def handle(self, event: HTTPEvent) -> dict[str, bool]:
+        """Decide about the caller, as a simple response of payload format 2.0. After a denial the caller gets a 403.
+
+        Never raises: the gateway would answer 500, and ask again with every request.
+        """
+        if is_from(event, WARM_UP_SOURCE):
             self._check.preload()
             return {"isAuthorized": False}
         with measured_call():

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from time import perf_counter
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import orjson
 
@@ -33,15 +33,16 @@ from berth.runtime.decisions import decision_recorder
 from berth.runtime.environment import SchedulerSettings
 from berth.runtime.http.callers import CallerSettings, caller_check
 from berth.runtime.http.events import (
+    CONFIGURATION_TRIAL_SOURCE,
+    PRE_TRAFFIC_SOURCE,
     RESERVE_SECONDS,
+    WARM_UP_SOURCE,
     HTTPAnswer,
     HTTPEvent,
     body_of,
     call_deadline,
     http_answer,
-    is_configuration_trial,
-    is_pre_traffic,
-    is_warm_up,
+    is_from,
     lambda_answer,
 )
 from berth.runtime.http.first_call import load_before_first_call
@@ -89,13 +90,13 @@ class Endpoint(ABC):
 
     def handle(self, event: HTTPEvent) -> HTTPAnswer:
         """Answer an allowed caller; return 403 to any other."""
-        if is_warm_up(event):
+        if is_from(event, WARM_UP_SOURCE):
             return self._warmed_up()
         with measured_call():
             started = perf_counter()
             deadline = call_deadline(event, self._settings.http_timeout, self._clock)
             caller = ""
-            if self._callers is not None and not is_pre_traffic(event):
+            if self._callers is not None and not is_from(event, PRE_TRAFFIC_SOURCE):
                 decision = self._callers.decide(event, deadline)
                 if not decision.allowed:
                     self._callers.report(decision, started)
@@ -107,20 +108,32 @@ class Endpoint(ABC):
     def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
         """Answer an allowed caller. `caller`: for the log. `started`: a time of `perf_counter`."""
 
-    def _log_ended(self, outcome: StrEnum, detail: str, caller: str, started: float, *, failed: bool) -> None:
-        """Log and count a request that does not concern a pod. `detail`: for the log."""
-        self._telemetry.ended(
-            outcome,
-            detail=detail,
-            milliseconds=(perf_counter() - started) * 1000,
-            failed=failed,
-            caller=caller,
-        )
-
     def _warmed_up(self) -> HTTPAnswer:
         if self._callers is not None:
             self._callers.preload()
         return http_answer(200, orjson.dumps({"version": self._warm_up()}))
+
+
+class Page(NamedTuple):
+    """An answer that does not concern a pod. `detail`: for the log."""
+
+    outcome: StrEnum
+    answer: HTTPAnswer
+    detail: str = ""
+
+
+class PageEndpoint(Endpoint):
+    """Endpoint of a route that is no verb."""
+
+    def __init__(self, name: str, settings: EndpointSettings, page: Callable[[HTTPEvent], Page]) -> None:
+        super().__init__(name, settings)
+        self._page = page
+
+    def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
+        outcome, answer, detail = self._page(event)
+        milliseconds, failed = (perf_counter() - started) * 1000, outcome.startswith("failure-")
+        self._telemetry.ended(outcome, detail=detail, milliseconds=milliseconds, failed=failed, caller=caller)
+        return answer
 
 
 class Answer(Protocol):
@@ -155,7 +168,7 @@ class VerbEndpoint(Endpoint):
         self._trial_cache = trial_cache
 
     def handle(self, event: HTTPEvent) -> HTTPAnswer:
-        if not is_configuration_trial(event):
+        if not is_from(event, CONFIGURATION_TRIAL_SOURCE):
             return super().handle(event)
         # Imported here: a cold start must not wait for it.
         from berth.runtime.http.configuration_trial import try_configuration

@@ -52,19 +52,7 @@ def configuration_trial(document: str) -> Mapping[str, object]:
     return {"source": CONFIGURATION_TRIAL_SOURCE, "document": document}
 
 
-def is_configuration_trial(event: Mapping[str, object]) -> bool:
-    return _is_from(event, CONFIGURATION_TRIAL_SOURCE)
-
-
-def is_warm_up(event: Mapping[str, object]) -> bool:
-    return _is_from(event, WARM_UP_SOURCE)
-
-
-def is_pre_traffic(event: Mapping[str, object]) -> bool:
-    return _is_from(event, PRE_TRAFFIC_SOURCE)
-
-
-def _is_from(event: Mapping[str, object], source: str) -> bool:
+def is_from(event: Mapping[str, object], source: str) -> bool:
     return event.get("source") == source and "requestContext" not in event
 
 

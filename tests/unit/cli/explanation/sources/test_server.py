@@ -14,7 +14,7 @@ from berth.bind.answer import answer_bind, failed
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth_cli.explanation.attempts import Attempts, NoRecord
 from berth_cli.explanation.sources.server import read_attempts, running_configuration
-from berth_cli.server.endpoints.decisions import DecisionsEndpoint
+from berth_cli.server.endpoints.decisions import decisions_endpoint
 from berth_cli.server.recent_decisions import RecentDecisions
 from berth_cli.sources.server import HttpResponse, NoResponse
 from berth_cli.terminal.input_files import InvalidInput
@@ -41,7 +41,7 @@ class Server(FakeEndpoint):
         if self.answer is not None:
             return self.answer
         event = {**http_event(None, "GET /decisions"), "rawQueryString": query}
-        found = DecisionsEndpoint(EndpointSettings(), self.recent).handle(event)
+        found = decisions_endpoint(EndpointSettings(), self.recent).handle(event)
         return answered(orjson.loads(found["body"]), found["statusCode"])
 
     def decide(self, *names: str, verb: str = "filter", pod: str = "p", uid: str = "") -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from berth.decisions.document import MAX_WITH_NODES
 from berth.runtime.http.endpoint import EndpointSettings
-from berth_cli.server.endpoints.decisions import DecisionsEndpoint
+from berth_cli.server.endpoints.decisions import decisions_endpoint
 from berth_cli.server.recent_decisions import RecentDecisions
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
@@ -22,7 +22,7 @@ NOW = 1_800_000_000.0
 
 def answer(recent: RecentDecisions, query: str = "") -> tuple[int, dict[str, Any]]:
     event = {**http_event(None, "GET /decisions"), "rawQueryString": query}
-    found = DecisionsEndpoint(EndpointSettings(), recent).handle(event)
+    found = decisions_endpoint(EndpointSettings(), recent).handle(event)
     return found["statusCode"], orjson.loads(found["body"])
 
 

@@ -20,10 +20,9 @@ from berth_cli.server.endpoints.metrics import (
     GANG_COMMITS,
     GANG_EVENTS,
     NO_NODE_FITS,
-    PROBLEMS,
     RECORDED_DECISIONS,
-    MetricsEndpoint,
     ServerMetrics,
+    metrics_endpoint,
 )
 from berth_cli.server.store.gang_table import InMemoryGangTable
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
@@ -42,7 +41,7 @@ def scrape(
     gangs: InMemoryGangTable | None = None,
 ) -> HTTPAnswer:
     opened = None if gangs is None else lambda: gangs
-    endpoint = MetricsEndpoint(EndpointSettings(), ServerMetrics(), cache, ledger, opened, clock.wall)
+    endpoint = metrics_endpoint(EndpointSettings(), ServerMetrics(), cache, ledger, opened, clock.wall)
     return endpoint.handle(http_event(None, "GET /metrics"))
 
 
@@ -56,12 +55,10 @@ def key(name: str, **labels: str) -> str:
     return f"{name}{sorted(labels.items())}"
 
 
-def samples(
-    metrics: ServerMetrics, recorded: Mapping[str, int] | None = None, problems: Mapping[str, str] | None = None
-) -> dict[str, float]:
+def samples(metrics: ServerMetrics, recorded: Mapping[str, int] | None = None) -> dict[str, float]:
     """Return the samples that Prometheus reads, by name and labels."""
     cluster = published()
-    endpoint = MetricsEndpoint(
+    endpoint = metrics_endpoint(
         EndpointSettings(),
         metrics,
         cluster.table,
@@ -69,7 +66,6 @@ def samples(
         None,
         cluster.clock.wall,
         lambda: recorded or {},
-        lambda: problems or {},
     )
     text = endpoint.handle(http_event(None, "GET /metrics"))["body"]
     return {
@@ -121,11 +117,6 @@ def test_counts_gang_events_and_commit_durations() -> None:
 def test_counts_recorded_decisions_by_result() -> None:
     assert samples(ServerMetrics(), {"written": 3})[key(RECORDED_DECISIONS, result="written")] == 3
     assert not [name for name in samples(ServerMetrics()) if name.startswith(RECORDED_DECISIONS)]
-
-
-def test_reports_failed_sources() -> None:
-    assert samples(ServerMetrics(), problems={"--config": "it is invalid"})[key(PROBLEMS, source="--config")] == 1
-    assert not [name for name in samples(ServerMetrics()) if name.startswith(PROBLEMS)]
 
 
 def test_reports_age_of_the_cache() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import orjson
 
 from berth.configuration.store import Configurations
+from berth.dynamodb import TableUnavailable
 from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
 from berth.ledger.nodes.ledger import new_ledger
-from berth.ledger.nodes.table import LedgerTable, TableUnavailable
+from berth.ledger.nodes.table import LedgerTable
 from berth.runtime.http.endpoint import EndpointSettings
 from berth.runtime.http.events import HTTPAnswer
 from berth.scheduling.configuration.document import BerthConfiguration

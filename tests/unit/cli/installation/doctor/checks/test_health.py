@@ -65,14 +65,6 @@ def test_reports_problems_shown_by_healthz(health: Any, check: str, result: Resu
     assert len(of(found, check)) == 1
 
 
-def test_reports_each_failed_source_of_a_server_whose_data_is_fresh() -> None:
-    problems = {"--config": "it is invalid", "--record": "disk full"}
-    found = list(check_healthz(FakeEndpoint(health=answered({**HEALTHY, "status": "degraded", "problems": problems}))))
-    assert [(each.result, each.message) for each in of(found, "cache")][:2] == [
-        (FAILED, f"{source}: {problem}") for source, problem in problems.items()
-    ]
-
-
 COUNTING = BerthConfiguration.model_validate(
     {"profile": "managed-resources", "managedResources": [{"name": "example.com/licence"}]}
 )
