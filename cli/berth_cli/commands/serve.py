@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,16 +16,17 @@ from berth.pods import BERTH_SCHEDULERS
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.configuration.document import load_configuration
 from berth_cli.configuration.warnings import serve_warnings
-from berth_cli.server.options import ListenOptions, StoreOptions, http_timeout_of
+from berth_cli.server.options import ServeOptions, http_timeout_of
 from berth_cli.terminal.input_files import STDIN
 from berth_cli.terminal.options import CONSOLE_PORT, plugins_option
 
 if TYPE_CHECKING:
-    from berth.extender.reply import DecisionRecorder
+    from berth.decisions.recorders import BackgroundRecorder
     from berth_cli.placement.recording.format import RecordingWriter
     from berth_cli.server.local_stack import LocalStack
-    from berth_cli.server.options import Store
+    from berth_cli.server.options import DynamoDBStore
     from berth_cli.server.problems import Problems
+    from berth_cli.server.store.embedded_store import EmbeddedStore
 
 EPILOG = """\b
 Examples:
@@ -100,8 +101,8 @@ Examples:
 )
 @click.option(
     "--http-timeout",
-    "http_timeout_text",
     default="5s",
+    callback=lambda _, __, text: http_timeout_of(text),
     show_default=True,
     help="httpTimeout of kube-scheduler's configuration: bind, and a gang's wait in it, end before.",
 )
@@ -119,88 +120,27 @@ Examples:
     "--console-port", default=CONSOLE_PORT, show_default=True, help="Port of the page; 0 selects a free port."
 )
 @click.option("-v", "--verbose", is_flag=True, help="Log every call.")
-def serve(
-    cluster: Path | None,
-    kubeconfig: Path | None,
-    binder_kubeconfig: Path | None,
-    profile: str | None,
-    config: Path | None,
-    store_kind: str,
-    cache_table: str | None,
-    ledger_table: str | None,
-    region: str | None,
-    endpoint_url: str | None,
-    host: str,
-    port: int,
-    tls_cert: Path | None,
-    tls_key: Path | None,
-    client_ca: Path | None,
-    allow_list: Path | None,
-    allowed_hosts: tuple[str, ...],
-    decisions_file: Path | None,
-    record: Path | None,
-    http_timeout_text: str,
-    scheduler_names: tuple[str, ...],
-    console: bool,
-    console_port: int,
-    verbose: bool,
-) -> None:
+def serve(**given: Any) -> None:
     """Run the extender on http://HOST:PORT/scheduler.
 
     Handlers, routes and events are those of the deployed stack; the store is in this process unless --store names
     another. Set the scheduler's urlPrefix to the printed address. Stop with Ctrl-C; the end of the program that reads
     the output stops it, too. Exit status: 0 stopped, 1 cannot start, 2 usage error.
     """
-    if (cluster is None) == (kubeconfig is None):
-        raise click.UsageError("give either --cluster FILE (a dump) or --kubeconfig FILE (a live cluster)")
-    if binder_kubeconfig is not None and (kubeconfig is None or not binder_kubeconfig.is_file()):
-        raise click.UsageError("--binder-kubeconfig needs an existing file and --kubeconfig")
-    listen_options = ListenOptions(host, port, tls_cert, tls_key, client_ca, allow_list, allowed_hosts)
-    listen_options.check()
-    store_options = StoreOptions(store_kind == "dynamodb", cache_table, ledger_table, region, endpoint_url)
-    store_options.check(live=kubeconfig is not None)
-    http_timeout = http_timeout_of(http_timeout_text)
-    configuration = load_configuration(config, profile)
-    source = cluster or kubeconfig
+    options = ServeOptions(**given)
+    options.check()
+    configuration = load_configuration(options.config, options.profile)
+    source = options.cluster or options.kubeconfig
     if source is None or not source.is_file():
-        made_with = "kubectl config view --raw --minify" if kubeconfig else "kubectl get nodes,pods -A -o yaml"
-        what = "kubeconfig" if kubeconfig else "dump"
+        made_with = "kubectl config view --raw --minify" if options.kubeconfig else "kubectl get nodes,pods -A -o yaml"
+        what = "kubeconfig" if options.kubeconfig else "dump"
         raise click.ClickException(f"{source} is not a file; make a {what} with: {made_with} > FILE")
     with suppress(KeyboardInterrupt):
-        _serve(
-            configuration,
-            config,
-            source,
-            binder_kubeconfig,
-            live=kubeconfig is not None,
-            listen_options=listen_options,
-            store_options=store_options,
-            decisions_file=decisions_file,
-            record=record,
-            http_timeout=http_timeout,
-            scheduler_names=scheduler_names,
-            console_port=console_port if console else None,
-            verbose=verbose,
-        )
+        _serve(configuration, source, options)
     click.echo("stopped")
 
 
-def _serve(
-    configuration: BerthConfiguration,
-    config: Path | None,
-    source: Path,
-    binder: Path | None,
-    *,
-    live: bool,
-    listen_options: ListenOptions,
-    store_options: StoreOptions,
-    decisions_file: Path | None,
-    record: Path | None,
-    http_timeout: float,
-    scheduler_names: tuple[str, ...],
-    console_port: int | None,
-    verbose: bool,
-) -> None:
+def _serve(configuration: BerthConfiguration, source: Path, options: ServeOptions) -> None:
     """Serve until Ctrl-C or SIGTERM, which raise KeyboardInterrupt."""
     # Imported here: these imports take most of the start-up time, and usage errors must not wait for them.
     from botocore.exceptions import BotoCoreError
@@ -216,36 +156,37 @@ def _serve(
 
     log_to(sys.stderr)
     end_without_reader()
+    live, binder = options.kubeconfig is not None, options.binder_kubeconfig
     for path in (source, binder) if live else ():
         if path is not None:
             _check_kubeconfig(path)
     try:
         tls = (
-            ReloadedTLS(TLS(listen_options.tls_cert, listen_options.tls_key, listen_options.client_ca))
-            if listen_options.tls_cert and listen_options.tls_key
+            ReloadedTLS(TLS(options.tls_cert, options.tls_key, options.client_ca))
+            if options.tls_cert and options.tls_key
             else None
         )
-        listener = server.listen(listen_options.host, listen_options.port)
+        listener = server.listen(options.host, options.port)
     except (InvalidTLSFiles, server.ListenError) as error:
         raise click.ClickException(str(error)) from error
     cluster = local_stack.kubeconfig_environment(source) if live else local_stack.dump_environment(source)
-    store = store_options.store() or local_stack.memory_store(configuration, cluster)
-    until_the_end, problems = ExitStack(), Problems()
+    store = options.store() or local_stack.memory_store(configuration, cluster)
+    problems = Problems()
     try:
-        file = None if decisions_file is None else until_the_end.enter_context(_recorder_of(decisions_file, problems))
+        file = None if options.decisions_file is None else _recorder_of(options.decisions_file, problems)
         stack = local_stack.start(
             configuration,
             cluster,
-            log_level="INFO" if verbose else "WARNING",
-            allow_list=listen_options.allow_list,
+            log_level="INFO" if options.verbose else "WARNING",
+            allow_list=options.allow_list,
             binder=None if binder is None else local_stack.kubeconfig_environment(binder),
             # Over HTTPS the certificate already proves the host name.
-            check=RequestCheck(None if tls else listen_options.host_names),
+            check=RequestCheck(None if tls else options.host_names),
             store=store,
             decisions_file=file,
-            recording=None if record is None else _new_recording(record, has_all_fields=not live),
-            http_timeout=http_timeout,
-            scheduler_names=scheduler_names,
+            recording=None if options.record is None else _new_recording(options.record, has_all_fields=not live),
+            http_timeout=options.http_timeout,
+            scheduler_names=options.scheduler_names,
             problems=problems,
         )
     except BotoCoreError as error:
@@ -259,27 +200,27 @@ def _serve(
             raise click.ClickException(
                 f"{source} has no nodes; make a dump with: kubectl get nodes,pods -A -o yaml > FILE"
             )
-        address = f"{'https' if tls else 'http'}://{listen_options.host}:{listener.getsockname()[1]}"
+        address = f"{'https' if tls else 'http'}://{options.host}:{listener.getsockname()[1]}"
         click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
         warnings = partial(
-            serve_warnings, schedulers=scheduler_names, has_file=file is not None, has_table=store_options.is_dynamodb
+            serve_warnings, schedulers=options.scheduler_names, has_file=file is not None, has_table=options.is_dynamodb
         )
         for warning in (
             *warnings(configuration),
-            *store_options.warnings(config),
+            *options.store_warnings(),
             *allow_open_files(stack.gateway.limits.connections),
         ):
             click.echo(f"warning: {warning}", err=True)
         click.echo(f"cluster: {source}, {_state(first_run, live=live)}; health: {address}/healthz; Ctrl-C stops")
         click.echo(f"store: {store.description}")
         with (
-            until_the_end,
+            nullcontext() if file is None else closing(file),
             watcher_thread(stack.run_watcher),
-            _followed(config, configuration, stack, store, warnings, problems),
+            _followed(options.config, configuration, stack, store, warnings, problems),
             nullcontext()
             if tls is None
             else watcher_thread(lambda _: problems.note("--tls-cert", tls.reload(time.time())), "TLS files"),
-            _console(stack, address, console_port),
+            _console(stack, address, options.console_port if options.console else None),
         ):
             server.Server(stack.gateway, None if tls is None else lambda: tls.context).run(listener)
     finally:
@@ -287,13 +228,11 @@ def _serve(
         stack.release_ledger()
 
 
-@contextmanager
-def _recorder_of(path: Path, problems: Problems) -> Iterator[DecisionRecorder]:
+def _recorder_of(path: Path, problems: Problems) -> BackgroundRecorder:
     from berth_cli.server.decisions_file import decisions_file
 
     try:
-        with decisions_file(path, partial(problems.note, "--decisions-file")) as recorder:
-            yield recorder
+        return decisions_file(path, partial(problems.note, "--decisions-file"))
     except OSError as error:
         raise click.ClickException(f"--decisions-file {path}: {error.strerror}") from error
 
@@ -330,7 +269,7 @@ def _followed(
     config: Path | None,
     configuration: BerthConfiguration,
     stack: LocalStack,
-    store: Store,
+    store: DynamoDBStore | EmbeddedStore,
     warnings: Callable[[BerthConfiguration], Iterable[object]],
     problems: Problems,
 ) -> Iterator[None]:

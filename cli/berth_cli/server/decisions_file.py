@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import orjson
 
 from berth.decisions.document import NODE_NAMES
 from berth.decisions.recorders import BackgroundRecorder
-from berth.extender.reply import DecisionRecorder
 
 MAX_BYTES = 100_000_000
 """At this size the file gets the suffix .1, and replaces the previous file with that suffix."""
@@ -73,11 +71,6 @@ def _line(content: Mapping[str, object]) -> bytes:
     return orjson.dumps(content, option=orjson.OPT_APPEND_NEWLINE)
 
 
-@contextmanager
-def decisions_file(path: Path, warn: Callable[[str], None]) -> Iterator[DecisionRecorder]:
-    """Open a recorder for this file. Waiting records are written when the block ends. Raises OSError."""
-    recorder = BackgroundRecorder(DecisionsFile(path).put, time.time, warn, MAX_PER_SECOND, every_node=True)
-    try:
-        yield recorder
-    finally:
-        recorder.close()
+def decisions_file(path: Path, warn: Callable[[str], None]) -> BackgroundRecorder:
+    """Open a recorder for this file. Close it to write the waiting records. Raises OSError."""
+    return BackgroundRecorder(DecisionsFile(path).put, time.time, warn, MAX_PER_SECOND, every_node=True)

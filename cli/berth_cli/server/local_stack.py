@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from berth.pods import BERTH_SCHEDULERS
 from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.cluster import connect
 from berth.runtime.cluster_settings import ClusterSettings
-from berth.runtime.decisions import decisions_also_recorded_by, decisions_recorded_by
+from berth.runtime.decisions import decisions_recorded_by
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
 from berth.runtime.http.events import HTTPAnswer
 from berth.runtime.settings import PolicySettings, deployed
@@ -35,7 +35,7 @@ from berth_cli.server.endpoints.metrics import ServerMetrics, metrics_endpoint
 from berth_cli.server.endpoints.state import User, state_endpoints
 from berth_cli.server.functions import ROUTES, Handler, load_handler, set_environment
 from berth_cli.server.gateway import Gateway, RequestCheck, members_in_bind
-from berth_cli.server.options import Store
+from berth_cli.server.options import DynamoDBStore
 from berth_cli.server.problems import Problems
 from berth_cli.server.recent_decisions import RecentDecisions
 from berth_cli.server.store.embedded_store import EmbeddedStore
@@ -103,7 +103,7 @@ def start(
     allow_list: Path | None = None,
     binder: Mapping[str, str] | None = None,
     check: RequestCheck | None = None,
-    store: Store | None = None,
+    store: DynamoDBStore | EmbeddedStore | None = None,
     decisions_file: DecisionRecorder | None = None,
     recording: RecordingWriter | None = None,
     http_timeout: float | None = None,
@@ -145,12 +145,13 @@ def start(
     with (
         tables_opened_by(store.open),
         observed_by(Observer(record_call, metrics.record_gang_event, partial(problems.note, source))),
-        decisions_recorded_by(recorders),
-        _recorded_by(recording, partial(problems.note, "--record")) as recorder,
     ):
-        handlers = {
-            folder: load_handler(folder, binder if folder == BINDER else None) for folder in (*ROUTES.values(), WATCHER)
-        }
+        recorder = None if recording is None else _recorder(recording, partial(problems.note, "--record"))
+        with decisions_recorded_by(recorders, () if recorder is None else (recorder,)):
+            handlers = {
+                folder: load_handler(folder, binder if folder == BINDER else None)
+                for folder in (*ROUTES.values(), WATCHER)
+            }
         settings = EndpointSettings.from_environ(os.environ)
         adapters = cache_adapters(PolicySettings.from_environ(os.environ))
         tables, sources = adapters.tables, ClaimSources(adapters.tables.cache, adapters.configurations)
@@ -183,23 +184,15 @@ def start(
     )
 
 
-@contextmanager
-def _recorded_by(writer: RecordingWriter | None, warn: Callable[[str], None]) -> Iterator[DecisionRecording | None]:
-    """Send all decisions of functions that are loaded within the block to the writer as well."""
-    if writer is None:
-        yield None
-        return
+def _recorder(writer: RecordingWriter, warn: Callable[[str], None]) -> DecisionRecording:
+    """Return a recorder that sends all decisions to the writer. Call it while the stack's tables are open."""
     # Imported here: few servers record.
     from berth_cli.placement.recording.recorder import DecisionRecording
 
     settings = PolicySettings.from_environ(os.environ)
     tables = cache_adapters(settings).tables
     configurations = Configurations(tables.configuration, partial(deployed, settings.configuration))
-    recording = DecisionRecording(
-        writer, tables.cache, lambda applied: configurations.at(applied).document, time.time, warn
-    )
-    with decisions_also_recorded_by(recording):
-        yield recording
+    return DecisionRecording(writer, tables.cache, lambda applied: configurations.at(applied).document, time.time, warn)
 
 
 def _handle(endpoint: Endpoint, event: Mapping[str, object], _: object) -> HTTPAnswer:

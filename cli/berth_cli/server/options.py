@@ -1,11 +1,10 @@
-"""Groups of `berth serve` options, and the checks of their combinations."""
+"""The options of `berth serve`, the checks of their combinations, and the store that they name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import click
 from botocore.config import Config
@@ -16,21 +15,6 @@ from berth_cli.terminal.options import parse_duration
 
 CACHE_TABLE = "berth-cache"
 LEDGER_TABLE = "berth-ledger"
-
-
-class Store(Protocol):
-    """The store of a server. cache_table, ledger_table: the table names in the functions' settings."""
-
-    @property
-    def cache_table(self) -> str: ...
-    @property
-    def ledger_table(self) -> str: ...
-    @property
-    def description(self) -> str:
-        """Describe the store, and its effect on a second server."""
-
-    def open(self, settings: PolicySettings, calls: Config) -> Tables:
-        """See berth.runtime.tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +28,7 @@ class DynamoDBStore:
 
     @property
     def description(self) -> str:
-        """See Store."""
+        """Describe the store, and its effect on a second server."""
         where = f" at {self.endpoint_url}" if self.endpoint_url else ""
         return (
             f"the DynamoDB tables {self.cache_table} and {self.ledger_table}{where}. "
@@ -52,7 +36,7 @@ class DynamoDBStore:
         )
 
     def open(self, settings: PolicySettings, calls: Config) -> Tables:
-        """See Store."""
+        """See berth.runtime.tables."""
         return dynamodb_tables(settings, calls, region=self.region, endpoint_url=self.endpoint_url)
 
 
@@ -60,10 +44,20 @@ MIN_HTTP_TIMEOUT_SECONDS, MAX_HTTP_TIMEOUT_SECONDS = 2, 30
 """The limits are equal to those of the stack parameter HttpTimeoutSeconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListenOptions:
-    """The listen address, and the files for TLS and client certificates."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOptions:
+    """The values of the command-line options."""
 
+    cluster: Path | None
+    kubeconfig: Path | None
+    binder_kubeconfig: Path | None
+    profile: str | None
+    config: Path | None
+    store_kind: str
+    cache_table: str | None
+    ledger_table: str | None
+    region: str | None
+    endpoint_url: str | None
     host: str
     port: int
     tls_cert: Path | None
@@ -71,6 +65,18 @@ class ListenOptions:
     client_ca: Path | None
     allow_list: Path | None
     allowed_hosts: tuple[str, ...]
+    decisions_file: Path | None
+    record: Path | None
+    http_timeout: float
+    scheduler_names: tuple[str, ...]
+    console: bool
+    console_port: int
+    verbose: bool
+
+    @property
+    def is_dynamodb(self) -> bool:
+        """Whether the store is in DynamoDB."""
+        return self.store_kind == "dynamodb"
 
     @property
     def host_names(self) -> frozenset[str]:
@@ -78,31 +84,38 @@ class ListenOptions:
         return frozenset(name.lower().removesuffix(".") for name in (self.host, *self.allowed_hosts))
 
     def check(self) -> None:
-        """Raise UsageError for an incomplete combination of options."""
-        if (self.tls_cert is None) != (self.tls_key is None):
-            raise click.UsageError("give both --tls-cert and --tls-key, or neither")
-        if (self.client_ca is None) != (self.allow_list is None):
-            raise click.UsageError("give both --client-ca and --allow-list, or neither")
-        if self.client_ca is not None and self.tls_cert is None:
-            raise click.UsageError("--client-ca needs --tls-cert and --tls-key")
-
-
-@dataclass(frozen=True, slots=True)
-class StoreOptions:
-    """The options of --store dynamodb."""
-
-    is_dynamodb: bool
-    cache_table: str | None
-    ledger_table: str | None
-    region: str | None
-    endpoint_url: str | None
-
-    def check(self, *, live: bool) -> None:
-        """Raise UsageError for options without an effect, and for a dump."""
-        if self.is_dynamodb and not live:
-            raise click.UsageError("--store dynamodb needs --kubeconfig: bindings on a dump end with the process")
-        if not self.is_dynamodb and (self.cache_table or self.ledger_table or self.region or self.endpoint_url):
-            raise click.UsageError("--cache-table, --ledger-table, --region and --endpoint-url need --store dynamodb")
+        """Raise UsageError for an incomplete combination of options, and for options without an effect."""
+        is_live, binder = self.kubeconfig is not None, self.binder_kubeconfig
+        names_tables = any((self.cache_table, self.ledger_table, self.region, self.endpoint_url))
+        for is_wrong, message in (
+            (
+                is_live == (self.cluster is not None),
+                "give either --cluster FILE (a dump) or --kubeconfig FILE (a live cluster)",
+            ),
+            (
+                binder is not None and not (is_live and binder.is_file()),
+                "--binder-kubeconfig needs an existing file and --kubeconfig",
+            ),
+            ((self.tls_cert is None) != (self.tls_key is None), "give both --tls-cert and --tls-key, or neither"),
+            (
+                (self.client_ca is None) != (self.allow_list is None),
+                "give both --client-ca and --allow-list, or neither",
+            ),
+            (
+                self.client_ca is not None and self.tls_cert is None,
+                "--client-ca needs --tls-cert and --tls-key",
+            ),
+            (
+                self.is_dynamodb and not is_live,
+                "--store dynamodb needs --kubeconfig: bindings on a dump end with the process",
+            ),
+            (
+                not self.is_dynamodb and names_tables,
+                "--cache-table, --ledger-table, --region and --endpoint-url need --store dynamodb",
+            ),
+        ):
+            if is_wrong:
+                raise click.UsageError(message)
 
     def store(self) -> DynamoDBStore | None:
         """Return the tables in DynamoDB; None for a store in memory."""
@@ -112,13 +125,13 @@ class StoreOptions:
             self.cache_table or CACHE_TABLE, self.ledger_table or LEDGER_TABLE, self.region, self.endpoint_url
         )
 
-    def warnings(self, config: Path | None) -> Iterator[str]:
+    def store_warnings(self) -> Iterator[str]:
         """Warn that servers with shared tables do not apply changes of the configuration's file."""
-        if self.is_dynamodb and config is not None:
+        if self.is_dynamodb and self.config is not None:
             table = self.cache_table or CACHE_TABLE
             yield (
-                f"{config} is in use only until a document is applied to the shared tables, and a change of it has no "
-                f"effect; apply it: berth config apply FILE --cache-table {table}"
+                f"{self.config} is in use only until a document is applied to the shared tables, and a change of it "
+                f"has no effect; apply it: berth config apply FILE --cache-table {table}"
             )
 
 

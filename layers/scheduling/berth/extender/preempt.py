@@ -81,7 +81,15 @@ def answer_preempt(
         return failed(arguments)
     context = cache.current(deadline, READS)
     if sleep is not None and SnapshotPart.PODS in context.policy.reads:
-        context = _caught_up(context, arguments, read_pod_version(body).resource_version, cache, deadline, sleep)
+        # Wait for a quarter of a second until the cache has the pod's version and all proposed victims. Pods that it
+        # lacks may be victims that only the policy needs. If they stay, the pod waits for ever: the scheduler proposes
+        # no victims on a node that its own filters pass.
+        version = read_pod_version(body).resource_version
+        for _ in range(REREADS):
+            if not (_is_behind(context, arguments, version) and deadline.decision_seconds()):
+                break
+            sleep(REREAD_SECONDS)
+            context = cache.current(deadline, READS)
     if isinstance(context.cluster, CacheUnavailable):
         return _without_cache(arguments, context.cluster, failed)
     left = deadline.decision_seconds()
@@ -94,25 +102,6 @@ def answer_preempt(
     answered.answer(arguments.pod, found.victims)
     decision = PreemptDecision(arguments.pod, context.policy, context.state, found, arguments.unreadable)
     return _reply(arguments, found, _outcome(found), decision=decision)
-
-
-def _caught_up(
-    context: DecisionContext,
-    arguments: PreemptionArguments,
-    version: str,
-    cache: NodeCache,
-    deadline: Deadline,
-    sleep: Callable[[float], None],
-) -> DecisionContext:
-    """Return the cache once it has the pod's version and all proposed victims; otherwise as it is after a quarter of a
-    second. Pods that it lacks may be victims that only the policy needs. If they stay, the pod waits for ever: the
-    scheduler proposes no victims on a node that its own filters pass."""
-    for _ in range(REREADS):
-        if not (_is_behind(context, arguments, version) and deadline.decision_seconds()):
-            break
-        sleep(REREAD_SECONDS)
-        context = cache.current(deadline, READS)
-    return context
 
 
 def _is_behind(context: DecisionContext, arguments: PreemptionArguments, version: str) -> bool:

@@ -60,7 +60,9 @@ class SampledLog(DecisionRecorder):
 
 log = logging.getLogger(SERVICE)
 
-_own: ContextVar[Mapping[Decisions, DecisionRecorder]] = ContextVar("recorders", default=MappingProxyType({}))
+_own: ContextVar[tuple[Mapping[Decisions, DecisionRecorder], Sequence[DecisionRecorder]]] = ContextVar(
+    "recorders", default=(MappingProxyType({}), ())
+)
 
 
 class RecorderByConfiguration(DecisionRecorder):
@@ -88,18 +90,12 @@ class RecorderByConfiguration(DecisionRecorder):
             recorder.record(verb, outcome, decision, milliseconds)
 
 
-def decisions_recorded_by(recorders: Mapping[Decisions, DecisionRecorder]) -> AbstractContextManager[None]:
+def decisions_recorded_by(
+    recorders: Mapping[Decisions, DecisionRecorder], further: Sequence[DecisionRecorder] = ()
+) -> AbstractContextManager[None]:
     """Give these recorders to functions that are loaded until the block ends. If MEMORY is one of them, it is their
-    default for a configuration that does not name a recorder."""
-    return set_until_end(_own, recorders)
-
-
-_further: ContextVar[tuple[DecisionRecorder, ...]] = ContextVar("further_recorders", default=())
-
-
-def decisions_also_recorded_by(recorder: DecisionRecorder) -> AbstractContextManager[None]:
-    """Let this recorder have every decision of functions loaded until the block ends, whatever is configured."""
-    return set_until_end(_further, (*_further.get(), recorder))
+    default for a configuration that does not name a recorder. further: these have every decision."""
+    return set_until_end(_own, (recorders, further))
 
 
 def decision_recorder() -> DecisionRecorder:
@@ -107,14 +103,16 @@ def decision_recorder() -> DecisionRecorder:
     # Imported here: the authorizer has no tables.
     from berth.runtime.tables import table_opener
 
-    own = _own.get()
+    own, further = _own.get()
+    # This function's: in `berth serve` another function may change the environment.
+    variables = {name: value for name, value in os.environ.items() if name.startswith("BERTH_")}
     recorders: dict[Decisions, DecisionRecorder] = {
         Decisions.LOG: SampledLog(_write, time.time, is_written=partial(log.isEnabledFor, logging.INFO)),
-        Decisions.TABLE: _OpenedRecorder(partial(_table_recorder, table_opener(), _variables())),
+        Decisions.TABLE: _OpenedRecorder(partial(_table_recorder, table_opener(), variables)),
         **own,
     }
     default = Decisions.MEMORY if Decisions.MEMORY in own else Decisions.LOG
-    return RecorderByConfiguration(recorders, default, _further.get())
+    return RecorderByConfiguration(recorders, default, further)
 
 
 class _OpenedRecorder(DecisionRecorder):
@@ -127,11 +125,6 @@ class _OpenedRecorder(DecisionRecorder):
         recorder = self._opened()
         if recorder is not None:
             recorder.record(verb, outcome, decision, milliseconds)
-
-
-def _variables() -> Mapping[str, str]:
-    """Return this function's variables: in `berth serve` another function may change the environment."""
-    return {name: value for name, value in os.environ.items() if name.startswith("BERTH_")}
 
 
 def _table_recorder(open_tables: OpenTables, variables: Mapping[str, str]) -> DecisionRecorder | None:

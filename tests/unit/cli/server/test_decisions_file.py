@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def names(path: Path) -> list[str]:
 def test_appends_one_line_for_each_decision(tmp_path: Path) -> None:
     path = tmp_path / "decisions.jsonl"
     for _ in range(2):
-        with decisions_file(path, pytest.fail) as recorder:
+        with closing(decisions_file(path, pytest.fail)) as recorder:
             Verbs([labelled("a", "1")], recorder=recorder).ask("filter", cache_mode(["a"]))
     assert names(path) == ["train-0", "train-0"]
 
@@ -40,7 +41,7 @@ def test_renames_a_large_file(tmp_path: Path) -> None:
 
 def test_writes_each_node_list_once_and_one_bit_per_node(tmp_path: Path) -> None:
     path = tmp_path / "decisions.jsonl"
-    with decisions_file(path, pytest.fail) as recorder:
+    with closing(decisions_file(path, pytest.fail)) as recorder:
         verbs = Verbs([labelled("a", "1"), node("b"), node("c")], recorder=recorder)
         for asked in (["a", "b", "c"], ["c", "a"], ["a", "b", "c"]):
             verbs.ask("filter", cache_mode(asked))
@@ -70,5 +71,5 @@ def test_remembers_only_a_few_node_lists(tmp_path: Path) -> None:
 
 
 def test_fails_at_once_if_the_file_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="No such file"), decisions_file(tmp_path / "no" / "file", pytest.fail):
-        pass
+    with pytest.raises(OSError, match="No such file"):
+        decisions_file(tmp_path / "no" / "file", pytest.fail)

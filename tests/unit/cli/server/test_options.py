@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
-from berth_cli.server.options import StoreOptions, http_timeout_of
+from berth_cli.server.options import ServeOptions, http_timeout_of
 
 
 @pytest.mark.parametrize(
@@ -29,7 +31,9 @@ from berth_cli.server.options import StoreOptions, http_timeout_of
 def test_warns_that_shared_tables_do_not_follow_a_file(
     is_dynamodb: bool, config: Path | None, warnings: list[str]
 ) -> None:
-    assert list(StoreOptions(is_dynamodb, None, None, None, None).warnings(config)) == warnings
+    given = dict.fromkeys(each.name for each in fields(ServeOptions))
+    options: Any = {**given, "store_kind": "dynamodb" if is_dynamodb else "memory", "config": config}
+    assert list(ServeOptions(**options).store_warnings()) == warnings
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("5s", 5.0), ("2s", 2.0), ("30s", 30.0)])
