@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.console.chromium import Browser, NoBrowser, Tab, find_browser, missing
-
 from .berth.extender import SERVE_AND_STACK, Extender, ExtenderCache
 from .berth.identities import identities, serve
 from .berth.recording_proxy import RecordingProxy
 from .berth.stack import DeployedStack
+from .gangs.members import Gangs
 from .gangs.targets import Figures
 from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import BINARY, KUBERNETES, ControlPlane, RunScheduler
@@ -107,6 +106,16 @@ def cluster(control_plane: ControlPlane, request: pytest.FixtureRequest) -> Iter
 
 
 @pytest.fixture
+def api(control_plane: ControlPlane) -> KubernetesApi:
+    return KubernetesApi(control_plane.credentials())
+
+
+@pytest.fixture
+def gangs(cluster: Cluster, api: KubernetesApi) -> Gangs:
+    return Gangs(cluster, api)
+
+
+@pytest.fixture
 def run_scheduler(control_plane: ControlPlane, cluster: Cluster) -> Iterator[RunScheduler]:
     """Runs kube-scheduler with the given extenders until the test ends or the next call."""
     with ExitStack() as running:
@@ -116,19 +125,3 @@ def run_scheduler(control_plane: ControlPlane, cluster: Cluster) -> Iterator[Run
             running.enter_context(control_plane.scheduler(scheduler_configuration(extenders)))
 
         yield run
-
-
-@pytest.fixture
-def tab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tab]:
-    """A test fails if the page breaks its own policy, or throws."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    try:
-        command = find_browser()
-    except NoBrowser as error:
-        missing(str(error))
-    folder = tmp_path / "chromium"
-    folder.mkdir()
-    with Browser(command, folder) as browser, browser.tab() as found:
-        yield found
-        assert found.violations == []
-        assert found.errors == []

@@ -22,6 +22,7 @@ from berth.scheduling.managed_resources.configuration import ManagedResource, an
 from .berth.endpoint import Endpoint
 from .berth.identities import counted_resources, serve
 from .berth.serve_with_ledger import ledger_in
+from .gangs.members import wait_until
 from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import ControlPlane, RunScheduler
 from .kubernetes.kubernetes_api import ApiError, Impersonated, JsonObject, KubernetesApi
@@ -303,7 +304,7 @@ def test_berth_counts_binds_and_confirms_its_pods_under_all_policies(
     document = f"{CONFIGURATION.read_text()}\nbind: {{namespaces: [default]}}\n"
     with serve(control_plane, tmp_path, document=document, command=command) as berth:
         node = cluster.create_node("gpu", {"nvidia.com/gpu.count": "1", "nvidia.com/gpu.memory": "8000"})
-        _wait_until("the node has a ledger", lambda: node in ledger_in(file), LEDGERS_SECONDS)
+        wait_until("the node has a ledger", lambda: node in ledger_in(file), LEDGERS_SECONDS)
         extender = filter_prioritize_bind(berth.url_prefix)
         run_scheduler(replace(extender, preempt_verb=None, managed_resources=(MEMORY,)))
         pods = [cluster.create_pod(f"pod-{number}", extended={MEMORY: "3000"}) for number in range(2)]
@@ -327,13 +328,6 @@ def test_berth_counts_binds_and_confirms_its_pods_under_all_policies(
         confirmed = {
             f"default/{pod.name}": {"state": "bound", "shares": {f"{MEMORY}#0": 3000}} for pod in pods
         }  # fmt: skip
-        _wait_until(
+        wait_until(
             "the watcher has confirmed both", lambda: ledger_in(file)[node]["entries"] == confirmed, CONFIRMED_SECONDS
         )
-
-
-def _wait_until(what: str, holds: Callable[[], bool], seconds: float) -> None:
-    until = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until, f"after {seconds} s still not: {what}"
-        time.sleep(0.2)

@@ -20,9 +20,7 @@ from .berth.with_ledger import ServeWithLedger, StackWithLedger
 from .gangs.members import DOES_NOT_FIT, LICENCE, NODE_LEDGER_SECONDS, PLAIN, Gangs, entries, wait_until
 from .gangs.scheduler import GangScheduler
 from .kubernetes.child_process import ChildProcess
-from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import ControlPlane
-from .kubernetes.kubernetes_api import KubernetesApi
 
 SIZE = 4
 MEMORY = "example.com/memory"
@@ -61,11 +59,6 @@ def scheduler(berth: Berth, control_plane: ControlPlane, tmp_path: Path) -> Iter
     )
     with running as process:
         yield process
-
-
-@pytest.fixture
-def gangs(cluster: Cluster, control_plane: ControlPlane) -> Gangs:
-    return Gangs(cluster, KubernetesApi(control_plane.credentials()))
 
 
 @pytest.mark.usefixtures("scheduler")

@@ -17,6 +17,7 @@ from .berth.extender import SERVE_AND_STACK
 from .berth.identities import counted_resources
 from .berth.label_priority import none_available
 from .berth.with_ledger import ServeWithLedger, StackWithLedger, WithLedger
+from .gangs.members import wait_until
 from .kubernetes.cluster import Cluster, Pod
 from .kubernetes.control_plane import ControlPlane, RunScheduler
 from .kubernetes.kubernetes_api import JsonObject, KubernetesApi
@@ -66,11 +67,6 @@ def berth(
         yield berth
 
 
-@pytest.fixture
-def api(control_plane: ControlPlane) -> KubernetesApi:
-    return KubernetesApi(control_plane.credentials())
-
-
 @pytest.mark.core
 def test_burst_fills_every_node_without_overcommit(
     berth: WithLedger, cluster: Cluster, api: KubernetesApi, run_scheduler: RunScheduler
@@ -78,13 +74,13 @@ def test_burst_fills_every_node_without_overcommit(
     nodes = [
         cluster.create_node(f"slots-{number}", cpu="64", extended={RESOURCE: str(UNITS)}) for number in range(NODES)
     ]
-    _wait_until("filter passes the nodes", lambda: _passed_nodes(berth, nodes) == set(nodes), 90)
-    _wait_until("the nodes have a ledger", lambda: set(nodes) <= set(berth.ledger()), NODE_LEDGER_SECONDS)
+    wait_until("filter passes the nodes", lambda: _passed_nodes(berth, nodes) == set(nodes), 90)
+    wait_until("the nodes have a ledger", lambda: set(nodes) <= set(berth.ledger()), NODE_LEDGER_SECONDS)
     run_scheduler(replace(filter_prioritize_bind(berth.url_prefix), preempt_verb=None, managed_resources=(RESOURCE,)))
 
     started = time.monotonic()
     pods = [cluster.create_pod(f"burst-{number}", cpu="1m", extended={RESOURCE: "1"}) for number in range(PODS)]
-    _wait_until("160 pods are bound", lambda: sum(_pods_per_node(api).values()) == NODES * UNITS, BURST_SECONDS)
+    wait_until("160 pods are bound", lambda: sum(_pods_per_node(api).values()) == NODES * UNITS, BURST_SECONDS)
     print(
         f"{NODES * UNITS} of {PODS} pods were bound {time.monotonic() - started:.1f} s after the creation of the first"
     )
@@ -97,14 +93,14 @@ def test_burst_fills_every_node_without_overcommit(
     waiting = [pod for pod in _pods(api) if not pod["spec"].get("nodeName")]
     assert len(waiting) == PODS - NODES * UNITS
     reason = none_available({INSUFFICIENT: NODES})
-    _wait_until(
+    wait_until(
         "pending pods have the reason",
         lambda: all(
             _scheduling_message(pod).startswith(reason) for pod in _pods(api) if not pod["spec"].get("nodeName")
         ),
         60,
     )
-    _wait_until(
+    wait_until(
         "the ledger has confirmed the pods",
         lambda: _ledger_entries(berth, nodes) == _bound_pods(api, nodes),
         LEDGER_SECONDS,
@@ -115,14 +111,14 @@ def test_burst_fills_every_node_without_overcommit(
     deleted_at = time.monotonic()
     for pod in deleted:
         cluster.end_containers(pod)
-    _wait_until(
+    wait_until(
         "as many other pods are bound",
         lambda: sum(_pods_per_node(api).values()) == NODES * UNITS and not _names(deleted) & _running(api),
         REPLACEMENT_SECONDS,
     )
     print(f"{DELETED} other pods were bound {time.monotonic() - deleted_at:.1f} s after the first deletion")
     assert _pods_per_node(api) == dict.fromkeys(nodes, UNITS)
-    _wait_until(
+    wait_until(
         "the ledger matches the pods", lambda: _ledger_entries(berth, nodes) == _bound_pods(api, nodes), LEDGER_SECONDS
     )
 
@@ -189,10 +185,3 @@ def _bound_pods(api: KubernetesApi, nodes: list[str]) -> dict[str, set[tuple[str
         if pod["spec"].get("nodeName"):
             found[pod["spec"]["nodeName"]].add((f"default/{pod['metadata']['name']}", "bound"))
     return found
-
-
-def _wait_until(what: str, holds: Callable[[], bool], seconds: float) -> None:
-    until = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until, f"not within {seconds} s: {what}"
-        time.sleep(0.2)

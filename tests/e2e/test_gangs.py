@@ -31,7 +31,6 @@ from .gangs.members import (
 from .gangs.pod_groups import COSCHEDULING_LABEL, coscheduling
 from .gangs.scheduler import GangScheduler, Retries
 from .gangs.targets import GANG_SECONDS, MISSING_NODE_SECONDS, OTHER_PODS_PERCENT, Figures
-from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import ControlPlane
 from .kubernetes.kubernetes_api import KubernetesApi
 
@@ -45,16 +44,6 @@ NAMED = (pytest.param(ANNOTATIONS, marks=pytest.mark.core), LABEL)
 @pytest.fixture
 def retries() -> Retries:
     return Retries.BOUNDED
-
-
-@pytest.fixture
-def api(control_plane: ControlPlane) -> KubernetesApi:
-    return KubernetesApi(control_plane.credentials())
-
-
-@pytest.fixture
-def gangs(cluster: Cluster, api: KubernetesApi) -> Gangs:
-    return Gangs(cluster, api)
 
 
 @pytest.fixture

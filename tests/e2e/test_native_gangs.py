@@ -30,7 +30,7 @@ from .gangs.members import (
 from .gangs.pod_groups import NATIVE, NativePodGroup
 from .gangs.scheduler import GangScheduler
 from .gangs.targets import GANG_SECONDS, Figures
-from .kubernetes.cluster import Cluster, Pod
+from .kubernetes.cluster import Pod
 from .kubernetes.control_plane import KUBERNETES, ControlPlane
 from .kubernetes.kubernetes_api import KubernetesApi
 
@@ -50,16 +50,6 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
     ]
     with ControlPlane(tmp_path_factory.mktemp("control-plane-with-gangs"), flags=flags) as control_plane:
         yield control_plane
-
-
-@pytest.fixture
-def api(control_plane: ControlPlane) -> KubernetesApi:
-    return KubernetesApi(control_plane.credentials())
-
-
-@pytest.fixture
-def gangs(cluster: Cluster, api: KubernetesApi) -> Gangs:
-    return Gangs(cluster, api)
 
 
 @pytest.fixture

@@ -93,9 +93,9 @@ class Gangs:
         wait_until(f"{len(pods)} pods are bound", lambda: len(self.bound(pods)) == len(pods), seconds)
         return self.bound(pods)
 
-    def assert_none_is_bound(self, pods: Sequence[Pod], seconds: float = STABLE_SECONDS) -> None:
+    def assert_none_is_bound(self, pods: Sequence[Pod]) -> None:
         """Assert that no pod is bound, now and a while later."""
-        time.sleep(seconds)
+        time.sleep(STABLE_SECONDS)
         assert self.bound(pods) == {}
 
     def events(self, pod: Pod, reason: str) -> list[str]:

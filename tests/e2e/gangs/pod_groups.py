@@ -36,8 +36,7 @@ _COSCHEDULING = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups
 class NativePodGroup:
     """A PodGroup of the test, until the context exits."""
 
-    def __init__(self, api: KubernetesApi, name: str, minimum: int, priority_class: str | None = None) -> None:
-        """priority_class: 1.37 places no members of another one."""
+    def __init__(self, api: KubernetesApi, name: str, minimum: int) -> None:
         self._api = api
         version = NATIVE[KUBERNETES].version
         self._collection = f"/apis/scheduling.k8s.io/{version}/namespaces/default/podgroups"
@@ -45,10 +44,7 @@ class NativePodGroup:
             "apiVersion": f"scheduling.k8s.io/{version}",
             "kind": "PodGroup",
             "metadata": {"name": name},
-            "spec": {
-                "schedulingPolicy": {"gang": {"minCount": minimum}},
-                **({} if priority_class is None else {"priorityClassName": priority_class}),
-            },
+            "spec": {"schedulingPolicy": {"gang": {"minCount": minimum}}},
         }
         self._name = name
 
