@@ -1,4 +1,4 @@
-"""The permissions of each function's role in one table, checked on the template and in the emulator."""
+"""The permissions of each function's role in one table, checked on the template and by the policy simulator."""
 
 from __future__ import annotations
 

@@ -94,9 +94,9 @@ class DeployedStack:
         """Environment variables for a command that calls the stack's account."""
         return self._emulator.environment()
 
-    def client(self, service: str, *, role: str = "") -> Any:
-        """A boto3 client of the stack's account, as its root user or with this role."""
-        return self._emulator.client(service, role=role)
+    def client(self, service: str) -> Any:
+        """A boto3 client of the stack's account, as its root user."""
+        return self._emulator.client(service)
 
     def name(self, logical_id: str) -> str:
         """The physical id of one of its resources."""

@@ -1,7 +1,7 @@
 """Permissions of each function's role in the processed template, after SAM's transform.
 
-That they are sufficient, and that one more action or key is denied, is tested in the emulator
-(tests/e2e/test_role_permissions.py).
+That they are sufficient, and that one more action or key is denied, is judged by a simulator
+(test_simulated_policies.py).
 """
 
 from __future__ import annotations

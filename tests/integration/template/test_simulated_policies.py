@@ -5,9 +5,11 @@ The requests to DynamoDB are recorded while a counted pod is bound, confirmed an
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,29 @@ import boto3
 import orjson
 import pytest
 
+from berth.ledger.dynamodb_announcements import PARTITION as ANNOUNCED
+from berth.ledger.gangs.dynamodb_item import PARTITION as GANG
+from berth.ledger.nodes.dynamodb_item import OPEN
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.table import Marker, MarkerState
 from berth.runtime import aws_clients
+from berth_cli.explanation.sources import stack as explained_stack
 from berth_cli.server.options import DynamoDBStore
+from berth_cli.sources.stack import DeployedStack
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.events import http_event
-from tests.deployment.permissions import GRANTS, WARM_UP_TARGETS
+from tests.conftest import PROJECT
+from tests.deployment.permissions import (
+    ALLOW_LIST,
+    CACHE,
+    CONFIGURATION,
+    GRANTS,
+    HEAD,
+    LEDGER,
+    MARKER,
+    STANDBY,
+    WARM_UP_TARGETS,
+)
 from tests.deployment.policy_simulator import (
     ACCOUNT,
     ALLOWED,
@@ -52,6 +70,14 @@ VERBS = {
 }
 WRITES = ("PutItem", "UpdateItem", "DeleteItem")
 KEYED = ("GetItem", "PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "Query")
+KEYS = {
+    "CacheTable": (
+        *(HEAD, STANDBY, CONFIGURATION, ALLOW_LIST),
+        *("log#of-another#pods", "snapshot#of-another#0", "decision#ml/absent", "other"),
+    ),
+    "LedgerTable": (ANNOUNCED, GANG, OPEN, MARKER, CONFIGURATION, "node#absent", "other"),
+}
+"""A partition of each kind, by table."""
 
 
 @pytest.fixture
@@ -107,10 +133,47 @@ def test_roles_allow_every_recorded_request(
     assert len(requests) > 20
 
 
+RIGHT = re.compile(r"^\| (`(?:cloudformation|dynamodb):[^|]*) \| ([^|]*) \|$", re.MULTILINE)
+
+
+def documented_rights() -> list[Any]:
+    """The table of docs/how-to/explain.md as a policy."""
+    (describe, _), (read, keys) = RIGHT.findall((PROJECT / "docs" / "how-to" / "explain.md").read_text())
+    names = {"Action": re.findall(r"`([^`]*)`", read), "Resource": table("CacheTable")}
+    condition = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": re.findall(r"`([^`]*)`", keys)}}
+    allowed = [{"Action": describe.strip("`"), "Resource": "*"}, {**names, "Condition": condition}]
+    return [{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", **each} for each in allowed]}]
+
+
+def test_documented_rights_allow_all_requests_of_explain(
+    recorded: RecordedRequests, stack: LocalStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = DeployedStack(STACK, None, {"Profile": "label-priority"}, {"CacheTableName": CACHE_TABLE})
+    monkeypatch.setattr(explained_stack, "describe", lambda name, region: found)
+    stack.wait("the node has a ledger", lambda: stack.ledger.node("node-a") is not None)
+    with as_function("user"):
+        explained_stack.read_stack(STACK, None, ("ml", "c"))
+    requests = [each for each in recorded.sorted() if each.role == "user"]
+    assert {str(each.leading_key).partition("#")[0] for each in requests} >= {"head", "decision"}
+    # What it reads of a stack that has published more, and has an applied configuration.
+    requests += [Request("user", "dynamodb:Query", table("CacheTable"), "log#of-another#pods")]
+    requests += [Request("user", "dynamodb:GetItem", table("CacheTable"), "snapshot#of-another#0")]
+    requests += [Request("user", "dynamodb:GetItem", table("CacheTable"), CONFIGURATION)]
+    assert refused(requests, {"user": documented_rights()}) == []
+    others = [Request("user", f"dynamodb:{action}", table("CacheTable"), "head") for action in (*WRITES, "Scan")]
+    others += [Request("user", "dynamodb:GetItem", table(name), ALLOW_LIST) for name in ("CacheTable", "LedgerTable")]
+    assert len(refused(others, {"user": documented_rights()})) == len(others)
+
+
 FORBIDDEN = [
     *(
         (f"dynamodb:{action}", resource, None)
-        for action in ("Scan", "DeleteTable", "UpdateTable", "BatchGetItem", "BatchWriteItem", "PartiQLSelect")
+        for action in ("Scan", "DescribeTable", "DeleteTable", "UpdateTable")
+        for resource in TABLES.values()
+    ),
+    *(
+        (f"dynamodb:{action}", resource, None)
+        for action in ("BatchGetItem", "BatchWriteItem", "PartiQLSelect")
         for resource in TABLES.values()
     ),
     *((f"dynamodb:{action}", resource, "other") for action in KEYED for resource in TABLES.values()),
@@ -123,7 +186,10 @@ FORBIDDEN = [
     ("iam:PutRolePolicy", f"arn:aws:iam::{ACCOUNT}:role/any", None),
     ("sts:AssumeRole", f"arn:aws:iam::{ACCOUNT}:role/any", None),
     ("lambda:UpdateFunctionCode", arn("lambda", f"function:{STACK}-FilterFunction"), None),
-    ("lambda:InvokeFunction", arn("lambda", f"function:{STACK}-HealthzFunction:live"), None),
+    *(
+        ("lambda:InvokeFunction", arn("lambda", f"function:{STACK}-{name}Function:live"), None)
+        for name in ("Healthz", "Watcher")
+    ),
     ("lambda:InvokeFunction", arn("lambda", "function:two-FilterFunction:live"), None),
 ]
 """Action, resource and leading key of what no role may do."""
@@ -138,6 +204,26 @@ def test_role_denies_actions_that_no_function_needs(policies: dict[str, list[Any
         f"{decision}: {each}" for each, decision in zip(requests, decisions, strict=True) if decision not in denied
     ]
     assert wrong == []
+
+
+@pytest.mark.parametrize("function", GRANTS)
+def test_role_allows_exactly_the_granted_item_actions(policies: dict[str, list[Any]], function: str) -> None:
+    """So a verb cannot publish nodes, and only bind and the watcher write what is counted."""
+    tables = {"CacheTable": str(CACHE), "LedgerTable": str(LEDGER)}
+    requests = {
+        Request(function, f"dynamodb:{action}", table(name), key): tables[name]
+        for name, keys in KEYS.items()
+        for key in keys
+        for action in (*KEYED, "BatchGetItem")
+    }
+    decisions = zip(requests, simulate([*requests], policies), strict=True)
+    assert {each for each, decision in decisions if decision == ALLOWED} == {
+        each
+        for each, resource in requests.items()
+        for grant in GRANTS[function]
+        if each.action in grant.actions and grant.resource == resource
+        if any(fnmatchcase(str(each.leading_key), pattern) for pattern in grant.keys)
+    }
 
 
 def test_only_the_owner_may_use_a_secret_or_function(policies: dict[str, list[Any]]) -> None:
@@ -195,7 +281,7 @@ def test_service_role_allows_exactly_the_requests_of_the_service(
     assert refused(asked, service_policies) == []
     others = {call for calls in SERVICE_CALLS.values() for call in calls} - set(SERVICE_CALLS[role])
     forbidden = [Request(role, action, resource) for action, resource in sorted(others)]
-    forbidden += [Request(role, action, resource, key) for action, resource, key in FORBIDDEN]
+    forbidden += [Request(role, *each) for each in FORBIDDEN if each[:2] not in SERVICE_CALLS[role]]
     denied = refused(forbidden, service_policies)
     assert len(denied) == len(forbidden)
     assert all(each.startswith(("ImplicitlyDenied", "ExplicitlyDenied", "no statement matches")) for each in denied)
