@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tests.builders.pods import daemon_set_fields
-
 from .kubernetes_api import JsonObject, KubernetesApi
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -99,10 +97,8 @@ class Cluster:
         """Set these labels and keep the others."""
         self._api.patch(f"/api/v1/nodes/{node}", {"metadata": {"labels": dict(labels)}})
 
-    def create_priority_class(self, name: str, value: int, *, never_preempts: bool = False) -> str:
+    def create_priority_class(self, name: str, value: int) -> str:
         body = {"metadata": {"name": name, "labels": {"e2e": "true"}}, "value": value}
-        if never_preempts:
-            body["preemptionPolicy"] = "Never"
         self._api.create("/apis/scheduling.k8s.io/v1/priorityclasses", body)
         return name
 
@@ -114,8 +110,6 @@ class Cluster:
         cpu: str = "100m",
         priority_class: str | None = None,
         scheduler: str = DEFAULT_SCHEDULER,
-        daemon_set: str | None = None,
-        daemon_set_node: str = "",
         node: str | None = None,
         extended: Mapping[str, str] | None = None,
         labels: Mapping[str, str] | None = None,
@@ -127,9 +121,8 @@ class Cluster:
     ) -> Pod:
         """Create a pod, pending or already on `node`. `apart_from`: labels of pods for anti-affinity.
 
-        scheduling_group: the name of a PodGroup of Kubernetes. owner: an owner reference alone.
-        daemon_set, daemon_set_node: as its controller makes the pod for that node. ends_at_once: a deletion waits for
-        no kubelet.
+        scheduling_group: the name of a PodGroup of Kubernetes. owner: an owner reference alone. ends_at_once: a
+        deletion waits for no kubelet.
         """
         # The API server requires a limit for an extended resource; the request equals it.
         resources = {"requests": {"cpu": cpu}, "limits": dict(extended or {})}
@@ -149,9 +142,6 @@ class Cluster:
             term = {"labelSelector": {"matchLabels": dict(apart_from)}, "topologyKey": "kubernetes.io/hostname"}
             spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
         metadata: JsonObject = {"name": name, "labels": dict(labels or {}), "annotations": dict(annotations or {})}
-        if daemon_set is not None:
-            metadata["ownerReferences"] = [_controlled_by_daemon_set(daemon_set)]
-            spec |= daemon_set_fields(daemon_set_node)
         if owner is not None:
             metadata["ownerReferences"] = [dict(owner)]
         path = f"/api/v1/namespaces/{namespace}/pods"
@@ -254,8 +244,3 @@ def _pod_state(pod: JsonObject, *, exists: bool = True) -> PodState:
             None,
         ),
     )
-
-
-def _controlled_by_daemon_set(name: str) -> JsonObject:
-    # The DaemonSet need not exist: an extender sees the pod alone.
-    return {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": name, "uid": name, "controller": True}
