@@ -75,7 +75,7 @@ build: tools ## Validate the template, scan its policies, build it for Lambda, a
 sam-local: tools ## Run the fixtures through sam local invoke, in Docker (FIXTURES="filter/cache-mode …", or ONE_EACH=1)
 	@$(BIN)/python -m tests.sam_local $(FIXTURES) $(if $(ONE_EACH),--one-each)
 
-e2e: tools .tools/kubectl/kubectl $(CONTROLPLANE) $(ORACLE) ## Run Berth with a real API server and scheduler (CORE=1 TESTS=files REPEAT=20 TARGETS=1 KUBERNETES=1.37)
+e2e: tools $(CONTROLPLANE) $(ORACLE) ## Run Berth with a real API server and scheduler (CORE=1 TESTS=files REPEAT=20 TARGETS=1 KUBERNETES=1.37)
 	GANG_REPETITIONS=$(or $(REPEAT),1) LATE_VIEW_ROUNDS=$(or $(REPEAT),3) GANG_TARGETS=$(TARGETS) $(BIN)/pytest $(or $(TESTS),tests/e2e) $(if $(CORE),-m "core and (not stack or core_on_stack)")
 parity: setup $(ORACLE) ## Compare with kube-scheduler's own plugins (N=20000 cases a family, LEAST=5000 for each plugin)
 	$(BIN)/python -m tests.parity.compare --kubernetes $(KUBERNETES) --cases $(or $(N),20000) --least $(or $(LEAST),5000)
@@ -142,10 +142,6 @@ $(BIN)/uv:
 .tools/actionlint/actionlint: tools/actionlint/go.mod tools/actionlint/go.sum
 	$(NEEDS_GO)
 	$(call GO_BUILD,tools/actionlint) github.com/rhysd/actionlint/cmd/actionlint
-# Without its version, a program says v0.0.0.
-.tools/kubectl/kubectl: tools/kubectl/go.mod tools/kubectl/go.sum tools/kubectl/main.go
-	$(NEEDS_GO)
-	$(call GO_BUILD,tools/kubectl) -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(sed -n 's|^\tk8s.io/kubectl v0|v1|p' $<)" .
 .build/controlplane-%: tests/kubernetes/%.mod tests/kubernetes/%.sum $(wildcard tests/controlplane/*.go)
 	$(NEEDS_GO)
 	$(call GO_BUILD,tests) -modfile=kubernetes/$*.mod -ldflags "-s -w \
