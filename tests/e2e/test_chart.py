@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +10,8 @@ import yaml
 
 from tests.builders.chart import CHART, NAMESPACE, helm, rendered
 
-from .berth.extender import ExtenderCache
-from .berth.identities import RBAC, serve
-from .berth.label_priority import priority
-from .berth.scheduler_config import berth_scheduler_config, mount_volumes
-from .kubernetes.cluster import Cluster
+from .berth.identities import RBAC
+from .berth.scheduler_config import berth_scheduler_config
 from .kubernetes.control_plane import ControlPlane
 from .kubernetes.kubernetes_api import ApiError, JsonObject, KubernetesApi
 from .kubernetes.manifests import apply_manifests, delete_manifests, read_back, read_manifests
@@ -37,34 +33,6 @@ def _scheduler(url: str, *options: str) -> dict[str, Any]:
     printed = berth_scheduler_config(f"--url={url}", *second, "-o", "chart", *options)
     values: dict[str, Any] = yaml.safe_load(printed)
     return values
-
-
-def test_pods_are_placed_with_the_objects_of_the_chart(
-    cluster: Cluster, control_plane: ControlPlane, tmp_path: Path
-) -> None:
-    api = KubernetesApi(control_plane.credentials())
-    with serve(control_plane, tmp_path) as berth:
-        # The users of Berth exist already: other tests need them after this one.
-        values = {**_scheduler(berth.url_prefix), "rbac": {"enabled": False}}
-        documents: list[JsonObject] = rendered(values)
-        apply_manifests(api, documents)
-        container = mount_volumes(documents, tmp_path / "pod")
-        best, good = cluster.create_node("best", priority(30), cpu="2"), cluster.create_node("good", priority(10))
-        ExtenderCache(berth).wait_for_scores({best: 30, good: 10})
-        account = control_plane.service_account(NAMESPACE, NAME)
-        try:
-            with control_plane.scheduler(container.configuration, account, container.flags):
-                other = cluster.create_pod("other")
-                pod = cluster.create_pod("web", scheduler=NAME)
-                assert cluster.wait_until_assigned(pod) == best
-                assert cluster.state(other).node is None
-        finally:
-            delete_manifests(api, documents)
-
-
-@pytest.fixture
-def api(control_plane: ControlPlane) -> KubernetesApi:
-    return KubernetesApi(control_plane.credentials())
 
 
 @pytest.fixture

@@ -28,19 +28,16 @@ PLACED_SECONDS, ON_STACK_SECONDS = 5.0, 10.0
 LATER_PODS = 20
 PLUGINS = EXAMPLES / "custom-plugin"
 
-FULL, TEAMS, SEGREGATION = "full", "teams", "segregation"
+FULL, TEAMS = "full", "teams"
 DOCUMENT = """\
 apiVersion: berth.dev/v1alpha1
 kind: BerthConfiguration
 profile: full
-profiles: {full: full, teams: teams, segregation: resource-segregation}
+profiles: {full: full, teams: teams}
 definitions:
   teams:
     plugins:
       enabled: [{name: "berth_plugins.one_per_team:OnePerTeam"}]
-pluginConfig:
-  - name: ResourceSegregation
-    args: {resources: [nvidia.com/gpu], mode: required}
 """
 
 
@@ -72,7 +69,7 @@ def berth(
 def scheduler(control_plane: ControlPlane, berth: Extender) -> Iterator[None]:
     """It places pods of three schedulerNames, each of which has a profile of Berth's."""
     document = scheduler_configuration([filter_prioritize_bind(berth.url_prefix)])
-    profiles = [{"schedulerName": name} for name in ("default-scheduler", FULL, TEAMS, SEGREGATION)]
+    profiles = [{"schedulerName": name} for name in ("default-scheduler", FULL, TEAMS)]
     with control_plane.scheduler({**document, "profiles": profiles}):
         yield
 

@@ -1,6 +1,4 @@
-"""`make local-stack` as a newcomer uses it: start, call, apply a rule of one's own, break it, roll back, check, stop.
-And with a live cluster.
-"""
+"""`make local-stack` as a newcomer uses it: start, call, apply a rule, break it, roll back, check, stop."""
 
 from __future__ import annotations
 

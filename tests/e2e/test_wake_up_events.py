@@ -171,8 +171,8 @@ BERTHS_ALONE = {"the end of a pod meets spread", "a label of a namespace meets a
 
 
 @pytest.fixture
-def scene(cluster: Cluster, control_plane: ControlPlane) -> Scene:
-    return Scene(cluster, KubernetesApi(control_plane.credentials()))
+def scene(cluster: Cluster, api: KubernetesApi) -> Scene:
+    return Scene(cluster, api)
 
 
 class Target:

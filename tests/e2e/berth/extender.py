@@ -50,11 +50,11 @@ class ExtenderCache:
         """Wait until filter rejects these nodes as unresolvable for these reasons. of: the pod of the request."""
         self._wait_for(dict(reasons), lambda: self._rejections(of, list(reasons))["FailedAndUnresolvableNodes"])
 
-    def wait_for_feasible(self, nodes: Collection[str], *, of: Mapping[str, Any] = PROBE) -> None:
-        """Wait until filter passes these nodes. of: the pod of the request."""
+    def wait_for_feasible(self, nodes: Collection[str]) -> None:
+        """Wait until filter passes these nodes."""
         self._wait_for(
             dict.fromkeys(nodes, True),
-            lambda: dict.fromkeys((self._ask("filter", list(nodes), of) or {}).get("NodeNames") or (), True),
+            lambda: dict.fromkeys((self._ask("filter", list(nodes)) or {}).get("NodeNames") or (), True),
         )
 
     def _scores(self, nodes: list[str]) -> dict[str, int]:

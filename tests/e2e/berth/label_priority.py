@@ -5,7 +5,6 @@ from __future__ import annotations
 LABEL = "priority.lixueduan.com"
 
 NO_LABEL = "node(s) didn't have the priority label priority.lixueduan.com"
-NOT_AN_INTEGER = "node(s) had a priority label priority.lixueduan.com that is not an integer"
 
 
 def priority(value: int | str) -> dict[str, str]:

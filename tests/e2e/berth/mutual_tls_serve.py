@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -27,11 +27,9 @@ class MutualTLSServe:
     server_certificate: Path
     directory: CertificateDirectory
 
-    def extender(
-        self, client: IssuedCertificate | None, directory: CertificateDirectory | None = None
-    ) -> ExtenderConfiguration:
+    def extender(self, client: IssuedCertificate | None) -> ExtenderConfiguration:
         """The entry of a scheduler with this client certificate."""
-        certificate, key = (None, None) if client is None else (directory or self.directory).files(client)
+        certificate, key = (None, None) if client is None else self.directory.files(client)
         tls = ClientTLS(ca_file=self.server_certificate, certificate=certificate, key=key)
         return replace(filter_prioritize_bind(self.url_prefix), tls=tls)
 
@@ -41,15 +39,12 @@ class MutualTLSServe:
 
 
 @contextmanager
-def serve_with_mutual_tls(
-    control_plane: ControlPlane, home: Path, issue: Callable[[CertificateDirectory], object] = lambda directory: None
-) -> Iterator[MutualTLSServe]:
-    """It runs until the context exits. `issue` runs before the start, so before Berth reads the allow-list."""
+def serve_with_mutual_tls(control_plane: ControlPlane, home: Path) -> Iterator[MutualTLSServe]:
+    """It runs until the context exits."""
     certificate, key = self_signed(home, "server", ends=90 * DAY)
     directory = CertificateDirectory(home / "certificates")
     directory.create("e2e", datetime.now(UTC) - 10 * DAY, 365 * DAY)
     own = directory.files(directory.issue("e2e", datetime.now(UTC), DAY))
-    issue(directory)
     tls = MutualTLS(certificate, key, directory.authority_file, directory.allow_list_file, *own)
     with serve(control_plane, home, tls=tls) as berth:
         yield MutualTLSServe(berth.url_prefix, certificate, directory)

@@ -9,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.e2e.kubernetes.cluster import Cluster
-from tests.e2e.kubernetes.kubernetes_api import JsonObject
 
 from .berth_serve import COMMAND, CONFIGURATION
 
@@ -26,18 +25,14 @@ class SimulationResult:
     message: str | None = field(default=None, compare=False)
 
 
-def simulate(
-    cluster: Cluster, name: str, *, document: str = CONFIGURATION, manifest: JsonObject | None = None
-) -> SimulationResult:
-    """The result for one pod on a dump of the current cluster. manifest: the pod, if it does not exist yet."""
+def simulate(cluster: Cluster, name: str, *, document: str = CONFIGURATION) -> SimulationResult:
+    """The result for one pod on a dump of the current cluster."""
     with TemporaryDirectory() as directory:
-        dump, configuration, added = (Path(directory) / name for name in ("dump.json", "berth.yaml", "pod.json"))
+        dump, configuration = (Path(directory) / name for name in ("dump.json", "berth.yaml"))
         dump.write_text(json.dumps({"kind": "List", "items": cluster.dump()}))
         configuration.write_text(document)
-        added.write_text(json.dumps(manifest))
-        pods = [] if manifest is None else [f"--pod={added}"]
         done = subprocess.run(
-            [COMMAND, "simulate", f"--cluster={dump}", f"--config={configuration}", "--output=json", *pods],
+            [COMMAND, "simulate", f"--cluster={dump}", f"--config={configuration}", "--output=json"],
             capture_output=True,
             text=True,
             timeout=SECONDS,

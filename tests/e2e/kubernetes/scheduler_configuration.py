@@ -83,7 +83,7 @@ def scheduler_configuration(extenders: Sequence[ExtenderConfiguration]) -> Sched
     }
 
 
-def filter_prioritize_bind(url_prefix: str, *, mode: Mode = Mode.CACHE, weight: int = 1) -> ExtenderConfiguration:
+def filter_prioritize_bind(url_prefix: str, *, mode: Mode = Mode.CACHE) -> ExtenderConfiguration:
     """Berth filters and scores; the scheduler adds its own scores and chooses the node."""
     return ExtenderConfiguration(
         url_prefix=url_prefix,
@@ -92,7 +92,6 @@ def filter_prioritize_bind(url_prefix: str, *, mode: Mode = Mode.CACHE, weight: 
         bind_verb="bind",
         preempt_verb="preempt",
         mode=mode,
-        weight=weight,
     )
 
 
