@@ -13,37 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.fields import node_affinity, selectors
-from berth.scheduling.framework.plugin import Status
-from berth.scheduling.objects import Pod, pod_reading
+from berth.scheduling.objects import pod_reading
 from berth.scheduling.plugins import pod_counts
 from berth.scheduling.plugins.inter_pod_affinity import scoring, terms
-from berth.scheduling.snapshot.node_list import NodeRefs
-from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.property.changing_clusters import Cluster, Event, Manifest, as_pod, clusters, events, incoming
+from tests.property.test_evaluations import happened, said_by
 
 pytestmark = pytest.mark.long
 
 FULL = BerthConfiguration().build_profile("full")
-NAMES = [*(f"n{index}" for index in range(6)), "joined-a-moment-ago"]
-
-Found = tuple[dict[str, Status], list[int] | Status]
-
-
-def said_by(evaluation: Evaluation, pod: Pod) -> Found:
-    """The statuses of all names, and the scores of those that pass, by name."""
-    located = NodeRefs.of(NAMES, evaluation.snapshot.positions)
-    result = evaluation.statuses.filter_nodes(located)
-    return {name: evaluation.statuses[name] for name in NAMES}, evaluation.totals(pod, result.feasible)
-
-
-def happened(cluster: Cluster, snapshot: Snapshot, together: list[Event]) -> tuple[Cluster, Snapshot]:
-    for event in together:
-        cluster, changes = event(cluster)
-        snapshot = snapshot.with_changes(changes)
-    return cluster, snapshot
 
 
 @contextmanager
