@@ -61,10 +61,8 @@ test-long: setup ## Run tests that take seconds each: histories, properties, rea
 spec: ## Check the protocols with TLC (SIZE=large)
 	spec/check.sh $(SIZE)
 simulation: setup ## Histories in virtual time (N=2000 RULES=2000 GANGS=200 MEMBERS=120 EACH=10)
-	$(BIN)/python -m tests.simulation --histories $(or $(N),2000)
-	$(BIN)/python -m tests.simulation.cut_short
-	$(BIN)/python -m tests.simulation.announcements --histories $(or $(RULES),2000)
-	$(BIN)/python -m tests.simulation.gangs --histories $(or $(GANGS),200) --members $(or $(MEMBERS),120) --each $(or $(EACH),10)
+	$(BIN)/python -m tests.simulation --histories $(or $(N),2000) --rules $(or $(RULES),2000) \
+	  --gangs $(or $(GANGS),200) --members $(or $(MEMBERS),120) --each $(or $(EACH),10)
 soak: setup ## Memory of berth serve under a steady stream of pods
 	$(BIN)/python -m tests.soak.serve_memory
 build: tools ## Validate the template, scan its policies, build it for Lambda, and test what is built

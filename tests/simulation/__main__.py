@@ -1,4 +1,4 @@
-"""`python -m tests.simulation [--histories N] [--first SEED] [--seed SEED] [--jobs N]`."""
+"""`python -m tests.simulation [KIND] [--seed SEED]`: more histories and interrupted calls than the tests have."""
 
 from __future__ import annotations
 
@@ -6,60 +6,103 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterable
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from typing import Protocol
 
+from .announcements.history import AnnouncementsHistory
+from .gangs.binds import gang_of
+from .gangs.crashes import Afterwards, cases, cases_of_watchers, commit_cases
+from .gangs.histories import run_two_gangs
 from .nodecache.history import History, Plan
+from .reservations import bind_crashes
+
+MOST_SHOWN = 10
+Runs = Iterator[tuple[str, Callable[[], object]]]
+"""What can be run, by a name: of a history its seed, of a case all of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """The result of one history. `error`: the broken invariant, if any."""
+class Case(Protocol):
+    """A call that is cut short, and what happens afterwards."""
 
-    seed: int
-    steps: int
-    error: str
+    def run(self) -> object: ...
 
 
-def ran(seed: int) -> Ran:
-    """One history; the same one for the same seed."""
-    history, error = History(Plan.drawn(seed)), ""
-    try:
-        history.run()
-    except Exception as broken:
-        error = repr(broken)
-    return Ran(seed, history.world.steps, error)
+def _histories(run: Callable[[int], object], number: int, seed: int | None) -> Runs:
+    for each in range(number) if seed is None else (seed,):
+        yield f"seed {each}", partial(run, each)
+
+
+def _cases(found: Iterable[Case]) -> Runs:
+    for case in found:
+        yield str(case), case.run
+
+
+def _gang_binds(chosen: Namespace) -> Runs:
+    """Binds of small gangs, interrupted at each call, and watchers that die at each of theirs."""
+    interrupted = (case for case in cases() if case.afterwards is not Afterwards.COMES_AGAIN)
+    with_watchers = islice(cases_of_watchers(), 0, None, 10 * chosen.each)
+    return _cases(chain(islice(interrupted, 0, None, chosen.each), with_watchers))
+
+
+def _gang_commits(chosen: Namespace) -> Runs:
+    """Commits of a large gang, interrupted at each call in every way."""
+    gang = gang_of(chosen.members)
+    with_watchers = [*commit_cases(gang, (Afterwards.STAYS, Afterwards.DELETED))][:: chosen.each]
+    return _cases([*commit_cases(gang), *with_watchers])
+
+
+KINDS: Mapping[str, Callable[[Namespace], Runs]] = {
+    "node-cache": lambda chosen: _histories(
+        lambda seed: History(Plan.drawn(seed)).run(), chosen.histories, chosen.seed
+    ),
+    "binds-cut-short": lambda chosen: _cases(bind_crashes.cases(all_afterwards=chosen.all)),
+    "rules": lambda chosen: _histories(lambda seed: AnnouncementsHistory(seed).run(), chosen.rules, chosen.seed),
+    "two-gangs": lambda chosen: _histories(run_two_gangs, chosen.gangs, chosen.seed),
+    "gang-binds": _gang_binds,
+    "gang-commits": _gang_commits,
+}
+
+
+def broken(kind: str, chosen: Namespace, part: int) -> tuple[int, list[str]]:
+    """Run each of a kind in so many processes: how many there were, and which of them broke something."""
+    count, found = 0, []
+    for name, run in islice(KINDS[kind](chosen), part, None, chosen.jobs):
+        count += 1
+        try:
+            run()
+        except Exception as error:
+            found.append(f"{name}: {error!r}")
+    return count, found
 
 
 def main() -> int:
-    """Runs histories; exit status 1 if an invariant broke, and how to see it again."""
-    parser = argparse.ArgumentParser(prog="make soak", description="Histories of the node cache in virtual time.")
-    parser.add_argument("--histories", type=int, default=2000)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--seed", type=int)
+    """Exit status 1 if something does not hold, with what to run again."""
+    parser = argparse.ArgumentParser(prog="make simulation", description="The protocols in virtual time.")
+    parser.add_argument("kind", nargs="?", choices=KINDS, help="all by default")
+    parser.add_argument("--seed", type=int, help="this history of the kind alone")
+    parser.add_argument("--histories", type=int, default=2000, help="of the node cache")
+    parser.add_argument("--all", action="store_true", help="each bind with all that may happen afterwards")
+    parser.add_argument("--rules", type=int, default=2000, help="histories of rules about other pods")
+    parser.add_argument("--gangs", type=int, default=200, help="histories of two gangs on room for one")
+    parser.add_argument("--members", type=int, default=120, help="of the gang whose commit is interrupted")
+    parser.add_argument("--each", type=int, default=10, help="run one in so many of the cases with watchers")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     chosen = parser.parse_args()
-    if chosen.seed is not None:
-        return report([ran(chosen.seed)], time.monotonic())
-    seeds = range(chosen.first, chosen.first + chosen.histories)
-    started = time.monotonic()
+    is_broken = False
     with ProcessPoolExecutor(chosen.jobs) as processes:
-        return report(processes.map(ran, seeds, chunksize=10), started)
-
-
-def report(histories: Iterable[Ran], started: float) -> int:
-    """Print what broke, as it breaks, and the sum."""
-    count = steps = broken = 0
-    for history in histories:
-        count, steps = count + 1, steps + history.steps
-        if history.error:
-            broken += 1
-            print(f"seed {history.seed}: {history.error}\n  again: python -m tests.simulation --seed {history.seed}")
-        if sys.stderr.isatty():
-            print(f"\r{count} histories", end="", file=sys.stderr)
-    print(f"{count} histories, {steps} steps, {time.monotonic() - started:.0f} s, {broken} broken")
-    return 1 if broken else 0
+        for kind in (chosen.kind,) if chosen.kind else KINDS:
+            started = time.monotonic()
+            results = [*processes.map(partial(broken, kind, chosen), range(chosen.jobs))]
+            found = [line for _, lines in results for line in lines]
+            print(*found[:MOST_SHOWN], sep="\n", end="\n" if found else "")
+            count = sum(each for each, _ in results)
+            print(f"{kind}: {count} run, {time.monotonic() - started:.0f} s, {len(found)} broken", flush=True)
+            is_broken |= bool(found)
+    return int(is_broken)
 
 
 if __name__ == "__main__":

@@ -11,12 +11,10 @@ from contextlib import suppress
 
 import pytest
 
-from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
-from berth.ledger.nodes.ledger import Ledger
+from berth.ledger.nodes.entry import EntryState, OpenReservation
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.scheduling.managed_resources.counting import Counting
 from berth.upkeep.reconciler.reconciler import Reconciler
-from tests.fakes.counted_cluster import BY_ANNOTATION, BY_DEVICE, COUNTING, DEVICE, REQUEST, SLOT
+from tests.fakes.counted_cluster import SLOT
 from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness, check
 
 from .reservations.interrupted import InterruptedPods, InterruptedTable
@@ -127,90 +125,6 @@ SITUATIONS = (
     node_gone,
     rebuild,
 )
-
-
-FIRST, SECOND = f"{SLOT}#0", f"{SLOT}#1"
-
-
-def _bound(harness: ReconcilerHarness, pool: str) -> None:
-    """A pod that Berth reserved for and bound, confirmed."""
-    entry = Entry(harness.cluster.create_pod("a", 3), EntryState.RESERVED, "attempt-a", {pool: 3}, harness.clock.now)
-    harness.table.put_open(OpenReservation(entry.pod, NODE, entry.attempt, entry.shares, entry.since))
-    assert Ledger(harness.table).reserve(NODE, entry).done
-    harness.cluster.place("a", NODE)
-    harness.cluster.annotate("a", DEVICE, "0")
-    harness.publish()
-    harness.run(harness.lead(), 3)
-
-
-def owner_removes_request(harness: ReconcilerHarness) -> None:
-    _bound(harness, SLOT)
-    harness.cluster.annotate("a", REQUEST, None)
-
-
-def owner_raises_request(harness: ReconcilerHarness) -> None:
-    _bound(harness, SLOT)
-    harness.cluster.annotate("a", REQUEST, str(10**15))
-
-
-def owner_names_device_of_another(harness: ReconcilerHarness) -> None:
-    _bound(harness, FIRST)
-    harness.cluster.annotate("a", DEVICE, "1")
-
-
-def owner_names_device_that_is_not_there(harness: ReconcilerHarness) -> None:
-    _bound(harness, FIRST)
-    harness.cluster.annotate("a", DEVICE, "200")
-
-
-def owner_removes_device_before_confirmation(harness: ReconcilerHarness) -> None:
-    entry = Entry(harness.cluster.create_pod("a", 3), EntryState.RESERVED, "attempt-a", {FIRST: 3}, harness.clock.now)
-    harness.table.put_open(OpenReservation(entry.pod, NODE, entry.attempt, entry.shares, entry.since))
-    assert Ledger(harness.table).reserve(NODE, entry).done
-    harness.cluster.place("a", NODE)
-
-
-def owner_makes_pod_too_large(harness: ReconcilerHarness) -> None:
-    _bound(harness, SLOT)
-    harness.cluster.hide("a")
-
-
-def creator_binds_oversized_pod(harness: ReconcilerHarness) -> None:
-    _bound(harness, SLOT)
-    harness.cluster.create_pod("forged", 10**15)
-    harness.cluster.place("forged", NODE)
-
-
-@pytest.mark.parametrize(
-    ("situation", "counting"),
-    [
-        pytest.param(owner_removes_request, BY_ANNOTATION),
-        pytest.param(owner_raises_request, BY_ANNOTATION),
-        pytest.param(owner_names_device_of_another, BY_DEVICE),
-        pytest.param(owner_names_device_that_is_not_there, BY_DEVICE),
-        pytest.param(owner_removes_device_before_confirmation, BY_DEVICE),
-        pytest.param(owner_makes_pod_too_large, COUNTING),
-        pytest.param(creator_binds_oversized_pod, BY_ANNOTATION),
-    ],
-)
-def test_handover_at_any_call_keeps_reservations_of_hostile_owners(
-    situation: Callable[[ReconcilerHarness], None], counting: Counting
-) -> None:
-    boundaries = 0
-    while True:
-        harness = ReconcilerHarness(counting=counting)
-        harness.node(UNITS)
-        harness.publish()
-        harness.run(harness.lead(), 1)
-        situation(harness)
-        came = _hand_over(harness, boundaries).came
-        found = {entry.pod.name: dict(entry.shares) for entry in harness.ledger().entries.values()}
-        forged = {"forged": {SLOT: UNITS}} if "forged" in harness.cluster.pods else {}
-        assert found == {"a": {FIRST if counting is BY_DEVICE else SLOT: 3}} | forged
-        if not came:
-            break
-        boundaries += 1
-    assert boundaries >= 4, "nothing was called"
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)

@@ -7,24 +7,20 @@ signs of life become.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from itertools import count, takewhile
 from random import Random
 
 from berth.lease.config import LeaderCallbacks, LeaderElectionConfig
 from berth.lease.elector import LeaderElector, Standby
-from berth.lease.lock import Conflict, Fence, Lease, LeaseSpec, Unavailable, Written
-from berth.nodecache.feed.head import Head, SnapshotPointer
+from berth.lease.lock import Fence
+from berth.nodecache.feed.head import Head
 from berth.nodecache.feed.table import LogItem, LogWrite
 from berth.nodecache.feed.watcher import Watcher, WatcherOutcome
 from berth.nodecache.feed.writer import Retention
 from berth.runtime.watcher.watcher_run import HORIZON_SECONDS, RunLimit
-from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
 from berth_cli.server.store.lease_lock import InMemoryItem, InMemoryLeaseLock
-from berth_cli.server.watcher_process import FAILED_PAUSE_SECONDS, PAUSE_SECONDS
 from tests.simulation.world import EPOCH, Actor, World
 
 from .ambush import Ambush
@@ -51,7 +47,7 @@ class Arrangement:
     """How the watcher is deployed, and what happens to it. Seconds.
 
     `standby`: one candidate more waits for as long as it may. `crashes`: when the leader is killed. `clock_error`: how
-    far a function's clock may be off. `processes`: so many of `berth watch`, instead of the schedule's functions.
+    far a function's clock may be off.
     """
 
     seed: int
@@ -60,17 +56,11 @@ class Arrangement:
     standby: bool = False
     crashes: Iterable[float] = ()
     clock_error: float = 0.05
-    processes: int = 0
 
 
 def quiet(seed: int) -> Arrangement:
     """A day without crashes; of the starts some are left out, though never two in a row, and some come twice."""
     return Arrangement(seed, starts=Starts(dropped=0.02, doubled=0.05, in_a_row=1))
-
-
-def outside(seed: int) -> Arrangement:
-    """A day of two processes of `berth watch`, one of which leads."""
-    return Arrangement(seed, standby=True, processes=2)
 
 
 def crashing(seed: int, duration: float = DAY, *, standby: bool = False) -> Arrangement:
@@ -79,55 +69,6 @@ def crashing(seed: int, duration: float = DAY, *, standby: bool = False) -> Arra
     crashes = (at + random.uniform(0.0, 600.0) for at in count(900, 1200))
     within = tuple(takewhile(lambda at: at < duration - 2 * LONGEST_RECOVERY, crashes))
     return Arrangement(seed, duration, Starts(doubled=0.05), standby, within)
-
-
-class Request(StrEnum):
-    """A run's requests to the table other than its publications."""
-
-    READ = "read"
-    """Of the head or the place of the standby."""
-    WRITE = "write"
-    """Of a lease."""
-    LOAD = "load"
-    """Of all chunks of a snapshot."""
-
-
-class MeteredLock(SimulatedLock):
-    """Counts its calls."""
-
-    def __init__(self, lock: InMemoryLeaseLock, network: Network, requests: Counter[Request]) -> None:
-        super().__init__(lock, network)
-        self._requests = requests
-
-    def get(self) -> Lease | Unavailable | None:
-        self._requests[Request.READ] += 1
-        return super().get()
-
-    def create(self, spec: LeaseSpec) -> Written | Conflict | Unavailable:
-        self._requests[Request.WRITE] += 1
-        return super().create(spec)
-
-    def update(self, seen: Lease, spec: LeaseSpec) -> Written | Conflict | Unavailable:
-        self._requests[Request.WRITE] += 1
-        return super().update(seen, spec)
-
-
-class MeteredTable(SimulatedTable):
-    """Counts what it reads."""
-
-    def __init__(
-        self, table: RecordedTable, network: Network, lifetime: float, ambush: Ambush, requests: Counter[Request]
-    ) -> None:
-        super().__init__(table, network, lifetime, ambush)
-        self._requests = requests
-
-    def head(self) -> Head | None:
-        self._requests[Request.READ] += 1
-        return super().head()
-
-    def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:
-        self._requests[Request.LOAD] += 1
-        return super().chunks(snapshot, parts)
 
 
 @dataclass(slots=True)
@@ -142,11 +83,8 @@ class Ages:
     recoveries: list[float] = field(default_factory=list)
     with_standby: list[float] = field(default_factory=list)
     hand_overs: int = 0
-    publications: int = 0
     running: float = 0.0
     """Seconds of all runs: what is paid for."""
-    starts: int = 0
-    requests: Counter[Request] = field(default_factory=Counter)
 
 
 class Day(Witness):
@@ -171,10 +109,7 @@ class Day(Witness):
         """The worst ages from the first publication on; those after a crash count as recoveries only."""
         for number in range(3):
             self._server.put("nodes", f"node-{number}")
-        for number in range(self._plan.processes):
-            self._world.start(f"process-{number}", self._process)
-        if not self._plan.processes:
-            self._schedule.begin()
+        self._schedule.begin()
         for at in self._plan.crashes:
             self._world.after(at, self._crash_the_leader)
         self._world.run(self._plan.duration)
@@ -190,7 +125,6 @@ class Day(Witness):
         return None
 
     def published(self, before: Head, fence: Fence) -> None:
-        self.ages.publications += 1
         if self._crashed_at is not None:
             recovery, self._crashed_at = self._world.now - self._crashed_at, None
             (self.ages.with_standby if self._had_standby else self.ages.recoveries).append(recovery)
@@ -210,18 +144,10 @@ class Day(Witness):
         name = f"watcher-{self._new_id()}"
         self._runs[name] = self._world.start(name, lambda: self._watch(name))
 
-    def _process(self) -> None:
-        """As berth_cli/watch/process does it."""
-        while True:
-            name = f"watcher-{self._new_id()}"
-            self._runs[name] = self._world.current()
-            self._world.pause(PAUSE_SECONDS.get(self._watch(name), FAILED_PAUSE_SECONDS))
-
     def _watch(self, name: str) -> WatcherOutcome:
         """As runtime/watcher/watcher_run does it, in virtual time."""
         world, actor = self._world, self._world.current()
-        started, requests = world.now, self.ages.requests
-        self.ages.starts += 1
+        started = world.now
         actor.wall_error = world.random.uniform(-self._plan.clock_error, self._plan.clock_error)
         world.pause(world.random.uniform(*COLD_START))
         clock, network = world.clock(actor), Network(world, Faults())
@@ -229,7 +155,7 @@ class Day(Witness):
         limit = RunLimit(lambda: ends_at - clock.wall(), clock.wall, world.pause)
 
         def elector(item: InMemoryItem, horizon: float, callbacks: LeaderCallbacks | None = None) -> LeaderElector:
-            lock = MeteredLock(InMemoryLeaseLock(item, self._new_id), network, requests)
+            lock = SimulatedLock(InMemoryLeaseLock(item, self._new_id), network)
             handover = limit.handover(horizon)
             return LeaderElector(lock, LeaderElectionConfig(), name, clock, world.random.random, callbacks, handover)
 
@@ -239,7 +165,7 @@ class Day(Witness):
         ended = Watcher(
             elector(self._item, math.inf if is_standby else HORIZON_SECONDS, leading),
             SimulatedCluster(world, self._server),
-            MeteredTable(self._table, network, Retention().lifetime, Ambush(world, lambda: None), requests),
+            SimulatedTable(self._table, network, Retention().lifetime, Ambush(world, lambda: None)),
             clock=clock,
             sleep=limit.sleep,
             stopped=limit.is_over,
