@@ -1,4 +1,4 @@
-"""`python -m tests.bench [-o table|json] [PREFIX]`."""
+"""`python -m tests.bench [PREFIX]`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import sys
 def main() -> None:
     """Run the benchmarks; figures on standard output, progress on a standard error that is a terminal."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Berth's hot path beside its floor.")
-    parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
     parser.add_argument("prefix", nargs="?", default="", help="only figures whose names begin so, such as filter.full")
     arguments = parser.parse_args()
     # The measurement includes the log line and the metrics of a call, but the output does not.
@@ -24,7 +23,7 @@ def main() -> None:
             progress(f"measuring {family.name}")
             for figure in family.figures(arguments.prefix):
                 progress("")
-                print(shown(figure, arguments.output), file=figures_to, flush=True)
+                print(shown(figure), file=figures_to, flush=True)
                 progress(f"measuring {family.name}")
     progress("")
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import median
 
 
@@ -67,9 +66,7 @@ def beside_floor(name: str, floor: Timed, timed: Timed, target: float | None = N
     yield Figure(f"{name}.ratio", taken / least, "x", target)
 
 
-def shown(figure: Figure, output: str) -> str:
-    """One line, as JSON or for reading."""
-    if output == "json":
-        return json.dumps(asdict(figure))
+def shown(figure: Figure) -> str:
+    """One line."""
     target = "" if figure.target is None else f"   (target {figure.target:g})"
     return f"{figure.name:<52}{figure.value:>10.3f} {figure.unit}{target}"

@@ -64,9 +64,9 @@ def table(runs: Sequence[Run]) -> Iterator[str]:
     yield ""
     yield (
         "| nodes | case | pods a second | to `none` | to Go | extender ms a pod | to Go | switches a pod "
-        "| conflicts per bind | overcommitted | stalled runs |"
+        "| overcommitted | stalled runs |"
     )
-    yield "|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    yield "|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     grouped: dict[tuple[int, str], list[Run]] = {}
     for run in runs:
         grouped.setdefault((run.nodes, run.case), []).append(run)
@@ -75,7 +75,6 @@ def table(runs: Sequence[Run]) -> Iterator[str]:
     for (nodes, case), those in grouped.items():
         go = (nodes, _peer(case))
         rate, time = rates[nodes, case], times[nodes, case]
-        conflicts = sum(run.conflicts for run in those) / sum(run.pods for run in those)
         cells = [
             f"{nodes:,}",
             f"`{case}`",
@@ -85,7 +84,7 @@ def table(runs: Sequence[Run]) -> Iterator[str]:
             f"{time:.2f}",
             _ratio(time, times.get(go)),
             f"{median(run.switches for run in those):.1f}",
-            *((f"{conflicts:.3f}", str(sum(run.overcommitted for run in those))) if "schedulers" in case else ("", "")),
+            str(sum(run.overcommitted for run in those)) if "schedulers" in case else "",
             str(sum(run.is_stalled for run in those) or ""),
         ]
         yield f"| {' | '.join(cells)} |"

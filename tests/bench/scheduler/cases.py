@@ -39,13 +39,13 @@ class Extender(StrEnum):
         return self in (Extender.GO, Extender.GO_ONLYONE, Extender.GO_BIND)
 
     @property
-    def conflicts(self) -> bool:
+    def has_conflicts(self) -> bool:
         """Whether concurrent binds may conflict. Then several schedulers are measured."""
         return self in (Extender.BERTH_COUNTED, Extender.BERTH_RULES)
 
     @property
     def binds(self) -> bool:
-        return self.conflicts or self in (Extender.GO_BIND, Extender.BERTH_BIND)
+        return self.has_conflicts or self in (Extender.GO_BIND, Extender.BERTH_BIND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ class Case:
     @property
     def name(self) -> str:
         """The same over releases."""
-        return f"{self.extender}.schedulers-{self.schedulers}" if self.extender.conflicts else self.extender
+        return f"{self.extender}.schedulers-{self.schedulers}" if self.extender.has_conflicts else self.extender
 
 
 CASES: Sequence[Case] = (
-    *(Case(extender) for extender in Extender if not extender.conflicts),
-    *(Case(extender, number) for extender in Extender if extender.conflicts for number in (1, 8)),
+    *(Case(extender) for extender in Extender if not extender.has_conflicts),
+    *(Case(extender, number) for extender in Extender if extender.has_conflicts for number in (1, 8)),
 )
 SMALL = ("none", "go", "berth", "berth-onlyone")
 

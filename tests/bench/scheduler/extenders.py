@@ -41,11 +41,10 @@ READY_ROUNDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """An extender: its entry in the scheduler's configuration, its process, and the file with the ledger's writes."""
+    """An extender: its entry in the scheduler's configuration, and its process."""
 
     configuration: Sequence[ExtenderConfiguration]
     pid: int
-    counts: Path
 
 
 class Servers:
@@ -62,14 +61,12 @@ class Servers:
         self._started += 1
         folder = self._directory / f"{self._started}-{case.name}"
         folder.mkdir()
-        counts = folder / "ledger.json"
         with ExitStack() as running:
-            url, pid = self._start(case, nodes, counts, running)
-            yield Running([_configuration(case, url)] if url else [], pid, counts)
+            url, pid = self._start(case, nodes, folder, running)
+            yield Running([_configuration(case, url)] if url else [], pid)
 
-    def _start(self, case: Case, nodes: int, counts: Path, running: ExitStack) -> tuple[str, int]:
+    def _start(self, case: Case, nodes: int, folder: Path, running: ExitStack) -> tuple[str, int]:
         """Return its urlPrefix and its process; an empty one without an extender."""
-        folder = counts.parent
         names = [node_manifest(index)["metadata"] for index in range(nodes)]
         labelled = {each["name"]: int(each["labels"][LABEL]) for each in names if LABEL in each["labels"]}
         if case.extender is Extender.NONE:
@@ -82,13 +79,12 @@ class Servers:
             return found
         document = f"apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n{DOCUMENTS[case.extender]}\n"
         options: dict[str, Any] = {"document": document}
-        if case.extender.conflicts:
-            options["command"] = (sys.executable, "-m", "tests.bench.scheduler.counted_serve", counts)
+        if case.extender.has_conflicts:
             options["options"] = [f"--scheduler-name={name}" for name in case.scheduler_names]
         if case.extender is Extender.BERTH_COUNTED:
             # It is stopped, not killed: it gives the Lease of its ledger up, and the next run need not wait for that.
             berth = running.enter_context(serve(self._control_plane, folder, is_healthy=False, **options))
-            _wait(lambda: _ledgers(counts) >= COUNTED_NODES, case)
+            _wait(lambda: _ledgers(berth.url_prefix) >= COUNTED_NODES, case)
             return berth.url_prefix, berth.pid
         berth = running.enter_context(serve(self._control_plane, folder, **options))
         running.callback(berth.kill)  # whatever calls the scheduler has left: on a busy machine a clean end takes long
@@ -186,5 +182,7 @@ def _wait(ready: Callable[[], bool], case: Case) -> None:
         time.sleep(POLL_SECONDS)
 
 
-def _ledgers(counts: Path) -> int:
-    return int(json.loads(counts.read_text())["ledgers"]) if counts.exists() else 0
+def _ledgers(url: str) -> int:
+    """Return the number of nodes on which bind can reserve."""
+    nodes = Endpoint(url.removesuffix("/scheduler")).get("reservations").json().get("nodes") or ()
+    return sum(each["available"] is not None for each in nodes)

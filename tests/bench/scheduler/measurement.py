@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections import Counter
@@ -51,8 +50,8 @@ WATCHED = {"labelSelector": "bench=measured", "resourceVersion": "0", "fieldSele
 class Run:
     """One measurement. `load`: the load average of a minute when it began. `milliseconds`, `switches`: the extender's
     processor time and voluntary context switches for a pod. `is_stalled`: not all pods were bound in time.
-    `conflicts`: conditional writes of bind whose condition was not met. `overcommitted`: nodes with more than they may
-    have, of the counted resource or of the pods that exclude each other."""
+    `overcommitted`: nodes with more than they may have, of the counted resource or of the pods that exclude each
+    other."""
 
     case: str
     nodes: int
@@ -62,7 +61,6 @@ class Run:
     milliseconds: float
     switches: float
     is_stalled: bool
-    conflicts: int = 0
     overcommitted: int = 0
 
 
@@ -94,10 +92,10 @@ class Cluster:
         with ExitStack() as running:
             running.callback(self._workload.clear)
             extender = running.enter_context(self._servers.of(case, nodes))
-            names = case.scheduler_names if case.extender.conflicts else [DEFAULT_SCHEDULER]
+            names = case.scheduler_names if case.extender.has_conflicts else [DEFAULT_SCHEDULER]
             manifests = _manifests(case, names, pods, nodes)
             self._workload.create_pods(manifests)
-            before, used = _conflicts(extender.counts), usage(extender.pid)
+            used = usage(extender.pid)
             events = KubernetesApi(self._control_plane.credentials()).watch(PODS_PATH, WATCHED, seconds=WATCH_SECONDS)
             bound = running.enter_context(BoundPods(events))
             for name in names:
@@ -115,13 +113,12 @@ class Cluster:
             )
             rate = round(rate_of(list(bound.times), end), 1)
             run = Run(case.name, nodes, len(manifests), rate, load, milliseconds, switches, end is not None)
-            if not case.extender.conflicts:
+            if not case.extender.has_conflicts:
                 return run
-            time.sleep(1)  # the file is at most so old
             on = Counter(pod["spec"]["nodeName"] for pod in self._workload.pods() if pod["spec"].get("nodeName"))
             is_counted = case.extender is Extender.BERTH_COUNTED
             over = overcommitted(on) if is_counted else sum(number > 1 for number in on.values())
-            return replace(run, conflicts=_conflicts(extender.counts) - before, overcommitted=over)
+            return replace(run, overcommitted=over)
 
 
 class BoundPods:
@@ -194,7 +191,3 @@ def _manifests(case: Case, names: list[str], pods: int, nodes: int) -> list[Mani
         # One on a node: if few nodes are left, the time is that of the back-off.
         return [ruled_pod_manifest(number, names[number % len(names)]) for number in range(min(pods, nodes // 2))]
     return [pod_manifest(number) for number in range(pods)]
-
-
-def _conflicts(file: Path) -> int:
-    return int(json.loads(file.read_text())["conflicts"]) if file.exists() else 0
