@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from berth.authentication.authorizer import MAX_AGE_SECONDS
-from tests.deployment.template import Deployment, of_type, read_template
+from tests.deployment.template import Deployment, of_type
 
 DOMAIN = {
     "DomainName": "berth.example.com",
@@ -19,11 +19,6 @@ DOMAIN = {
     "TruststoreVersion": "v1",
 }
 SECRET = {"Fn::GetAtt": "PasswordSecret.Id"}
-
-
-@pytest.fixture(scope="module")
-def template() -> dict[str, Any]:
-    return read_template()
 
 
 @pytest.fixture
@@ -122,11 +117,6 @@ def test_mtls_domain_requires_certificates_from_one_truststore_version(mtls: Dep
     }
     [mapping] = mtls.resources("AWS::ApiGatewayV2::ApiMapping").values()
     assert mapping == {"ApiId": {"Ref": "Api"}, "DomainName": {"Ref": "Domain"}, "Stage": {"Ref": "ApiStage"}}
-
-
-def test_basic_does_not_create_a_domain(basic: Deployment) -> None:
-    assert basic.resources("AWS::ApiGatewayV2::DomainName") == {}
-    assert basic.resources("AWS::ApiGatewayV2::ApiMapping") == {}
 
 
 def test_generated_password_is_url_safe_and_stays_unchanged(basic: Deployment) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.deployment.template import Deployment, read_template
+from tests.deployment.template import Deployment
 from tests.deployment.transform import transformed
 
 TABLE = "AWS::DynamoDB::Table"
@@ -30,11 +30,6 @@ NAMES = {
     "AWS::Scheduler::Schedule": "Name",
     "AWS::SecretsManager::Secret": "Name",
 }
-
-
-@pytest.fixture(scope="module")
-def template() -> dict[str, Any]:
-    return read_template()
 
 
 def tables(template: dict[str, Any], **parameters: str) -> dict[str, dict[str, Any]]:

@@ -114,17 +114,6 @@ def test_deployment_role_has_the_permissions_boundary(boundary: str) -> None:
     assert role.get("PermissionsBoundary", "") == boundary
 
 
-def test_hook_may_only_invoke_verb_versions_and_report() -> None:
-    hook = of_type(read_template(), "AWS::Serverless::Function")["PreTrafficFunction"]
-    invoke, report = hook["Policies"][0]["Statement"]
-    assert (invoke["Action"], invoke["Resource"]) == (
-        "lambda:InvokeFunction",
-        [{"Fn::Sub": f"${{{verb}.Arn}}:*"} for verb in VERBS],
-    )
-    assert report["Action"] == "codedeploy:PutLifecycleEventHookExecutionStatus"
-    assert report["Resource"]["Fn::Sub"].endswith(":deploymentgroup:${ServerlessDeploymentApplication}/*")
-
-
 def test_hook_invokes_new_versions_not_the_alias() -> None:
     processed = transformed(DeploymentPreference=CANARY)
     variables = resources(processed, "AWS::Lambda::Function", CANARY)["PreTrafficFunction"]["Environment"]["Variables"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.deployment.template import Deployment, read_template
+from tests.deployment.template import Deployment
 from tests.deployment.transform import transformed
 
 SUBNETS = "subnet-0123456789abcdef0,subnet-0123456789abcdef1"
@@ -30,11 +30,6 @@ DENIED_TO_CODE = {
     "ec2:AssignPrivateIpAddresses",
     "ec2:UnassignPrivateIpAddresses",
 }
-
-
-@pytest.fixture(scope="module")
-def template() -> dict[str, Any]:
-    return read_template()
 
 
 def test_only_callers_of_the_api_server_are_in_the_vpc(template: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from berth_cli.sources.stack import CACHE_TABLE_NAME, LEDGER_TABLE_NAME, SECRET, URL_PREFIX
-from tests.deployment.template import TEMPLATE, Deployment, read_template
+from tests.deployment.template import TEMPLATE, Deployment
 from tests.deployment.transform import transformed
 
 ROLES = {"WatcherRoleArn", "BinderRoleArn"}  # for access entries: docs/reference/security.md
@@ -22,11 +22,6 @@ BY_MODE = {
 MTLS = {"DomainName": "berth.example.com"}
 COMMANDS = TEMPLATE.parent / "cli/berth_cli"
 PARAMETER = re.compile(r'parameters(?:\.get\(|\[)"(\w+)"|"(\w+)" in (?:\w+\.)?parameters')
-
-
-@pytest.fixture(scope="module")
-def template() -> dict[str, Any]:
-    return read_template()
 
 
 @pytest.mark.parametrize("mode", BY_MODE)

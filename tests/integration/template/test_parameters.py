@@ -26,11 +26,6 @@ FREE = {"EksClusterName", "EksCertificateAuthority", "DomainName", "TruststoreVe
 """Values that AWS or the operator defines, without a pattern."""
 
 
-@pytest.fixture(scope="module")
-def template() -> dict[str, Any]:
-    return read_template()
-
-
 def functions(template: dict[str, Any], **parameters: str) -> dict[str, dict[str, Any]]:
     deployment = Deployment(template, Authentication="basic", **parameters)
     everywhere = deployment.value(template["Globals"]["Function"])

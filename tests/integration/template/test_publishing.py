@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from berth import __version__
-from tests.deployment.template import TEMPLATE, read_template
+from tests.deployment.template import read_template
 from tests.deployment.transform import transformed
-
-PROJECT = TEMPLATE.parent
 
 # Resource types of the template that need an acknowledged capability.
 ACKNOWLEDGED = {"AWS::IAM::Role": "CAPABILITY_IAM", "AWS::Lambda::Permission": "CAPABILITY_RESOURCE_POLICY"}

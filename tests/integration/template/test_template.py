@@ -13,7 +13,7 @@ from berth.runtime.http.authorizer_endpoint import AuthorizerSettings
 from berth.runtime.http.endpoint import EndpointSettings
 from berth.runtime.pre_traffic import PreTrafficSettings
 from berth.runtime.settings import PolicySettings
-from tests.deployment.template import TEMPLATE, Deployment, of_type, read_template
+from tests.deployment.template import TEMPLATE, Deployment, of_type
 from tests.deployment.transform import transformed
 
 PROJECT = TEMPLATE.parent
@@ -39,11 +39,6 @@ SWITCHES = {
     "BERTH_WATCHER_STANDBY": "true",
     "BERTH_AUTHENTICATION": "mtls",
 }
-
-
-@pytest.fixture(scope="module")
-def template() -> dict[str, Any]:
-    return read_template()
 
 
 @pytest.fixture(scope="module")
@@ -180,11 +175,6 @@ def test_cache_table_is_deleted_with_the_stack(template: dict[str, Any]) -> None
         ],
         "TimeToLiveSpecification": {"AttributeName": "expiresAt", "Enabled": True},
     }
-
-
-def test_ledger_table_is_retained(template: dict[str, Any]) -> None:
-    table = template["Resources"]["LedgerTable"]
-    assert (table["DeletionPolicy"], table["UpdateReplacePolicy"]) == ("Retain", "Retain")
 
 
 def test_layer_build_defaults_match_the_template(template: dict[str, Any]) -> None:

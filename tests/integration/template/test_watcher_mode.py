@@ -14,8 +14,6 @@ from tests.deployment.transform import transformed
 FUNCTION_ONLY = {"secretsmanager:GetSecretValue"}
 """The pod has its service account instead of a secret."""
 PROCESS_ONLY = {"cloudwatch:PutMetricData", "cloudformation:DescribeStacks"}
-LARGEST_MANAGED_POLICY = 6_144
-"""Characters without white space."""
 
 
 def deployed(mode: str, **parameters: str) -> Deployment:
@@ -88,15 +86,6 @@ def test_metrics_are_limited_to_the_namespace_and_describe_calls_to_the_stack() 
     assert by_action["cloudwatch:PutMetricData"]["Condition"] == {"StringEquals": {"cloudwatch:namespace": "Berth"}}
     described = by_action["cloudformation:DescribeStacks"]["Resource"]["Fn::Sub"]
     assert described.endswith(":stack/${AWS::StackName}/*")
-
-
-def test_policy_fits_into_a_managed_policy() -> None:
-    key = "arn:aws:kms:ap-southeast-1:123456789012:key/12345678-1234-1234-1234-123456789012"
-    found = deployed("external", KeyArn=key).resources("AWS::IAM::ManagedPolicy")["WatcherPolicy"]
-    text = json.dumps(found["PolicyDocument"], separators=(",", ":"))
-    # An intrinsic function stands for an ARN of about 150 characters, with a long name of a stack.
-    longest = len(text) + 150 * (text.count("Fn::GetAtt") + text.count('"Ref"'))
-    assert longest <= LARGEST_MANAGED_POLICY
 
 
 def test_dashboard_is_identical_with_and_without_the_function() -> None:
