@@ -21,7 +21,7 @@ OF_EVERY_COMMAND = {"--help", "-h", "--version"}
 
 def lines(page: Path) -> Iterator[str]:
     """Yield the commands that a reader can copy: lines behind a prompt, and code in a sentence."""
-    yield from (command.line for command in commands(page))
+    yield from commands(page)
     sentences = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL).replace("\n", " ")
     yield from (code for code in INLINE.findall(sentences) if code.startswith(("berth ", "make ")))
 
