@@ -9,7 +9,7 @@ import socket
 import ssl
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -20,7 +20,9 @@ from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
 import orjson
+from kubernetes.client import Configuration
 
+from berth.cluster.api_server.client import ApiServer
 from tests.builders.certificates import self_signed
 
 NODES, PODS = "/api/v1/nodes", "/api/v1/pods"
@@ -128,6 +130,12 @@ class KubernetesOnLoopback:
             "metadata": {"name": name, "namespace": namespace, "uid": uid},
             "spec": {key: value for key, value in (("nodeName", node), ("schedulerName", scheduler)) if value},
         }
+
+    def client(self, clock: Callable[[], float] = time.time) -> ApiServer:
+        """Reach it without TLS."""
+        configuration = Configuration()
+        configuration.host = self.host
+        return ApiServer(configuration, clock)
 
     def add_rejected_pod(self, name: str, reason: str, namespace: str = "ml") -> None:
         """A pending pod that the scheduler found no node for, for this reason."""

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from kubernetes.client import Configuration
 
-from berth.cluster.api_server.client import ApiServer
 from berth.cluster.dump_cluster import DumpCluster
 from berth.cluster.kubernetes_pods import KubernetesBinder
 from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
@@ -47,13 +45,11 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]
     with kubernetes_on_loopback() as kubernetes:
         kubernetes.add_pod("waiting", "uid-waiting")
         kubernetes.add_pod("running", "uid-running", "n20")
-        configuration = Configuration()
-        configuration.host = kubernetes.host
 
         def vanish() -> None:
             kubernetes.faults += [Fault("GET"), Fault("POST")]
 
-        yield Cluster(KubernetesBinder(ApiServer(configuration, HandDrivenClock())), vanish)
+        yield Cluster(KubernetesBinder(kubernetes.client(HandDrivenClock())), vanish)
 
 
 def place(cluster: Cluster, namespace: str, name: str) -> tuple[str, str]:

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import orjson
 import pytest
-from kubernetes.client import Configuration
 
 from berth.cluster import kubernetes_pods as kubernetes_reserved_pods
-from berth.cluster.api_server.client import ApiServer
 from berth.cluster.dump_cluster import DumpCluster, DumpReservedPods
 from berth.cluster.kubernetes_pods import KubernetesReservedPods
 from berth.pods import FoundPod, ReservedPods, Unanswered
@@ -82,9 +80,7 @@ def pods(
 
 
 def _api(kubernetes: KubernetesOnLoopback) -> KubernetesReservedPods:
-    configuration = Configuration()
-    configuration.host = kubernetes.host
-    return KubernetesReservedPods(ApiServer(configuration, time.time), time.time)
+    return KubernetesReservedPods(kubernetes.client(), time.time)
 
 
 def _is_wanted(pod: Pod) -> bool:

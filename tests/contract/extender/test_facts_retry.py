@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pytest
-from kubernetes.client import Configuration
 
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_cluster import KubernetesObjectQueue
@@ -32,9 +31,7 @@ def kubernetes() -> Iterator[KubernetesOnLoopback]:
 
 @pytest.fixture
 def api(kubernetes: KubernetesOnLoopback) -> ApiServer:
-    configuration = Configuration()
-    configuration.host = kubernetes.host
-    return ApiServer(configuration, HandDrivenClock())
+    return kubernetes.client(HandDrivenClock())
 
 
 @pytest.fixture

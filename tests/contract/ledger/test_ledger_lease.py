@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
-from kubernetes.client import Configuration
 
-from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_ledger_lease import KubernetesLedgerLease
 from berth.lease.lock import Conflict, Lease, LeaseSpec, Written
 from berth.ledger.lease import NAME, Holding, LedgerLease
@@ -20,17 +17,13 @@ SPEC = LeaseSpec("store-1", 30, 1_700_000_000.25, 1_700_000_005.5, 1)
 
 def _without_object() -> Iterator[LedgerLease]:
     with kubernetes_on_loopback() as kubernetes:
-        configuration = Configuration()
-        configuration.host = kubernetes.host
-        yield KubernetesLedgerLease(ApiServer(configuration, time.time))
+        yield KubernetesLedgerLease(kubernetes.client())
 
 
 def _from_manifest() -> Iterator[LedgerLease]:
     with kubernetes_on_loopback() as kubernetes:
         kubernetes.leases[NAME] = {"metadata": {"name": NAME, "uid": "lease-1", "resourceVersion": "7"}}
-        configuration = Configuration()
-        configuration.host = kubernetes.host
-        yield KubernetesLedgerLease(ApiServer(configuration, time.time))
+        yield KubernetesLedgerLease(kubernetes.client())
 
 
 def _in_memory() -> Iterator[LedgerLease]:

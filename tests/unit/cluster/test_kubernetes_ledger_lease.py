@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
-from kubernetes.client import Configuration
 
-from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_ledger_lease import REMEDY, KubernetesLedgerLease
 from berth.lease.lock import LeaseSpec, Unavailable
 from berth.ledger.lease import NAME
@@ -23,9 +20,7 @@ def kubernetes() -> Iterator[KubernetesOnLoopback]:
 
 @pytest.fixture
 def lease(kubernetes: KubernetesOnLoopback) -> KubernetesLedgerLease:
-    configuration = Configuration()
-    configuration.host = kubernetes.host
-    return KubernetesLedgerLease(ApiServer(configuration, time.time))
+    return KubernetesLedgerLease(kubernetes.client())
 
 
 @pytest.mark.parametrize("call", ["get", "holding"])

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 import orjson
 import pytest
-from kubernetes.client import Configuration
 
-from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_pod_events import KubernetesPodEvents
 from berth.upkeep.pod_events import PodEvent, PodEventReason, Series, WriteOutcome
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
@@ -28,9 +26,7 @@ def kubernetes() -> Iterator[KubernetesOnLoopback]:
 
 @pytest.fixture
 def events(kubernetes: KubernetesOnLoopback) -> KubernetesPodEvents:
-    configuration = Configuration()
-    configuration.host = kubernetes.host
-    return KubernetesPodEvents(ApiServer(configuration, HandDrivenClock()), "watcher_1")
+    return KubernetesPodEvents(kubernetes.client(HandDrivenClock()), "watcher_1")
 
 
 def test_creates_event_for_the_pod(kubernetes: KubernetesOnLoopback, events: KubernetesPodEvents) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from kubernetes.client import Configuration
 
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_pods import KubernetesBinder
@@ -25,9 +24,7 @@ def kubernetes() -> Iterator[KubernetesOnLoopback]:
 
 @pytest.fixture
 def api(kubernetes: KubernetesOnLoopback) -> ApiServer:
-    configuration = Configuration()
-    configuration.host = kubernetes.host
-    return ApiServer(configuration, HandDrivenClock())
+    return kubernetes.client(HandDrivenClock())
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 422, 429])

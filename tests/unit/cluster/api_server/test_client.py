@@ -176,6 +176,12 @@ def test_names_remedy_if_the_certificate_is_not_trusted(tmp_path: Path) -> None:
     )
 
 
+def test_reports_a_server_without_tls(kubernetes: KubernetesOnLoopback) -> None:
+    host = kubernetes.host.replace("http://", "https://")
+    with pytest.raises(ApiServerUnreachable, match=f"TLS with {host} failed"):
+        get(api_of(host))
+
+
 def test_trusts_certificate_of_configured_authority(tmp_path: Path) -> None:
     certificate, key = self_signed(tmp_path, "trusted")
     server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
