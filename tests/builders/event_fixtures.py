@@ -23,14 +23,13 @@ ALLOW_LIST = EVENTS / "allow-list"
 
 @dataclass(frozen=True, slots=True)
 class EventFixture:
-    """`name` is such as `filter/cache-mode`; `needs_cluster`: the function itself talks to the cluster.
-    `needs_password`: it is the authorizer, which is asked with Basic credentials only."""
+    """`name` is such as `filter/cache-mode`; `needs_password`: it is the authorizer, which is asked with Basic
+    credentials only."""
 
     name: str
     function: str
     event: Mapping[str, Any]
     expected: Mapping[str, Any]
-    needs_cluster: bool
     needs_password: bool
 
 
@@ -47,7 +46,6 @@ def read_fixtures() -> list[EventFixture]:
                     path.parent.name,
                     orjson.loads(path.read_bytes()),
                     expected,
-                    needs == "cluster",
                     needs == "basic",
                 )
             )

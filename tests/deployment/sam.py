@@ -62,41 +62,34 @@ class Machine:
         return f"public.ecr.aws/lambda/python:{self.python_version}-{self.architecture}"
 
 
-def build(directory: Path, machine: Machine, *, project: Path = PROJECT) -> Path:
+def build(directory: Path, machine: Machine) -> Path:
     """Build the stack into `directory` and return the built template."""
     run(
         [
             *("build", "--no-cached", "--build-dir", directory),  # tests that run at the same time share the cache
             *("--parameter-overrides", _parameters(directory, machine.parameters)),
         ],
-        project,
+        PROJECT,
         {**os.environ, **machine.build_variables},
     )
     return directory / "template.yaml"
 
 
-def deploy(
-    template: Path,
-    parameters: Mapping[str, str],
-    environment: Mapping[str, str],
-    *,
-    project: Path = PROJECT,
-    stack_name: str = STACK_NAME,
-) -> None:
+def deploy(template: Path, parameters: Mapping[str, str], environment: Mapping[str, str]) -> None:
     """Deploy a built template to the account of `environment`; an empty change set is not an error."""
     run(
         [
             "deploy",
             f"--template-file={template}",
-            f"--config-file={project / 'samconfig.toml'}",  # by default SAM looks for it beside the template
+            f"--config-file={PROJECT / 'samconfig.toml'}",  # by default SAM looks for it beside the template
             f"--config-env={CONFIG_ENV}",
-            f"--stack-name={stack_name}",
+            f"--stack-name={STACK_NAME}",
             "--no-fail-on-empty-changeset",
             "--no-progressbar",
             "--parameter-overrides",
             _parameters(template.parent, parameters),
         ],
-        project,
+        PROJECT,
         environment,
     )
 

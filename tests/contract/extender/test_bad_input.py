@@ -66,8 +66,6 @@ def is_refused(handlers: Handlers, verb: str, body: str | bytes | None, reason: 
     [
         pytest.param("", "the request body is empty; expected a JSON object", id="empty"),
         pytest.param(None, "the request body is empty; expected a JSON object", id="no body"),
-        pytest.param(b"", "the request body is empty; expected a JSON object", id="empty base64"),
-        pytest.param("hello", "the request body is not JSON", id="text"),
         pytest.param('{"Pod":', "the request body is not JSON", id="cut off"),
         pytest.param("{}{}", "the request body is not JSON", id="two objects"),
         pytest.param('{"Pod": NaN}', "the request body is not JSON", id="not a number"),
@@ -75,8 +73,6 @@ def is_refused(handlers: Handlers, verb: str, body: str | bytes | None, reason: 
         pytest.param(b"\xff\xfe\x00", "the request body is not JSON", id="not UTF-8"),
         pytest.param("null", "the request body is not a JSON object", id="null"),
         pytest.param("[]", "the request body is not a JSON object", id="a list"),
-        pytest.param('"Pod"', "the request body is not a JSON object", id="a string"),
-        pytest.param("7", "the request body is not a JSON object", id="a number"),
     ],
 )
 def test_rejects_body_that_is_not_a_json_object(
@@ -91,17 +87,7 @@ def test_rejects_body_that_is_not_a_json_object(
     [
         pytest.param({}, f"{NO_SCHEDULING_REQUEST}Pod is not an object", id="no keys"),
         pytest.param(
-            {"Pod": None, "Nodes": None, "NodeNames": ["n10"]},
-            f"{NO_SCHEDULING_REQUEST}Pod is not an object",
-            id="Pod null",
-        ),
-        pytest.param(
             cache_mode(["n10"]) | {"Pod": "p"}, f"{NO_SCHEDULING_REQUEST}Pod is not an object", id="Pod a string"
-        ),
-        pytest.param(
-            cache_mode(["n10"], {"metadata": []}),
-            f"{NO_SCHEDULING_REQUEST}Pod.metadata is not an object",
-            id="metadata an empty list",
         ),
         pytest.param(
             cache_mode(["n10"], {"metadata": "m"}),
@@ -124,9 +110,7 @@ def test_rejects_body_that_is_not_a_json_object(
         pytest.param(cache_mode(["n"] * (MAX_NODES + 1)), TOO_MANY_NODES, id="the same name too often"),
         pytest.param(full_mode([{}] * (MAX_NODES + 1)), TOO_MANY_NODES, id="too many Nodes.items"),
         pytest.param(cache_mode(None) | {"NodeNames": "n10"}, NOT_STRINGS, id="NodeNames a string"),
-        pytest.param(cache_mode(None) | {"NodeNames": {"n10": 1}}, NOT_STRINGS, id="NodeNames an object"),
         pytest.param(cache_mode(None) | {"NodeNames": ["n10", None]}, NOT_STRINGS, id="null among the NodeNames"),
-        pytest.param(cache_mode(None) | {"NodeNames": ["n10", 7]}, NOT_STRINGS, id="a number among the NodeNames"),
         pytest.param(cache_mode(None) | {"NodeNames": [["n10"]]}, NOT_STRINGS, id="a list among the NodeNames"),
         pytest.param(
             cache_mode(None) | {"NodeNames": ["n10", "new", {}]}, NOT_STRINGS, id="an object after a new node"
@@ -154,7 +138,6 @@ def test_rejects_malformed_scheduling_request(
     ("change", "reason"),
     [
         pytest.param({"PodName": None}, "the binding request has no valid PodName", id="PodName null"),
-        pytest.param({"PodName": ""}, "the binding request has no valid PodName", id="PodName empty"),
         pytest.param({"PodName": "../secrets"}, "the binding request has no valid PodName", id="PodName a path"),
         pytest.param({"PodName": "p\n"}, "the binding request has no valid PodName", id="PodName with a line break"),
         pytest.param({"PodName": "p" * 254}, "the binding request has no valid PodName", id="PodName too long"),
@@ -162,7 +145,6 @@ def test_rejects_malformed_scheduling_request(
         pytest.param(
             {"PodNamespace": "a/b"}, "the binding request has no valid PodNamespace", id="PodNamespace a path"
         ),
-        pytest.param({"PodUID": None}, "the binding request has no valid PodUID", id="PodUID null"),
         pytest.param({"PodUID": "a b"}, "the binding request has no valid PodUID", id="PodUID with a space"),
         pytest.param({"Node": ["n10"]}, "the binding request has no valid Node", id="Node a list"),
         pytest.param({"Node": "N10"}, "the binding request has no valid Node", id="Node in uppercase"),

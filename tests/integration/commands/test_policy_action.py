@@ -31,7 +31,7 @@ _EXPRESSION = re.compile(r"\$\{\{ (.*?) \}\}")
 REPOSITORY, TOKEN = "octo/policies", "secret"
 GH = f"""\
 #!{sys.executable}
-# A `gh api` that knows the comments of one pull request. It keeps them and its calls in files.
+# A `gh api` that knows the comments of one pull request. It keeps them in a file.
 import json, os, sys
 from pathlib import Path
 
@@ -40,10 +40,6 @@ arguments = sys.argv[1:]
 method = arguments[arguments.index("--method") + 1] if "--method" in arguments else "GET"
 [path] = [each for each in arguments if each.startswith("repos/")]
 assert os.environ["GH_TOKEN"] == "{TOKEN}"
-with (folder / "gh-calls").open("a") as calls:
-    calls.write(f"{{method}} {{path}}\\n")
-if method in (folder / "gh-refuses").read_text().split():
-    sys.exit("gh: Resource not accessible by integration (HTTP 403)")
 comments = json.loads((folder / "comments.json").read_text())
 if method == "GET":
     assert arguments[arguments.index("--jq") + 1] == ".[] | select(.body | startswith(env.MARKER)) | .id"
@@ -67,7 +63,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class GitHub:
-    """The comments of the pull request, and what was called."""
+    """The comments of the pull request."""
 
     folder: Path
 
@@ -75,13 +71,6 @@ class GitHub:
     def comments(self) -> dict[str, str]:
         found: dict[str, str] = json.loads((self.folder / "comments.json").read_text())
         return found
-
-    @property
-    def calls(self) -> list[str]:
-        return (self.folder / "gh-calls").read_text().splitlines()
-
-    def refuse(self, *methods: str) -> None:
-        (self.folder / "gh-refuses").write_text(" ".join(methods))
 
 
 RunAction = Callable[..., Run]
@@ -99,8 +88,6 @@ def github(tmp_path: Path) -> GitHub:
     (tmp_path / "bin" / "gh").write_text(GH)
     (tmp_path / "bin" / "gh").chmod(0o755)
     (tmp_path / "comments.json").write_text("{}")
-    for name in ("gh-calls", "gh-refuses"):
-        (tmp_path / name).touch()
     return GitHub(tmp_path)
 
 
@@ -127,7 +114,7 @@ def run_action(tmp_path: Path, repository: Path, github: GitHub) -> RunAction:
     (commands / "berth").chmod(0o755)
     base = git(repository, "rev-parse", "HEAD")
 
-    def run(*, of_pull_request: bool = True, **inputs: str) -> Run:
+    def run(**inputs: str) -> Run:
         summary = tmp_path / "summary.md"
         summary.write_text("")
         environment = {
@@ -138,10 +125,8 @@ def run_action(tmp_path: Path, repository: Path, github: GitHub) -> RunAction:
             "RUNNER_TEMP": str(tmp_path / "temp"),
         }
         values = inputs_of({"policy": "berth.yaml", "dump": "dump.yaml"} | inputs)
-        values["inputs.base || github.event.pull_request.base.sha"] = values["inputs.base"] or (
-            base if of_pull_request else ""
-        )
-        values["github.event.pull_request.number"] = "7" if of_pull_request else ""
+        values["inputs.base || github.event.pull_request.base.sha"] = values["inputs.base"] or base
+        values["github.event.pull_request.number"] = "7"
         result = Run()
         for step in STEPS:
             if "run" in step and step["name"] != "Install Berth" and is_run(step, values):
@@ -195,8 +180,7 @@ def is_run(step: Mapping[str, Any], values: Mapping[str, str]) -> bool:
         None: True,
         "${{ !cancelled() && inputs.tests != '' }}": values["inputs.tests"] != "",
         "${{ !cancelled() && inputs.comment == 'true' && github.event.pull_request }}": values["inputs.comment"]
-        == "true"
-        and values["github.event.pull_request.number"] != "",
+        == "true",
     }
     return holds[step.get("if")]
 

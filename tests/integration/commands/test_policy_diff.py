@@ -132,7 +132,3 @@ def test_invalid_policy_exits_with_2_and_names_the_line() -> None:
     done = run("-", FILES[1], *DUMP, stdin="profile: full\nprofil: x\n")
     assert (done.exit_code, done.stdout) == (2, "")
     assert "standard input:2: profil: unknown field" in done.stderr
-
-
-# ---------------------------------------------------------------------------------------------------------------- gangs
-FULL, GANGS = {"profile": "full"}, {"profile": "full", "gangs": {"enabled": True}}

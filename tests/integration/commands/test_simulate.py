@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -200,28 +198,3 @@ def test_dump_without_nodes_prints_the_kubectl_command_to_run(dump: Write) -> No
     done = run("--cluster", dump(pod("p")))
     assert done.exit_code == 2
     assert "has no nodes; make a dump with: kubectl get nodes,pods -A -o json > FILE" in done.stderr
-
-
-@pytest.fixture
-def ctrl_c() -> Iterator[None]:
-    """It works in children, too, where a shell that runs the tests in the background has switched it off for all."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_prints_only_stopped(dump: Write) -> None:
-    many = {"kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 20_000, "template": {"spec": {}}}}
-    process = subprocess.Popen(
-        [*BERTH, "--cluster", dump(node("a")), "--pod", dump(many, name="pods.json"), "-o", "json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == '{"pods": [\n'
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
-    assert (process.returncode, err) == (130, "stopped\n")

@@ -145,25 +145,6 @@ def test_every_verb_uses_an_edited_configuration_at_once(tmp_path: Path) -> None
         served.process.communicate()
 
 
-@pytest.fixture(scope="module")
-def stopped(dump: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, list[str], list[str]]:
-    """Exit status, warnings and other lines of one whose profile does not check what its configuration counts.
-
-    After two calls that failed and one that did not.
-    """
-    config = tmp_path_factory.mktemp("stopped") / "berth.yaml"
-    config.write_text("kind: BerthConfiguration\nmanagedResources: [{name: example.com/licence}]\n")
-    served = start("--cluster", str(dump), "--port", "0", "--config", str(config))
-    caller = Caller(served.port)
-    caller.post("/scheduler/filter", "{")
-    caller.request("GET", "/nothing")
-    assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["NodeNames"] == ["n10"]
-    caller.close()
-    code, out, err = served.ctrl_c()
-    warnings = [line for line in err.splitlines() if line.startswith("warning: ")]
-    return code, warnings, [line for line in (out + err).splitlines() if line not in ("stopped", *warnings)]
-
-
 @pytest.fixture
 def kubernetes() -> Iterator[KubernetesOnLoopback]:
     with verified_kubernetes() as kubernetes:

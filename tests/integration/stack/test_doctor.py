@@ -46,16 +46,6 @@ def test_doctor_reports_only_the_dump_for_the_printed_configuration(scheduler: t
     assert set(bad(done)) - {"watcher"} == {"same-cluster"}, done.stdout
 
 
-def test_ctrl_c_exits_with_130(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("berth_cli.installation.doctor.checklist.run_checks", interrupted)
-    done = run("--url", url)
-    assert (done.exit_code, done.stdout) == (130, "")
-    assert done.stderr == "stopped\n"
-
-
 def test_document_with_plugins_installed_only_in_the_stack_is_not_reported_as_invalid(tmp_path: Path) -> None:
     document = tmp_path / "berth.yaml"
     document.write_text("pluginConfig: [{name: 'berth_plugins.absent:Absent'}]")
