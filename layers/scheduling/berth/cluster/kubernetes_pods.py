@@ -61,11 +61,12 @@ class KubernetesBinder(PodBinder):
 
 
 def _found(answer: Answer) -> FoundPod | Unanswered:
-    metadata, spec = part(answer.content, "metadata"), part(answer.content, "spec")
-    uid, node, version = metadata.get("uid"), spec.get("nodeName") or "", metadata.get("resourceVersion") or ""
-    if not isinstance(uid, str) or not spec:
+    metadata, spec = part(answer.content, "metadata"), answer.content.get("spec")
+    uid, version = metadata.get("uid"), metadata.get("resourceVersion") or ""
+    if not isinstance(uid, str) or not isinstance(spec, dict):
         return Unanswered("the API server's answer is no Pod")
-    return FoundPod(uid, str(node), str(version), bool(metadata.get("deletionTimestamp")), answer.content)
+    is_terminating = bool(metadata.get("deletionTimestamp"))
+    return FoundPod(uid, str(spec.get("nodeName") or ""), str(version), is_terminating, answer.content)
 
 
 def _metadata(binding: Binding) -> dict[str, object]:

@@ -25,7 +25,6 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.parts import SnapshotPart
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth.testing.builders import reduced, variants
 from berth.testing.change_checks import (
     Subject,
     check_events,
@@ -36,6 +35,7 @@ from berth.testing.change_checks import (
     unseen_behavior,
 )
 from berth.testing.harness import Judgment, PluginHarness, side_effects
+from berth.testing.variants import reduced, variants
 
 MAX_NODES = 200
 MAX_PODS = 30
