@@ -13,7 +13,8 @@ from tests.builders.pods import pod_object
 from tests.unit.cluster.projected import kept
 
 CREATED = "2026-03-01T12:00:00Z"
-UNTRIED, FAILED = {"createdAt": CREATED, "callFailed": False}, {"createdAt": CREATED, "callFailed": True}
+UNTRIED = {"createdAt": CREATED, "callFailed": False, "scheduler": "berth-scheduler"}
+FAILED = {**UNTRIED, "callFailed": True}
 URL = "https://berth.example.com/scheduler"
 
 

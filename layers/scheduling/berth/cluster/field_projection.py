@@ -268,4 +268,4 @@ def _undecided(obj: KubernetesObject, condition: KubernetesObject) -> Kubernetes
     call_failed = isinstance(message, str) and _FAILED_CALL.search(message) is not None
     if (condition and not call_failed) or not isinstance(created, str):
         return None
-    return {"createdAt": created, "callFailed": call_failed}
+    return {"createdAt": created, "callFailed": call_failed, "scheduler": spec.get("schedulerName")}

@@ -22,7 +22,7 @@ def pod(name: str, *, failed: bool = False, scheduler: str = "berth", **fields: 
     """A pod that no verb has decided about. fields: instead."""
     obj: dict[str, Any] = pod_object(name)
     obj["spec"]["schedulerName"] = scheduler
-    decided = fields or {UNDECIDED: {"createdAt": CREATED, "callFailed": failed}}
+    decided = fields or {UNDECIDED: {"createdAt": CREATED, "callFailed": failed, "scheduler": scheduler}}
     return Change("pods", f"ml/{name}", compact_pod(obj) | decided)
 
 

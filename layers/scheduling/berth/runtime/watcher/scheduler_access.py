@@ -21,9 +21,7 @@ from berth.nodecache.feed.changes import Change, Object
 from berth.nodecache.feed.leader import Publication
 from berth.runtime.adapters import log
 from berth.runtime.telemetry.metrics import COUNT, SECONDS, Metrics, group
-from berth.scheduling.fields.reading import read_time
-from berth.scheduling.objects import Pod
-from berth.scheduling.objects.pod_reading import PodReader
+from berth.scheduling.fields.reading import part, read_time
 from berth.scheduling.objects.projection import UNDECIDED, rejected_by_berth
 from berth.upkeep.wake_up import is_unscheduled, pod_field
 
@@ -136,8 +134,8 @@ class SchedulerAccess:
             self._progress[before.scheduler, True] = self._wall()
 
     def _undecided(self, obj: Object) -> UndecidedPod | None:
-        created_at = read_time(pod_field(obj, UNDECIDED, "createdAt"))
-        pod = None if created_at is None else PodReader().read(obj)
-        if created_at is None or not isinstance(pod, Pod) or pod.scheduler_name not in self._schedulers:
+        found = part(obj, UNDECIDED)
+        created_at, scheduler = read_time(found.get("createdAt")), found.get("scheduler")
+        if created_at is None or not isinstance(scheduler, str) or scheduler not in self._schedulers:
             return None
-        return UndecidedPod(pod.scheduler_name, created_at, pod_field(obj, UNDECIDED, "callFailed") is True)
+        return UndecidedPod(scheduler, created_at, found.get("callFailed") is True)

@@ -277,7 +277,8 @@ def decode_shared_fields(source: str) -> object:
 
 
 UNDECIDED = "undecided"
-"""When the pod was created, and whether the last call of the extender failed; only if no verb has decided about it."""
+"""When the pod was created, its scheduler, and whether the last call of the extender failed. Only if no verb has
+decided about it."""
 
 REJECTED = "rejectedByBerth"
 
