@@ -241,6 +241,23 @@ def rollback(version: int | None, options: ApplyOptions) -> None:
         apply_configuration(opened, document.configuration, name, options, f"rollback to {name}")
 
 
+@config.command(epilog="Example: berth config nodepool berth.yaml --name inference > nodepool.yaml")
+@click.argument("file", type=click.Path(path_type=Path))
+@plugins_option
+@click.option("--name", default="berth", show_default=True, help="Name of the NodePool and of the NodeOverlay.")
+def nodepool(file: Path, name: str) -> None:
+    """Print Karpenter's NodePools for the BerthConfiguration in FILE.
+
+    They state the labels and annotations that the policy reads, and, if it reserves nodes, a taint. For counted
+    resources there is a NodeOverlay. Replace the placeholders before you apply them. `-` reads standard input.
+
+    Exit status: 0 printed, 1 invalid document, 2 file not found or usage error.
+    """
+    from berth_cli.installation.node_pools import manifests_text
+
+    click.echo(manifests_text(load_document(file).configuration, name), nl=False)
+
+
 @config.command(epilog="Example: berth config schema > berth.schema.json")
 def schema() -> None:
     """Print the JSON Schema of BerthConfiguration documents, for editors and CI checks."""

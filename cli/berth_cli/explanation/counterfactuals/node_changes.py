@@ -16,13 +16,11 @@ from berth.scheduling.plugins.node_ports import WantedPorts
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case, objects_in
 from berth_cli.explanation.counterfactuals.change import Change, ChangeKind, Option, at, of_node, of_pod
+from berth_cli.installation.node_pools import is_of_provider
 from berth_cli.placement.changed_objects import EVERY_NODE, is_node_state
 
 CORDON = "node.kubernetes.io/unschedulable"
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
-NOT_OURS = ("kubernetes.io", "k8s.io", "k8s.aws", "karpenter.sh", "amazonaws.com", "cloud.google.com", "azure.com")
-"""Domains of labels that describe a node, such as its zone: changes of these labels are not proposed."""
-
 MAX_LABELS = 3
 """A node that lacks more labels is considered another kind of node."""
 
@@ -64,7 +62,7 @@ def labels_for(node: NodeInfo, selected: Mapping[str, str], terms: NodeSelector 
         alternatives = (labels for each in terms.terms for labels in _labels_for_term(each, node))
     for labels in sorted(islice(alternatives, MAX_OPTIONS), key=len):
         wanted = {**labels, **missing}
-        is_own = any(key in node.labels or key.rpartition("/")[0].endswith(NOT_OURS) for key in wanted)
+        is_own = any(key in node.labels or is_of_provider(key) for key in wanted)
         if 0 < len(wanted) <= MAX_LABELS and not is_own:
             yield (label_node(node, wanted),)
 
@@ -204,6 +202,8 @@ def _holding(own: Mapping[str, int], wanted: Collection[str]) -> str:
 def add_nodes(case: Case, like: str, count: int = 1) -> Change:
     """Add nodes like this one, as `berth simulate --add-nodes` does."""
     text = f"add a node like {like}" if count == 1 else f"add {count} nodes like {like}"
+    if pool := case.snapshot.nodes[like].labels.get("karpenter.sh/nodepool"):
+        text += f", of NodePool {pool}"
     names = case.new_names(like, count)
     details = {"like": like, "count": count}
     return Change(

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from berth_cli.main import main
@@ -81,3 +82,23 @@ def test_check_accepts_every_document_in_the_manual(page: str) -> None:
     assert examples
     for example in examples:
         assert run("check", "-", stdin=example).exit_code == 0, example
+
+
+# ------------------------------------------------------------------------------------------------------------- nodepool
+def test_nodepool_prints_documents_for_kubectl() -> None:
+    text = (
+        "profile: managed-resources\nmanagedResources: [{name: example.com/licence, capacity: {nodeLabel: licences}}]"
+    )
+    done = run("nodepool", "-", "--name", "inference", stdin=text)
+    assert (done.exit_code, done.stderr) == (0, "")
+    pool, overlay = yaml.safe_load_all(done.stdout)
+    assert [(each["kind"], each["metadata"]["name"]) for each in (pool, overlay)] == [
+        ("NodePool", "inference"),
+        ("NodeOverlay", "inference"),
+    ]
+    assert "# Replace each value of 1" in done.stdout
+
+
+def test_nodepool_rejects_an_invalid_document() -> None:
+    done = run("nodepool", "-", stdin="profile: fastest")
+    assert (done.exit_code, done.stdout) == (1, "")

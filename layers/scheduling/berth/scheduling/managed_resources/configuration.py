@@ -233,6 +233,13 @@ class ManagedResource(_Document):
         if self.devices is not None and self.devices.percent_name is not None:
             yield self.devices.percent_name
 
+    @property
+    def sources(self) -> Iterator[NodeSource | SizesSource]:
+        """Yield where a node states the capacity; nothing for its allocatable of the same name."""
+        devices = self.devices
+        found = (self.capacity,) if devices is None else (devices.sizes, devices.count, devices.size)
+        yield from (each for each in found if each is not None)
+
 
 def _each_once(resources: tuple[ManagedResource, ...]) -> tuple[ManagedResource, ...]:
     names: set[str] = set()

@@ -84,11 +84,7 @@ class Counting:
     @property
     def node_annotations(self) -> frozenset[str]:
         """The annotations that are read from nodes."""
-        found = set()
-        for each in self._resources.values():
-            devices = each.devices
-            sources = (each.capacity,) if devices is None else (devices.sizes, devices.count, devices.size)
-            found |= {source.node_annotation for source in sources if source is not None}
+        found = (source.node_annotation for each in self._resources.values() for source in each.sources)
         return frozenset(key for key in found if key is not None)
 
     def demands(self, pod: Pod) -> tuple[Demand, ...] | UnreadableRequest:

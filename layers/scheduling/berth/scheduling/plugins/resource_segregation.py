@@ -78,14 +78,14 @@ class ResourceSegregation(FilterPlugin[RequestedResources], ScorePlugin[Requeste
 
     def __init__(self, args: ResourceSegregationArgs) -> None:
         self.resources = args.resources
-        self._required = args.mode is SegregationMode.REQUIRED
+        self.required = args.mode is SegregationMode.REQUIRED
 
     def shape(self, pod: Pod) -> Hashable:
         return self._requested(pod)
 
     def pre_filter(self, pod: Pod) -> PluginState[RequestedResources] | None:
         requested = self._requested(pod)
-        return PluginState(requested) if requested or self._required else None
+        return PluginState(requested) if requested or self.required else None
 
     def filter(self, state: RequestedResources, node: NodeInfo) -> Status:
         if not state:
@@ -94,7 +94,7 @@ class ResourceSegregation(FilterPlugin[RequestedResources], ScorePlugin[Requeste
 
     def pre_score(self, pod: Pod) -> PluginState[RequestedResources] | None:
         requested = self._requested(pod)
-        return None if requested or self._required else PluginState(requested)
+        return None if requested or self.required else PluginState(requested)
 
     def score(self, state: RequestedResources, node: NodeInfo) -> int:
         return 0 if self._has_any(node) else MAX_NODE_SCORE

@@ -68,6 +68,14 @@ def test_adds_a_node_and_tolerates_its_taint_if_the_nodes_of_this_kind_are_full(
     assert results == [f"let the pod tolerate {GPU}:NoSchedule; add a node like g"]
 
 
+def test_names_the_node_pool_of_a_node_to_add() -> None:
+    """Karpenter would make it."""
+    node = node_with("a", {"karpenter.sh/nodepool": "spot"})
+    holder = pod_with("w", nodeName="a", requests={"cpu": "3"}, priority=9)
+    results = changes(pod_with(requests={"cpu": "3"}), node, holder)
+    assert results[-1] == "add a node like a, of NodePool spot"
+
+
 def test_hides_a_change_that_contains_a_smaller_sufficient_change() -> None:
     results = changes(pod_with(), node_with("a", taints=[TAINT]), document=LABELLED)
     assert results == [f"let the pod tolerate dedicated=ml:NoSchedule; add the label {PRIORITY}=1 to node a"]
