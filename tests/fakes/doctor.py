@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import orjson
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.installation.doctor.aws_account import AccountUnavailable, AWSAccount, HeadItem, Schedule
-from berth_cli.installation.doctor.cluster_access import ClusterAccess, Permission, UntriedPod
+from berth_cli.installation.doctor.cluster_access import ClusterAccess, Permission, Unlisted, UntriedPod
 from berth_cli.sources.server import Endpoint, HttpResponse, NoResponse, ServerCertificate, Subject
 
 ADDRESS = "https://berth.example.com/scheduler"
@@ -81,6 +82,7 @@ class FakeAccess(ClusterAccess):
     name: str = "system:serviceaccount:kube-system:berth"
     kubernetes: str = "v1.36.3"
     documents: Mapping[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    custom: Mapping[str, Sequence[Mapping[str, Any]] | Unlisted] = field(default_factory=dict)
 
     def _check(self) -> None:
         if self.unreachable:
@@ -109,6 +111,10 @@ class FakeAccess(ClusterAccess):
     def untried_pods(self) -> list[UntriedPod]:
         self._check()
         return list(self.untried)
+
+    def custom_resources(self, path: str) -> Sequence[Mapping[str, Any]] | Unlisted:
+        self._check()
+        return self.custom.get(path, Unlisted.NOT_DEFINED)
 
     def as_user(self, subject: Subject) -> ClusterAccess:
         return replace(self, name=subject.name, forbidden=self.forbidden_to.get(subject.name, self.forbidden))

@@ -21,6 +21,7 @@ from berth_cli.installation.doctor.checks.cluster import (
     watcher_permissions,
 )
 from berth_cli.installation.doctor.checks.health import check_configuration, check_healthz
+from berth_cli.installation.doctor.checks.node_pools import check_node_pools
 from berth_cli.installation.doctor.checks.pending_pods import check_pending_pods
 from berth_cli.installation.doctor.checks.scheduler import (
     check_bound_schedulers,
@@ -143,6 +144,7 @@ def _cluster(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
     if inputs.reader is not None:
         own = () if side is None else side.scheduler_names
         yield Check(CheckName.SCHEDULER_NAME, lambda: check_pending_pods(reader, own, now()))
+        yield Check(CheckName.NODE_POOLS, lambda: check_node_pools(reader, inputs.wanted))
     yield Check(CheckName.WATCHER_RIGHTS, lambda: _watcher_findings(inputs))
     yield Check(CheckName.BIND_RIGHTS, lambda: _binder_findings(inputs))
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from berth.cluster.api_server.access import Server
@@ -16,7 +17,7 @@ from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.sources.server import Subject
 
 WAKE_UP_PATH = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/{WAKE_NAME}"
-NOT_FOUND = 404
+FORBIDDEN, NOT_FOUND = 403, 404
 MAX_PENDING_PODS = 500
 _AUTHENTICATED_GROUP = "system:authenticated"
 _SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
@@ -41,6 +42,13 @@ class Permission:
 
 
 _WAKE_UP_PERMISSION = Permission("patch", "csistoragecapacities", "storage.k8s.io", namespace=NAMESPACE, name=WAKE_NAME)
+
+
+class Unlisted(StrEnum):
+    """Why custom resources cannot be listed."""
+
+    NOT_DEFINED = "the cluster does not define them"
+    FORBIDDEN = "this user may not list them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +132,16 @@ class ClusterAccess:
         query = {"fieldSelector": "spec.nodeName=,status.phase=Pending", "limit": str(MAX_PENDING_PODS)}
         items = self._request_ok("GET", "/api/v1/pods", query=query).content.get("items")
         return [_untried_pod(item) for item in items if _is_untried(item)] if isinstance(items, list) else []
+
+    def custom_resources(self, path: str) -> Sequence[Mapping[str, Any]] | Unlisted:
+        """List custom resources, or return why the user cannot list them."""
+        answer = self._request("GET", path)
+        if answer.status in (FORBIDDEN, NOT_FOUND):
+            return Unlisted.FORBIDDEN if answer.status == FORBIDDEN else Unlisted.NOT_DEFINED
+        if not answer.ok:
+            raise ClusterUnavailable(answer.message)
+        items = answer.content.get("items")
+        return items if isinstance(items, list) else []
 
     def try_wake_up(self) -> str:
         """Try the wake-up of the scheduling queue as a dry run; return the error, or an empty string."""

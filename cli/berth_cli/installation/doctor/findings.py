@@ -37,6 +37,7 @@ class CheckName(StrEnum):
     WATCHER_RIGHTS = "watcher-rights"
     BIND_RIGHTS = "bind-rights"
     WAKE_UP = "wake-up"
+    NODE_POOLS = "node-pools"
 
     # the scheduler's configuration
     SCHEDULER = "scheduler"
