@@ -18,8 +18,8 @@ $(foreach name,ARGUMENTS AUDIT BASE BROWSER CASES CLUSTER CONTINUE CORE EACH FIX
 export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 FAST := not build and not external and not long
-NEEDS_GO = @command -v go >/dev/null || { echo "$(@F) is built with Go 1.26 or later; install it" >&2; exit 1; }
-GO_BUILD = go build -C $(1) -trimpath -o $(CURDIR)/$@
+NEEDS_GO = command -v go >/dev/null || { echo "$(@F) is built with Go 1.26 or later; install it" >&2; exit 1; }
+GO_BUILD = $(NEEDS_GO); go build -C $(1) -trimpath -o $(CURDIR)/$@
 
 .PHONY: $(shell grep -oE '^[a-z][a-z0-9-]*:' $(MAKEFILE_LIST) | tr -d :)
 help: ## Show the targets for a start
@@ -74,7 +74,9 @@ sam-local: tools ## Run the fixtures through sam local invoke, in Docker (FIXTUR
 	@$(BIN)/python -m tests.sam_local $(FIXTURES) $(if $(ONE_EACH),--one-each)
 
 e2e: tools $(CONTROLPLANE) $(ORACLE) ## Run Berth with a real API server and scheduler (CORE=1 TESTS=files REPEAT=20 TARGETS=1 KUBERNETES=1.37)
-	GANG_REPETITIONS=$(or $(REPEAT),1) LATE_VIEW_ROUNDS=$(or $(REPEAT),3) GANG_TARGETS=$(TARGETS) $(BIN)/pytest $(or $(TESTS),tests/e2e) $(if $(CORE),-m "core and (not stack or core_on_stack)")
+	GANG_REPETITIONS=$(or $(REPEAT),1) LATE_VIEW_ROUNDS=$(or $(REPEAT),3) GANG_TARGETS=$(TARGETS) $(BIN)/pytest $(or $(TESTS),tests/e2e --ignore=tests/e2e/karpenter) $(if $(CORE),-m "core and (not stack or core_on_stack)")
+e2e-karpenter: setup $(CONTROLPLANE) .build/karpenter/kwok ## Run Berth with a real Karpenter, whose kwok provider adds the nodes
+	$(BIN)/pytest tests/e2e/karpenter
 parity: setup $(ORACLE) ## Compare with kube-scheduler's own plugins (N=20000 cases a family, LEAST=5000 for each plugin)
 	$(BIN)/python -m tests.parity.compare --kubernetes $(KUBERNETES) --cases $(or $(N),20000) --least $(or $(LEAST),5000)
 upstream: setup $(CONTROLPLANE) ## Judge Kubernetes' own tables by Berth, and run its integration tests with Berth (SUITES=filters,… without the tables, MODES=without,beside,alone ONLY=test)
@@ -138,17 +140,17 @@ $(BIN)/uv:
 	@command -v go >/dev/null || { echo "no Go: tests of the chart are skipped" >&2; exit 0; }; \
 	$(call GO_BUILD,tools/helm) -ldflags "-s -w" helm.sh/helm/v3/cmd/helm
 .tools/actionlint/actionlint: tools/actionlint/go.mod tools/actionlint/go.sum
-	$(NEEDS_GO)
 	$(call GO_BUILD,tools/actionlint) github.com/rhysd/actionlint/cmd/actionlint
+.build/karpenter/kwok: tools/karpenter/go.mod tools/karpenter/go.sum
+	$(call GO_BUILD,tools/karpenter) -ldflags "-s -w" sigs.k8s.io/karpenter/kwok
+	cp -f $$(go list -C tools/karpenter -m -f '{{.Dir}}' sigs.k8s.io/karpenter)/kwok/{charts,apis}/crds/*.yaml $(@D)
 .build/controlplane-%: tests/kubernetes/%.mod tests/kubernetes/%.sum $(wildcard tests/controlplane/*.go)
-	$(NEEDS_GO)
 	$(call GO_BUILD,tests) -modfile=kubernetes/$*.mod -ldflags "-s -w \
 	  -X k8s.io/component-base/version.gitVersion=$$(sed -n 's|^\tk8s.io/kubernetes ||p' $<) \
 	  -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(*:1.%=%)" ./controlplane
 .build/bench-peer-%: tests/kubernetes/%.mod tests/kubernetes/%.sum tests/bench/peer/main.go
-	$(NEEDS_GO)
 	$(call GO_BUILD,tests) -modfile=kubernetes/$*.mod ./bench/peer
 .build/parity-oracle-%: tests/kubernetes/%.mod tests/kubernetes/%.sum $(wildcard tests/parity/oracle/*.go)
-	$(NEEDS_GO)
+	@$(NEEDS_GO)
 	go test -C tests -modfile=kubernetes/$*.mod -tags kubernetes$* -trimpath ./parity/oracle
 	$(call GO_BUILD,tests) -modfile=kubernetes/$*.mod -tags kubernetes$* ./parity/oracle

@@ -56,4 +56,4 @@ class Figures:
         width = max(len(each.what) for each in self._found)
         for each in self._found:
             yield f"{each.what:<{width}}  {each.measured:>7}  {each.target:>7}{'' if each.is_met else '  MISSED'}"
-        yield f"gangs: {sum(each.is_met for each in self._found)} of {len(self._found)} targets met"
+        yield f"{sum(each.is_met for each in self._found)} of {len(self._found)} targets met"

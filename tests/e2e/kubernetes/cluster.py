@@ -20,7 +20,7 @@ DUMP_PATHS = {
 }
 
 # Much longer than any wait of a passing test.
-WAIT_SECONDS = 30
+WAIT_SECONDS = 90
 
 
 @dataclass(frozen=True)
@@ -118,17 +118,19 @@ class Cluster:
         scheduling_group: str | None = None,
         owner: Mapping[str, object] | None = None,
         ends_at_once: bool = False,
+        further: Mapping[str, object] | None = None,
     ) -> Pod:
         """Create a pod, pending or already on `node`. `apart_from`: labels of pods for anti-affinity.
 
         scheduling_group: the name of a PodGroup of Kubernetes. owner: an owner reference alone. ends_at_once: a
-        deletion waits for no kubelet.
+        deletion waits for no kubelet. further: other fields of the spec.
         """
         # The API server requires a limit for an extended resource; the request equals it.
         resources = {"requests": {"cpu": cpu}, "limits": dict(extended or {})}
         spec: JsonObject = {
             "schedulerName": scheduler,
             "containers": [{"name": "app", "image": "app", "resources": resources}],
+            **(further or {}),
         }
         if ends_at_once:
             spec["terminationGracePeriodSeconds"] = 0
