@@ -11,15 +11,23 @@ import pytest
 
 from tests.e2e.berth.identities import counted_resources, serve
 from tests.e2e.gangs.scheduler import GangScheduler
+from tests.e2e.kubernetes.cluster import Cluster
 from tests.e2e.kubernetes.control_plane import ControlPlane
 
-from .karpenter import BINARY, Karpenter, running
+from .karpenter import BINARY, WAIT_SECONDS, Karpenter, running
 
 
 class Start(Protocol):
     """Starts all three for a document; lost: counted resources that no kubelet reports."""
 
     def __call__(self, document: str, lost: Sequence[str] = ()) -> Karpenter: ...
+
+
+@pytest.fixture
+def cluster(cluster: Cluster) -> Cluster:
+    """The same, with the time that Karpenter needs for nodes."""
+    cluster.wait_seconds = WAIT_SECONDS
+    return cluster
 
 
 @pytest.fixture

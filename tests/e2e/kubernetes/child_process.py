@@ -6,7 +6,7 @@ import atexit
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 POLL_SECONDS = 0.05
@@ -24,7 +24,8 @@ class ChildProcess:
     itself, in the right order.
     """
 
-    def __init__(self, command: Sequence[str | Path], log: Path) -> None:
+    def __init__(self, command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None) -> None:
+        """environment: of the process; None for that of the tests."""
         self._log = log
         self._command = [str(word) for word in command]
         with log.open("wb") as output:
@@ -34,6 +35,7 @@ class ChildProcess:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                env=environment,
             )
         # A starter that is interrupted before its `with` begins, or while it cleans up, does not get to it.
         atexit.register(self.stop)

@@ -20,7 +20,7 @@ DUMP_PATHS = {
 }
 
 # Much longer than any wait of a passing test.
-WAIT_SECONDS = 90
+WAIT_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ class Cluster:
     def __init__(self, api: KubernetesApi, suffix: str) -> None:
         self._api = api
         self._suffix = suffix
+        self.wait_seconds = WAIT_SECONDS
 
     def create_node(
         self,
@@ -196,7 +197,7 @@ class Cluster:
         for event in self._api.watch(
             f"/api/v1/namespaces/{pod.namespace}/events",
             {"fieldSelector": f"involvedObject.uid={pod.uid},reason=FailedScheduling"},
-            seconds=WAIT_SECONDS,
+            seconds=self.wait_seconds,
         ):
             text: str = event["object"]["message"]
             if text.startswith(message):
@@ -223,12 +224,12 @@ class Cluster:
         for event in self._api.watch(
             f"/api/v1/namespaces/{pod.namespace}/pods",
             {"fieldSelector": f"metadata.name={pod.name}"},
-            seconds=WAIT_SECONDS,
+            seconds=self.wait_seconds,
         ):
             state = _pod_state(event["object"], exists=event["type"] != "DELETED")
             if condition(state):
                 return state
-        raise AssertionError(f"pod {pod.name} was not {what} within {WAIT_SECONDS} s; it is {state}")
+        raise AssertionError(f"pod {pod.name} was not {what} within {self.wait_seconds} s; it is {state}")
 
 
 def _pod_state(pod: JsonObject, *, exists: bool = True) -> PodState:
