@@ -15,6 +15,7 @@ from berth.runtime.telemetry import metrics, telemetry, watcher_metrics
 from berth.runtime.watcher import scheduler_access
 from berth.upkeep.reconciler.events import ReservationEventType
 from tests.conftest import PROJECT
+from tests.deployment.alarms import metric_of
 from tests.deployment.template import Deployment, of_type, read_template
 
 ALARM = "AWS::CloudWatch::Alarm"
@@ -62,7 +63,7 @@ def emitted() -> set[tuple[str, tuple[str, ...]]]:
 
 @pytest.mark.parametrize("name", of_type(read_template(), ALARM))
 def test_every_alarm_uses_an_emitted_metric(template: dict[str, Any], name: str) -> None:
-    alarm = deployed(template, DetailedMetrics="true")[name]
+    alarm = metric_of(deployed(template, DetailedMetrics="true")[name])
     if alarm["Namespace"] == "Berth":
         assert (alarm["MetricName"], tuple(each["Name"] for each in alarm["Dimensions"])) in emitted()
         assert all(each["Value"] in VALUES[each["Name"]] for each in alarm["Dimensions"])
@@ -96,7 +97,7 @@ def test_watcher_alarm_fires_before_max_staleness_and_after_two_periodic_starts(
 ) -> None:
     """Two starts of a periodic watcher can be 119 s apart; maxStaleness is 180 s by default."""
     alarm = deployed(template)["WatcherNotRunningAlarm"]
-    assert 119 < alarm["Period"] * alarm["DatapointsToAlarm"] <= 180
+    assert 119 < metric_of(alarm)["Period"] * alarm["DatapointsToAlarm"] <= 180
 
 
 def test_periodic_watcher_has_no_lease_alarm(template: dict[str, Any]) -> None:
@@ -137,7 +138,7 @@ def test_default_alarms_use_metrics_without_detail(template: dict[str, Any]) -> 
         for dimensions in group["Dimensions"]
     }
     values = {*telemetry.ALARMED_OUTCOMES, *watcher_metrics.ALARMED_EVENTS, "bind"}
-    for alarm in deployed(template).values():
+    for alarm in map(metric_of, deployed(template).values()):
         if alarm["Namespace"] == "Berth":
             assert (alarm["MetricName"], tuple(each["Name"] for each in alarm["Dimensions"])) in without_detail
             assert {each["Value"] for each in alarm["Dimensions"] if each["Name"] != "stack"} <= values

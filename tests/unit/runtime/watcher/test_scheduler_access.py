@@ -1,13 +1,7 @@
-"""The alarms about schedulers that cannot call: a leader's metrics, evaluated by the template's properties.
-
-An alarm's evaluation is CloudWatch's: statistics of whole minutes, and every minute without a value as TreatMissingData
-says. https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html
-"""
+"""The alarms about schedulers that cannot call: a leader's metrics, evaluated by the template's properties."""
 
 from __future__ import annotations
 
-import operator
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -16,33 +10,39 @@ import pytest
 from berth.nodecache.feed.changes import Change, Key, Object
 from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.leader import Publication
-from berth.runtime.telemetry.metrics import Metrics
+from berth.runtime.telemetry.metrics import NAMESPACE, STACK, Metrics
 from berth.runtime.watcher.scheduler_access import SchedulerAccess
+from tests.deployment import alarms
 from tests.deployment.template import Deployment, read_template
 from tests.fakes.credential_stores import InMemoryAllowList
 from tests.unit.runtime.watcher.test_undecided_pods import CREATED_AT, placed, pod
 
 MINUTE = 60.0
-PODS, CERTIFICATE = "PodsUndecidedAlarm", "CertificateExpiryAlarm"
-ALARMS = Deployment(read_template(), Authentication="mtls", DomainName="berth.example.com").resources(
-    "AWS::CloudWatch::Alarm"
+FIRST_MINUTE = int(CREATED_AT // MINUTE)
+PODS, CERTIFICATE = "PodsUndecided", "CertificateExpiry"
+ALARMS = alarms.alarms(
+    Deployment(read_template(), Authentication="mtls", DomainName="berth.example.com").resources(
+        "AWS::CloudWatch::Alarm"
+    ),
+    {"AWS::StackName": "berth"},
 )
-COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
-    "GreaterThanOrEqualToThreshold": operator.ge,
-    "LessThanThreshold": operator.lt,
-}
 
 
 class Recorded(Metrics):
-    """The values by metric and minute."""
+    """Keeps the metrics."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.minutes: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+        self.found = alarms.Metrics()
 
     def emit(self, groups: Any, dimensions: Any, values: Mapping[str, Any], now: float) -> None:
         for name, found in values.items():
-            self.minutes[name][int((now - CREATED_AT) // MINUTE)] += found
+            self.found.add(NAMESPACE, name, {STACK: "berth", **dimensions}, now, found)
+
+    def values(self, name: str, minute: int) -> list[float]:
+        """Of a metric in this minute after the pods were created."""
+        metric = (NAMESPACE, name, frozenset({(STACK, "berth")}))
+        return self.found.values(metric, range(FIRST_MINUTE + minute, FIRST_MINUTE + minute + 1))
 
 
 class Scene:
@@ -81,15 +81,7 @@ class Scene:
 
     def states(self, name: str) -> Iterator[bool]:
         """Whether the alarm is on at the end of each minute."""
-        alarm = ALARMS[name]
-        minutes, compare = self.metrics.minutes[alarm["MetricName"]], COMPARISONS[alarm["ComparisonOperator"]]
-        assert (alarm["Statistic"], alarm["Period"], alarm["TreatMissingData"]) == ("Minimum", MINUTE, "notBreaching")
-        breaching = [
-            minute in minutes and compare(min(minutes[minute]), float(alarm["Threshold"]))
-            for minute in range(int((self.wall - CREATED_AT) // MINUTE))
-        ]
-        for end in range(1, len(breaching) + 1):
-            yield sum(breaching[max(0, end - alarm["EvaluationPeriods"]) : end]) >= alarm["DatapointsToAlarm"]
+        return alarms.states(ALARMS[name], self.metrics.found, range(FIRST_MINUTE, int(self.wall // MINUTE)))
 
 
 @pytest.mark.parametrize("second", range(0, 60, 7))
@@ -143,7 +135,7 @@ def test_alarm_stays_off(there_are: list[Change], happening: Callable[[Scene, fl
 def test_quiet_cluster_does_not_write_a_metric() -> None:
     scene = Scene(allow_list="5eed5eed5eed5e1f until 2027-03-01T12:00:00Z")
     scene.run(30 * MINUTE)
-    assert scene.metrics.minutes == {}
+    assert scene.metrics.found.minutes == {}
 
 
 @pytest.mark.parametrize(
@@ -160,8 +152,8 @@ def test_quiet_cluster_does_not_write_a_metric() -> None:
 def test_certificate_alarm_is_on_in_the_last_14_days(allow_list: str, days: float | None, is_on: bool) -> None:
     scene = Scene(allow_list=allow_list)
     scene.run(2 * MINUTE)
-    written = scene.metrics.minutes["DaysToExpiry"].get(0, [None])[0]
-    assert written == (None if days is None else pytest.approx(days))
+    written = scene.metrics.values("DaysToExpiry", 0)
+    assert written[:1] == ([] if days is None else [pytest.approx(days)])
     assert list(scene.states(CERTIFICATE)) == [is_on, is_on]
 
 
@@ -171,7 +163,7 @@ def test_unreadable_allow_list_does_not_end_the_other_measurement() -> None:
     scene.allow_list.unavailable = True
     scene.run(4 * MINUTE)
     assert list(scene.states(PODS))[-1]
-    assert "DaysToExpiry" not in scene.metrics.minutes
+    assert scene.metrics.values("DaysToExpiry", 3) == []
 
 
 def test_warning_names_pod_scheduler_and_cause(caplog: pytest.LogCaptureFixture) -> None:

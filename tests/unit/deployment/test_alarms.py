@@ -1,0 +1,74 @@
+"""How an alarm is evaluated, by the tables of CloudWatch's documentation, and what that means for the template's.
+
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.deployment.alarms import MINUTE, Alarm, Metrics, is_alarm, states
+from tests.deployment.template import Deployment, read_template
+
+ALARMS: dict[str, dict[str, Any]] = Deployment(read_template(), Authentication="mtls").resources(
+    "AWS::CloudWatch::Alarm"
+)
+NAMES = {"AWS::StackName": "berth", "Api": "api"}
+
+
+@pytest.mark.parametrize(
+    ("shown", "datapoints", "breaching", "not_breaching"),
+    [
+        pytest.param("0-X-X", 3, False, False),
+        pytest.param("0----", 3, False, False, id="one value of five minutes is enough"),
+        pytest.param("-----", 3, True, False),
+        pytest.param("0XX-X", 3, True, True),
+        pytest.param("--X--", 3, True, False),
+        pytest.param("00--X", 2, False, False, id="2 of 3: 0 0 X"),
+        pytest.param("0X--X", 2, True, True, id="2 of 3: 0 X X"),
+    ],
+)
+def test_values_that_exist_count_before_missing_ones(
+    shown: str, datapoints: int, breaching: bool, not_breaching: bool
+) -> None:
+    points = [{"0": False, "X": True, "-": None}[each] for each in shown]
+    alarm: dict[str, Any] = {"EvaluationPeriods": 3, "DatapointsToAlarm": datapoints}
+    assert is_alarm(points, {**alarm, "TreatMissingData": "breaching"}) is breaching
+    assert is_alarm(points, {**alarm, "TreatMissingData": "notBreaching"}) is not_breaching
+
+
+def test_watcher_alarm_is_on_after_three_minutes_without_publication() -> None:
+    """Without FILL it would be on after five, when the data is older than maxStaleness."""
+    metrics = Metrics()
+    for minute in range(10):
+        metrics.add("Berth", "PublishedAge", {"stack": "berth"}, minute * MINUTE + 7, [1.0])
+    found = list(states(Alarm(ALARMS["WatcherNotRunningAlarm"], NAMES), metrics, range(20)))
+    assert found.index(True) == 12
+
+
+def test_metrics_of_a_log_line_count_in_the_minute_of_its_timestamp() -> None:
+    """Three of five: the alarm stays on while the three values are among the last seven minutes."""
+    group = {"Namespace": "Berth", "Dimensions": [["stack"]], "Metrics": [{"Name": "Failures", "Unit": "Count"}]}
+    metrics = Metrics()
+    for minute in range(3):
+        line = {"_aws": {"Timestamp": minute * 60_000, "CloudWatchMetrics": [group]}, "stack": "berth"}
+        metrics.add_line({**line, "Failures": [1.0]})
+    metrics.add_line({"message": "no metrics"})
+    assert list(states(Alarm(ALARMS["FailuresAlarm"], NAMES), metrics, range(8))) == [
+        *(False, False),
+        *(True, True, True, True, True),
+        False,
+    ]
+
+
+def test_period_of_five_minutes_is_evaluated_every_minute() -> None:
+    metrics = Metrics()
+    for minute in range(3):
+        metrics.add("AWS/ApiGateway", "4xx", {"ApiId": "api"}, minute * MINUTE, [1.0, 1.0])
+    assert list(states(Alarm(ALARMS["ApiRefusalsAlarm"], NAMES), metrics, range(6))) == [
+        *(False, False),
+        *(True, True, True),
+        False,
+    ]
