@@ -274,7 +274,10 @@ class _Reading:
         # The scheduler's configuration contains its own password.
         try:
             tls = load_tls_material(config, self._options.files)
-            if self.stack is not None and not entries and self.stack.parameters.get("Authentication") == "basic":
+            authentication = "" if self.stack is None or entries else self.stack.parameters.get("Authentication")
+            if authentication == "mtls" and not tls.certificate:
+                raise CredentialsMissing("the stack requires a client certificate")
+            if self.stack is not None and authentication == "basic":
                 prefix = basic_credentials(self.stack).in_address(address)
             return Endpoint(prefix, tls, self._options.timeout), tls
         except (CredentialsMissing, StackUnavailable) as error:

@@ -52,6 +52,16 @@ def test_reads_its_users_from_the_running_server(file: Path) -> None:
     assert (found.watcher, found.binder) == (None, None)
 
 
+def test_stack_with_mutual_tls_is_not_called_without_certificate(parameters: dict[str, str]) -> None:
+    """Otherwise each call would be a failure, although all is well: on-call.md names the stack alone."""
+    parameters["Authentication"] = "mtls"
+    found = read_inputs(Options(stack="berth"))
+    assert found.endpoint is None
+    assert [(each.check, each.result, each.message) for each in found.findings] == [
+        ("credentials", "skipped", "the stack requires a client certificate")
+    ]
+
+
 class Secrets:
     """Secrets Manager with these config_texts."""
 
