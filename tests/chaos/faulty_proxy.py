@@ -46,8 +46,15 @@ Fault = Answer | Cut
 class FaultyProxy:
     """Passes each call on; while `failing`, a part of them fails. Streams are passed on as they come."""
 
-    def __init__(self, server: str, *, ca_file: Path | None = None, own: tuple[Path, Path] | None = None) -> None:
-        """own: certificate and key, for HTTPS on this side."""
+    def __init__(
+        self,
+        server: str,
+        *,
+        ca_file: Path | None = None,
+        own: tuple[Path, Path] | None = None,
+        client_ca: Path | None = None,
+    ) -> None:
+        """own: certificate and key, for HTTPS on this side. client_ca: whose certificate a client has to present."""
         self._upstream = urlsplit(server)
         self._ca_file = ca_file
         self._lock = threading.Lock()
@@ -62,6 +69,9 @@ class FaultyProxy:
         if own is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(*own)
+            if client_ca is not None:
+                context.verify_mode = ssl.CERT_REQUIRED
+                context.load_verify_locations(client_ca)
             self._server.socket = context.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
             )
@@ -120,6 +130,13 @@ class FaultyProxy:
                 self.failed += 1
                 return self._random.choice(self._faults)
             return None
+
+    def passed_on(self, path: str, client: socket.socket) -> tuple[str, dict[str, str]]:
+        """Return the path at the server behind, and headers that it gets besides. client: the caller's connection."""
+        return path, {}
+
+    def answered(self, status: int) -> None:
+        """Called with the status of each answer from behind."""
 
     def connect(self) -> http.client.HTTPConnection:
         """A connection to the server behind."""
@@ -193,6 +210,7 @@ class _Handler(BaseHTTPRequestHandler):
             found.read()
             self._hang_up()
             return
+        self.proxy.answered(found.status)
         self.send_response_only(found.status)
         for name, value in found.getheaders():
             if name.lower() not in HOP_BY_HOP:
@@ -210,9 +228,10 @@ class _Handler(BaseHTTPRequestHandler):
         for fresh in (False, True):
             if self._behind is None:
                 self._behind, fresh = self.proxy.connect(), True  # noqa: PLW2901
-            headers = {name: value for name, value in self.headers.items() if name.lower() not in HOP_BY_HOP}
+            path, more = self.proxy.passed_on(self.path, self.connection)
+            headers = {name: value for name, value in self.headers.items() if name.lower() not in HOP_BY_HOP} | more
             try:
-                self._behind.request(self.command, self.path, body=body or None, headers=headers)
+                self._behind.request(self.command, path, body=body or None, headers=headers)
                 return self._behind.getresponse()
             except (http.client.RemoteDisconnected, ConnectionError):
                 self._leave()

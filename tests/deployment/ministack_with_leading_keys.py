@@ -7,18 +7,25 @@ documented. Other requests have no key and are denied, such as Scan.
 
 It also gives the SAM transform the stack's parameters, as CloudFormation does; ministack gives it none, so that no hash
 of a logical id would depend on them.
+
+And what a game day needs (tests/gameday), below TMPDIR: a function's lines are in `functions.log` at once, not only
+when its run ends; its wall clock is ahead by the seconds in `clock-NAME`; calls of DynamoDB that contain a word of
+`throttled` are throttled. A call that a gateway with mutual TLS passed on has the client's certificate in its event.
 """
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import re
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 from ministack import app  # type: ignore[import-not-found]
-from ministack.core import iam_actions, iam_evaluator  # type: ignore[import-not-found]
-from ministack.services import dynamodb, iam  # type: ignore[import-not-found]
+from ministack.core import iam_actions, iam_evaluator, lambda_runtime, responses  # type: ignore[import-not-found]
+from ministack.services import dynamodb, iam, lambda_svc  # type: ignore[import-not-found]
 from ministack.services.cloudformation import changesets, engine, handlers  # type: ignore[import-not-found]
 from samtranslator.translator import transform as sam  # type: ignore[import-not-found]
 
@@ -113,6 +120,39 @@ def _transform_with_parameters(template: Any, parameters: dict[str, str], polici
     return _transform(template, {**parameters, **(_parameters.get() or {})}, policies)
 
 
+DIRECTORY = Path(os.environ.get("TMPDIR", "."))
+CERTIFICATE_HEADER = "x-emulator-client-certificate"
+_FOLLOW_CLOCK = f"""\
+import os as _os, pathlib as _pathlib
+_clock = {{"__name__": "wrong_clock"}}
+exec(_pathlib.Path({str(Path(__file__).with_name("wrong_clock.py"))!r}).read_text(), _clock)
+_clock["follow"](_pathlib.Path({str(DIRECTORY)!r}) / ("clock-" + _os.environ["AWS_LAMBDA_FUNCTION_NAME"]))
+"""
+
+
+def _read_stderr_at_once(worker: Any) -> None:
+    with (DIRECTORY / "functions.log").open("a") as log:
+        for line in worker._proc.stderr:
+            log.write(json.dumps({"function": worker.func_name, "line": line.rstrip()}) + "\n")
+            log.flush()
+            worker._stderr_queue.put(line.rstrip("\n"))
+
+
+def _execute_with_certificate(function: Any, event: Any) -> Any:
+    described = event.get("headers", {}).pop(CERTIFICATE_HEADER, None) if isinstance(event, dict) else None
+    if described is not None:
+        certificate = json.loads(base64.b64decode(described))
+        event["requestContext"]["authentication"] = {"clientCert": certificate}
+    return _execute(function, event)
+
+
+async def _handle_or_throttle(method: str, path: str, headers: Any, body: bytes, query: Any) -> Any:
+    words = (DIRECTORY / "throttled").read_text().split() if (DIRECTORY / "throttled").exists() else []
+    if any(each.encode() in body for each in words):
+        return responses.error_response_json("ThrottlingException", "Throughput exceeds the limit", 400)
+    return await _handle_dynamodb(method, path, headers, body, query)
+
+
 _service_context, iam_actions.dynamodb_service_context = (
     iam_actions.dynamodb_service_context,
     _context_with_leading_keys,
@@ -120,6 +160,13 @@ _service_context, iam_actions.dynamodb_service_context = (
 _resolve, iam_evaluator._resolve_condition_key = iam_evaluator._resolve_condition_key, _resolve_with_leading_keys
 _simulate, iam._IAM_HANDLERS["SimulatePrincipalPolicy"] = iam._simulate_principal_policy, _simulate_with_leading_keys
 _transform, sam.transform = sam.transform, _transform_with_parameters
+_execute, lambda_svc._execute_function_with_config_scope = (
+    lambda_svc._execute_function_with_config_scope,
+    _execute_with_certificate,
+)
+_handle_dynamodb, dynamodb.handle_request = dynamodb.handle_request, _handle_or_throttle
+lambda_runtime.Worker._read_stderr = _read_stderr_at_once
+lambda_runtime._PYTHON_WORKER_SCRIPT = _FOLLOW_CLOCK + lambda_runtime._PYTHON_WORKER_SCRIPT
 _apply_transforms = engine._apply_transforms
 for module in (changesets, engine, handlers):
     module._apply_transforms = _apply_transforms_with_parameters
