@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -13,6 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 from berth_cli.sources.stack import LEDGER_TABLE_NAME, DeployedStack, describe
 from tools.acceptance.report import StepFailed, StepSkipped
 
+POLL_SECONDS = 5
 BY_HAND = "by hand: docs/how-to/delete-a-stack.md"
 
 
@@ -51,6 +53,18 @@ class Account:
     def created(self) -> bool:
         """Return whether this run created the stack, and the stack still exists."""
         return self._may_delete and self._exists()
+
+    def wait_for_alarm(self, logical_id: str, limit: float) -> float:
+        """Wait until the stack's alarm fires, and return the seconds. Raises StepFailed; StepSkipped in an emulator."""
+        client, started = self._client("cloudwatch"), time.monotonic()
+        if not client.list_metrics(Namespace="Berth", MetricName="PublishedAge")["Metrics"]:
+            raise StepSkipped("CloudWatch has no metrics from the functions' log lines, as in an emulator")
+        name = self.stack.resources["AWS::CloudWatch::Alarm"][logical_id]
+        while client.describe_alarms(AlarmNames=[name])["MetricAlarms"][0]["StateValue"] != "ALARM":
+            if time.monotonic() - started > limit:
+                raise StepFailed(f"{name} did not fire within {limit:g} s")
+            time.sleep(POLL_SECONDS)
+        return time.monotonic() - started
 
     def delete(self) -> list[str]:
         """Delete the stack that this run created, and its ledger. Raises StepFailed; StepSkipped without a stack."""

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -41,10 +42,52 @@ def scheduler_configuration(document: Mapping[str, Any], kubeconfig: Path) -> di
     return changed
 
 
-def place(
-    command: Sequence[str], configuration: Mapping[str, Any], kubeconfig: Path, pods: int, folder: Path
-) -> list[str]:
-    """Run the scheduler, place `pods` pods and delete them. Returns lines for the report. Raises StepFailed."""
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A namespace of the cluster, and a scheduler that places pods there."""
+
+    api: ApiServer
+    namespace: str
+    scheduler: ChildProcess
+    log: Path
+
+    def create(self, name: str, **annotations: str) -> None:
+        """Create a pod without waiting. Raises StepFailed."""
+        _request(self.api, "POST", f"/api/v1/namespaces/{self.namespace}/pods", _pod(name, annotations))
+
+    def wait(self, name: str, started: float) -> float:
+        """Wait until the pod is on a node. Returns the seconds since `started`. Raises StepFailed."""
+        path = f"/api/v1/namespaces/{self.namespace}/pods/{name}"
+        while not (pod := _request(self.api, "GET", path))["spec"].get("nodeName"):
+            if time.monotonic() - started > WAIT_SECONDS:
+                raise StepFailed(f"{name} was not placed within {WAIT_SECONDS} s", _why(pod, self.log))
+            time.sleep(POLL_SECONDS)
+        return time.monotonic() - started
+
+    def place(self, pods: int) -> list[str]:
+        """Place pods one after another. Returns lines for the report."""
+        seconds = []
+        for number in range(pods):
+            started = time.monotonic()
+            self.create(f"pod-{number}")
+            seconds.append(self.wait(f"pod-{number}", started))
+        middle, last = sorted(seconds)[pods // 2], max(seconds)
+        return [f"{pods} pods, one after another: {middle:.2f} s from creation to node (median), {last:.2f} s at most."]
+
+    def place_gang(self, size: int) -> list[str]:
+        """Place a gang of so many members, all or none. Returns lines for the report."""
+        started = time.monotonic()
+        for number in range(size):
+            self.create(f"member-{number}", **{"berth.dev/gang": "train", "berth.dev/gang-size": str(size)})
+        last = max(self.wait(f"member-{number}", started) for number in range(size))
+        return [f"A gang of {size} members: {last:.2f} s from the first creation to the last node."]
+
+
+@contextmanager
+def placing(
+    command: Sequence[str], configuration: Mapping[str, Any], kubeconfig: Path, folder: Path
+) -> Iterator[Placement]:
+    """Run the scheduler until the block ends, and delete what was created. Raises StepFailed."""
     if shutil.which(command[0]) is None:
         raise StepFailed(f"{command[0]} is not there; name it with SCHEDULER=")
     api = ApiServer(kubeconfigs.from_file(kubeconfig), time.monotonic)
@@ -54,11 +97,9 @@ def place(
     with _namespace(api) as namespace:
         process = ChildProcess([*command, f"--config={file}", "--secure-port=0", "-v=2"], log)
         try:
-            seconds = sorted(_place(api, namespace, pods, log))
+            yield Placement(api, namespace, process, log)
         finally:
             process.stop()
-    middle, last = seconds[len(seconds) // 2], seconds[-1]
-    return [f"{pods} pods, one after another: {middle:.2f} s from creation to node (median), {last:.2f} s at most."]
 
 
 def _request(api: ApiServer, method: str, path: str, body: Mapping[str, object] | None = None) -> Mapping[str, Any]:
@@ -68,30 +109,15 @@ def _request(api: ApiServer, method: str, path: str, body: Mapping[str, object] 
     return answer.content
 
 
-def _place(api: ApiServer, namespace: str, pods: int, log: Path) -> list[float]:
-    """Place the pods and return the seconds from creation to binding."""
-    found: list[float] = []
-    for number in range(pods):
-        started = time.monotonic()
-        _request(api, "POST", f"/api/v1/namespaces/{namespace}/pods", _pod(f"pod-{number}"))
-        path = f"/api/v1/namespaces/{namespace}/pods/pod-{number}"
-        while not (pod := _request(api, "GET", path))["spec"].get("nodeName"):
-            if time.monotonic() - started > WAIT_SECONDS:
-                raise StepFailed(f"pod-{number} was not placed within {WAIT_SECONDS} s", _why(pod, log))
-            time.sleep(POLL_SECONDS)
-        found.append(time.monotonic() - started)
-    return found
-
-
 def _why(pod: Mapping[str, Any], log: Path) -> list[str]:
     conditions = pod.get("status", {}).get("conditions", ())
     messages = [f"{each.get('reason')}: {each['message']}" for each in conditions if each.get("message")]
     return [*messages, "```text", *log.read_text(errors="replace").splitlines()[-15:], "```"]
 
 
-def _pod(name: str) -> dict[str, Any]:
+def _pod(name: str, annotations: Mapping[str, str]) -> dict[str, Any]:
     return {
-        "metadata": {"name": name},
+        "metadata": {"name": name, "annotations": dict(annotations)},
         "spec": {
             "schedulerName": SCHEDULER_NAME,
             "automountServiceAccountToken": False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -81,8 +81,8 @@ def _execute(step: Step) -> tuple[Result, tuple[str, ...]]:
         return Result.FAILED, (f"{type(error).__name__}: {error}",)
 
 
-def markdown(title: str, facts: Sequence[str], ended: Sequence[Ended]) -> str:
-    """Return the whole report. `facts`: one paragraph each."""
+def markdown(title: str, facts: Sequence[str], ended: Sequence[Ended], private: Mapping[str, str]) -> str:
+    """Return the whole report. `facts`: one paragraph each. `private`: names for values that are not published."""
     lines = [f"# {title}", "", f"**{_verdict(ended)}**"]
     lines += [line for fact in facts for line in ("", fact)]
     lines += ["", "| step | result | seconds |", "| --- | --- | --- |"]
@@ -90,7 +90,7 @@ def markdown(title: str, facts: Sequence[str], ended: Sequence[Ended]) -> str:
     for each in ended:
         if each.lines:
             lines += ["", f"## {each.name}", "", *each.lines]
-    return redacted("\n".join(lines) + "\n")
+    return redacted("\n".join(lines) + "\n", private)
 
 
 def _verdict(ended: Sequence[Ended]) -> str:
@@ -101,8 +101,10 @@ def _verdict(ended: Sequence[Ended]) -> str:
     return f"No step failed. Skipped: {', '.join(skipped)}." if skipped else "Every step passed."
 
 
-def redacted(text: str) -> str:
-    """Hide account numbers and endpoint names, because reports are public."""
+def redacted(text: str, private: Mapping[str, str] = {}) -> str:
+    """Hide account numbers, endpoint names and private values, because reports are public."""
+    for value in sorted(private, key=len, reverse=True):
+        text = text.replace(value, private[value])
     for pattern, name in _PRIVATE:
         text = pattern.sub(name, text)
     return text

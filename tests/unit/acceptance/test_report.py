@@ -1,0 +1,30 @@
+"""A report is public: it names no account and no endpoint, and says where a run failed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.acceptance.report import redacted
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("arn:aws:iam::123456789012:role/a", "arn:aws:iam::ACCOUNT:role/a"),
+        (
+            "https://a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com/x",
+            "https://API.execute-api.eu-central-1.amazonaws.com/x",
+        ),
+        (f"https://{'0A' * 16}.gr7.us-east-1.eks.amazonaws.com", "https://CLUSTER.gr7.us-east-1.eks.amazonaws.com"),
+        ("1234567890123 bytes in 12 ms", "1234567890123 bytes in 12 ms"),
+    ],
+)
+def test_report_hides_account_and_endpoints(text: str, expected: str) -> None:
+    assert redacted(text) == expected
+
+
+def test_report_hides_private_values() -> None:
+    private = {"berth.example.com": "DomainName", "example": "EksClusterName"}
+    assert redacted("https://berth.example.com/scheduler of example", private) == (
+        "https://DomainName/scheduler of EksClusterName"
+    )
