@@ -84,6 +84,8 @@ upstream: setup $(CONTROLPLANE) ## Judge Kubernetes' own tables by Berth, and ru
 	@$(BIN)/python -m tests.upstream $(if $(SUITES),--suites $(SUITES)) $(if $(MODES),--modes $(MODES)) $(if $(ONLY),--only '$(ONLY)')
 chaos: tools $(CONTROLPLANE) ## Play faults, and check what holds after each (SEED=0|today ROUNDS=… ONLY=fault,… WITHIN=seconds)
 	@$(BIN)/python -m tests.chaos --seed $(or $(SEED),0) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(WITHIN),--seconds $(WITHIN)) $(if $(ONLY),--only $(ONLY))
+game-day: tools $(CONTROLPLANE) .tools/kubectl/kubectl ## Break ten things on the deployed stack in the emulator: alarms, findings, recovery (ONLY=fault,… ARGUMENTS=--write)
+	@$(BIN)/python -m tests.gameday $(if $(ONLY),--only '$(ONLY)') $(ARGUMENTS)
 bench: setup $(CONTROLPLANE) $(PEER) ## Measure calls beside their floor, and pods a second through a scheduler (CASES=name,… NODES=500,1000 RUNS=3 N=500 PERCENTAGE=100)
 	@$(BIN)/python -m tests.bench
 	@$(BIN)/python -m tests.bench.scheduler $(if $(CASES),--cases '$(CASES)') $(if $(NODES),--nodes '$(NODES)') $(if $(RUNS),--runs $(RUNS)) $(if $(N),--pods $(N)) $(if $(PERCENTAGE),--percentage $(PERCENTAGE))
@@ -141,6 +143,9 @@ $(BIN)/uv:
 	$(call GO_BUILD,tools/helm) -ldflags "-s -w" helm.sh/helm/v3/cmd/helm
 .tools/actionlint/actionlint: tools/actionlint/go.mod tools/actionlint/go.sum
 	$(call GO_BUILD,tools/actionlint) github.com/rhysd/actionlint/cmd/actionlint
+# Without its version, a program says v0.0.0.
+.tools/kubectl/kubectl: tools/kubectl/go.mod tools/kubectl/go.sum tools/kubectl/main.go
+	$(call GO_BUILD,tools/kubectl) -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(sed -n 's|^\tk8s.io/kubectl v0|v1|p' $<)" .
 .build/karpenter/kwok: tools/karpenter/go.mod tools/karpenter/go.sum
 	$(call GO_BUILD,tools/karpenter) -ldflags "-s -w" sigs.k8s.io/karpenter/kwok
 	cp -f $$(go list -C tools/karpenter -m -f '{{.Dir}}' sigs.k8s.io/karpenter)/kwok/{charts,apis}/crds/*.yaml $(@D)

@@ -36,7 +36,7 @@ class MutualTLSGateway(FaultyProxy):
         """Of each call the time and the status."""
         self.certificate, key = self_signed(home, "gateway", ends=90 * DAY)
         self.directory = CertificateDirectory(home / "certificates")
-        self.directory.create("emulator", datetime.now(UTC) - 10 * DAY, 365 * DAY)
+        self.directory.create("emulator", datetime.now(UTC) - 10 * DAY, 3650 * DAY)
         self.client = self.directory.issue("scheduler", datetime.now(UTC), 90 * DAY)
         super().__init__(emulator.endpoint_url, own=(self.certificate, key), client_ca=self.directory.authority_file)
 

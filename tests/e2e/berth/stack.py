@@ -43,10 +43,12 @@ class DeployedStack:
         parameters: Mapping[str, str] | None = None,
         *,
         plugins: Path | None = None,
+        template: Path | None = None,
     ) -> None:
-        """plugins: a user's, which the functions get as a layer."""
+        """plugins: a user's, which the functions get as a layer. template: a built one; otherwise it is built."""
         self._identities = identities
         self._plugins = plugins
+        self._template = template
         self._directory = directory
         self._parameters = parameters or {}
         self._emulator = Emulator(directory / "account")
@@ -103,6 +105,11 @@ class DeployedStack:
         return self._physical_id(logical_id)
 
     @property
+    def account_directory(self) -> Path:
+        """Where the emulator writes."""
+        return self._directory / "account"
+
+    @property
     def schedule(self) -> str:
         """The name of the schedule that starts the watcher."""
         return self._physical_id("WatcherFunctionEveryMinute")
@@ -149,7 +156,7 @@ class DeployedStack:
 
     def _deploy(self) -> None:
         machine = sam.Machine.this()
-        template = sam.build(self._directory / "build", machine)
+        self._template = self._template or sam.build(self._directory / "build", machine)
         parameters = {
             **self._emulator.create_kubeconfigs(
                 watcher=self._identities.watcher.kubeconfig(), binder=self._identities.binder.kubeconfig()
@@ -162,7 +169,7 @@ class DeployedStack:
             **({} if self._plugins is None else self._publish(self._plugins)),
             **self._parameters,
         }
-        sam.deploy(template, parameters, self._emulator.environment())
+        sam.deploy(self._template, parameters, self._emulator.environment())
 
     def _publish(self, plugins: Path) -> Mapping[str, str]:
         return publish_plugins(self._emulator.client("lambda"), plugins, self._directory)

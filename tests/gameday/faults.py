@@ -1,0 +1,162 @@
+"""The ten faults: what breaks, which alarms have to fire, and what ends it.
+
+A fault that Berth has to survive names no alarm.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+from berth.configuration.dynamodb_store import CACHE_KEY
+from tests.builders.tables import create_cache_table
+from tests.chaos.faulty_proxy import Cut
+from tests.e2e.berth.berth_serve import CONFIGURATION
+from tests.gameday.scene import Scene
+
+SHORT_LIFE = timedelta(seconds=60)
+CLOCK_SECONDS = -300.0
+VERBS = ("FilterFunction", "PrioritizeFunction", "BindFunction", "PreemptFunction", "HealthzFunction")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """alarms: each has to fire within five minutes; empty: none may. ended_by: what the operator does at its end; empty
+    if nothing has to be done."""
+
+    label: str
+    does: Callable[[Scene], AbstractContextManager[None]]
+    alarms: frozenset[str]
+    ended_by: str = ""
+
+    @property
+    def name(self) -> str:
+        """For the command line."""
+        return re.sub("[^a-z0-9]+", "-", self.label.lower())
+
+
+@contextmanager
+def scheduler_stopped(scene: Scene) -> Iterator[None]:
+    scene.stop_scheduler()
+    yield
+    scene.start_scheduler(scene.gateway.client)
+
+
+@contextmanager
+def certificate_expired(scene: Scene) -> Iterator[None]:
+    """The scheduler has a certificate that ends in a minute. It is on the allow-list, as it was when it was issued."""
+    now = datetime.now(UTC)
+    client = scene.gateway.directory.issue(f"short-{now:%H%M%S}", now, SHORT_LIFE)
+    scene.stack.allow()
+    scene.start_scheduler(client)
+    time.sleep(max(0.0, (client.not_after - datetime.now(UTC)).total_seconds()))
+    scene.start_scheduler(client)  # only a new connection is verified
+    yield
+    scene.gateway.directory.revoke(client.serial, datetime.now(UTC))
+    scene.stack.allow()
+    scene.start_scheduler(scene.gateway.client)
+
+
+@contextmanager
+def allow_list_unreadable(scene: Scene) -> Iterator[None]:
+    """The roles of the verbs may not read the item any more."""
+    deny = {
+        "Effect": "Deny",
+        "Action": "dynamodb:GetItem",
+        "Resource": "*",
+        "Condition": {"ForAnyValue:StringEquals": {"dynamodb:LeadingKeys": ["allow-list"]}},
+    }
+    policy, iam = json.dumps({"Version": "2012-10-17", "Statement": [deny]}), scene.stack.client("iam")
+    roles = [scene.stack.name(f"{each}Role") for each in VERBS]
+    for role in roles:
+        iam.put_role_policy(RoleName=role, PolicyName="game-day", PolicyDocument=policy)
+    yield
+    for role in roles:
+        iam.delete_role_policy(RoleName=role, PolicyName="game-day")
+
+
+def table_throttled(scene: Scene) -> AbstractContextManager[None]:
+    return scene.throttled("CacheTable")
+
+
+@contextmanager
+def table_deleted(scene: Scene) -> Iterator[None]:
+    tables, name = scene.stack.client("dynamodb"), scene.stack.name("CacheTable")
+    tables.delete_table(TableName=name)
+    yield
+    create_cache_table(tables, name)
+    scene.stack.allow()
+
+
+@contextmanager
+def configuration_lost(scene: Scene) -> Iterator[None]:
+    """The applied document is not in the cache table; environments that have read it end."""
+    scene.stack.client("dynamodb").delete_item(TableName=scene.stack.name("CacheTable"), Key=CACHE_KEY)
+    scene.kill(*VERBS)
+    yield
+    scene.stack.apply(CONFIGURATION)
+
+
+@contextmanager
+def watcher_killed_in_deployment(scene: Scene) -> Iterator[None]:
+    """A deployment publishes new versions of all functions, and the run of the old watcher does not survive it."""
+    scene.stack.deploy(HttpTimeoutSeconds="20")
+    scene.kill("WatcherFunction")
+    yield
+    scene.stack.deploy(HttpTimeoutSeconds="30")
+
+
+@contextmanager
+def api_server_away(scene: Scene) -> Iterator[None]:
+    """For the watcher and bind; the scheduler still reaches it."""
+    scene.api_proxy.cut_streams()
+    with scene.api_proxy.failing(1.0, (Cut.BEFORE,), Random(0)):
+        yield
+
+
+@contextmanager
+def clock_off(scene: Scene) -> Iterator[None]:
+    """The watcher's clock is five minutes behind the verbs'."""
+    scene.set_clock("WatcherFunction", CLOCK_SECONDS)
+    yield
+    scene.set_clock("WatcherFunction", 0.0)
+
+
+@contextmanager
+def head_too_old(scene: Scene) -> Iterator[None]:
+    """Nothing starts the watcher, and its run ends."""
+    _set_schedule(scene, "DISABLED")
+    scene.kill("WatcherFunction")
+    yield
+    _set_schedule(scene, "ENABLED")
+
+
+def _set_schedule(scene: Scene, state: str) -> None:
+    client, fields = scene.stack.client("scheduler"), ("Name", "ScheduleExpression", "FlexibleTimeWindow", "Target")
+    found = client.get_schedule(Name=scene.stack.schedule)
+    client.update_schedule(**{each: found[each] for each in fields}, State=state)
+
+
+FAULTS: Sequence[Fault] = (
+    Fault("Scheduler stopped", scheduler_stopped, frozenset({"PodsUndecided"}), "start it"),
+    Fault(
+        "Certificate expired",
+        certificate_expired,
+        frozenset({"CertificateExpiry", "PodsUndecided"}),
+        "a valid certificate, revoke the old one",
+    ),
+    Fault("Allow-list unreadable", allow_list_unreadable, frozenset({"Failures"}), "the right is back"),
+    Fault("Table throttled", table_throttled, frozenset({"WatcherNotRunning"}), "throttling ends"),
+    Fault("Table deleted", table_deleted, frozenset({"WatcherNotRunning"}), "create it, `berth certificates allow`"),
+    Fault("Configuration lost", configuration_lost, frozenset({"Failures"}), "`berth config apply`"),
+    Fault("Watcher killed in a deployment", watcher_killed_in_deployment, frozenset()),
+    Fault("API server away", api_server_away, frozenset({"CacheStale"}), "it is back"),
+    Fault("Clock of the watcher 5 minutes behind", clock_off, frozenset({"CacheStale"}), "the clock is right"),
+    Fault("Head older than maxStaleness", head_too_old, frozenset({"WatcherNotRunning"}), "enable the schedule"),
+)
