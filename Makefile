@@ -9,7 +9,6 @@ BIN := .venv/bin
 export KUBERNETES ?= 1.36
 CONTROLPLANE := .build/controlplane-$(KUBERNETES)
 ORACLE := .build/parity-oracle-$(KUBERNETES)
-PEER := .build/bench-peer-$(KUBERNETES)
 # Values are given to make, as in `make chaos SEED=7`. An exported PORT or KUBECONFIG of the shell is meant for others.
 $(foreach name,ARGUMENTS AUDIT BASE BROWSER CASES CLUSTER CONTINUE CORE EACH FIX FIXTURES GANG_COMMIT GANGS KEEP \
   KUBECONFIG KUBECONFIG_FILE LEAST MEMBERS MODES N NODES ONLY ONE_EACH PARAMETERS PLUGINS PORT REPEAT REPLACE ROUNDS RULES \
@@ -86,7 +85,7 @@ chaos: tools $(CONTROLPLANE) ## Play faults, and check what holds after each (SE
 	@$(BIN)/python -m tests.chaos --seed $(or $(SEED),0) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(WITHIN),--seconds $(WITHIN)) $(if $(ONLY),--only $(ONLY))
 game-day: tools $(CONTROLPLANE) .tools/kubectl/kubectl ## Break ten things on the deployed stack in the emulator: alarms, findings, recovery (ONLY=fault,… ARGUMENTS=--write)
 	@$(BIN)/python -m tests.gameday $(if $(ONLY),--only '$(ONLY)') $(ARGUMENTS)
-bench: setup $(CONTROLPLANE) $(PEER) ## Measure calls beside their floor, and pods a second through a scheduler (CASES=name,… NODES=500,1000 RUNS=3 N=500 PERCENTAGE=100)
+bench: setup $(CONTROLPLANE) .build/bench-peer-$(KUBERNETES) ## Measure calls beside their floor, and pods a second through a scheduler (CASES=name,… NODES=500,1000 RUNS=3 N=500 PERCENTAGE=100)
 	@$(BIN)/python -m tests.bench
 	@$(BIN)/python -m tests.bench.scheduler $(if $(CASES),--cases '$(CASES)') $(if $(NODES),--nodes '$(NODES)') $(if $(RUNS),--runs $(RUNS)) $(if $(N),--pods $(N)) $(if $(PERCENTAGE),--percentage $(PERCENTAGE))
 local-stack: setup .tools/sam/.ready .tools/ministack/.ready ##* Serve the whole stack in an emulated account until Ctrl-C (CLUSTER=dump | KUBECONFIG_FILE=file, PLUGINS=dir, PORT=4566, PARAMETERS="Name=value …"; from another terminal REPLACE=1 PLUGINS=dir)

@@ -26,7 +26,7 @@ def run_page(page: Path, scene: Scene) -> list[str]:
     _prepare(home, scene)
     environment = scene.stack.environment() | {"HOME": str(home)}
     environment["PATH"] = f"{home / 'bin'}:{Path(sys.executable).parent}:{environment['PATH']}"
-    lines = list(dict.fromkeys(each.line.partition("  #")[0].strip() for each in commands(page)))
+    lines = list(dict.fromkeys(each.partition("  #")[0].strip() for each in commands(page)))
     prelude = [line for line in lines if line.startswith("export ") or "() {" in line]
     problems = []
     for line in lines[len(prelude) :]:
