@@ -9,7 +9,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Condition, Thread
 
 from berth_cli.server.http.connection import Connection, Phase
@@ -89,7 +89,8 @@ class Server:
     def stop(self) -> None:
         """End `run`, from another thread."""
         self._is_stopped = True
-        self._wakes.send(b"x")
+        with suppress(OSError):  # it has ended
+            self._wakes.send(b"x")
 
     def _accept(self, listener: socket.socket) -> None:
         try:
@@ -98,7 +99,8 @@ class Server:
             return  # the client has left
         except OSError as error:
             log.warning("a connection cannot be accepted: %s", error.strerror)
-            self._make_room()
+            if not self._make_room():
+                time.sleep(TICK_SECONDS)  # the connection still waits to be accepted
             return
         accepted.setblocking(True)
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # otherwise a large response waits 40 ms
@@ -111,7 +113,12 @@ class Server:
             connection.refuse(503, f"{count} connections are open")
             return
         self._connections[connection] = None
-        Thread(target=connection.run, name="connection", daemon=True).start()
+        try:
+            Thread(target=connection.run, name="connection", daemon=True).start()
+        except RuntimeError as error:
+            log.warning("refused a connection: %s", error)
+            self._forget(connection)
+            connection.refuse(503, "there are no threads left")
 
     def _make_room(self) -> bool:
         """Close the connection with the longest idle time; return whether there is one."""
