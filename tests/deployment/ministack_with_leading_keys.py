@@ -5,8 +5,8 @@ request. ministack omits it, so a statement with a Null condition would never al
 documents it. A batch and a transaction have the keys of all their items; how AWS fills it in for a transaction is not
 documented. Other requests have no key and are denied, such as Scan.
 
-It also gives the SAM transform the stack's parameters, as CloudFormation does; ministack gives it none, so that no hash
-of a logical id would depend on them.
+It also accepts alarms of metric math, and gives the SAM transform the stack's parameters, as CloudFormation does;
+ministack gives it none, so that no hash of a logical id would depend on them.
 
 And what a game day needs (tests/gameday), below TMPDIR: a function's lines are in `functions.log` at once, not only
 when its run ends; its wall clock is ahead by the seconds in `clock-NAME`; calls of DynamoDB that contain a word of
@@ -26,7 +26,12 @@ from typing import Any
 from ministack import app  # type: ignore[import-not-found]
 from ministack.core import iam_actions, iam_evaluator, lambda_runtime, responses  # type: ignore[import-not-found]
 from ministack.services import dynamodb, iam, lambda_svc  # type: ignore[import-not-found]
-from ministack.services.cloudformation import changesets, engine, handlers  # type: ignore[import-not-found]
+from ministack.services.cloudformation import (  # type: ignore[import-not-found]
+    changesets,
+    engine,
+    handlers,
+    provisioners,
+)
 from samtranslator.translator import transform as sam  # type: ignore[import-not-found]
 
 LEADING_KEYS = "dynamodb:LeadingKeys"
@@ -120,6 +125,16 @@ def _transform_with_parameters(template: Any, parameters: dict[str, str], polici
     return _transform(template, {**parameters, **(_parameters.get() or {})}, policies)
 
 
+def _alarm_of_the_first_metric(name: str, properties: dict[str, Any]) -> Any:
+    """Create the alarm of metric math by its metric alone: nothing here evaluates it."""
+    for each in properties.get("Metrics") or ():
+        if stat := each.get("MetricStat"):
+            rest = {key: value for key, value in properties.items() if key != "Metrics"}
+            properties = {**rest, **stat["Metric"], "Statistic": stat["Stat"], "Period": stat["Period"]}
+            break
+    return _alarm_record(name, properties)
+
+
 DIRECTORY = Path(os.environ.get("TMPDIR", "."))
 CERTIFICATE_HEADER = "x-emulator-client-certificate"
 _FOLLOW_CLOCK = f"""\
@@ -167,6 +182,7 @@ _execute, lambda_svc._execute_function_with_config_scope = (
 _handle_dynamodb, dynamodb.handle_request = dynamodb.handle_request, _handle_or_throttle
 lambda_runtime.Worker._read_stderr = _read_stderr_at_once
 lambda_runtime._PYTHON_WORKER_SCRIPT = _FOLLOW_CLOCK + lambda_runtime._PYTHON_WORKER_SCRIPT
+_alarm_record, provisioners._cw_metric_alarm_record = provisioners._cw_metric_alarm_record, _alarm_of_the_first_metric
 _apply_transforms = engine._apply_transforms
 for module in (changesets, engine, handlers):
     module._apply_transforms = _apply_transforms_with_parameters

@@ -27,6 +27,7 @@ WITHOUT_RESULT = {
     "certificates rotate",
     "certificates upload",
     "config apply",
+    "config nodepool",  # its result is YAML for kubectl
     "config rollback",
     "config schema",  # it is JSON
     "console",
