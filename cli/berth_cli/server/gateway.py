@@ -80,8 +80,10 @@ def _is_address(name: str) -> bool:
 log = logging.getLogger("berth.gateway")
 
 MAX_CALLS = 16
-"""The maximum number of calls at once, except bind, which may wait for a gang. A large request takes several times its
-size in memory while it is answered."""
+"""The maximum number of calls at once, except bind, which may wait for a gang."""
+
+LARGE_BYTES, MAX_LARGE_CALLS = 1_000_000, 2
+"""A large request takes several times its size in memory while it is answered, so few are answered at once."""
 
 BIND = "POST /scheduler/bind"
 MAX_BINDING_BYTES = 4_000
@@ -117,7 +119,7 @@ class Gateway:
         self.limits = replace(limits, connections=limits.connections + members)
         self._wall = wall
         self._begun = begun
-        self._calls = BoundedSemaphore(MAX_CALLS)
+        self._calls, self._large_calls = BoundedSemaphore(MAX_CALLS), BoundedSemaphore(MAX_LARGE_CALLS)
 
     def begin(self, request: Request) -> Response | None:
         """Refuse a request by its route or its header. The scheduler's httpTimeout has begun by now."""
@@ -136,7 +138,8 @@ class Gateway:
     def answer(self, request: Request) -> Response:
         """Call the handler."""
         route = f"{request.method} {request.path}"
-        with self._counted(request.body) if route == BIND else self._calls:
+        calls = self._large_calls if len(request.body) > LARGE_BYTES else self._calls
+        with self._counted(request.body) if route == BIND else calls:
             found = self.handlers[route](_event(route, request), None)
         payload = found["body"]
         content = base64.b64decode(payload) if found.get("isBase64Encoded") else payload.encode()
