@@ -116,9 +116,11 @@ def test_silent_connections_do_not_block_other_callers(served: Served) -> None:
 
 def test_refuses_a_connection_beyond_the_limit_of_busy_ones(served: Served) -> None:
     with ExitStack() as stack:
-        for _ in range(LIMITS.connections):
-            stack.enter_context(connect(served)).sendall(HEAD)
-        time.sleep(0.5)
+        busy = [stack.enter_context(connect(served)) for _ in range(LIMITS.connections)]
+        for connection in busy:
+            connection.sendall(HEAD + b"Content-Length: 1\r\nExpect: 100-continue\r\n\r\n")
+        for connection in busy:
+            assert connection.recv(100).startswith(b"HTTP/1.1 100 ")
         refused = stack.enter_context(connect(served))
         answer = all_of(refused)
     assert answer.startswith(b"HTTP/1.1 503 ")
