@@ -8,7 +8,6 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.extender import arguments
 from berth.extender.arguments import SchedulingRequest, read_scheduling_request
 from berth.extender.outcomes import Failure
 from berth.scheduling.objects import Pod, pod_texts, read_pod
@@ -243,22 +242,3 @@ def test_size_of_remembered_metadata_is_bounded(monkeypatch: pytest.MonkeyPatch)
         recent.read(text)
         assert recent._size <= 1_000_000
     assert len(recent._found) == 1
-
-
-def test_pod_of_a_recent_request_is_read_again_only_if_it_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = []
-
-    def counted(obj: object) -> Any:
-        read.append(obj)
-        return read_pod(obj)
-
-    monkeypatch.setattr(arguments, "read_pod", counted)
-    pod: dict[str, Any] = {"metadata": {"name": "p", "namespace": "d", "uid": "recent"}, "spec": {"schedulerName": "a"}}
-    for _ in range(2):
-        found = read_scheduling_request(orjson.dumps({"Pod": pod}), "")
-        assert isinstance(found, SchedulingRequest)
-        assert found.pod.scheduler_name == "a"
-    pod["spec"]["schedulerName"] = "b"
-    found = read_scheduling_request(orjson.dumps({"Pod": pod}), "")
-    assert isinstance(found, SchedulingRequest)
-    assert (found.pod.scheduler_name, len(read)) == ("b", 2)

@@ -87,31 +87,12 @@ def read_scheduling_request(body: str | bytes, unreadable: str) -> SchedulingReq
         fields = decode_object(body)
         if isinstance(fields, Failure):
             return fields
-        pod = _read_pod(fields.get("pod"))
+        pod = read_pod(fields.get("pod"))
     else:
         pod, fields = found
     if isinstance(pod, UnreadableObject):
         return bad_request(f"{unreadable}: {pod.cause}")
     return SchedulingRequest(pod, fields)
-
-
-MAX_RECENT = 64
-_RECENT: dict[object, tuple[object, Pod]] = {}
-"""Pods of recent requests by UID, each with the decoded object: `berth serve` gets a pod again for the next verb."""
-
-
-def _read_pod(obj: object) -> Pod | UnreadableObject:
-    metadata = obj.get("metadata") if isinstance(obj, dict) else None
-    uid = metadata.get("uid") if isinstance(metadata, dict) else None
-    recent = _RECENT.get(uid) if isinstance(uid, str) else None
-    if recent is not None and recent[0] == obj:
-        return recent[1]
-    pod = read_pod(obj)
-    if isinstance(pod, Pod) and pod.uid:
-        if len(_RECENT) >= MAX_RECENT:
-            _RECENT.clear()
-        _RECENT[pod.uid] = obj, pod
-    return pod
 
 
 class LastAttempt(Enum):
