@@ -94,7 +94,7 @@ def _peer(case: str) -> Extender:
     """Return the case in Go that is called in the same way."""
     if "onlyone" in case:
         return Extender.GO_ONLYONE
-    return Extender.GO if case in (Extender.NULL, Extender.BERTH, Extender.BERTH_FULL) else Extender.GO_BIND
+    return Extender.GO if case in (Extender.BERTH, Extender.BERTH_FULL) else Extender.GO_BIND
 
 
 def _ratio(rate: float, other: float | None) -> str:

@@ -11,14 +11,12 @@ from fnmatch import fnmatchcase
 class Extender(StrEnum):
     """What the scheduler calls.
 
-    NULL: answers as BERTH does, without looking, with the HTTP server of `berth serve`. GO: tests/bench/peer. The rest
-    is `berth serve`. ONLYONE: filter passes one node, and prioritize is not called. BIND: the extender binds all pods.
-    COUNTED, RULES: bind is called for counted resources and under a rule about other pods.
+    GO: tests/bench/peer. The rest is `berth serve`. ONLYONE: filter passes one node, and prioritize is not called.
+    BIND: the extender binds all pods. COUNTED, RULES: bind is called for counted resources and under a rule about other
+    pods.
     """
 
     NONE = "none"
-    NULL = "null"
-    NULL_ONLYONE = "null-onlyone"
     GO = "go"
     GO_ONLYONE = "go-onlyone"
     GO_BIND = "go-bind"
@@ -32,7 +30,7 @@ class Extender(StrEnum):
     @property
     def passes_one(self) -> bool:
         """Whether its filter passes one node only."""
-        return self in (Extender.NULL_ONLYONE, Extender.GO_ONLYONE, Extender.BERTH_ONLYONE)
+        return self in (Extender.GO_ONLYONE, Extender.BERTH_ONLYONE)
 
     @property
     def is_go(self) -> bool:

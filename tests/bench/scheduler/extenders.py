@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,6 @@ from signal import SIGINT
 from socket import create_connection
 from typing import Any
 
-from berth.scheduling.plugins import node_priority_label
 from tests.bench.scheduler.cases import Case, Extender
 from tests.bench.scheduler.workload import COUNTED, COUNTED_NODES, node_manifest
 from tests.e2e.berth.endpoint import Endpoint
@@ -71,8 +69,6 @@ class Servers:
         labelled = {each["name"]: int(each["labels"][LABEL]) for each in names if LABEL in each["labels"]}
         if case.extender is Extender.NONE:
             return "", 0
-        if case.extender in (Extender.NULL, Extender.NULL_ONLYONE):
-            return _null(labelled, [each["name"] for each in names], folder, running)
         if case.extender.is_go:
             found = self._go(folder, running)
             _wait_for_nodes(found[0], case, [each["name"] for each in names], set(labelled))
@@ -104,19 +100,6 @@ class Servers:
         return f"http://{address}", process.pid
 
 
-def _null(labelled: Mapping[str, int], names: Sequence[str], folder: Path, running: ExitStack) -> tuple[str, int]:
-    answers = folder / "answers"
-    answers.mkdir()
-    for verb, those in null_answers(labelled, names).items():
-        (answers / verb).write_text("".join(json.dumps(each) + "\n" for each in those))
-    port = free_port()
-    command: list[str | Path] = [sys.executable, "-m", "tests.bench.scheduler.null", str(port), answers]
-    process = ChildProcess(command, folder / "null.log")
-    running.callback(process.stop, SIGINT)
-    process.wait_until(partial(_listens, f"{HOST}:{port}"), seconds=START_SECONDS)
-    return f"http://{HOST}:{port}/scheduler", process.pid
-
-
 def _configuration(case: Case, url: str) -> ExtenderConfiguration:
     return ExtenderConfiguration(
         url_prefix=url,
@@ -127,26 +110,6 @@ def _configuration(case: Case, url: str) -> ExtenderConfiguration:
         managed_resources=(COUNTED,) if case.extender is Extender.BERTH_COUNTED else (),
         http_timeout="30s",  # late rather than never on a busy machine
     )
-
-
-def null_answers(labelled: Mapping[str, int], names: Sequence[str]) -> Mapping[str, list[object]]:
-    """Return the answers of each verb, by turns: those of Berth under label-priority.
-
-    labelled: by name, the priorities of nodes that have one.
-    """
-    no_label = node_priority_label.REASON_NO_LABEL.format(LABEL)
-    rejected = {name: no_label for name in names if name not in labelled}
-    best = [name for name, score in labelled.items() if score == max(labelled.values())]
-
-    def filtered(passed: list[str]) -> dict[str, Any]:
-        rest = {"FailedNodes": {}, "FailedAndUnresolvableNodes": rejected, "Error": ""}
-        return {"Nodes": None, "NodeNames": passed, **rest}
-
-    return {
-        "filter": [filtered(list(labelled))],
-        "filter_onlyone": [filtered([name]) for name in best],
-        "prioritize": [[{"Host": name, "Score": score} for name, score in labelled.items()]],
-    }
 
 
 def _listens(address: str) -> bool:
