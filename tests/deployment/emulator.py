@@ -20,7 +20,7 @@ from .sam import PROJECT
 
 PYTHON = PROJECT / ".tools" / "ministack" / "bin" / "python"
 COMMAND = PROJECT / ".tools" / "ministack" / "bin" / "ministack"
-LAUNCHER = Path(__file__).with_name("ministack_with_leading_keys.py")
+LAUNCHER = Path(__file__).with_name("ministack_process.py")
 REGION = "eu-central-1"
 START_SECONDS = 60
 

@@ -24,7 +24,7 @@ from .emulator import Emulator
 
 DAY = timedelta(days=1)
 CERTIFICATE_HEADER = "x-emulator-client-certificate"
-"""As in ministack_with_leading_keys, which another interpreter runs."""
+"""As in ministack_process, which another interpreter runs."""
 
 
 class MutualTLSGateway(FaultyProxy):

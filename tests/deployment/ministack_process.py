@@ -1,16 +1,14 @@
-"""ministack with support for the condition key `dynamodb:LeadingKeys`, the only one of template.yaml that it lacks.
+"""Run ministack with what template.yaml and the tests need and it lacks, by its own interpreter.
 
-Run by ministack's own interpreter (`.tools/ministack/bin/python`). On AWS the key contains the partition keys of a
-request. ministack omits it, so a statement with a Null condition would never allow anything. This module sets it as AWS
-documents it. A batch and a transaction have the keys of all their items; how AWS fills it in for a transaction is not
-documented. Other requests have no key and are denied, such as Scan.
-
-It also accepts alarms of metric math, and gives the SAM transform the stack's parameters, as CloudFormation does;
-ministack gives it none, so that no hash of a logical id would depend on them.
-
-And what a game day needs (tests/gameday), below TMPDIR: a function's lines are in `functions.log` at once, not only
-when its run ends; its wall clock is ahead by the seconds in `clock-NAME`; calls of DynamoDB that contain a word of
-`throttled` are throttled. A call that a gateway with mutual TLS passed on has the client's certificate in its event.
+- The condition key `dynamodb:LeadingKeys`: the partition keys of a request, also of all items of a batch and of a
+  transaction (how AWS fills it in for a transaction is not documented). Other requests have no key and are denied, such
+  as Scan.
+- The stack's parameters for the SAM transform: no hash of a logical id would depend on them.
+- Alarms of metric math, which are created by their metric alone.
+- For a game day (tests/gameday), below TMPDIR: a function's lines are in `functions.log` at once, not only when its run
+  ends; its wall clock is ahead by the seconds in `clock-NAME`; calls of DynamoDB that contain a word of `throttled` are
+  throttled.
+- A call that a gateway with mutual TLS passed on has the client's certificate in its event.
 """
 
 from __future__ import annotations
