@@ -55,8 +55,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None]:
-    """A clock is replaced where it is used and not for all threads: the event loop of the session's server would set
-    its timers by it, and never end."""
+    """A clock is replaced where it is used and not for all threads: the session's server would end its connections by
+    it."""
     yield
     assert (time.monotonic, time.time) == CLOCKS, "the test has replaced a clock of the module time"
 

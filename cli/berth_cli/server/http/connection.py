@@ -222,12 +222,12 @@ class Connection:
     def _answer_at_once(self, response: Response) -> None:
         while self._complete:
             self._respond(*self._complete.popleft())
-        phase, deadline = Phase.BODY, time.monotonic() + self._limits.body_seconds
         assert self._request is not None
         self._send(response, has_body=self._request.method != "HEAD")
         if "Connection" in response.headers:
             raise _Closed
-        self.phase, self.deadline, self._is_answered = phase, deadline, True
+        self._begin(Phase.BODY, self._limits.body_seconds)
+        self._is_answered = True
 
     def on_body(self, body: bytes) -> None:
         """Keep a part of the body if there is room. A body that is too long is read to its end, so that the client
