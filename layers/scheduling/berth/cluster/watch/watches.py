@@ -45,7 +45,6 @@ from berth.nodecache.feed.head import Position
 FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 0.5, 8.0
 """A failure doubles the next wait; any success makes waits short again."""
 
-
 SHORTEST_WATCH_SECONDS = 1.0
 """A watch that ends sooner without an event is a failure: to retry it at once would be a hot loop."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -39,9 +39,6 @@ from berth.ledger.gangs.table import GangTable, LedgersRead, NotTransacted, Tran
 from berth.ledger.nodes.dynamodb_item import node_key, node_of, number, read_node
 from berth.ledger.nodes.dynamodb_write import expressions
 from berth.scheduling.gangs.gang import GangKey
-
-if TYPE_CHECKING:
-    pass
 
 _CANCELED = "TransactionCanceledException"
 _NOT_WRITTEN = {"None", CONDITION_FAILED.removesuffix("Exception"), "TransactionConflict"}

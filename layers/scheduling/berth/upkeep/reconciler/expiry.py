@@ -56,6 +56,13 @@ class ExpiryResult:
     detail: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class OnNode:
+    """The node of a pod that is bound; a pod never changes its node."""
+
+    node: str
+
+
 class Expiry:
     """Expire entries in one leadership's thread. Methods raise TableUnavailable or StaleEpoch, and may be repeated."""
 
@@ -77,7 +84,7 @@ class Expiry:
         match self.invalidate_bindings(reservation.pod):
             case ExpiryResult() as result:
                 return result
-            case str(node) if node == reservation.node:
+            case OnNode(node=node) if node == reservation.node:
                 return ExpiryResult(ExpiryOutcome.ON_NODE)
             case _:
                 return self._release(reservation, entry)
@@ -95,16 +102,16 @@ class Expiry:
         """Delete the open reservation of an attempt that does not own an entry, or whose entry is confirmed."""
         self._table.delete_open(reservation.pod.uid, reservation.node, reservation.attempt)
 
-    def invalidate_bindings(self, pod: PodKey) -> str | ExpiryResult | None:
+    def invalidate_bindings(self, pod: PodKey) -> OnNode | ExpiryResult | None:
         """Make every earlier Binding of the pod fail, and return None.
 
-        str: the pod is bound to this node for good. ExpiryResult: the state of the pod is unknown.
+        OnNode: the pod is bound already. ExpiryResult: the state of the pod is unknown.
         """
         for _ in range(MAX_TOUCHES):
             answer: FoundPod | PodNotFound | Unanswered | PodTouched | PodChanged = self._pods.find(pod)
             if isinstance(answer, FoundPod) and answer.uid == pod.uid and not answer.finished:
                 if answer.node:
-                    return answer.node
+                    return OnNode(answer.node)
                 answer = self._pods.touch(pod, answer.resource_version)
             match answer:
                 case Unanswered(cause=cause):

@@ -33,7 +33,7 @@ from berth.ledger.nodes.entry import EntryState, OpenReservation
 from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState, NotWritten
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import Report, ReservationEvent, ReservationEventType
-from berth.upkeep.reconciler.expiry import Expiry, ExpiryResult
+from berth.upkeep.reconciler.expiry import Expiry, ExpiryResult, OnNode
 from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation, StaleEpoch
 
 LATE_SECONDS = 5.0
@@ -249,7 +249,7 @@ class Rebuild:
         match self._expiry.invalidate_bindings(pod):
             case ExpiryResult():
                 return False
-            case str(node) if node in self._waiting:
+            case OnNode(node=node) if node in self._waiting:
                 self._waiting[node].bound[pod.uid] = self._wall()
         return True
 
