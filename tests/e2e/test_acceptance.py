@@ -43,6 +43,8 @@ def test_acceptance_passes_every_step_and_deletes_the_stack(
             **(gateway.parameters() if authentication == "mtls" else {}),
             **emulator.create_kubeconfigs(watcher=users.watcher.kubeconfig(), binder=users.binder.kubeconfig()),
             **machine.parameters,
+            # Members of a gang arrive in bind within half of it, and the emulator starts a process for each of them.
+            "HttpTimeoutSeconds": "20",
         }
         done = subprocess.run(
             [

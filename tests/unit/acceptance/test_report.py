@@ -28,3 +28,8 @@ def test_report_hides_private_values() -> None:
     assert redacted("https://berth.example.com/scheduler of example", private) == (
         "https://DomainName/scheduler of EksClusterName"
     )
+
+
+def test_report_keeps_the_text_around_a_short_value() -> None:
+    """The version of a trust store is 1."""
+    assert redacted("Berth 0.1.0 after 11 s", {"1": "TruststoreVersion"}) == "Berth 0.1.0 after 11 s"
