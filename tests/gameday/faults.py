@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from berth.configuration.dynamodb_store import CACHE_KEY
+from berth.configuration.dynamodb_store import CACHE_KEY, LEDGER_KEY
 from tests.builders.tables import create_cache_table
 from tests.chaos.faulty_proxy import Cut
 from tests.e2e.berth.berth_serve import CONFIGURATION
@@ -96,8 +96,10 @@ def table_deleted(scene: Scene) -> Iterator[None]:
 
 @contextmanager
 def configuration_lost(scene: Scene) -> Iterator[None]:
-    """The applied document is not in the cache table; environments that have read it end."""
-    scene.stack.client("dynamodb").delete_item(TableName=scene.stack.name("CacheTable"), Key=CACHE_KEY)
+    """The applied document is in neither table; environments that have read it end. Of one table alone it may be lost:
+    the other's copy is used, and the watcher puts it back."""
+    for table, key in (("CacheTable", CACHE_KEY), ("LedgerTable", LEDGER_KEY)):
+        scene.stack.client("dynamodb").delete_item(TableName=scene.stack.name(table), Key=key)
     scene.kill(*VERBS)
     yield
     scene.stack.apply(CONFIGURATION)
