@@ -36,6 +36,7 @@ AUDIT_POLICY = {
 }
 
 START_SECONDS = 60
+TOKEN_SECONDS = 86_400
 
 
 class RunScheduler(Protocol):
@@ -82,7 +83,8 @@ class ControlPlane:
     def service_account(self, namespace: str, name: str) -> Credentials:
         """Credentials of a service account with the rights of its roles."""
         api = KubernetesApi(self.credentials())
-        request = api.create(f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token", {"spec": {}})
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+        request = api.create(path, {"spec": {"expirationSeconds": TOKEN_SECONDS}})  # by default an hour
         return replace(self.credentials(), token=request["status"]["token"])
 
     def send(self, process: str, what: Signals) -> None:
