@@ -22,6 +22,7 @@ from pathlib import Path
 import yaml
 
 from berth.ledger.lease import NAME as LEASE
+from berth.pods import BERTH_SCHEDULERS
 from tests.builders.certificates import self_signed
 from tests.builders.http_calls import Caller
 from tests.builders.kubeconfigs import kubeconfig_for
@@ -59,7 +60,7 @@ class Pods:
         """One more pod; delete those whose time is over."""
         name, now = f"pod-{self.created}", time.monotonic()
         node = f"node-{self.created % NODES}"
-        pod = pod_with(name, requests={SLOT: "1"}, node="")
+        pod = pod_with(name, requests={SLOT: "1"}, node="", schedulerName=min(BERTH_SCHEDULERS))
         self._kubernetes.pods["default", name] = pod
         self.created += 1
         self._caller.post("/scheduler/filter", body_of({"Pod": pod, "NodeNames": [f"node-{n}" for n in range(NODES)]}))
