@@ -25,7 +25,7 @@ from tests.deployment import sam
 from tools.acceptance import eks_access
 from tools.acceptance.account import Account
 from tools.acceptance.placement import SCHEDULER_NAME, Placement, placing, scheduler_command, scheduler_configuration
-from tools.acceptance.report import Ended, Result, Step, StepFailed, StepSkipped, markdown, run
+from tools.acceptance.report import Ended, Result, Step, StepFailed, StepSkipped, markdown, private_values, run
 
 BERTH = Path(sys.executable).parent / "berth"
 FIRST_PUBLICATION_SECONDS = 240
@@ -39,9 +39,6 @@ MAX_STALENESS = 180
 GANG_MEMBERS = 4
 CALL_SECONDS = 60
 """The timeout in seconds. The first call after a deployment is a cold start, which is not a failure here."""
-
-PRIVATE = ("Binder", "Domain", "Eks", "Key", "Permissions", "Truststore", "Vpc", "Watcher", "AlarmTopic", "PluginLayer")
-"""Parameters whose names begin so have values that are not published."""
 
 EPILOG = """\b
 Exit status: 0 no step failed, 1 a step failed, 2 usage error, 130 Ctrl-C. Without --keep the stack is always deleted.
@@ -119,10 +116,9 @@ def main(report: Path, **values: object) -> None:
             click.echo(f"   {each.result}, {each.seconds:.0f} s", err=True)
             for line in each.lines if each.result is Result.FAILED else ():
                 click.echo(f"   {line}", err=True)
-    private = {value: name for name, value in options.values.items() if name.startswith(PRIVATE) and value}
     parameters = ", ".join(f"`{each}`" for each in options.parameters) or "defaults"
     facts = [began, f"Parameters: {parameters}."]
-    report.write_text(markdown(f"Acceptance of Berth {__version__}", facts, ended, private))
+    report.write_text(markdown(f"Acceptance of Berth {__version__}", facts, ended, private_values(options.values)))
     click.echo(f"report: {report}", err=True)
     results = {each.result for each in ended}
     sys.exit(130 if Result.INTERRUPTED in results else int(Result.FAILED in results))

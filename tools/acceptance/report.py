@@ -13,8 +13,22 @@ _PRIVATE = (
     (re.compile(r"\b[0-9A-F]{32}(?=\.)"), "CLUSTER"),
 )
 
-SHORTEST_PRIVATE = 6
-"""A shorter value, such as a version of 1, tells nothing and is in many words."""
+PRIVATE = (
+    "AlarmTopic",
+    "BinderKubeconfig",
+    "Domain",
+    "Eks",
+    "Key",
+    "Permissions",
+    "PluginLayer",
+    "TruststoreUri",
+    "Vpc",
+    "WatcherKubeconfig",
+)
+"""Parameters whose names begin so have values that are not published."""
+
+SHORT = 6
+"""A shorter value may be part of any word, so it is hidden only as a whole word."""
 
 
 class Result(StrEnum):
@@ -104,11 +118,18 @@ def _verdict(ended: Sequence[Ended]) -> str:
     return f"No step failed. Skipped: {', '.join(skipped)}." if skipped else "Every step passed."
 
 
+def private_values(parameters: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the names of the parameters whose values are not published, by value."""
+    return {value: name for name, value in parameters.items() if name.startswith(PRIVATE) and value}
+
+
 def redacted(text: str, private: Mapping[str, str] = {}) -> str:
     """Hide account numbers, endpoint names and private values, because reports are public."""
     for value in sorted(private, key=len, reverse=True):
-        if len(value) >= SHORTEST_PRIVATE:
-            text = text.replace(value, private[value])
-    for pattern, name in _PRIVATE:
-        text = pattern.sub(name, text)
+        pattern = re.escape(value)
+        if len(value) < SHORT:
+            pattern = rf"(?<![A-Za-z0-9]){pattern}(?![A-Za-z0-9])"
+        text = re.sub(pattern, private[value], text)
+    for shape, name in _PRIVATE:
+        text = shape.sub(name, text)
     return text

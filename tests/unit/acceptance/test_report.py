@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.acceptance.report import redacted
+from tools.acceptance.report import private_values, redacted
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,13 @@ def test_report_hides_private_values() -> None:
     )
 
 
-def test_report_keeps_the_text_around_a_short_value() -> None:
-    """The version of a trust store is 1."""
-    assert redacted("Berth 0.1.0 after 11 s", {"1": "TruststoreVersion"}) == "Berth 0.1.0 after 11 s"
+def test_report_hides_a_short_value_as_a_whole_word() -> None:
+    assert redacted("a device of dev, arn:cluster/dev", {"dev": "EksClusterName"}) == (
+        "a device of EksClusterName, arn:cluster/EksClusterName"
+    )
+
+
+def test_report_keeps_the_text_around_a_public_value() -> None:
+    private = private_values({"TruststoreVersion": "1", "WatcherMode": "events", "EksClusterName": "dev", "KeyArn": ""})
+    assert private == {"dev": "EksClusterName"}
+    assert redacted("Berth 0.1.0 after 11 s", private) == "Berth 0.1.0 after 11 s"

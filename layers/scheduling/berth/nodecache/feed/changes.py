@@ -143,21 +143,21 @@ class _Row(NamedTuple):
 def pack(changes: Iterable[Change]) -> PackedChanges:
     """Pack changes into few items of at most MAX_ITEM_BYTES each. Changes of one object keep their order."""
     omissions: dict[Key, OmissionReason] = {}
-    by_part: dict[SnapshotPart, list[bytes]] = {each: [] for each in SnapshotPart}
-    rows: dict[SnapshotPart, list[_Row]] = {each: [] for each in SnapshotPart}
+    by_part: dict[SnapshotPart, list[bytes]] = {snapshot_part: [] for snapshot_part in SnapshotPart}
+    rows: dict[SnapshotPart, list[_Row]] = {snapshot_part: [] for snapshot_part in SnapshotPart}
     sizes = dict.fromkeys(SnapshotPart, 0)
     for change in changes:
-        row, its_part = _row(change, omissions), part_of(change.resource)
+        row, snapshot_part = _row(change, omissions), part_of(change.resource)
         if row is None:
             continue
-        if rows[its_part] and sizes[its_part] + len(row.data) > _RAW_BYTES:
-            by_part[its_part] += _compressed(rows[its_part], omissions)
-            rows[its_part], sizes[its_part] = [], 0
-        rows[its_part].append(row)
-        sizes[its_part] += len(row.data) + 1
-    for each, left in rows.items():
-        by_part[each] += _compressed(left, omissions) if left else []
-    return PackedChanges({each: items for each, items in by_part.items() if items}, omissions)
+        if rows[snapshot_part] and sizes[snapshot_part] + len(row.data) > _RAW_BYTES:
+            by_part[snapshot_part] += _compressed(rows[snapshot_part], omissions)
+            rows[snapshot_part], sizes[snapshot_part] = [], 0
+        rows[snapshot_part].append(row)
+        sizes[snapshot_part] += len(row.data) + 1
+    for snapshot_part, left in rows.items():
+        by_part[snapshot_part] += _compressed(left, omissions) if left else []
+    return PackedChanges({snapshot_part: items for snapshot_part, items in by_part.items() if items}, omissions)
 
 
 def _row(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:

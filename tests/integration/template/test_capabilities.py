@@ -1,29 +1,11 @@
-"""The application's metadata for `sam package` and `sam publish`."""
+"""What whoever deploys the template has to acknowledge."""
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
-import pytest
-
-from berth import __version__
-from tests.deployment.template import read_template
 from tests.deployment.transform import transformed
 
 # Resource types of the template that need an acknowledged capability.
 ACKNOWLEDGED = {"AWS::IAM::Role": "CAPABILITY_IAM", "AWS::Lambda::Permission": "CAPABILITY_RESOURCE_POLICY"}
-
-
-@pytest.fixture(scope="module")
-def application() -> dict[str, Any]:
-    found: dict[str, Any] = read_template()["Metadata"]["AWS::ServerlessRepo::Application"]
-    return found
-
-
-def test_version_equals_the_project_version(application: dict[str, Any]) -> None:
-    assert str(application["SemanticVersion"]) == __version__
-    assert re.fullmatch(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", str(application["SemanticVersion"]))
 
 
 def test_required_capabilities_are_iam_and_resource_policy() -> None:
