@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from berth.ledger.gangs.item import Claim, GangItem, GangState, Intent
-from berth.ledger.nodes.entry import Shares
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.pools import Shares
 from berth.scheduling.objects.pod import PodKey
 
 TRAIN = GangKey("ml", "train")
@@ -20,12 +20,13 @@ def intent(
     attempt: str = "",
     until: float = 100.5,
     demands: tuple[Demand, ...] = (),
+    floating: Shares | None = None,
     shares: Shares | None = None,
     topology: str = "",
 ) -> Intent:
     """Return the intent of a pod with this name. attempt: by default, one per pod."""
     pod = PodKey("ml", name, f"uid-{name}")
-    return Intent(pod, node, attempt or f"attempt-{name}", until, demands, shares or {}, topology)
+    return Intent(pod, node, attempt or f"attempt-{name}", until, demands, floating or {}, shares or {}, topology)
 
 
 def gang(

@@ -236,11 +236,11 @@ def recorded_ledger(ledgers: Iterable[NodeLedger]) -> Mapping[str, object]:
     for ledger in ledgers:
         avail = ledger.avail or {}
         for pool, most in ledger.capacity.items():
-            found |= _pool(ledger.node, pool, most, avail.get(pool, 0), ledger.owed.get(pool, 0))
+            found |= _pool(ledger.owner, pool, most, avail.get(pool, 0), ledger.owed.get(pool, 0))
         if ledger.avail is None:
-            found[f"{ledger.node}: rebuild"] = "under way"
+            found[f"{ledger.owner}: rebuild"] = "under way"
         for entry in ledger.entries.values():
-            found[f"{ledger.node}: {entry.pod.namespace}/{entry.pod.name}"] = _entry(entry.shares, entry.state)
+            found[f"{ledger.owner}: {entry.pod.namespace}/{entry.pod.name}"] = _entry(entry.shares, entry.state)
     return found
 
 

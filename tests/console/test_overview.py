@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from berth.configuration.store import ActiveConfiguration
+from tests.builders.counted import configuration
 from tests.console.chromium import Tab
 from tests.console.served import LiveSource, Served, served
 from tests.unit.cli.console.cases import node, pod
@@ -55,3 +59,25 @@ def test_map_names_zones_by_their_ends_and_nodes_with_their_pool(tab: Tab) -> No
         assert "nodepool: spot" in tab.text("#details")
         assert tab.text("#map figcaption") == "eu-c…1a · 2"
         assert tab.evaluate("document.querySelector('#map figcaption').title") == "eu-central-1a"
+
+
+def test_overview_has_a_bar_for_each_floating_pool(tab: Tab) -> None:
+    seat = {"name": "example.com/seat", "capacity": {"value": 12, "scope": "cluster"}}
+    configured = ActiveConfiguration.of(configuration(seat))
+    asked = {"example.com/seat": "9"}
+    pods = [pod("held", "n0", requests=asked), replace(pod("waits", requests=asked), waits_for_pool=True)]
+    with served(LiveSource(NODES, pods, configured)) as console:
+        opened(tab, console)
+        tab.wait_for(IS_SEEN.format("pools"))
+        assert tab.text("#pools td:first-child") == "example.com/seat@cluster"
+        assert tab.text("#pools .number") == "9 of 12"
+        assert tab.evaluate("document.querySelector('#pools .bar').style.getPropertyValue('--share')") == "0.75"
+        assert tab.text("#pools td:last-child") == "waiting 1"
+        tab.open(f"{console.origin}/#/overview?node=n0")
+        tab.wait_for(f"!{IS_SEEN.format('pools')}")
+
+
+def test_overview_without_floating_pools_does_not_name_them(tab: Tab) -> None:
+    with served(LiveSource(NODES)) as console:
+        opened(tab, console)
+        assert not tab.evaluate(IS_SEEN.format("pools"))

@@ -17,7 +17,8 @@ import yaml
 
 from berth.bind.answer import REASON_NAMESPACE
 from berth.bind.protocol import REASON_SCHEDULER
-from berth.scheduling.managed_resources.configuration import ManagedResource, annotation_of
+from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.pools import annotation_of
 
 from .berth.endpoint import Endpoint
 from .berth.identities import counted_resources, serve

@@ -20,8 +20,9 @@ from berth.pods import (
     ReservedPods,
     Unanswered,
 )
-from berth.scheduling.managed_resources.configuration import ManagedResource, annotation_of, pool_of
+from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.pools import annotation_of, pool_of
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.objects.projection import compact_pod
@@ -54,6 +55,23 @@ SEAT = "example.com/seat"
 _SEATS = {"name": SEAT, "capacity": {"allocatable": SLOT}, "requests": {"podAnnotation": REQUEST}}
 SLOTS_AND_SEATS = Counting((ManagedResource(name=SLOT), ManagedResource.model_validate(_SEATS)))
 """Slots, which containers request, and as many seats, which pods request by an annotation."""
+ZONE = "topology.kubernetes.io/zone"
+_FLOATING = ManagedResource.model_validate({"name": SLOT, "capacity": {"value": 8, "scope": "cluster"}})
+FLOATING_SLOTS = Counting((_FLOATING,))
+"""8 slots of the cluster, and none of a node."""
+SLOTS_OF_ZONES = Counting(
+    (ManagedResource.model_validate({"name": SLOT, "capacity": {"value": 4, "scope": ZONE, "values": {"b": 6}}}),)
+)
+"""Slots of zones: 6 of the zone b, and 4 of every other."""
+LIMITED_SLOTS = Counting(
+    (ManagedResource.model_validate({"name": SLOT, "requests": {"podAnnotation": REQUEST}, "perNamespace": 6}),)
+)
+"""Slots of nodes, which pods request by an annotation; 6 for each namespace."""
+_FLOATING_SEATS = {"name": SEAT, "capacity": {"value": 5, "scope": "cluster"}, "requests": {"podAnnotation": REQUEST}}
+SLOTS_AND_FLOATING_SEATS = Counting((ManagedResource(name=SLOT), ManagedResource.model_validate(_FLOATING_SEATS)))
+"""Slots of nodes, which containers request, and 5 seats of the cluster, which pods request by an annotation."""
+FLOATING_SLOTS_AND_SEATS = Counting((_FLOATING, ManagedResource.model_validate(_SEATS)))
+"""8 slots of the cluster, which containers request, and seats of nodes, which pods request by an annotation."""
 DEVICE = annotation_of(SLOT)
 FIRST, SECOND = pool_of(SLOT, 0), pool_of(SLOT, 1)
 NAMESPACE = "ml"
@@ -91,6 +109,8 @@ class CountedCluster(PodBinder, ReservedPods):
 
     def __init__(self) -> None:
         self.nodes: dict[str, int] = {}
+        self.zones: dict[str, str] = {}
+        """The zone of a node; a node that is missing here has no label."""
         self.pods: dict[str, _Pod] = {}
         self.bindings = 0
         self.by_percent = False
@@ -104,9 +124,9 @@ class CountedCluster(PodBinder, ReservedPods):
 
     # ------------------------------------------------------------------------------------------- what happens there
 
-    def create_pod(self, name: str, units: int = 1) -> PodKey:
+    def create_pod(self, name: str, units: int = 1, namespace: str = NAMESPACE) -> PodKey:
         """Create a pod that requests this number of slots. The same name again creates another pod."""
-        key = PodKey(NAMESPACE, name, f"uid-{name}-{next(self._uids)}")
+        key = PodKey(namespace, name, f"uid-{name}-{next(self._uids)}")
         annotations = {REQUEST: str(units)}
         self.pods[name] = _Pod(key, units, next(self._versions), annotations=annotations, by_percent=self.by_percent)
         return key
@@ -160,7 +180,7 @@ class CountedCluster(PodBinder, ReservedPods):
 
     def publish(self) -> tuple[dict[str, NodeInfo | None], dict[str, Pod | None]]:
         """Return the changes since the last call."""
-        nodes, pods = dict(map(_node, self.nodes.items())), dict(map(self._published_pod, self.pods.values()))
+        nodes, pods = dict(map(self._node, self.nodes.items())), dict(map(self._published_pod, self.pods.values()))
         changes = _difference(self._shown_nodes, nodes), _difference(self._shown_pods, pods)
         self._shown_nodes, self._shown_pods = nodes, pods
         return changes
@@ -171,6 +191,13 @@ class CountedCluster(PodBinder, ReservedPods):
             key: pod for key, pod in self._shown_pods.items() if pod.finished or pod.uid not in self._hidden
         }
         return dict(self._shown_nodes), pods
+
+    def _node(self, node: tuple[str, int]) -> tuple[str, NodeInfo]:
+        name, units = node
+        zone = {ZONE: self.zones[name]} if name in self.zones else {}
+        found = read_node(node_with(name, allocatable={SLOT: str(units)}, labels={_SIZES: f"{units}_{units}", **zone}))
+        assert isinstance(found, NodeInfo)
+        return name, found
 
     def _published_pod(self, pod: _Pod) -> tuple[str, Pod]:
         content = pod.content()
@@ -221,13 +248,6 @@ class CountedCluster(PodBinder, ReservedPods):
         found.got = {SLOT if device is None else pool_of(SLOT, int(device)): found.units}
         self.bindings += 1
         return Created()
-
-
-def _node(node: tuple[str, int]) -> tuple[str, NodeInfo]:
-    name, units = node
-    found = read_node(node_with(name, allocatable={SLOT: str(units)}, labels={_SIZES: f"{units}_{units}"}))
-    assert isinstance(found, NodeInfo)
-    return name, found
 
 
 def _difference(before: Mapping[str, T], now: Mapping[str, T]) -> dict[str, T | None]:

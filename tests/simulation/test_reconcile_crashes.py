@@ -13,8 +13,9 @@ import pytest
 
 from berth.ledger.nodes.entry import EntryState, OpenReservation
 from berth.ledger.nodes.table import Marker, MarkerState
+from berth.scheduling.managed_resources.counting import Counting
 from berth.upkeep.reconciler.reconciler import Reconciler
-from tests.fakes.counted_cluster import SLOT
+from tests.fakes.counted_cluster import COUNTING, LIMITED_SLOTS, NAMESPACE, SLOT, SLOTS_AND_FLOATING_SEATS
 from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness, check
 
 from .reservations.interrupted import InterruptedPods, InterruptedTable
@@ -127,18 +128,31 @@ SITUATIONS = (
 )
 
 
+@pytest.mark.parametrize(
+    "counting",
+    [
+        pytest.param(COUNTING, id="on nodes"),
+        pytest.param(SLOTS_AND_FLOATING_SEATS, id="on nodes and in the cluster"),
+        pytest.param(LIMITED_SLOTS, id="on nodes and in a namespace"),
+    ],
+)
 @pytest.mark.parametrize("situation", SITUATIONS)
-def test_next_watcher_completes_interrupted_work(situation: Callable[[ReconcilerHarness], None]) -> None:
+def test_next_watcher_completes_interrupted_work(
+    situation: Callable[[ReconcilerHarness], None], counting: Counting
+) -> None:
     boundaries = 0
-    while _dies_at(boundaries, situation):
+    while _dies_at(boundaries, situation, counting):
         boundaries += 1
     assert boundaries >= 4, "nothing was called"
 
 
-def _dies_at(boundary: int, situation: Callable[[ReconcilerHarness], None]) -> bool:
+def _dies_at(boundary: int, situation: Callable[[ReconcilerHarness], None], counting: Counting) -> bool:
     """False: there is no such boundary."""
-    harness = ReconcilerHarness()
+    harness = ReconcilerHarness(counting=counting)
     harness.node(UNITS)
+    if counting is LIMITED_SLOTS:
+        # The pool of a namespace exists with its first pod.
+        harness.cluster.create_pod("waiting")
     harness.publish()
     harness.run(harness.lead(), 1)
     situation(harness)
@@ -148,7 +162,7 @@ def _dies_at(boundary: int, situation: Callable[[ReconcilerHarness], None]) -> b
         harness.node(UNITS)
         _works(harness, harness.lead())
 
-    _check_end(harness)
+    _check_end(harness, counting)
     return death.came
 
 
@@ -168,7 +182,7 @@ def _works(harness: ReconcilerHarness, reconciler: Reconciler) -> None:
         harness.run(reconciler, 5)
 
 
-def _check_end(harness: ReconcilerHarness) -> None:
+def _check_end(harness: ReconcilerHarness, counting: Counting) -> None:
     for name, units in harness.cluster.nodes.items():
         there = {pod.key.uid: pod for pod in harness.cluster.pods.values() if pod.node == name and not pod.finished}
         ledger = harness.ledger(name)
@@ -177,6 +191,15 @@ def _check_end(harness: ReconcilerHarness) -> None:
         }
         assert {entry.state for entry in ledger.entries.values()} <= {EntryState.BOUND}
         assert ledger.capacity == {SLOT: units}
+    pods = [pod for pod in harness.cluster.pods.values() if not pod.finished]
+    pools = counting.floating.of_cluster | (
+        counting.floating.of(counting.resources, NAMESPACE, {}) if pods else frozenset()
+    )
+    assert {ledger.owner for ledger in harness.table.nodes()} == pools | harness.cluster.nodes.keys()
+    for pool in pools:
+        held = {uid: dict(entry.shares) for uid, entry in harness.ledger(pool).entries.items()}
+        assert held == {pod.key.uid: {pool: pod.units} for pod in pods if pod.node}
+        assert {entry.state for entry in harness.ledger(pool).entries.values()} <= {EntryState.BOUND}
     assert harness.table.open_reservations() == []
     marker = harness.table.marker()
     assert marker is not None

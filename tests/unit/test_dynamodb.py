@@ -10,7 +10,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from berth.bind.share import Reservation, Reservations
+from berth.bind.share import Request, Reservation, Reservations
 from berth.dynamodb import ItemHeld
 from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
 from berth.ledger.gangs.item import Domain
@@ -23,6 +23,7 @@ from berth.pods import Binding
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects.pod import PodKey
 from tests.builders.gang_items import TRAIN, claim, gang, intent
+from tests.contract.ledger.ledgers import reserve
 from tests.simulation.reservations.binds import COUNTING, LICENCE
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def test_ledger_write_retries_on_the_latest_ledger_while_a_transaction_holds_the
             holds_item(stub, "update_item")
             stub.add_response("get_item", READ)
         stub.add_response("update_item", AFTER)
-        assert Ledger(DynamoDBLedgerTable(client, "ledger")).reserve("n1", ENTRY).outcome is LedgerOutcome.DONE
+        assert reserve(Ledger(DynamoDBLedgerTable(client, "ledger")), "n1", ENTRY).outcome is LedgerOutcome.DONE
 
 
 def test_ledger_write_returns_contended_if_transactions_hold_the_item_at_every_try() -> None:
@@ -82,7 +83,7 @@ def test_ledger_write_returns_contended_if_transactions_hold_the_item_at_every_t
         for _ in range(TRIES):
             holds_item(stub, "update_item")
             stub.add_response("get_item", READ)
-        assert Ledger(DynamoDBLedgerTable(client, "ledger")).reserve("n1", ENTRY).outcome is LedgerOutcome.CONTENDED
+        assert reserve(Ledger(DynamoDBLedgerTable(client, "ledger")), "n1", ENTRY).outcome is LedgerOutcome.CONTENDED
 
 
 def test_bind_of_a_counted_pod_reserves_after_a_gang_commit_on_its_node() -> None:
@@ -93,7 +94,7 @@ def test_bind_of_a_counted_pod_reserves_after_a_gang_commit_on_its_node() -> Non
         stub.add_response("update_item", AFTER)
         reservations = Reservations(DynamoDBLedgerTable(client, "ledger"), lambda: "attempt-1", lambda: 1.0, 0.0)
         binding = Binding("ml", "a", "uid-a", "n1")
-        found = reservations.reserve(binding, [Demand(LICENCE, 1)], COUNTING, lambda: 60.0)
+        found = reservations.reserve(binding, Request((Demand(LICENCE, 1),)), COUNTING, lambda: 60.0)
         assert isinstance(found, Reservation)
 
 
@@ -121,7 +122,7 @@ def test_reserve_uses_the_item_as_changed_by_a_transaction() -> None:
     with stubbed() as (client, stub):
         holds_item(stub, "update_item")
         stub.add_response("get_item", {"Item": node_item(taken)})
-        assert Ledger(DynamoDBLedgerTable(client, "ledger")).reserve("n1", ENTRY).outcome is LedgerOutcome.INSUFFICIENT
+        assert reserve(Ledger(DynamoDBLedgerTable(client, "ledger")), "n1", ENTRY).outcome is LedgerOutcome.INSUFFICIENT
 
 
 def test_node_write_fails_while_a_transaction_holds_the_item() -> None:

@@ -19,8 +19,8 @@ from berth_cli.configuration.warnings import (
     KEPT_ON_STACK,
     ConfigurationWarning,
     configuration_warnings,
-    dump_warnings,
     records_warnings,
+    source_warnings,
 )
 from berth_cli.sources.tables import TableNames, tables_options
 from berth_cli.terminal.input_files import display_name, read_input
@@ -71,8 +71,9 @@ def config() -> None:
     type=click.Path(path_type=Path),
     help="Cluster dump: also warn about resources and labels that no node has, and pods that nearly are gang members.",
 )
+@click.option("--kubeconfig", type=click.Path(path_type=Path, exists=True), help="Live cluster, instead of --cluster.")
 @output_option()
-def check(file: Path, cluster: Path | None, output: str) -> None:
+def check(file: Path, cluster: Path | None, kubeconfig: Path | None, output: str) -> None:
     """Validate the BerthConfiguration in FILE.
 
     Each error names the line, the field, the invalid value, and the allowed values. Warnings name parts of a valid
@@ -80,11 +81,14 @@ def check(file: Path, cluster: Path | None, output: str) -> None:
 
     Exit status: 0 valid, with or without warnings; 1 invalid; 2 file not found or usage error.
     """
+    if cluster is not None and kubeconfig is not None:
+        raise click.UsageError("give --cluster DUMP or --kubeconfig FILE, not both")
     result, name = parse_document(read_input(file)), display_name(file)
     warnings: list[ConfigurationWarning] = []
     if isinstance(result, ValidDocument):
         warnings += configuration_warnings(result.configuration)
-        warnings += () if cluster is None else dump_warnings(result.configuration, cluster)
+        if source := cluster or kubeconfig:
+            warnings += source_warnings(result.configuration, source, live=cluster is None)
     report = _report(result, warnings)
     if output != Format.TABLE:
         click.echo(render({"file": name, **report}, output))

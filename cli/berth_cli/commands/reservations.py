@@ -43,12 +43,13 @@ def reservations() -> None:
 @state_options
 @output_option()
 def list_(source: StateSource, output: str) -> None:
-    """List the reservations: pod, node, amount and reason; and the pod's claim, if it differs.
+    """List the reservations: pod, node or floating pool, amount and reason; and the pod's claim, if it differs.
+    Then list the floating pools.
 
     The command reads the whole ledger table, and the node cache for the claims of pods; with --url the `berth serve`
     process reads them. Exit status: 0 success, 1 table or server cannot be read, 2 usage error.
     """
-    from berth_cli.ledger.reservations import HEADER, cells, node_warnings
+    from berth_cli.ledger.reservations import HEADER, POOL_HEADER, cells, warnings
 
     content = source.document("reservations", _of_tables)
     if output != Format.TABLE:
@@ -58,7 +59,10 @@ def list_(source: StateSource, output: str) -> None:
         echo_table(HEADER, (cells(each, time.time()) for each in content["reservations"]))
     else:
         click.echo(f"no reservations on {len(content['nodes'])} nodes")
-    for note in node_warnings(content):
+    if content.get("pools"):
+        click.echo()
+        echo_table(POOL_HEADER, (list(map(str, pool.values())) for pool in content["pools"]))
+    for note in warnings(content):
         click.echo(click.style(note, fg="yellow"))
 
 
@@ -85,6 +89,7 @@ def rebuild(tables: TableNames, yes: bool, wait: float) -> None:
     Exit status: 0 rebuilt, 1 failed or not finished in time, 2 usage error.
     """
     from berth.ledger.nodes.table import Marker, MarkerState
+    from berth.scheduling.managed_resources.pools import is_floating
     from berth_cli.sources.stack import open_tables
 
     tables.require("ledger")
@@ -108,7 +113,7 @@ def rebuild(tables: TableNames, yes: bool, wait: float) -> None:
             click.echo("requested a rebuild from the watcher")
         if wait > 0:
             _wait_until_ready(ledger, wait)
-            click.echo(f"the ledger is ready: {len(ledger.nodes())} nodes")
+            click.echo(f"the ledger is ready: {sum(not is_floating(each.owner) for each in ledger.nodes())} nodes")
 
 
 def _wait_until_ready(ledger: LedgerTable, wait: float) -> None:

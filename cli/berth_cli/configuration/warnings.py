@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,11 @@ from berth.scheduling.framework.plugin import ClusterScorePlugin, ScorePlugin
 from berth.scheduling.framework.shipped_profiles import FULL, SHIPPED
 from berth.scheduling.gangs.gang import SIZE
 from berth.scheduling.managed_resources.configuration import NoAmount, capacity_of
+from berth.scheduling.managed_resources.pools import CLUSTER
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.pod_group import GANG_ANNOTATION, gang_names
 from berth.scheduling.plugins.node_priority_label import NodePriorityLabel
+from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.configuration.field_errors import field_path
 
@@ -81,19 +84,28 @@ def records_warnings(configuration: BerthConfiguration, kept: Collection[Decisio
         yield ConfigurationWarning(("decisions",), f"nothing is recorded: {decisions} needs {needed}")
 
 
-def dump_warnings(configuration: BerthConfiguration, dump: Path) -> Iterator[ConfigurationWarning]:
-    """Warn about names in the document that do not occur in the dump's nodes and pods. Raises InvalidInput."""
-    # Imported here: only --cluster needs it.
+def source_warnings(configuration: BerthConfiguration, source: Path, *, live: bool) -> Iterator[ConfigurationWarning]:
+    """Warn about names in the document that do not occur in the nodes and pods of a dump, or of the live cluster of a
+    kubeconfig. Raises InvalidInput."""
+    # Imported here: only --cluster and --kubeconfig need it.
     from berth_cli.sources.dump.cluster import read_cluster, read_dump, trim
 
-    objects = [trim(each, configuration.counting) for each in read_dump(dump)]
-    yield from cluster_warnings(configuration, read_cluster(objects, str(dump)).snapshot)
+    counting = configuration.counting
+    if live:
+        from berth_cli.sources.live import live_objects
+
+        objects = live_objects(source, "", counting, time.time)
+    else:
+        objects = read_dump(source)
+    cluster = read_cluster([trim(each, counting) for each in objects], str(source))
+    yield from cluster_warnings(configuration, cluster.snapshot.with_changes(Changes(pods=cluster.pods)))
 
 
 def cluster_warnings(configuration: BerthConfiguration, cluster: Snapshot) -> Iterator[ConfigurationWarning]:
     """Warn about names in the document that do not occur in the cluster's nodes and pods."""
     nodes = cluster.nodes.values()
     yield from _capacities(configuration, nodes)
+    yield from _floating(configuration, cluster)
     yield from _priority_labels(configuration, nodes)
     if configuration.gangs.enabled:
         yield from _gangs(cluster.unbound.values())
@@ -102,13 +114,34 @@ def cluster_warnings(configuration: BerthConfiguration, cluster: Snapshot) -> It
 def _capacities(configuration: BerthConfiguration, nodes: Collection[NodeInfo]) -> Iterator[ConfigurationWarning]:
     for index, resource in enumerate(configuration.managed_resources):
         capacities = [capacity_of(resource, node) for node in nodes]
-        if not any(not isinstance(each, NoAmount) and each for each in capacities):
+        if not resource.is_floating and not any(not isinstance(each, NoAmount) and each for each in capacities):
             source = "capacity or devices" if resource.capacity or resource.devices else "its allocatable of that name"
             yield ConfigurationWarning(
                 ("managedResources", index),
                 f"none of {len(nodes)} nodes has capacity for {resource.name}, by {source}: "
                 "pods that request it stay pending",
             )
+
+
+def _floating(configuration: BerthConfiguration, cluster: Snapshot) -> Iterator[ConfigurationWarning]:
+    nodes = cluster.nodes.values()
+    pods = [*cluster.unbound.values(), *(pod for node in nodes for pod in node.pods)]
+    for index, resource in enumerate(configuration.managed_resources):
+        name, scope, found = resource.name, resource.scope, []
+        if scope != CLUSTER and not any(scope in node.labels for node in nodes):
+            found.append(f"none of {len(nodes)} nodes has the label {scope}: pods that request {name} stay pending")
+        having = [node.name for node in nodes if node.allocatable.get(name)]
+        if having:
+            found.append(
+                f"node {having[0]} has {name} in its allocatable, which does not count: capacity is a constant"
+            )
+        if resource.requests is None and any(pod.spec.requests.asked.get(name) for pod in pods):
+            found.append(
+                f"containers of pods request {name}, so autoscalers add no node for these pods (Karpenter: no instance "
+                "type has enough resources); let them request it by an annotation: requests: {podAnnotation: …}"
+            )
+        for text in found if resource.is_floating else ():
+            yield ConfigurationWarning(("managedResources", index), text)
 
 
 def _priority_labels(configuration: BerthConfiguration, nodes: Collection[NodeInfo]) -> Iterator[ConfigurationWarning]:

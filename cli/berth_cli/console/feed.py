@@ -11,10 +11,11 @@ from threading import Event, Lock, Thread
 import orjson
 
 from berth.scheduling.fields.resources import PODS
-from berth.scheduling.managed_resources.configuration import resource_of
 from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.pools import resource_of
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.pod_group import gang_names
+from berth.scheduling.plugins.floating_resources import PoolUse
 from berth_cli.console.access import Outcome, Refusal
 from berth_cli.console.application import Document, Query
 from berth_cli.console.cluster import ClusterSource, NotRead, ObservedCluster
@@ -117,6 +118,7 @@ class Feed:
         self._state: tuple[int, bytes] = 0, b""
         self._rows: dict[str, tuple[NodeInfo, orjson.Fragment]] = {}
         self._counting: Counting | None = None
+        self._use: PoolUse | None = None
         self._stop = Event()
 
     @property
@@ -206,11 +208,13 @@ class Feed:
             if row is None or row[0] is not info:
                 row = info, orjson.Fragment(orjson.dumps(node_row(info, counting)))
             rows[name] = row
+        self._use = PoolUse.of(counting, snapshot, self._use if self._counting is counting else None)
         self._rows, self._counting = rows, counting
         pods = [*map(len, snapshot.pods_on_unknown_nodes.values()), *(len(info.pods) for info, _ in rows.values())]
         return {
             "source": self._source.name,
-            "counted": list(counting.resources),
+            "counted": list(counting.on_nodes),
+            "pools": [each._asdict() for each in self._use.levels(counting, snapshot)],
             "pods": sum(pods) + len(snapshot.unbound),
             "pending": sum(not pod.terminating for pod in snapshot.unbound.values()),
             "nodes": [row for _, row in rows.values()],

@@ -86,7 +86,7 @@ def _is_confirmed(ledger: NodeLedger) -> bool:
 def _wait(table: LedgerTable, condition: Callable[[Mapping[str, NodeLedger]], bool]) -> None:
     """Wait until the condition holds for the ledgers by node. Raises ExtenderFailed after the timeout."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
-    while not condition({ledger.node: ledger for ledger in table.nodes()}):
+    while not condition({ledger.owner: ledger for ledger in table.nodes()}):
         if time.monotonic() > deadline:
             raise ExtenderFailed("the watcher does not update the ledger")
         time.sleep(0.05)
@@ -100,5 +100,5 @@ def _device_shares(table: LedgerTable) -> Occupants:
             resource, _, index = pool.partition("#")
             if resource == RESOURCE:
                 amounts = [entry.shares[pool] for entry in ledger.entries.values() if pool in entry.shares]
-                found[f"{ledger.node} GPU {index}, {size} MiB"] = [str(each) for each in sorted(amounts, reverse=True)]
+                found[f"{ledger.owner} GPU {index}, {size} MiB"] = [str(each) for each in sorted(amounts, reverse=True)]
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import orjson
@@ -31,7 +31,8 @@ Edit = Callable[[Object], None]
 class Case:
     """A pod and its cluster. pod: without a node. snapshot: the cluster without this pod. The objects are those of pod
     and nodes. in_gang: whether the pod is placed together with the other members of its gang, which are then in the
-    snapshot. planned: members that the snapshot has on the nodes of the gang's plan.
+    snapshot. planned: members that the snapshot has on the nodes of the gang's plan. missing: the number of pods that
+    need a node; in a gang it may be more than 1. capacities: changed ones, by floating pool.
     """
 
     pod: Pod
@@ -40,6 +41,8 @@ class Case:
     node_objects: Mapping[str, Object]
     in_gang: bool = False
     planned: tuple[Pod, ...] = ()
+    missing: int = 1
+    capacities: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def mates(self) -> tuple[Pod, ...]:

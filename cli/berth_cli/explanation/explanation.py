@@ -4,14 +4,17 @@ it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from berth.extender.outcomes import FilterOutcome
+from berth.scheduling.framework.shipped_profiles import FLOATING_FILTER
 from berth.scheduling.objects import Pod
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explanation.attempts import Attempt, Attempts, NoRecord
+from berth_cli.explanation.case import Case
 from berth_cli.explanation.counterfactuals.search import Search, search
+from berth_cli.explanation.pools import PoolShortage, short_pools
 from berth_cli.explanation.reasons import Reasons, by_reason
 from berth_cli.explanation.rules import Rules
 from berth_cli.explanation.target import Target
@@ -86,7 +89,7 @@ def _failure_of(last: Attempt) -> str:
 class Explanation:
     """The explanation. node: the pod's own, or where it would be placed. fitting: the nodes that pass all rules.
     ranking: the best of them. search: changes that would place the pod; None if the search was not run. cause: for
-    verdicts in FAILS.
+    verdicts in FAILS. pools: those with too little left, if the pod fits on no node.
     """
 
     pod: Pod
@@ -100,6 +103,7 @@ class Explanation:
     preemption: Preemption | None
     search: Search | None = None
     cause: Cause | None = None
+    pools: Sequence[PoolShortage] = ()
 
 
 def explain_pod(
@@ -122,6 +126,7 @@ def explain_pod(
     if fitting and not outcome.node:
         cause = cause or Cause(Verdict.SCHEDULER_FAILS, "kube-scheduler fails", outcome.message)
     verdict = _verdict(target, bool(fitting), outcome, now, cause)
+    reasons = by_reason(rejected, case.pod, case.snapshot)
     wants_changes = not fitting and verdict in (Verdict.PENDING, Verdict.PREEMPTING, Verdict.UNTRIED)
     return Explanation(
         case.pod,
@@ -130,12 +135,22 @@ def explain_pod(
         target.state.node or outcome.node,
         len(names),
         fitting,
-        by_reason(rejected, case.pod, case.snapshot),
+        reasons,
         outcome.ranking[:MAX_RANKED] if fitting else (),
         None if fitting else outcome.preemption,
         search(case, rules, is_over) if wants_changes else None,
         cause if verdict in FAILS else None,
+        () if fitting or outcome.node else _pools_against(case, rules, reasons),
     )
+
+
+def _pools_against(case: Case, rules: Rules, reasons: Reasons) -> Sequence[PoolShortage]:
+    """Return the pools that reject the first node among those that have no other reason."""
+    if any(each.code is ReasonCode.GANG_WAITS_FOR_POOL for each in reasons):
+        gang = rules.berth.gang_of(case.pod, case.snapshot)
+        return short_pools(replace(case, in_gang=True, missing=gang.minimum if gang else 1), rules, {})
+    names = next((names for reason, names in reasons.items() if reason.plugin == FLOATING_FILTER), ())
+    return short_pools(case, rules, case.snapshot.nodes[names[0]].labels) if names else ()
 
 
 def _verdict(target: Target, fits: bool, outcome: Outcome, now: float, cause: Cause | None) -> Verdict:

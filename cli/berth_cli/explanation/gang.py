@@ -35,6 +35,7 @@ from berth_cli.explanation.target import Target
 from berth_cli.terminal.input_files import InvalidInput
 from berth_cli.terminal.output import table_lines
 
+WITHOUT_ROOM = (GangWait.FOR_ROOM, GangWait.FOR_POOL)
 NOT_ENABLED = "the configuration does not enable gangs, so each pod is placed alone; give --config with gangs.enabled"
 
 
@@ -133,7 +134,7 @@ def _member(pod: Pod, placement: GangPlacement | None) -> Member:
 def _reasons(placement: GangPlacement | None, case: Case, rules: Rules) -> Reasons:
     """Return the reasons against the first unplaced member. It is evaluated alone, with all planned pods on their
     nodes."""
-    if placement is None or placement.outcome is not GangWait.FOR_ROOM:
+    if placement is None or placement.outcome not in WITHOUT_ROOM:
         return {}
     beside = next_member(replace(case, in_gang=True), placement)
     rejected = rules.without_gangs.rejected(beside.pod, list(beside.snapshot.nodes), beside.snapshot)
@@ -152,7 +153,7 @@ def gang_text(found: GangExplanation) -> Iterator[str]:
         yield f"{name}: pending: {cause_text(found.cause)}; {needed}, and all of these have places"
     elif found.verdict is Verdict.PLACEABLE:
         yield f"{name}: can be placed: {needed}, and all of these have places"
-    elif found.reason == GangWait.FOR_ROOM:
+    elif found.reason in WITHOUT_ROOM:
         yield f"{name}: pending: {needed}, and there is room for {found.count(MemberState.PLANNED)} of them together"
     elif found.reason == GangWait.FOR_MEMBERS:
         yield f"{name}: pending: {needed}"

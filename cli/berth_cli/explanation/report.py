@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 
 from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.framework.plugin import SUCCESS
@@ -93,6 +94,7 @@ def reasons_document(reasons: Reasons) -> list[dict[str, object]]:
 def headline(found: Explanation, now: float) -> str:
     """Return the verdict in one line."""
     name, fits = f"{found.pod.namespace}/{found.pod.name}", f"{len(found.fitting)} of {found.nodes} nodes fit"
+    fits += f": {found.pools[0].text}" if found.pools else ""
     created = found.target.state.created_at
     pending = "pending" if created is None else f"pending for {duration(now - created)}"
     match found.verdict:
@@ -142,6 +144,7 @@ def document(found: Explanation) -> dict[str, object]:
         "nodes": found.nodes,
         "fitting": list(found.fitting),
         "reasons": reasons_document(found.reasons),
+        "pools": list(map(asdict, found.pools)),
         "ranking": [{"node": each.node, "total": each.total, "scores": dict(each.scores)} for each in found.ranking],
         "preemption": eviction_document(found.preemption),
         **search_document(found.search),

@@ -16,7 +16,10 @@ from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangsConfiguration, InvalidGang, gang_of
 from berth.scheduling.gangs.planner import GangPlacement
+from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.pools import domain_of, limits_namespace, resource_of
 from berth.scheduling.objects import Pod
+from berth.scheduling.plugins.floating_resources import FloatingResources
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -53,6 +56,7 @@ class Rules:
         self.scheduler = configuration.build_profile(FULL)
         self.berth = configuration.policy()
         self._scheduler = Policy(self.scheduler, NO_EXEMPTION)
+        self.pools = FloatingResources().with_counting(self.berth.counting)
 
     def plugins(self, pod: Pod, kind: type[T]) -> Iterator[T]:
         """Yield the filters of this kind that apply to the pod."""
@@ -73,6 +77,14 @@ class Rules:
     def without_gangs(self) -> Rules:
         """Return these rules without gangs: every pod is placed alone."""
         return Rules(self.configuration.model_copy(update={"gangs": GangsConfiguration()}))
+
+    def with_capacities(self, capacities: Mapping[str, int]) -> Rules:
+        """Return these rules with other capacities of floating pools."""
+        resources = self.configuration.managed_resources
+        for pool, amount in capacities.items():
+            resources = tuple(_with_capacity(each, pool, amount) for each in resources)
+        changed = self.configuration.model_copy(update={"managed_resources": resources})
+        return Rules(changed) if capacities else self
 
     def is_member(self, pod: Pod, snapshot: Snapshot) -> bool:
         """Return whether the pod is placed together with other members of a gang, or requests it wrongly."""
@@ -121,6 +133,16 @@ class Rules:
     def _berth_profile(self, pod: Pod) -> Profile | None:
         profile = self.berth.profile_of(pod)
         return None if profile.name == FULL else profile
+
+
+def _with_capacity(resource: ManagedResource, pool: str, amount: int) -> ManagedResource:
+    capacity, value = resource.capacity, domain_of(pool).partition("=")[2]
+    if resource.name != resource_of(pool):
+        return resource
+    if capacity is None or limits_namespace(pool):
+        return resource.model_copy(update={"per_namespace": amount})
+    changed = {"values": {**capacity.values, value: amount}} if value else {"value": amount}
+    return resource.model_copy(update={"capacity": capacity.model_copy(update=changed)})
 
 
 def _alone(plugin: AnyFilter, pod: Pod, snapshot: Snapshot) -> Evaluation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
 
@@ -107,7 +107,7 @@ def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:
         read = read_pod(admit(dict(pod_document(pod)), classes))
     except (MalformedField, AdmissionDenied):
         return pod
-    return read if isinstance(read, Pod) else pod
+    return replace(read, waits_for_pool=pod.waits_for_pool) if isinstance(read, Pod) else pod
 
 
 def _not_found(namespace: str, name: str, pods: Sequence[tuple[str, str]], where: str, gone: str) -> str:

@@ -24,6 +24,7 @@ class ManagedResource:
 
     name: str
     ignored_by_scheduler: bool = True
+    is_floating: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def managed_resources_of(configuration: BerthConfiguration) -> ManagedResources:
     plugins = {each for name in names for each in configuration.composition(name).plugins}
     return ManagedResources(
         tuple(
-            ManagedResource(name, each.ignored_by_scheduler)
+            ManagedResource(name, each.ignored_by_scheduler, each.is_floating)
             for each in counted
             if each.requests is None
             for name in each.names

@@ -12,7 +12,7 @@ from typing import Any
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.profile import AnyFilter
 from berth.scheduling.managed_resources.configuration import NoAmount, capacity_of
-from berth.scheduling.managed_resources.counting import insufficient
+from berth.scheduling.managed_resources.floating import insufficient
 from berth.scheduling.objects import NodeInfo, Pod, label_set, pod_spec
 from berth.scheduling.plugins.node_priority_label import NodePriorityLabel
 from berth.scheduling.plugins.resource_segregation import ResourceSegregation
@@ -47,6 +47,7 @@ def manifests(configuration: BerthConfiguration, name: str) -> list[dict[str, An
     sources = [source for each in configuration.managed_resources for source in each.sources]
     labels = [plugin.label for plugin in _filters(configuration) if isinstance(plugin, NodePriorityLabel)]
     labels += [each.node_label for each in sources if each.node_label is not None]
+    labels += sorted(configuration.counting.floating.label_keys)
     stated = {
         "labels": {label: PLACEHOLDER for label in labels if not is_of_provider(label)},
         "annotations": dict.fromkeys(sorted(configuration.counting.node_annotations), PLACEHOLDER),
@@ -60,7 +61,9 @@ def manifests(configuration: BerthConfiguration, name: str) -> list[dict[str, An
     }
     pools = [_node_pool(name, metadata)]
     pools += [_node_pool(f"{name}-{each.replace('/', '-').lower()}", metadata, each) for each in sorted(reserved)]
-    capacity = {each.name: PLACEHOLDER for each in managed_resources_of(configuration).resources}
+    # More nodes do not have more of a floating resource.
+    resources = managed_resources_of(configuration).resources
+    capacity = {each.name: PLACEHOLDER for each in resources if not each.is_floating}
     if not capacity:
         return pools
     names = [pool["metadata"]["name"] for pool in pools]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ConfigurationInvalid, Configurations
-from berth.ledger.nodes.entry import NodeLedger, Shares
+from berth.ledger.nodes.entry import NodeLedger
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.leader import ObjectsView
@@ -17,6 +17,7 @@ from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished, View
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.snapshot_view import DecodedObjects
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.managed_resources.pools import Shares
 from berth.scheduling.policy import Policy
 from berth.upkeep.reconciler.published_pods import diverging_claim
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Claims: TypeAlias = Mapping[tuple[str, str], Shares]
-"""Maps node and UID to the claim of a pod whose entry differs; empty shares if it does not claim any."""
+"""Maps owner and UID to the claim of a pod whose entry differs; empty shares if it does not claim any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,10 @@ def diverging_claims(sources: ClaimSources, ledgers: Sequence[NodeLedger]) -> Cl
     pods = {pod.uid: pod for pod in published.found.values() if pod is not None}
     found = {}
     for ledger in ledgers:
+        counting = policy.counting.at(ledger.owner)
         for uid, entry in ledger.entries.items():
             pod = pods.get(uid)
-            claim = None if pod is None else diverging_claim(policy.counting, pod, entry, ledger.capacity)
+            claim = None if pod is None else diverging_claim(counting, pod, entry, ledger.capacity)
             if claim is not None:
-                found[ledger.node, uid] = claim
+                found[ledger.owner, uid] = claim
     return found

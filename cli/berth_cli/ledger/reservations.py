@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation
+from berth.scheduling.managed_resources.pools import Shares, by_owner, is_floating
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import EXPIRY_SECONDS
 from berth_cli.ledger.claims import Claims, NotRead
 from berth_cli.terminal.output import shown_age
 
-HEADER = ("NODE", "POD", "STATE", "HOLDS", "CLAIMS", "SINCE", "WHY")
+HEADER = ("NODE/POOL", "POD", "STATE", "HOLDS", "CLAIMS", "SINCE", "WHY")
+POOL_HEADER = ("POOL", "CAPACITY", "HELD", "OWED")
 
 
 def document(
@@ -21,29 +23,44 @@ def document(
     now: float,
     claims: Claims | NotRead,
 ) -> dict[str, object]:
-    """Return all reservations by node and pod, and the nodes. `now`: seconds since the epoch.
+    """Return all reservations by node or floating pool, the nodes, and the pools. `now`: seconds since the epoch.
 
     The state is `announced` if only the start of the bind is recorded. `claims`: the pod's own claim, if it differs
     from its entry; it is null, like `diverged`, if the pods are not compared.
     """
     found = [_entry(ledger, entry, now, claims) for ledger in ledgers for entry in ledger.entries.values()]
-    held = {(each["node"], each["uid"]) for each in found}
-    latest = {(each.node, each.pod.uid): each for each in sorted(open_reservations, key=lambda each: each.since)}
+    held = {(each["node"] or each["pool"], each["uid"]) for each in found}
+    latest = {
+        (owner, each.pod.uid): (each, shares)
+        for each in sorted(open_reservations, key=lambda each: each.since)
+        for owner, shares in by_owner(each.shares, each.node).items()
+    }
     found += [
-        _reservation(each.node, each.pod, "announced", each.shares, each.since, _unconfirmed(now - each.since), claims)
-        for key, each in latest.items()
+        _reservation(key[0], each.pod, "announced", shares, each.since, _unconfirmed(now - each.since), claims)
+        for key, (each, shares) in latest.items()
         if key not in held
     ]
     return {
-        "reservations": sorted(found, key=lambda each: (each["node"], each["pod"])),
+        "reservations": sorted(found, key=lambda each: (each["pool"] or "", each["node"], each["pod"])),
         "nodes": [
             {
-                "node": ledger.node,
+                "node": ledger.owner,
                 "capacity": dict(ledger.capacity),
                 "available": None if ledger.avail is None else dict(ledger.avail),
                 "owed": dict(ledger.owed),
             }
             for ledger in ledgers
+            if not is_floating(ledger.owner)
+        ],
+        "pools": [
+            {
+                "pool": pool,
+                "capacity": ledger.capacity.get(pool, 0),
+                "held": ledger.allocated(pool),
+                "owed": ledger.owed.get(pool, 0),
+            }
+            for ledger in ledgers
+            if is_floating(pool := ledger.owner)
         ],
     }
 
@@ -52,7 +69,8 @@ def cells(reservation: Mapping[str, Any], now: float) -> tuple[str, ...]:
     """Format a reservation of a document as a row under HEADER."""
     claims, since = reservation["claims"], datetime.fromisoformat(reservation["since"]).timestamp()
     return (
-        *(reservation[field] for field in ("node", "pod", "state")),
+        reservation["node"] or reservation["pool"],
+        *(reservation[field] for field in ("pod", "state")),
         amounts(reservation["holds"]),
         "-" if claims is None else amounts(claims) or "nothing",
         shown_age(now - since),
@@ -60,13 +78,16 @@ def cells(reservation: Mapping[str, Any], now: float) -> tuple[str, ...]:
     )
 
 
-def node_warnings(content: Mapping[str, Any]) -> Iterator[str]:
-    """Yield warnings about nodes under rebuild, and nodes whose reservations exceed their capacity."""
+def warnings(content: Mapping[str, Any]) -> Iterator[str]:
+    """Yield warnings about nodes under rebuild, and nodes and pools whose reservations exceed their capacity."""
     for each in content["nodes"]:
         if each["available"] is None:
             yield f"{each['node']}: being rebuilt; no reservations until the end"
         for pool, amount in sorted(each["owed"].items()):
             yield f"{each['node']}: reservations exceed the capacity by {amount} {pool}; no new reservations"
+    for each in content.get("pools", ()):
+        if each["owed"]:
+            yield f"{each['pool']}: reservations exceed the capacity by {each['owed']}; no new reservations"
 
 
 def amounts(holds: Mapping[str, int]) -> str:
@@ -77,18 +98,20 @@ def amounts(holds: Mapping[str, int]) -> str:
 def _entry(ledger: NodeLedger, entry: Entry, now: float, claims: Claims | NotRead) -> dict[str, Any]:
     if entry.state is EntryState.BOUND:
         # The watcher found an entry without an attempt on the node: bound by another scheduler or before a rebuild.
-        why = "the pod is on this node" if entry.attempt else "the pod is on this node, found there by the watcher"
+        where = "a node" if is_floating(ledger.owner) else "this node"
+        why = f"the pod is on {where}" if entry.attempt else f"the pod is on {where}, found there by the watcher"
     else:
         why = _unconfirmed(now - entry.since)
-    return _reservation(ledger.node, entry.pod, entry.state, entry.shares, entry.since, why, claims)
+    return _reservation(ledger.owner, entry.pod, entry.state, entry.shares, entry.since, why, claims)
 
 
 def _reservation(
-    node: str, pod: PodKey, state: str, holds: Shares, since: float, why: str, claims: Claims | NotRead
+    owner: str, pod: PodKey, state: str, holds: Shares, since: float, why: str, claims: Claims | NotRead
 ) -> dict[str, Any]:
-    claim = None if isinstance(claims, NotRead) else claims.get((node, pod.uid))
+    claim = None if isinstance(claims, NotRead) else claims.get((owner, pod.uid))
     return {
-        "node": node,
+        "node": None if is_floating(owner) else owner,
+        "pool": owner if is_floating(owner) else None,
         "pod": f"{pod.namespace}/{pod.name}",
         "uid": pod.uid,
         "state": state,

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from berth.scheduling.fields.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from berth.scheduling.framework.plugin import Status
-from berth.scheduling.managed_resources.configuration import resource_of
+from berth.scheduling.managed_resources.pools import resource_of
 from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from berth_cli.placement.changed_objects import EVERY_NODE, PodName
 from berth_cli.placement.run import Place, PlaceKind, Rule, Run

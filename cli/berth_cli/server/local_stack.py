@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from berth.configuration.store import Configurations
+from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.extender.reply import DecisionRecorder
 from berth.lease.clock import SystemClock
 from berth.lease.elector import release
 from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.nodecache.feed.head import Head
+from berth.nodecache.feed.reader import NothingPublished
 from berth.pods import BERTH_SCHEDULERS
 from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.cluster import connect
@@ -27,6 +29,8 @@ from berth.runtime.settings import PolicySettings, deployed
 from berth.runtime.tables import tables_opened_by
 from berth.runtime.telemetry.telemetry import Observer, observed_by
 from berth.scheduling.configuration.document import BerthConfiguration, Decisions
+from berth.scheduling.plugins.floating_resources import PoolLevel, PoolUse
+from berth.scheduling.snapshot.parts import NODES_AND_PODS
 from berth_cli.ledger.claims import ClaimSources
 from berth_cli.server.endpoints.decisions import ROUTE as DECISIONS_ROUTE
 from berth_cli.server.endpoints.decisions import decisions_endpoint
@@ -164,6 +168,7 @@ def start(
                 tables.ledger,
                 tables.gangs,
                 recorded=lambda: {} if recorder is None else recorder.results,
+                levels=partial(pool_levels, adapters),
             ),
             DECISIONS_ROUTE: decisions_endpoint(settings, recent),
         }
@@ -193,6 +198,16 @@ def _recorder(writer: RecordingWriter, warn: Callable[[str], None]) -> DecisionR
     tables = cache_adapters(settings).tables
     configurations = Configurations(tables.configuration, partial(deployed, settings.configuration))
     return DecisionRecording(writer, tables.cache, lambda applied: configurations.at(applied).document, time.time, warn)
+
+
+def pool_levels(adapters: CacheAdapters, head: Head | None) -> Sequence[PoolLevel]:
+    """Return the floating pools of this state, which the verbs share; empty if it cannot be read."""
+    with suppress(NothingPublished, ConfigurationInvalid):
+        counting = adapters.configurations.at("" if head is None else head.configuration_hash).policy.counting
+        if counting.floats:
+            snapshot = adapters.reader.at(head, parts=NODES_AND_PODS).snapshot
+            return PoolUse.of(counting, snapshot).levels(counting, snapshot)
+    return ()
 
 
 def _handle(endpoint: Endpoint, event: Mapping[str, object], _: object) -> HTTPAnswer:

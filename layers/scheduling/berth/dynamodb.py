@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 CONDITION_FAILED = "ConditionalCheckFailedException"
 _TRANSACTION_CONFLICT = "TransactionConflictException"
+_CANCELED = "TransactionCanceledException"
+_NOT_WRITTEN = {"None", CONDITION_FAILED.removesuffix("Exception"), "TransactionConflict"}
+"""Reasons of a canceled transaction after which the caller decides again. Other reasons are errors of the table."""
+_THROTTLED = {"ProvisionedThroughputExceeded", "ThrottlingError"}
+_TOO_LARGE = "Item size"
+ITEM_FULL = "an item is full: it holds 400 KB, about 2,000 pods of one node or pool"
 
 
 class TableUnavailable(Exception):
@@ -72,6 +78,8 @@ class TableErrors:
         code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
         kind, cause = _CAUSES.get(code, (TableUnavailable, ""))
         cause = cause.format(variable=self.variable) or str(error)
+        if _TOO_LARGE in cause:
+            cause = ITEM_FULL
         return kind(f"{self.purpose} table {self.table}: {cause} ({code})")
 
     def is_written(self, write: Callable[[], object]) -> bool:
@@ -84,6 +92,26 @@ class TableErrors:
                 self.refused(error)
             return False
         return True
+
+    def transact(self, write: Callable[[], object]) -> list[bool] | None:
+        """Make a transaction. Return None if it is written; otherwise, for each action, whether its condition failed.
+        Without such an action, other writes were under way. Raises TableUnavailable."""
+        try:
+            write()
+        except (ClientError, BotoCoreError) as error:
+            response: Any = error.response if isinstance(error, ClientError) else {"Error": {"Code": ""}}
+            reasons = response.get("CancellationReasons", [])
+            codes = [reason.get("Code") or "None" for reason in reasons]
+            if any(_TOO_LARGE in reason.get("Message", "") for reason in reasons):
+                raise TableUnavailable(f"{self.purpose} table {self.table}: {ITEM_FULL} ({_CANCELED})") from error
+            throttled = _THROTTLED.intersection(codes)
+            if throttled:
+                cause = f"the table is throttled ({_CANCELED}: {', '.join(sorted(throttled))})"
+                raise TableThrottled(f"{self.purpose} table {self.table}: {cause}") from error
+            if response["Error"]["Code"] != _CANCELED or not _NOT_WRITTEN.issuperset(codes):
+                raise self.unavailable(error) from error
+            return [code == "ConditionalCheckFailed" for code in codes]
+        return None
 
     def refused(self, error: ClientError | BotoCoreError) -> Item | None:
         """Return the item that did not meet the condition (ALL_OLD), or None without an item; raise any other error."""

@@ -157,7 +157,7 @@ def test_ledger_ignores_the_document_when_it_reads_its_own_items(tables: Tables)
     tables.store.apply(FIRST)
     ledger = DynamoDBLedgerTable(tables.client, LEDGER)
     ledger.create(new_ledger("n1", {"example.com/slot": 2}, {}, 1))
-    assert [each.node for each in ledger.nodes()] == ["n1"]
+    assert [each.owner for each in ledger.nodes()] == ["n1"]
     assert list(ledger.open_reservations()) == []
     assert ledger.marker() is None
 

@@ -8,7 +8,7 @@ import pytest
 
 from berth.ledger.nodes.ledger import Ledger
 from berth.ledger.nodes.table import LedgerTable, Written
-from tests.contract.ledger.ledgers import EMPTY
+from tests.contract.ledger.ledgers import EMPTY, EMPTY_CONNECTIONS, EMPTY_SEATS
 from tests.unit.ledger.nodes.ledger_tables import ALL, ledger_table
 
 
@@ -23,3 +23,11 @@ def ledger(table: LedgerTable) -> Ledger:
     """Return a ledger on a table with one node: 8,000 of one pool and 3 of the other."""
     assert table.create(EMPTY) == Written(EMPTY)
     return Ledger(table)
+
+
+@pytest.fixture
+def several(ledger: Ledger) -> Ledger:
+    """Return a ledger that also has two floating pools, of 2 and 10."""
+    for each in (EMPTY_SEATS, EMPTY_CONNECTIONS):
+        assert ledger.table.create(each) == Written(each)
+    return ledger

@@ -8,15 +8,18 @@ from dataclasses import dataclass, replace
 import pytest
 
 from berth.dynamodb import TableUnavailable
+from berth.ledger.gangs.commit import CommitOutcome, GangCommit
 from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
 from berth.ledger.gangs.item import Domain, GangItem, GangState, QueuedGang
-from berth.ledger.gangs.table import MAX_NODES, GangTable, NotTransacted, Transaction
+from berth.ledger.gangs.table import MAX_LEDGERS, GangTable, NotTransacted, Transaction
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger
 from berth.ledger.nodes.ledger import new_ledger
 from berth.ledger.nodes.node_write import EntryChange, NodeWrite, PoolChange
 from berth.ledger.nodes.table import LedgerTable
 from berth.scheduling.gangs.gang import GangKey
+from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects.pod import PodKey
 from berth_cli.server.store.gang_table import InMemoryGangTable
@@ -63,7 +66,11 @@ class TestPut:
         demands = (Demand("example.com/gpumem", 30, percent=True), Demand("example.com/licence", 2))
         item = gang(
             [
-                intent(demands=demands, shares={"example.com/gpumem#0": 2400, "example.com/licence": 2}),
+                intent(
+                    demands=demands,
+                    floating={"example.com/licence@namespace=ml": 2},
+                    shares={"example.com/gpumem#0": 2400, "example.com/licence": 2},
+                ),
                 intent("train-1", topology="zone-a"),
             ],
             state=GangState.PREPARING,
@@ -282,17 +289,17 @@ class TestTransact:
             ),
             pytest.param(
                 Transaction(OPEN, COMMITTED, DOMAIN, {**WRITES, "n2": write(entry("train-2", 3))}),
-                NotTransacted(nodes=("n2",)),
+                NotTransacted(owners=("n2",)),
                 id="a node has too little capacity left",
             ),
             pytest.param(
                 Transaction(OPEN, COMMITTED, DOMAIN, {"n1": write(entry("train-0"), entry("train-1", 2))}),
-                NotTransacted(nodes=("n1",)),
+                NotTransacted(owners=("n1",)),
                 id="members on one node exceed its capacity",
             ),
             pytest.param(
                 Transaction(OPEN, None, None, {**WRITES, "n3": write(entry("train-3"))}),
-                NotTransacted(nodes=("n3",)),
+                NotTransacted(owners=("n3",)),
                 id="a node has no ledger",
             ),
         ],
@@ -306,7 +313,7 @@ class TestTransact:
         assert prepared.gangs.ledgers(["n1", "n2"]) == {node: ledger_of(node) for node in ("n1", "n2")}
 
     def test_writes_the_maximum_number_of_nodes_of_a_transaction(self, tables: Tables) -> None:
-        names = [f"node-{number:03}" for number in range(MAX_NODES)]
+        names = [f"node-{number:03}" for number in range(MAX_LEDGERS)]
         for node in names:
             tables.ledger.create(ledger_of(node))
         tables.gangs.put(OPEN, None)
@@ -341,3 +348,40 @@ def test_raises_table_unavailable_if_the_table_is_missing(request: pytest.Fixtur
     ):
         with pytest.raises(TableUnavailable):
             call()
+
+
+SEATS = "example.com/seat@cluster"
+COUNTING = Counting(
+    [ManagedResource.model_validate({"name": "example.com/seat", "capacity": {"value": 9_999, "scope": "cluster"}})]
+)
+
+
+class TestGangInOnePool:
+    """All members have their shares in the ledger of one floating pool."""
+
+    @pytest.mark.parametrize("count", [70, 450])
+    def test_commits_every_member_or_rolls_all_of_them_back(self, tables: Tables, count: int) -> None:
+        tables.ledger.create(new_ledger(SEATS, {SEATS: 9_999}, {}, epoch=1))
+        members = [
+            intent(f"train-{number:03}", f"n{number}", demands=(Demand("example.com/seat", 1),), floating={SEATS: 1})
+            for number in range(count)
+        ]
+        item, domain = gang(members, minimum=count), Domain(claim(), 1)
+        tables.gangs.put(item, None)
+        tables.gangs.put_domain(domain, Domain())
+        commit = GangCommit(tables.gangs, lambda: 50.0)
+
+        assert commit.commit(item, domain, "attempt-train-000", COUNTING) is CommitOutcome.COMMITTED
+
+        ledger = tables.ledger.node(SEATS)
+        assert ledger is not None
+        assert ledger.avail == {SEATS: 9_999 - count}
+        committed = stored(tables.gangs)
+        assert committed.state is GangState.COMMITTED
+        assert all(each.shares == {SEATS: 1} for each in committed.intents.values())
+        preparing = replace(committed, state=GangState.PREPARING)
+        tables.gangs.put(preparing, committed)
+        assert commit.abort(preparing, "a reason")
+        after = tables.ledger.node(SEATS)
+        assert after is not None
+        assert (after.avail, after.entries) == ({SEATS: 9_999}, {})

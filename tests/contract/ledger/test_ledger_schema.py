@@ -21,6 +21,7 @@ from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
 from tests.builders.recordings import RELEASES, Item, items_of, recorded, table_of
 from tests.contract.ledger import test_announcement_schema, test_gang_schema
+from tests.contract.ledger.ledgers import reserve
 from tests.fakes.counted_cluster import SLOT
 from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarness
 
@@ -130,8 +131,8 @@ def test_reserves_beside_watcher_of_next_release(any_dynamodb: DynamoDBClient) -
     """Leaves unknown attributes unchanged."""
     with table_of(any_dynamodb, later(recorded(LATEST, "ledger"), oldest_reader=SCHEMA_VERSION), "S") as name:
         ledger = Ledger(DynamoDBLedgerTable(any_dynamodb, name))
-        assert ledger.reserve(NODE, NEXT).done
-        short = ledger.reserve(NODE, replace(NEXT, pod=PodKey("ml", "x", "uid-x"), attempt="a3", shares={SLOT: 1}))
+        assert reserve(ledger, NODE, NEXT).done
+        short = reserve(ledger, NODE, replace(NEXT, pod=PodKey("ml", "x", "uid-x"), attempt="a3", shares={SLOT: 1}))
         assert short.outcome is LedgerOutcome.INSUFFICIENT
         item = node_item(any_dynamodb, name)
         assert item["schema"] == {"N": str(SCHEMA_VERSION + 1)}
@@ -159,7 +160,7 @@ def unreadable() -> list[Item]:
 
 
 OPERATIONS: Mapping[str, Callable[[Ledger], object]] = {
-    "bind reserves": lambda ledger: ledger.reserve(NODE, NEXT),
+    "bind reserves": lambda ledger: reserve(ledger, NODE, NEXT),
     "bind or watcher releases": lambda ledger: ledger.release(NODE, BEING_BOUND),
     "the watcher confirms": lambda ledger: ledger.put_bound(LEDGER, replace(NEXT, state=EntryState.BOUND), epoch=5),
     "the watcher looks": lambda ledger: ledger.table.node(NODE),
@@ -223,4 +224,4 @@ def test_assumes_defaults_for_attributes_missing_in_earlier_release(any_dynamodb
     with table_of(any_dynamodb, items, "S") as name:
         table = DynamoDBLedgerTable(any_dynamodb, name)
         assert table.node(NODE) == LEDGER
-        assert Ledger(table).reserve(NODE, NEXT).done
+        assert reserve(Ledger(table), NODE, NEXT).done

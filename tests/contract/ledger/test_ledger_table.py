@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+
+import pytest
 
 from berth.ledger.nodes.entry import EntryState
 from berth.ledger.nodes.ledger import Ledger, new_ledger
+from berth.ledger.nodes.node_write import EntryChange, NodeWrite, PoolChange
 from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState, NotWritten, Written
-from tests.contract.ledger.ledgers import AT, EMPTY, GPU, LICENCE, NODE, assert_adds_up, entry, now, open_reservation
+from berth.scheduling.managed_resources.configuration import MAX_RESOURCES
+from berth.scheduling.managed_resources.pools import cluster_pool, namespace_pool
+from tests.contract.ledger.ledgers import (
+    AT,
+    EMPTY,
+    EMPTY_SEATS,
+    GPU,
+    LICENCE,
+    NODE,
+    SEATS,
+    assert_adds_up,
+    entry,
+    now,
+    open_reservation,
+    reserve,
+)
 
 
 class TestItems:
@@ -34,7 +53,7 @@ class TestItems:
         assert table.create(replace(EMPTY, epoch=5)) == NotWritten(rebuilding)
         assert table.finish_rebuild(replace(EMPTY, epoch=4)) == NotWritten(rebuilding)
         assert table.finish_rebuild(replace(EMPTY, epoch=5)) == Written(replace(EMPTY, epoch=5))
-        assert table.finish_rebuild(replace(EMPTY, node="other")) == Written(replace(EMPTY, node="other"))
+        assert table.finish_rebuild(replace(EMPTY, owner="other")) == Written(replace(EMPTY, owner="other"))
 
     def test_deletes_ledger_without_entries(self, table: LedgerTable) -> None:
         table.create(EMPTY)
@@ -43,7 +62,7 @@ class TestItems:
         assert table.delete_if_empty(NODE, 4) == NotWritten(None)
 
     def test_rejects_delete_when_ledger_has_entries(self, ledger: Ledger) -> None:
-        ledger.reserve(NODE, entry())
+        reserve(ledger, NODE, entry())
         assert ledger.table.delete_if_empty(NODE, 4) == NotWritten(now(ledger))
 
     def test_rejects_begin_rebuild_when_node_has_no_item(self, table: LedgerTable) -> None:
@@ -51,9 +70,94 @@ class TestItems:
 
     def test_lists_ledgers_by_name(self, table: LedgerTable) -> None:
         for name in ("b", "c", "a"):
-            table.create(replace(EMPTY, node=name))
+            table.create(replace(EMPTY, owner=name))
         table.put_open(open_reservation())
-        assert [each.node for each in table.nodes()] == ["a", "b", "c"]
+        assert [each.owner for each in table.nodes()] == ["a", "b", "c"]
+
+
+def taking(name: str, pool: str, amount: int, epoch: int | None = None) -> NodeWrite:
+    """Return the write that adds an entry with so much of one pool."""
+    added = EntryChange(f"uid-{name}", None, entry(name, shares={pool: amount}))
+    return NodeWrite((added,), {pool: PoolChange(avail=-amount, min_avail=amount)}, epoch)
+
+
+BOTH = {NODE: taking("a", LICENCE, 1), SEATS: taking("a", SEATS, 2)}
+
+
+class TestWriteTogether:
+    """Writes on the items of several owners."""
+
+    def test_writes_every_item(self, several: Ledger) -> None:
+        assert several.table.write_together(BOTH) is None
+        assert now(several) == BOTH[NODE].applied_to(EMPTY)
+        assert now(several, SEATS) == BOTH[SEATS].applied_to(EMPTY_SEATS)
+
+    @pytest.mark.parametrize(
+        ("prepare", "writes", "failed"),
+        [
+            pytest.param(
+                lambda table: None, {**BOTH, SEATS: taking("a", SEATS, 3)}, (SEATS,), id="a pool has too little left"
+            ),
+            pytest.param(
+                lambda table: None, {**BOTH, NODE: taking("a", LICENCE, 4)}, (NODE,), id="the node has too little left"
+            ),
+            pytest.param(
+                lambda table: None,
+                {NODE: taking("a", LICENCE, 4), SEATS: taking("a", SEATS, 3)},
+                (NODE, SEATS),
+                id="both have too little left",
+            ),
+            pytest.param(lambda table: table.delete_if_empty(SEATS, 4), BOTH, (SEATS,), id="an owner has no item"),
+            pytest.param(lambda table: table.begin_rebuild(SEATS, 4), BOTH, (SEATS,), id="a ledger is being rebuilt"),
+            pytest.param(
+                lambda table: table.write(SEATS, taking("a", SEATS, 1)), BOTH, (SEATS,), id="the pod has an entry"
+            ),
+            pytest.param(
+                lambda table: None,
+                {**BOTH, NODE: taking("a", LICENCE, 1, epoch=3)},
+                (NODE,),
+                id="a watcher of a later epoch has written",
+            ),
+        ],
+    )
+    def test_writes_nothing_if_one_condition_is_not_met(
+        self,
+        several: Ledger,
+        prepare: Callable[[LedgerTable], object],
+        writes: Mapping[str, NodeWrite],
+        failed: tuple[str, ...],
+    ) -> None:
+        prepare(several.table)
+        before = several.table.nodes()
+        assert several.table.write_together(writes) == failed
+        assert several.table.nodes() == before
+
+    def test_changes_nothing_when_repeated(self, several: Ledger) -> None:
+        several.table.write_together(BOTH)
+        before = several.table.nodes()
+        assert several.table.write_together(BOTH) == (NODE, SEATS)
+        assert several.table.nodes() == before
+
+    def test_deletes_and_changes_entries(self, several: Ledger) -> None:
+        several.table.write_together(BOTH)
+        seen = {NODE: entry("a", shares={LICENCE: 1}), SEATS: entry("a", shares={SEATS: 2})}
+        taken = replace(seen[SEATS], attempt="a2")
+        writes = {
+            NODE: NodeWrite((EntryChange("uid-a", seen[NODE], None),), {LICENCE: PoolChange(avail=1)}),
+            SEATS: NodeWrite((EntryChange("uid-a", seen[SEATS], taken),)),
+        }
+        assert several.table.write_together(writes) is None
+        assert now(several) == EMPTY
+        assert now(several, SEATS).entries == {"uid-a": taken}
+
+    def test_writes_the_largest_number_of_owners_of_a_pod(self, table: LedgerTable) -> None:
+        resources = [f"example.com/r{number}" for number in range(MAX_RESOURCES)]
+        pools = [*map(cluster_pool, resources), *(namespace_pool(each, "ml") for each in resources)]
+        for pool in pools:
+            table.create(new_ledger(pool, {pool: 1}, {}, epoch=1))
+        assert table.write_together({pool: taking("a", pool, 1) for pool in pools}) is None
+        assert all(each.avail == {} and each.entries for each in table.nodes())
+        assert len(table.nodes()) == len(pools)
 
 
 class TestOpenReservations:

@@ -10,7 +10,7 @@ import pytest
 from berth.ledger.nodes.entry import EntryState
 from berth.ledger.nodes.ledger import Ledger, LedgerOutcome
 from berth.ledger.nodes.table import NotWritten
-from tests.contract.ledger.ledgers import EMPTY, GPU, LICENCE, NODE, entry, now
+from tests.contract.ledger.ledgers import EMPTY, GPU, LICENCE, NODE, entry, now, reserve
 
 DONE = LedgerOutcome.DONE
 STALE_EPOCH = LedgerOutcome.STALE_EPOCH
@@ -21,7 +21,7 @@ class TestPutBound:
     """The watcher: a pod was seen on the node."""
 
     def test_confirms_reservation(self, ledger: Ledger) -> None:
-        ledger.reserve(NODE, entry(attempt="a1"))
+        reserve(ledger, NODE, entry(attempt="a1"))
         result = ledger.put_bound(now(ledger), entry(attempt="w1", state=BOUND), epoch=5)
         assert result.outcome is DONE
         assert now(ledger).entries == {"uid-train-0": entry(attempt="a1", state=BOUND)}
@@ -29,18 +29,18 @@ class TestPutBound:
 
     def test_confirms_reservation_if_the_ledger_changed_since_the_read(self, ledger: Ledger) -> None:
         looked = now(ledger)
-        ledger.reserve(NODE, entry(attempt="a1"))
-        ledger.take_over(NODE, entry(attempt="a1"), entry(attempt="a2"))
+        reserve(ledger, NODE, entry(attempt="a1"))
+        reserve(ledger, NODE, entry(attempt="a2"), seen=entry(attempt="a1"))
         assert ledger.put_bound(looked, entry(attempt="w1", state=BOUND), epoch=5).outcome is DONE
         assert now(ledger).entries == {"uid-train-0": entry(attempt="a2", state=BOUND)}
 
     def test_put_bound_corrects_amounts_that_differ(self, ledger: Ledger) -> None:
-        ledger.reserve(NODE, entry(shares={GPU: 3000, LICENCE: 1}))
+        reserve(ledger, NODE, entry(shares={GPU: 3000, LICENCE: 1}))
         ledger.put_bound(now(ledger), entry(shares={GPU: 2000, LICENCE: 2}, state=BOUND), epoch=4)
         assert now(ledger).avail == {GPU: 6000, LICENCE: 1}
 
     def test_adopts_pod_of_another_scheduler_and_owes_the_amount_above_capacity(self, ledger: Ledger) -> None:
-        ledger.reserve(NODE, entry("a", shares={LICENCE: 2}))
+        reserve(ledger, NODE, entry("a", shares={LICENCE: 2}))
         adopted = entry("b", attempt="w1", shares={LICENCE: 4}, state=BOUND)
         assert ledger.put_bound(now(ledger), adopted, epoch=4).outcome is DONE
         assert now(ledger).entries["uid-b"] == adopted
@@ -77,13 +77,13 @@ class TestResize:
         self, ledger: Ledger, capacity: Mapping[str, int], avail: Mapping[str, int], owed: Mapping[str, int]
     ) -> None:
         looked = now(ledger)
-        ledger.reserve(NODE, entry(shares={LICENCE: 2}))
+        reserve(ledger, NODE, entry(shares={LICENCE: 2}))
         for _ in range(2):
             assert ledger.resize(looked, capacity, epoch=4).outcome is DONE
         assert (now(ledger).capacity, now(ledger).avail, now(ledger).owed) == (capacity, avail, owed)
 
     def test_reduces_owed_amount_first_when_capacity_grows(self, ledger: Ledger) -> None:
-        ledger.reserve(NODE, entry(shares={LICENCE: 3}))
+        reserve(ledger, NODE, entry(shares={LICENCE: 3}))
         ledger.resize(now(ledger), {GPU: 8000, LICENCE: 1}, epoch=4)
         ledger.resize(now(ledger), {GPU: 8000, LICENCE: 4}, epoch=4)
         assert (now(ledger).avail, now(ledger).owed) == ({GPU: 8000, LICENCE: 1}, {})
@@ -94,7 +94,7 @@ class TestFencing:
 
     def test_rejects_updates_when_epoch_is_stale(self, ledger: Ledger) -> None:
         mine = entry()
-        ledger.reserve(NODE, mine)
+        reserve(ledger, NODE, mine)
         looked = now(ledger)
         ledger.put_bound(looked, entry("other", state=BOUND), epoch=9)
         before = now(ledger)
@@ -109,6 +109,6 @@ class TestFencing:
         assert now(ledger) == EMPTY
 
     def test_bind_writes_at_any_epoch(self, ledger: Ledger) -> None:
-        ledger.reserve(NODE, entry())
+        reserve(ledger, NODE, entry())
         ledger.release(NODE, entry())
         assert now(ledger).epoch == 4

@@ -25,7 +25,7 @@ EVERY_SECONDS = 0.25
 def ledger_document(ledgers: list[NodeLedger]) -> dict[str, Any]:
     """Return the ledger's fields that the tests check, by node."""
     return {
-        ledger.node: {
+        ledger.owner: {
             "capacity": dict(ledger.capacity),
             "avail": dict(ledger.avail or {}),
             "owed": dict(ledger.owed),

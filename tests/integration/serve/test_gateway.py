@@ -276,5 +276,5 @@ def test_reservations_of_a_server_can_be_listed(gateway_port: int) -> None:
     words = ["reservations", "list", f"--url=http://127.0.0.1:{gateway_port}/scheduler"]
     done = CliRunner().invoke(main, [*words, "-o", "json"])
     assert done.exit_code == 0, done.output
-    assert orjson.loads(done.stdout).keys() == {"reservations", "nodes"}
+    assert orjson.loads(done.stdout).keys() == {"reservations", "nodes", "pools"}
     assert CliRunner().invoke(main, words).stdout.startswith("no reservations on ")

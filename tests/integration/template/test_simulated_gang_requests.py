@@ -115,7 +115,7 @@ def bind(gangs: Gangs, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     assert joined is not None
     assert gangs.commit(joined) is CommitOutcome.COMMITTED
     with monkeypatch.context() as small:
-        small.setattr("berth.ledger.gangs.commit.MAX_NODES", 1)
+        small.setattr("berth.ledger.gangs.commit.MAX_LEDGERS", 1)
         assert gangs.commit(gangs.open("two-phases")) is CommitOutcome.COMMITTED
         assert gangs.commit(gangs.open("too-large", amount=5)) is CommitOutcome.ENDED
     log = tables.announcements

@@ -32,6 +32,7 @@ from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.server.store.gang_table import InMemoryGangTable
 from berth_cli.sources.dump.objects import read_objects
+from tests.contract.ledger.ledgers import reserve
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.node_cache import FixedNodeCache
 from tests.fakes.pods import PodsInMemory, StoredPod
@@ -233,7 +234,7 @@ class GangWorld:
         stored = self.pods.all()
         if self._published is None or self._published[0] != stored:
             nodes = [
-                node_object(ledger.node, self.zones.get(ledger.node, ""), self._licences)
+                node_object(ledger.owner, self.zones.get(ledger.owner, ""), self._licences)
                 for ledger in self.ledger.nodes()
             ]
             read = {f"{key[0]}/{key[1]}": read_pod(pod.content(*key)) for key, pod in stored.items()}
@@ -250,7 +251,7 @@ class GangWorld:
     def occupy(self, node: str, shares: Mapping[str, int], *, before: str) -> None:
         """Another pod gets this of the node just before the first call of this name."""
         other = Entry(PodKey("ml", "other", "uid-other"), EntryState.RESERVED, "attempt-other", shares, EPOCH)
-        self.wire.ambush[before] = lambda: Ledger(self.ledger).reserve(node, other)
+        self.wire.ambush[before] = lambda: reserve(Ledger(self.ledger), node, other)
 
     def schedule(self, member: Member, *, after: float = 0.0, tries: int = 100) -> None:
         """Bind the member until it is on its node, with the scheduler's backoff after each failure."""
@@ -298,7 +299,7 @@ class GangWorld:
 
     def held(self) -> Counter[str]:
         """Count the entries in each node's ledger."""
-        return Counter({ledger.node: len(ledger.entries) for ledger in self.ledger.nodes() if ledger.entries})
+        return Counter({ledger.owner: len(ledger.entries) for ledger in self.ledger.nodes() if ledger.entries})
 
     def _assert_committed(self, binding: Binding) -> None:
         member = self.members[binding.pod_name]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from berth.scheduling.managed_resources.configuration import annotation_of
+from berth.scheduling.managed_resources.pools import annotation_of
 
 from .binds import GPU_MEMORY, LICENCE, BindWorld, Fault, Wire
 

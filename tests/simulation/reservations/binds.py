@@ -127,6 +127,9 @@ class WiredTable(InMemoryLedgerTable):
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
         return self._wire.carry("UpdateItem", lambda: self._table.write(node, change), no_table)
 
+    def write_together(self, changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
+        return self._wire.carry("TransactWriteItems ledgers", lambda: self._table.write_together(changes), no_table)
+
     def put_open(self, reservation: OpenReservation) -> None:
         self._wire.carry("PutItem", lambda: self._table.put_open(reservation), no_table)
 
@@ -175,6 +178,11 @@ class CheckedTable(InMemoryLedgerTable):
         self.check()
         return written
 
+    def write_together(self, changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
+        failed = super().write_together(changes)
+        self.check()
+        return failed
+
 
 def assert_adds_up(ledger: NodeLedger) -> None:
     """Assert that no more is reserved than exists."""
@@ -184,10 +192,10 @@ def assert_adds_up(ledger: NodeLedger) -> None:
     for pool in {*ledger.capacity, *avail, *(pool for each in ledger.entries.values() for pool in each.shares)}:
         capacity = ledger.capacity.get(pool, 0)
         assert ledger.allocated(pool) <= capacity, (
-            f"{ledger.node} has {capacity} of {pool} and gave {ledger.allocated(pool)}"
+            f"{ledger.owner} has {capacity} of {pool} and gave {ledger.allocated(pool)}"
         )
-        assert avail.get(pool, 0) == capacity - ledger.allocated(pool), f"{pool} of {ledger.node} does not add up"
-    assert not ledger.owed, f"{ledger.node} owes {dict(ledger.owed)}"
+        assert avail.get(pool, 0) == capacity - ledger.allocated(pool), f"{pool} of {ledger.owner} does not add up"
+    assert not ledger.owed, f"{ledger.owner} owes {dict(ledger.owed)}"
 
 
 class CheckedPods(PodsInMemory):
@@ -264,8 +272,8 @@ class BindWorld:
         for ledger in self.table.nodes():
             for entry in ledger.entries.values():
                 if entry.state is EntryState.RESERVED:
-                    trace = OpenReservation(entry.pod, ledger.node, entry.attempt, entry.shares, entry.since)
-                    found.setdefault((entry.pod.uid, ledger.node, entry.attempt), trace)
+                    trace = OpenReservation(entry.pod, ledger.owner, entry.attempt, entry.shares, entry.since)
+                    found.setdefault((entry.pod.uid, ledger.owner, entry.attempt), trace)
         for reservation in found.values():
             if self.clock() - reservation.since < least_age:
                 continue
@@ -287,7 +295,7 @@ class BindWorld:
         there = {pod.uid for pod in self.pods.all().values()}
         self._kept = {uid: kept for uid, kept in self._kept.items() if uid in there}
         for kept, node in self._kept.values():
-            published.keep(kept, node)
+            published.keep(kept, node, (node,))
         reconciliation = NodeReconciliation(
             self.table, self.pods, published, self._epoch, self.clock, lambda event: None, lambda: True
         )
@@ -313,8 +321,8 @@ class BindWorld:
     def assert_consistent(self) -> None:
         """Exactly the pods that are on a node are in its ledger, and everything else is free again."""
         for ledger in self.table.nodes():
-            placed = {pod.uid for pod in self.pods.all().values() if pod.node == ledger.node}
-            assert set(ledger.entries) == placed, f"{ledger.node} holds {set(ledger.entries)}, has {placed}"
+            placed = {pod.uid for pod in self.pods.all().values() if pod.node == ledger.owner}
+            assert set(ledger.entries) == placed, f"{ledger.owner} holds {set(ledger.entries)}, has {placed}"
             assert all(entry.state is EntryState.BOUND for entry in ledger.entries.values())
             assert_adds_up(ledger)
         assert self.table.open_reservations() == []

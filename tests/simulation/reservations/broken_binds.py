@@ -11,10 +11,11 @@ from berth.bind.protocol import PreparedBind
 from berth.bind.share import Reservation, Reservations
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.nodes import ledger as ledgers
-from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation, Shares
-from berth.ledger.nodes.ledger import Ledger, LedgerResult
+from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
+from berth.ledger.nodes.ledger import Ledger, Reserved
 from berth.ledger.nodes.node_write import PoolChange
 from berth.pods import Binding, Created, FoundPod, Refused, Unanswered
+from berth.scheduling.managed_resources.pools import Shares
 from berth.upkeep.reconciler.expiry import Expiry
 from tests.fakes.pods import PodsInMemory
 
@@ -71,12 +72,14 @@ def _binding_without_resource_version(patch: pytest.MonkeyPatch) -> None:
 
 
 def _taken_over_without_a_new_attempt(patch: pytest.MonkeyPatch) -> None:
-    take_over = Ledger.take_over
+    reserve = Ledger.reserve
 
-    def same_attempt(self: Ledger, node: str, seen: Entry, entry: Entry) -> LedgerResult:
-        return take_over(self, node, seen, replace(entry, attempt=seen.attempt))
+    def same_attempt(self: Ledger, wanted: Mapping[str, Entry], seen: Mapping[str, Entry]) -> Reserved:
+        attempts = {owner: seen.get(owner, entry).attempt for owner, entry in wanted.items()}
+        kept = {owner: replace(entry, attempt=attempts[owner]) for owner, entry in wanted.items()}
+        return reserve(self, kept, seen)
 
-    patch.setattr(Ledger, "take_over", same_attempt)
+    patch.setattr(Ledger, "reserve", same_attempt)
 
 
 def _released_by_who_took_it_over(patch: pytest.MonkeyPatch) -> None:

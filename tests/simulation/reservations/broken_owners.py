@@ -10,9 +10,9 @@ from berth.bind.protocol import PreparedBind
 from berth.bind.share import Reservations
 from berth.extender.outcomes import BindOutcome
 from berth.ledger.nodes.entry import EntryState
-from berth.scheduling.managed_resources.configuration import index_in, pool_of
 from berth.scheduling.managed_resources.demand import DemandReader
-from berth.upkeep.reconciler.published_pods import PublishedPods
+from berth.scheduling.managed_resources.pools import index_in, pool_of
+from berth.upkeep.reconciler import published_pods
 from tests.fakes.counted_cluster import DEVICE, SLOT
 
 from .broken_reservations import Break, absence_releases
@@ -23,16 +23,16 @@ from .broken_reservations import Break, absence_releases
 
 def the_annotation_says_which_device_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two reserved devices the watcher releases the one that the annotation does not name when it sees the pod."""
-    held = PublishedPods._held
+    held = published_pods._held
 
-    def narrowed(self, pod, entry, before, capacity):
+    def narrowed(counting, pod, entry, before, capacity):
         named = None if pod is None else index_in(pod.annotations.get(DEVICE))
         kept = {pool: amount for pool, amount in entry.shares.items() if pool == pool_of(SLOT, named or 0)}
         if entry.state is EntryState.RESERVED and named is not None and kept and len(entry.shares) > 1:
             entry = replace(entry, shares=kept)
-        return held(self, pod, entry, before, capacity)
+        return held(counting, pod, entry, before, capacity)
 
-    monkeypatch.setattr(PublishedPods, "_held", narrowed)
+    monkeypatch.setattr(published_pods, "_held", narrowed)
     monkeypatch.setattr(Reservations, "release_surplus", lambda self, reservation, remaining: None)
 
 
@@ -52,9 +52,9 @@ def surplus_is_released_without_a_confirmed_binding(monkeypatch: pytest.MonkeyPa
 def the_annotation_moves_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pod is on the devices that its annotations name now."""
     monkeypatch.setattr(
-        PublishedPods,
+        published_pods,
         "_held",
-        lambda self, pod, entry, before, capacity: (pod and self._counting.shares(pod, capacity)) or entry.shares,
+        lambda counting, pod, entry, before, capacity: (pod and counting.shares(pod, capacity)) or entry.shares,
     )
 
 

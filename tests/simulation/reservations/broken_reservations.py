@@ -9,7 +9,8 @@ import pytest
 
 from berth.ledger.nodes.entry import EntryState
 from berth.pods import FoundPod
-from berth.upkeep.reconciler.expiry import Expiry
+from berth.upkeep.reconciler import published_pods
+from berth.upkeep.reconciler.expiry import Expiry, OnNode
 from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation
 from berth.upkeep.reconciler.published_pods import PublishedPods
 from berth.upkeep.reconciler.rebuild import Rebuild
@@ -43,9 +44,10 @@ def expiry_of_what_is_there_after_the_touch(monkeypatch: pytest.MonkeyPatch) -> 
     """The entry is read last: it may be an attempt's that has read the pod after it was touched."""
     release = Expiry._release
 
-    def latest(self, reservation, entry):
-        found = self._entry(reservation)
-        return release(self, reservation, entry if found is None else found)
+    def latest(self, reservation, entries):
+        ledgers = {owner: self._table.node(owner) for owner in entries}
+        found = {owner: ledger.entries.get(reservation.pod.uid) for owner, ledger in ledgers.items() if ledger}
+        return release(self, reservation, {owner: found.get(owner) or entry for owner, entry in entries.items()})
 
     monkeypatch.setattr(Expiry, "_release", latest)
 
@@ -102,16 +104,18 @@ def rebuilt_without_touching_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def looked_at(self, pod):
         match self._expiry._pods.find(pod):
-            case FoundPod(uid=uid, node=node) if uid == pod.uid and node in self._waiting:
-                self._waiting[node].observed_after = self._wall()
-        return True
+            case FoundPod(uid=uid, node=node) if uid == pod.uid and node:
+                if node in self._waiting:
+                    self._waiting[node].observed_after = self._wall()
+                return OnNode(node)
+        return None
 
-    monkeypatch.setattr(Rebuild, "_invalidate_bindings", looked_at)
+    monkeypatch.setattr(Rebuild, "_invalidated", looked_at)
 
 
 def rebuilt_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the pods that are published now: without those that binds have just brought."""
-    monkeypatch.setattr(Rebuild, "_invalidate_bindings", lambda self, pod: True)
+    monkeypatch.setattr(Rebuild, "_invalidated", lambda self, pod: None)
     read = Rebuild._read_open_reservations
 
     def now(self):
@@ -126,9 +130,9 @@ def rebuilt_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def the_annotation_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pod holds what its annotations say now."""
     monkeypatch.setattr(
-        PublishedPods,
+        published_pods,
         "_held",
-        lambda self, pod, entry, before, capacity: self._counting.shares(pod, capacity) if pod else {},
+        lambda counting, pod, entry, before, capacity: counting.shares(pod, capacity) if pod else {},
     )
 
 

@@ -14,7 +14,7 @@ from random import Random
 from zlib import crc32
 
 from berth.pods import Binding, Created, Refused, Unanswered
-from berth.scheduling.managed_resources.configuration import resource_of
+from berth.scheduling.managed_resources.pools import resource_of
 from berth.scheduling.objects.pod import PodKey
 from tests.fakes.counted_cluster import (
     BY_ANNOTATION,
@@ -153,7 +153,7 @@ class HostileHistory(ReservationsHistory):
         for ledger in self.table.nodes():
             for entry in ledger.entries.values():
                 slots = sum(amount for pool, amount in entry.shares.items() if resource_of(pool) == SLOT)
-                assert slots > 0, f"{entry.pod.name} on {ledger.node} has hidden its slots"
+                assert slots > 0, f"{entry.pod.name} on {ledger.owner} has hidden its slots"
 
     def capacity(self, node: str) -> Mapping[str, int]:
         pools = {SLOTS_AND_SEATS: (SLOT, SEAT), BY_ANNOTATION: (SLOT,)}.get(self.counting, (FIRST, SECOND))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from berth.ledger.nodes.entry import NodeLedger, OpenReservation
@@ -44,6 +44,9 @@ class InterruptedTable(Interrupted, LedgerTable):
 
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
         return self.call(lambda: self._table.write(node, change))
+
+    def write_together(self, changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
+        return self.call(lambda: self._table.write_together(changes))
 
     def create(self, ledger: NodeLedger) -> Written | NotWritten:
         return self.call(lambda: self._table.create(ledger))

@@ -13,6 +13,7 @@ from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import Reconciler
+from tests.contract.ledger.ledgers import reserve
 from tests.fakes.counted_cluster import BY_ANNOTATION, COUNTING, NAMESPACE, REQUEST, SLOT
 from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
@@ -62,7 +63,8 @@ def another_attempt_between_touch_and_release() -> None:
             if not bindings:
                 now, seen = harness.clock.now, harness.ledger().entries[pod.uid]
                 harness.table.put_open(OpenReservation(pod, NODE, "later", seen.shares, now))
-                assert Ledger(harness.table).take_over(NODE, seen, replace(seen, attempt="later", since=now)).done
+                taken = replace(seen, attempt="later", since=now)
+                assert reserve(Ledger(harness.table), NODE, taken, seen=seen).done
                 bindings.append(_binding(harness, pod))
             return touched
 

@@ -8,7 +8,7 @@ import pytest
 
 from berth.bind.answer import bind
 from berth.bind.rules import BindRules, CountedResources
-from berth.bind.share import Reservation, Reservations
+from berth.bind.share import Request, Reservation, Reservations
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.ledger.nodes.entry import Entry, EntryState
@@ -17,6 +17,7 @@ from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswere
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects.pod import PodKey
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
+from tests.contract.ledger.ledgers import reserve
 from tests.fakes.counted_cluster import (
     DEVICE,
     DEVICES_BY_ANNOTATION,
@@ -103,7 +104,7 @@ class TwoAttempts:
     def reserve(self, units: int) -> Reservation:
         """Run the steps of a bind before its Binding."""
         found = self.reservations.reserve(
-            self.binding(), (Demand(SLOT, units),), DEVICES_BY_ANNOTATION, lambda: HTTP_TIMEOUT
+            self.binding(), Request((Demand(SLOT, units),)), DEVICES_BY_ANNOTATION, lambda: HTTP_TIMEOUT
         )
         assert isinstance(found, Reservation)
         return found
@@ -209,7 +210,7 @@ def test_refuses_takeover_based_on_the_entry_with_surplus(attempts: TwoAttempts)
     attempts.reservations.release_surplus(reservation, lambda: HTTP_TIMEOUT)
 
     late = Entry(PodKey(NAMESPACE, "a", attempts.pod.uid), EntryState.RESERVED, "late", {SECOND: 7}, 0.0)
-    Ledger(attempts.table).take_over(NODE, seen, late)
+    reserve(Ledger(attempts.table), NODE, late, seen=seen)
 
     assert attempts.entry().shares == {SECOND: 6}
     assert attempts.harness.ledger().avail == {FIRST: 4, SECOND: 2}

@@ -35,7 +35,7 @@ NodeReserved SegregatedResourceMissing InsufficientCountedResource NodeCapacityU
 RequestAboveDevice RequestAbovePodLimit NodeNotReady NodeNotRunning NodeNotInCache NodeUnreadable TooCostly
 PreemptionPolicyNever NominatedNodePending VictimNotLower PreemptionNotHelpful NoRoomByPreemption NoVictimNeeded
 NotBestCandidate GangWaitsForMembers GangDoesNotFit GangPlacedElsewhere GangInvalid GangInOtherDomain PartOfGang
-VictimUnreadable
+VictimUnreadable InsufficientFloatingResource KeptForHigherPriority RequestAbovePool NodeWithoutDomain GangWaitsForPool
 """
 """A code is added here with the release that adds it; none is removed."""
 

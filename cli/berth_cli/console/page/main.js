@@ -15,7 +15,7 @@ import { Pending } from './views/pending.js';
 /**
  * @typedef {object} Page the objects that all views share
  * @property {Session} session
- * @property {{sequence: number, pods: number, pending: number, counted: string[], nodes: import('./model/grouping.js').Node[]}} cluster
+ * @property {{sequence: number, pods: number, pending: number, counted: string[], pools: {pool: string, capacity: number, held: number, waiting: number}[], nodes: import('./model/grouping.js').Node[]}} cluster
  * @property {NodeMap} map
  * @property {Highlight} highlight
  * @property {(change: Partial<import('./model/url_state.js').State>) => void} go
@@ -28,7 +28,7 @@ const POLL_MS = 500;
 
 const session = new Session(localStorage, (input, init) => fetch(input, init));
 const freshness = new Freshness(() => performance.now());
-const cluster = { sequence: 0, pods: 0, pending: 0, counted: [], nodes: [] };
+const cluster = { sequence: 0, pods: 0, pending: 0, counted: [], pools: [], nodes: [] };
 const map = new NodeMap((group, node) => go({ group, node, filter: '' }));
 const highlight = new Highlight((names) => map.light(names));
 /** @type {Page} */

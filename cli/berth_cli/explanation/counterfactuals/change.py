@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from berth.scheduling.fields.reading import Object
 from berth_cli.explanation.case import Case, Edit
+from berth_cli.explanation.pools import PoolShortage
 
 
 class ChangeKind(StrEnum):
@@ -19,6 +20,7 @@ class ChangeKind(StrEnum):
     LOWER_REQUEST = "LowerRequest"
     LOWER_GANG_SIZE = "LowerGangSize"
     END_PODS = "EndPods"
+    RAISE_CAPACITY = "RaiseCapacity"
     SOFTEN_SPREAD = "SoftenSpread"
     REMOVE_NODE_SELECTOR = "RemoveNodeSelector"
     REMOVE_POD_AFFINITY = "RemovePodAffinity"
@@ -60,6 +62,18 @@ def of_node(
 ) -> Change:
     """Build a change of a node."""
     return Change(kind, text, subject, lambda case: case.with_node(node, edit), node, size, details)
+
+
+def raise_capacity(short: PoolShortage) -> Change:
+    """Raise the capacity of a floating pool to the smallest number that works."""
+    pool, after = short.pool, short.capacity + short.needed - short.room
+    return Change(
+        ChangeKind.RAISE_CAPACITY,
+        f"raise the capacity of {pool} from {short.capacity} to {after}",
+        pool.partition("=")[0],
+        lambda case: replace(case, capacities={**case.capacities, pool: after}),
+        details={"pool": pool, "from": short.capacity, "to": after},
+    )
 
 
 def size_of(changes: Option) -> tuple[int, int, float]:

@@ -121,9 +121,10 @@ def _tolerate(case: Case, taint: Taint) -> Change:
     return of_pod(ChangeKind.ADD_TOLERATION, text, shown, edit, toleration=toleration)
 
 
-def free(case: Case, node: NodeInfo, shortages: Mapping[str, int], held: Held) -> Iterator[Option]:
-    """Yield the end of the fewest pods that hold the missing amounts; nothing if all pods together hold too little."""
-    removable = _removable(case, node)
+def free(case: Case, pods: Iterable[Pod], shortages: Mapping[str, int], held: Held, node: str = "") -> Iterator[Option]:
+    """Yield the end of the fewest of these pods, of one node or of a floating pool, that hold the missing amounts;
+    nothing if all pods together hold too little."""
+    removable = _removable(case, pods)
     amounts = {pod.uid: {**held(pod), PODS: 1} for pod in removable}
 
     def excess(pod: Pod) -> tuple[int, float]:
@@ -135,30 +136,30 @@ def free(case: Case, node: NodeInfo, shortages: Mapping[str, int], held: Held) -
         return all(sum(amounts[pod.uid].get(name, 0) for pod in pods) >= missing for name, missing in shortages.items())
 
     for pod in sorted((each for each in removable if is_enough([each])), key=excess)[:MAX_OPTIONS]:
-        yield (_end([pod], node.name, shortages, amounts),)
+        yield (_end([pod], node, shortages, amounts),)
     holders = [pod for pod in removable if any(amounts[pod.uid].get(name) for name in shortages)]
     several = sorted(holders, key=lambda pod: (excess(pod)[0], -excess(pod)[1], pod.uid))[:MAX_PODS]
     enough = (several[:count] for count in range(2, len(several) + 1) if is_enough(several[:count]))
-    yield from ((_end(pods, node.name, shortages, amounts),) for pods in islice(enough, 1))
+    yield from ((_end(pods, node, shortages, amounts),) for pods in islice(enough, 1))
 
 
 def end_holders_of_ports(case: Case, node: NodeInfo) -> Iterator[Option]:
     """End the pods of the node that have one of the pod's host ports."""
     wanted = WantedPorts(case.pod.spec.host_ports)
     found = [pod for pod in node.pods if any(map(wanted.conflict_with, pod.spec.host_ports))]
-    removable = _removable(case, node)
+    removable = _removable(case, node.pods)
     if len(found) <= MAX_PODS and all(pod in removable for pod in found):
         yield (_end(found, node.name, {}, {}),)
 
 
-def _removable(case: Case, node: NodeInfo) -> list[Pod]:
+def _removable(case: Case, pods: Iterable[Pod]) -> list[Pod]:
     """Return the pods that would stay ended and are not more important than the pod, the least important first. Pods of
     the pod's own controller would be replaced; planned members of its gang are not on their nodes yet."""
     own, planned = case.pod, {pod.uid for pod in case.planned}
     mates = (own.namespace, own.spec.controller)
     found = [
         pod
-        for pod in node.pods
+        for pod in pods
         if pod.controller_kind not in EVERY_NODE
         and pod.uid not in planned
         and (pod.priority or 0) <= (own.priority or 0)
@@ -175,8 +176,9 @@ def _end(
         "room for a pod" if name == PODS else f"{shown_amount(name, amount)} {name}"
         for name, amount in shortages.items()
     )
-    text = f"free {missing} on node {node}: end {holds}" if missing else f"end {holds} on node {node}"
-    gone = Changes(pods_gone=[(node, pod.uid) for pod in pods])
+    where = f" on node {node}" if node else ""
+    text = f"free {missing}{where}: end {holds}" if missing else f"end {holds}{where}"
+    gone = Changes(pods_gone=[(pod.node_name, pod.uid) for pod in pods])
     size = len(pods) + sum((pod.priority or 0) > 0 for pod in pods) / 10
     details = {
         "pods": [f"{pod.namespace}/{pod.name}" for pod in pods],
@@ -185,7 +187,7 @@ def _end(
     return Change(
         ChangeKind.END_PODS,
         text,
-        ",".join(sorted(shortages)),
+        ",".join(sorted(name.partition("=")[0] for name in shortages)),
         lambda case: case.with_changes(gone),
         node,
         size,
@@ -195,7 +197,9 @@ def _end(
 
 
 def _holding(own: Mapping[str, int], wanted: Collection[str]) -> str:
-    held = [f"{shown_amount(name, own[name])} {name}" for name in wanted if name != PODS and own.get(name)]
+    held = [
+        f"{shown_amount(name, own[name])} {name.partition('@')[0]}" for name in wanted if name != PODS and own.get(name)
+    ]
     return f" (holds {', '.join(held)})" if held else ""
 
 

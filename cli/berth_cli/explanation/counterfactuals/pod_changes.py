@@ -9,9 +9,11 @@ from berth.scheduling.fields.reading import Object
 from berth.scheduling.fields.resources import EPHEMERAL_STORAGE, MEBIBYTE, MEMORY, shown_amount, units_of
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting, left
+from berth.scheduling.managed_resources.pools import resource_of
 from berth.scheduling.objects import NodeInfo
 from berth_cli.explanation.case import Case, objects_in
 from berth_cli.explanation.counterfactuals.change import Change, ChangeKind, Option, at, of_pod
+from berth_cli.explanation.pools import PoolShortage
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
@@ -35,7 +37,8 @@ def lower_counted_requests(
     lower = {}
     for each in resources:
         asked = case.pod.spec.requests.asked.get(each.name, 0)
-        most = max((room[pool] for pool in counting.pools(each.name, capacity)), default=0)
+        pools = () if each.is_floating else counting.pools(each.name, capacity)
+        most = max((room[pool] for pool in pools), default=asked if each.is_floating else 0)
         lower[each.name] = min(asked, most, asked if each.pod_limit is None else each.pod_limit)
         if asked == lower[each.name]:
             del lower[each.name]
@@ -43,18 +46,32 @@ def lower_counted_requests(
         yield tuple(_lower_request(case, name, amount) for name, amount in lower.items())
 
 
+def lower_pool_requests(
+    case: Case, short: Iterable[PoolShortage], resources: Iterable[ManagedResource]
+) -> Iterator[Option]:
+    """Lower each request to what is left in the pools for the pod, or for each member."""
+    room = [(each.room // case.missing, resource_of(each.pool)) for each in short]
+    keys = {each.name: each.requests.pod_annotation for each in resources if each.requests is not None}
+    if all(amount > 0 for amount, _ in room):
+        lower = {name: amount for amount, name in sorted(room, reverse=True)}
+        yield tuple(_lower_request(case, name, amount, keys.get(name, "")) for name, amount in lower.items())
+
+
 def _rounded(name: str, units: int) -> int:
     """Round down to a typical amount."""
     return units // MEBIBYTE * MEBIBYTE if name in (MEMORY, EPHEMERAL_STORAGE) and units > MEBIBYTE else units
 
 
-def _lower_request(case: Case, name: str, amount: int) -> Change:
+def _lower_request(case: Case, name: str, amount: int, annotation: str = "") -> Change:
     """Lower the pod's request to this many units: reduce the largest container, cap every init container, and lower the
-    limits to match."""
-    asked = case.pod.spec.requests.asked[name]
+    limits to match. annotation: the one that has the request instead."""
+    asked = _amount(case.pod.annotations[annotation], name) if annotation else case.pod.spec.requests.asked[name]
     before, after = shown_amount(name, asked), shown_amount(name, amount)
 
     def edit(obj: Object) -> None:
+        if annotation:
+            at(obj, "metadata", "annotations")[annotation] = str(amount)
+            return
         spec = at(obj, "spec")
         rest = amount - _amount(at(spec, "overhead").get(name), name)
         _cap(at(spec, "resources"), name, rest)

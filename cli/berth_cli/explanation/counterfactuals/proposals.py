@@ -17,7 +17,8 @@ from berth.scheduling.plugins.node_priority_label import NodePriorityLabel
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.counterfactuals import node_changes, pod_changes
-from berth_cli.explanation.counterfactuals.change import Option
+from berth_cli.explanation.counterfactuals.change import Option, raise_capacity
+from berth_cli.explanation.pools import short_pools
 from berth_cli.explanation.rules import Rules
 
 DEFAULT_PRIORITY = "1"
@@ -80,9 +81,10 @@ def _node_affinity(of: Rejected) -> Iterator[Option]:
 
 
 def _resources(of: Rejected) -> Iterator[Option]:
-    short = shortages(of.case.pod, of.node)
+    ignored = of.rules.berth.counting.ignored_by_scheduler
+    short = {name: amount for name, amount in shortages(of.case.pod, of.node).items() if name not in ignored}
     yield from pod_changes.lower_requests(of.case, short)
-    yield from node_changes.free(of.case, of.node, short, lambda pod: pod.spec.requests.placed)
+    yield from node_changes.free(of.case, of.node.pods, short, lambda pod: pod.spec.requests.placed, of.node.name)
 
 
 def _lower_counted(of: Rejected) -> Iterator[Option]:
@@ -95,11 +97,12 @@ def _counted_resources(of: Rejected) -> Iterator[Option]:
     counting, node, short = of.rules.berth.counting, of.node, {}
     capacity = counting.capacity(node)
     room, demands = left(capacity, counting.used(node.pods, capacity)), counting.demands(of.case.pod)
-    for demand in () if isinstance(demands, UnreadableObject) else demands:
+    for demand in () if isinstance(demands, UnreadableObject) else counting.node_demands(demands):
         # The device with the most room has the smallest shortage.
         lacks = [demand.of(capacity[pool]) - room[pool] for pool in counting.pools(demand.resource, capacity)]
         short[demand.resource] = min(lacks, default=demand.amount)
-    yield from node_changes.free(of.case, node, {name: amount for name, amount in short.items() if amount > 0}, of.held)
+    missing = {name: amount for name, amount in short.items() if amount > 0}
+    yield from node_changes.free(of.case, node.pods, missing, of.held, node.name)
     yield from _capacity(of)
 
 
@@ -112,12 +115,27 @@ def _capacity(of: Rejected) -> Iterator[Option]:
     for each in of.rules.configuration.managed_resources:
         label = None if each.capacity is None else each.capacity.node_label
         nodes = of.case.snapshot.nodes.values()
+        if each.capacity is not None and wanted[each.name]:
+            yield from node_changes.labels_for(of.node, each.capacity.node_selector, None)
         if label is None or not wanted[each.name]:
             continue
         if each.name in unreadable or not any(label in other.labels for other in nodes):
             labels[label] = str(wanted[each.name])
     if labels:
         yield (node_changes.label_node(of.node, labels),)
+
+
+def _pools(of: Rejected) -> Iterator[Option]:
+    """Lower the requests, end pods on any node that hold shares of the pools, or raise the capacities."""
+    nodes, held = of.case.snapshot.nodes, of.rules.berth.counting.floating.used
+    short = short_pools(of.case, of.rules, of.node.labels)
+    missing = {each.pool: each.needed - each.room for each in short}
+    holders = (node.pods for node in nodes.values() if missing.keys() & held(node.pods, node.labels))
+    yield from pod_changes.lower_pool_requests(of.case, short, of.rules.configuration.managed_resources)
+    yield from node_changes.free(
+        of.case, chain.from_iterable(holders), missing, lambda pod: held((pod,), nodes[pod.node_name].labels)
+    )
+    yield tuple(map(raise_capacity, short))
 
 
 ANSWERS: Mapping[ReasonCode, Answer] = {
@@ -133,6 +151,9 @@ ANSWERS: Mapping[ReasonCode, Answer] = {
     ReasonCode.TOO_MANY_PODS: _resources,
     ReasonCode.INSUFFICIENT_COUNTED_RESOURCE: _counted_resources,
     ReasonCode.REQUEST_ABOVE_POD_LIMIT: _lower_counted,
+    ReasonCode.INSUFFICIENT_FLOATING_RESOURCE: _pools,
+    ReasonCode.KEPT_FOR_HIGHER_PRIORITY: _pools,
+    ReasonCode.REQUEST_ABOVE_POOL: _pools,
     ReasonCode.NODE_CAPACITY_UNREADABLE: _capacity,
     ReasonCode.HOST_PORT_TAKEN: lambda of: node_changes.end_holders_of_ports(of.case, of.node),
     ReasonCode.TOPOLOGY_SPREAD_SKEW: lambda of: pod_changes.soften_spread(of.case),
@@ -142,12 +163,15 @@ ANSWERS: Mapping[ReasonCode, Answer] = {
 }
 """Maps the code of a plugin's reason to its proposals. The search handles GANG_CODES for the whole gang."""
 
-GANG_CODES = frozenset({ReasonCode.GANG_WAITS_FOR_MEMBERS, ReasonCode.GANG_DOES_NOT_FIT})
+GANG_CODES = frozenset(
+    (ReasonCode.GANG_WAITS_FOR_MEMBERS, ReasonCode.GANG_DOES_NOT_FIT, ReasonCode.GANG_WAITS_FOR_POOL)
+)
 
 NO_CHANGE: Mapping[ReasonCode, str] = {
     ReasonCode.PLUGIN_REASON: "it comes from a custom plugin, and only the plugin knows its remedy",
     ReasonCode.NODE_NAME_MISMATCH: "the pod names its node itself; it is judged here without that",
     ReasonCode.NODE_AFFINITY_INVALID: "it rejects no node: scoring fails, and no API server stores such a pod",
+    ReasonCode.NODE_WITHOUT_DOMAIN: "give the node the label that the reason names",
     ReasonCode.NODE_NOT_READY: "the node has to become ready: look at its kubelet",
     ReasonCode.NODE_NOT_RUNNING: "the node has to become ready: look at its kubelet",
     ReasonCode.NODE_RESERVED: "the policy keeps the node for pods that ask for its resources",

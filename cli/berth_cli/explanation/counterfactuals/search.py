@@ -96,8 +96,9 @@ def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
         if changed is not None:
             # Without a gang, a change of one node is for that node; with a gang, another node may be used.
             names = () if is_member else {each.node for each in changes if each.node}
-            fits = rules.fitting(changed.pod, sorted(names or changed.snapshot.nodes), changed.snapshot)
-            if fits and _replacements_fit(case, changes, changed, fits[0], rules.without_gangs):
+            after = rules.with_capacities(changed.capacities)
+            fits = after.fitting(changed.pod, sorted(names or changed.snapshot.nodes), changed.snapshot)
+            if fits and _replacements_fit(case, changes, changed, fits[0], after.without_gangs):
                 findings.add(*_without_needless(case, changes, fits, rules))
     end = SearchEnd.NODES if candidates.is_cut else SearchEnd.COMPLETE
     if is_over():
@@ -143,11 +144,13 @@ def _signature(changes: Option) -> frozenset[tuple[str, str]]:
 
 def _replacements_fit(case: Case, changes: Option, changed: Case, node: str, rules: Rules) -> bool:
     """Return whether the ended pods that their controllers create again fit beside the pod on this node: otherwise
-    another pod would wait instead."""
-    ended = {uid for each in changes for uid in each.ended}
+    another pod would wait instead. With a floating pool, a pod of a lower priority may wait: the rule keeps its share
+    for the pod."""
+    ended = {uid: not each.node for each in changes for uid in each.ended}
     snapshot = changed.snapshot.with_changes(Changes(pods=(replace(changed.pod, node_name=node),)))
     for pod in (pod for each in case.snapshot.nodes.values() for pod in each.pods if pod.uid in ended):
-        if pod.spec.controller is not None:
+        may_wait = ended[pod.uid] and (pod.priority or 0) < (case.pod.priority or 0)
+        if pod.spec.controller is not None and not may_wait:
             again = replace(pod, uid=f"{pod.uid}.again", node_name="")
             fits = rules.fitting(again, sorted(snapshot.nodes), snapshot)
             if not fits:
@@ -168,7 +171,7 @@ def _without_needless(case: Case, changes: Option, fits: Sequence[str], rules: R
 
 
 def _fitting(case: Case, rules: Rules) -> Sequence[str]:
-    return rules.fitting(case.pod, sorted(case.snapshot.nodes), case.snapshot)
+    return rules.with_capacities(case.capacities).fitting(case.pod, sorted(case.snapshot.nodes), case.snapshot)
 
 
 def _for_nodes(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
@@ -251,7 +254,9 @@ def next_member(case: Case, placement: GangPlacement) -> Case:
     root = case.rooted_at(left[0].uid) if left else case
     placed = [pod for pod in placement.placed if pod.uid != root.pod.uid]
     snapshot = root.snapshot.with_changes(Changes(pods_gone=[("", pod.uid) for pod in placed]))
-    return replace(root, snapshot=snapshot.with_changes(Changes(pods=placed)), planned=tuple(placed))
+    missing = max(1, placement.members.gang.minimum - len(placement.places))
+    snapshot = snapshot.with_changes(Changes(pods=placed))
+    return replace(root, snapshot=snapshot, planned=tuple(placed), missing=missing)
 
 
 def _change_for_member(uid: str, change: Change) -> Change:

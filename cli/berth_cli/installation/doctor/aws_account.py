@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
@@ -16,6 +17,7 @@ from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.nodecache.feed.dynamodb_head import MalformedHead, read_head
 from berth.nodecache.feed.head import Head
 from berth.nodecache.feed.table import TableUnavailable
+from berth.scheduling.managed_resources.pools import is_floating
 from berth_cli.sources.stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, DeployedStack, StackUnavailable
 
 SCHEDULE = "AWS::Scheduler::Schedule"
@@ -93,12 +95,23 @@ class AWSAccount:
 
     def ledger_epoch(self) -> int | None:
         """Return the epoch in the ledger's marker, which the latest leader wrote. None without a marker."""
+        with self._ledger() as ledger:
+            marker = ledger.marker()
+        return None if marker is None else marker.epoch
+
+    def owed(self) -> Mapping[str, int]:
+        """Return what pods hold beyond the capacity, by floating pool. Scans the ledger."""
+        with self._ledger() as ledger:
+            owed = [each.owed.items() for each in ledger.nodes() if is_floating(each.owner)]
+        return dict(chain.from_iterable(owed))
+
+    @contextmanager
+    def _ledger(self) -> Iterator[DynamoDBLedgerTable]:
         client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
         try:
-            marker = DynamoDBLedgerTable(client, self._stack.output(LEDGER_TABLE_NAME)).marker()
+            yield DynamoDBLedgerTable(client, self._stack.output(LEDGER_TABLE_NAME))
         except TableUnavailable as error:
             raise AccountUnavailable(str(error)) from error
-        return None if marker is None else marker.epoch
 
     def schedules(self) -> list[Schedule]:
         """Return the schedules of the stack."""

@@ -3,9 +3,9 @@ cause."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.installation.doctor.aws_account import AccountUnavailable, AWSAccount, InspectionDenied
@@ -22,7 +22,7 @@ from berth_cli.installation.doctor.checks.cluster import (
 )
 from berth_cli.installation.doctor.checks.health import check_configuration, check_healthz
 from berth_cli.installation.doctor.checks.node_pools import check_node_pools
-from berth_cli.installation.doctor.checks.pending_pods import check_pending_pods
+from berth_cli.installation.doctor.checks.pending_pods import check_pending_pods, check_pool_requests
 from berth_cli.installation.doctor.checks.scheduler import (
     check_bound_schedulers,
     check_document,
@@ -32,10 +32,11 @@ from berth_cli.installation.doctor.checks.scheduler import (
     check_transport,
 )
 from berth_cli.installation.doctor.checks.verbs import check_bind_time, check_latency, check_policy, check_verbs, probe
-from berth_cli.installation.doctor.findings import CheckName, Finding, Result, failed, ok, skipped
+from berth_cli.installation.doctor.findings import CheckName, Finding, Result, failed, ok, skipped, warning
 from berth_cli.installation.doctor.inputs import Inputs
 from berth_cli.installation.doctor.scheduler_configuration import SchedulerSide
 from berth_cli.installation.extenders import managed_resources_of
+from berth_cli.sources.server import Endpoint, json_object
 from berth_cli.sources.stack import StackUnavailable
 
 HOW_TO_PROVIDE = {
@@ -115,6 +116,8 @@ def _account(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
         yield Check(CheckName.SCHEDULE, lambda: account_checks.check_schedule(account), SCHEDULE_REMEDY)
     yield Check(CheckName.TABLE, lambda: _table_findings(account, inputs, now))
     yield Check(CheckName.GANGS, lambda: account_checks.check_concurrency(account, inputs.wanted.gangs))
+    if inputs.wanted.counting.floats:
+        yield Check(CheckName.MANAGED_RESOURCES, lambda: _owed_findings(account.owed()))
 
 
 def _table_findings(account: AWSAccount, inputs: Inputs, now: Callable[[], float]) -> Iterator[Finding]:
@@ -145,6 +148,8 @@ def _cluster(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
         own = () if side is None else side.scheduler_names
         yield Check(CheckName.SCHEDULER_NAME, lambda: check_pending_pods(reader, own, now()))
         yield Check(CheckName.NODE_POOLS, lambda: check_node_pools(reader, inputs.wanted))
+        if (counting := inputs.wanted.counting).floats:
+            yield Check(CheckName.MANAGED_RESOURCES, lambda: check_pool_requests(reader, counting))
     yield Check(CheckName.WATCHER_RIGHTS, lambda: _watcher_findings(inputs))
     yield Check(CheckName.BIND_RIGHTS, lambda: _binder_findings(inputs))
 
@@ -216,12 +221,26 @@ def _address(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
         # These checks do not apply to a server on a dump.
         yield Check(CheckName.SAME_CLUSTER, lambda: check_cluster_of(inputs.running, None))
     yield Check(CheckName.CACHE, lambda: check_healthz(endpoint))
+    if inputs.account is None and inputs.wanted.counting.floats:
+        yield Check(CheckName.MANAGED_RESOURCES, lambda: _owed_findings(_owed_in(endpoint)))
     yield Check(CheckName.VERBS, lambda: check_verbs(endpoint, verbs))
     yield Check(CheckName.HTTP_TIMEOUT, lambda: check_latency(endpoint, verbs, inputs.node_names, inputs.timeout))
     filter_verb = inputs.filter_verb_of_all_pods
     if filter_verb:
         names = inputs.scheduler_names
         yield Check(CheckName.POLICY, lambda: check_policy(endpoint, filter_verb, names, inputs.node_names))
+
+
+def _owed_in(endpoint: Endpoint) -> Mapping[str, int]:
+    found: Any = json_object(endpoint.get("reservations")) or {}
+    return {each["pool"]: each["owed"] for each in found.get("pools", ())}
+
+
+def _owed_findings(owed: Mapping[str, int]) -> Iterator[Finding]:
+    remedy = "end pods that `berth reservations list` shows, or raise the capacity: bind refuses all others until then"
+    for pool, amount in owed.items():
+        if amount:
+            yield warning(CheckName.MANAGED_RESOURCES, f"pods hold {amount} of {pool} beyond its capacity", remedy)
 
 
 def _not_provided(check: CheckName, inputs: Inputs) -> Check:

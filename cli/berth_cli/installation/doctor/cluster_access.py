@@ -127,11 +127,15 @@ class ClusterAccess:
         items = self._request_ok("GET", "/api/v1/nodes").content.get("items")
         return [item["metadata"]["name"] for item in items] if isinstance(items, list) else []
 
-    def untried_pods(self) -> list[UntriedPod]:
-        """List the untried pods among the first pending pods, without pods that have scheduling gates."""
+    def pending_pods(self) -> list[dict[str, Any]]:
+        """List the first pending pods."""
         query = {"fieldSelector": "spec.nodeName=,status.phase=Pending", "limit": str(MAX_PENDING_PODS)}
         items = self._request_ok("GET", "/api/v1/pods", query=query).content.get("items")
-        return [_untried_pod(item) for item in items if _is_untried(item)] if isinstance(items, list) else []
+        return items if isinstance(items, list) else []
+
+    def untried_pods(self) -> list[UntriedPod]:
+        """List the untried pods among the first pending pods, without pods that have scheduling gates."""
+        return [_untried_pod(item) for item in self.pending_pods() if _is_untried(item)]
 
     def custom_resources(self, path: str) -> Sequence[Mapping[str, Any]] | Unlisted:
         """List custom resources, or return why the user cannot list them."""

@@ -15,6 +15,7 @@ from itertools import compress, repeat
 from operator import eq
 from typing import NamedTuple
 
+from berth.cluster.field_projection import waits_for_pool
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation, nominated_verdicts
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
@@ -116,6 +117,8 @@ class ControlLoop:
         self._evaluations = EvaluationCache()
         self._preemptor = Preemptor(extender)
         self._together: dict[str, _MemberOutcome] = {}
+        self._noted: list[Pod] = []
+        """Pods that begin or end to wait for a floating pool, and are not in the snapshot yet; of one priority."""
 
     def run(self, pods: Iterable[Pod]) -> Iterator[Outcome]:
         """Yield the outcome of each pod, in order. Each pod is scheduled when its outcome is requested.
@@ -146,6 +149,7 @@ class ControlLoop:
 
     def _schedule_gang(self, gang: Gang, members: Sequence[Pod]) -> None:
         """Run a scheduling cycle for each member on one state, as kube-scheduler does until bind responds."""
+        self._keep_for_waiting(members[0])
         state, found = self.snapshot, {}
         for pod in members:
             try:
@@ -157,14 +161,27 @@ class ControlLoop:
             kept = outcome
             if outcome.node:
                 kept = self._bind(outcome) if has_room else replace(outcome, node="", message=OTHERS_HAVE_NO_NODE)
-            self._together[uid] = _MemberOutcome(kept, state)
+            self._together[uid] = _MemberOutcome(self._note(kept), state)
+
+    def _note(self, outcome: Outcome) -> Outcome:
+        """Note whether a pending pod waits for a floating pool."""
+        waits = waits_for_pool(outcome.message)
+        if not outcome.node and waits is not outcome.pod.waits_for_pool:
+            self._noted.append(replace(outcome.pod, waits_for_pool=waits))
+        return outcome
+
+    def _keep_for_waiting(self, pod: Pod) -> None:
+        """Show in the snapshot which pods wait, before a pod of another priority: what becomes free is kept from it."""
+        if self._noted and (self._noted[-1].priority or 0) != (pod.priority or 0):
+            self.snapshot, self._noted = self.snapshot.with_changes(Changes(pods=self._noted)), []
 
     def schedule(self, pod: Pod) -> Outcome:
-        """Run one scheduling cycle, and a second one after a preemption. A pending pod does not change the snapshot."""
+        """Run one scheduling cycle, and a second one after a preemption. A pending pod does not change the nodes."""
+        self._keep_for_waiting(pod)
         # An earlier preemption may have cleared this pod's nomination.
         pod = self.snapshot.unbound.get(pod.uid, pod)
         try:
-            return self._schedule(pod)
+            return self._note(self._schedule(pod))
         except PluginFailed as error:
             return Outcome(pod, message=f"pod {pod.namespace}/{pod.name}: {error}")
 
@@ -180,6 +197,7 @@ class ControlLoop:
     def rejection(self, pod: Pod, node: str) -> Status | None:
         """Return why this node rejects the pod, on the state that its decision uses; None if it does not."""
         together = self._together.get(pod.uid)
+        self._keep_for_waiting(pod)
         snapshot = self.snapshot if together is None else together.state
         pod = snapshot.unbound.get(pod.uid, pod)
         evaluation = self._evaluations.of(self._scheduler, pod, snapshot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter as Counted
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from prometheus_client import (
     CONTENT_TYPE_PLAIN_0_0_4,
@@ -20,9 +20,11 @@ from berth import __version__
 from berth.ledger.gangs.item import GangState
 from berth.ledger.gangs.table import GangTable
 from berth.ledger.nodes.table import LedgerTable
+from berth.nodecache.feed.head import Head
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.runtime.http.endpoint import EndpointSettings, Page, PageEndpoint
 from berth.runtime.http.events import HTTPEvent
+from berth.scheduling.plugins.floating_resources import PoolLevel
 from berth.upkeep.gangs import GangEvent, GangEventType
 from berth_cli.server.endpoints import RequestOutcome
 
@@ -33,6 +35,12 @@ NO_NODE_FITS = "berth_no_node_fits_total"
 GANG_EVENTS = "berth_gang_events_total"
 GANG_COMMITS = "berth_gang_commit_seconds"
 RECORDED_DECISIONS = "berth_recorded_decisions_total"
+
+POOL_GAUGES = {
+    "capacity": "Units of a floating pool.",
+    "held": "Units of a floating pool that pods hold.",
+    "waiting": "Pods that wait for a floating pool.",
+}
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 """Upper bounds in seconds. kube-scheduler's default timeout is 5 s (fact 5)."""
@@ -92,11 +100,13 @@ def metrics_endpoint(
     gangs: Callable[[], GangTable] | None = None,
     wall: Callable[[], float] = time.time,
     recorded: Callable[[], Mapping[str, int]] = dict,
+    levels: Callable[[Head | None], Sequence[PoolLevel]] = lambda _: (),
 ) -> PageEndpoint:
     """Return the metrics. Reads the head of the cache and, if there is a ledger, the open reservations and the gangs.
 
     gangs: opens the gangs' table; None without one. wall: seconds since the epoch. recorded: returns the numbers of
-    decisions that were written to the recording, and dropped.
+    decisions that were written to the recording, and dropped. levels: returns the fullest floating pools of the state
+    that this head names.
     """
 
     def page(_: HTTPEvent) -> Page:
@@ -125,6 +135,7 @@ def metrics_endpoint(
             Gauge("berth_cache_age_seconds", "Age of the data in the node cache.", registry=now).set(round(age, 3))
             heartbeat = Gauge("berth_cache_heartbeat_age_seconds", "Time since the last publication.", registry=now)
             heartbeat.set(round(since, 3))
+        _add_pools(now, levels(head))
         if ledger is not None:
             reserved = len(ledger.open_reservations())
             Gauge("berth_open_reservations", "Reservations of pods that are being bound.", registry=now).set(reserved)
@@ -135,3 +146,10 @@ def metrics_endpoint(
                 by_state.labels(state.value).set(states[state])
 
     return PageEndpoint("metrics", settings, page)
+
+
+def _add_pools(now: CollectorRegistry, levels: Sequence[PoolLevel]) -> None:
+    for name, text in POOL_GAUGES.items() if levels else ():
+        gauge = Gauge(f"berth_pool_{name}", text, ("pool",), registry=now)
+        for level in levels:
+            gauge.labels(level.pool).set(getattr(level, name))

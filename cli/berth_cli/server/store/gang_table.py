@@ -87,9 +87,9 @@ class InMemoryGangTable(GangTable):
             domain_changed = closes is not None and not self._is_domain(closes)
             if gang_changed or domain_changed:
                 return NotTransacted(gang_changed, domain_changed)
-            refused = self._ledger.write_together(transaction.nodes)
-            if refused:
-                return NotTransacted(nodes=refused)
+            failed = self._ledger.write_together(transaction.ledgers)
+            if failed is not None:
+                return NotTransacted(owners=failed)
             if transaction.after is not None:
                 self._gangs[transaction.after.key] = transaction.after
             if closes is not None:

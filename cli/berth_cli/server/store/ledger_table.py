@@ -36,20 +36,20 @@ class InMemoryLedgerTable(LedgerTable):
                 return NotWritten(found)
             return self._put(change.applied_to(found))
 
-    def write_together(self, writes: Mapping[str, NodeWrite]) -> tuple[str, ...]:
-        """Make all of these writes, by node, or none. Returns the nodes whose conditions fail."""
+    def write_together(self, changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
         with self._lock:
-            found = {node: self._nodes.get(node) for node in writes}
-            refused = [node for node, ledger in found.items() if ledger is None or not writes[node].is_met_by(ledger)]
-            if not refused:
-                for node, ledger in found.items():
-                    assert ledger is not None
-                    self._put(writes[node].applied_to(ledger))
-            return tuple(refused)
+            found = {owner: self._nodes.get(owner) for owner in changes}
+            failed = [name for name, ledger in found.items() if ledger is None or not changes[name].is_met_by(ledger)]
+            if failed:
+                return tuple(failed)
+            for owner, ledger in found.items():
+                assert ledger is not None
+                self._put(changes[owner].applied_to(ledger))
+            return None
 
     def create(self, ledger: NodeLedger) -> Written | NotWritten:
         with self._lock:
-            found = self._nodes.get(ledger.node)
+            found = self._nodes.get(ledger.owner)
             return self._put(ledger) if found is None else NotWritten(found)
 
     def begin_rebuild(self, node: str, epoch: int) -> Written | NotWritten:
@@ -61,7 +61,7 @@ class InMemoryLedgerTable(LedgerTable):
 
     def finish_rebuild(self, ledger: NodeLedger) -> Written | NotWritten:
         with self._lock:
-            found = self._nodes.get(ledger.node)
+            found = self._nodes.get(ledger.owner)
             if found is None or (found.avail is None and found.epoch <= ledger.epoch):
                 return self._put(ledger)
             return NotWritten(found)
@@ -98,7 +98,7 @@ class InMemoryLedgerTable(LedgerTable):
             return True
 
     def _put(self, ledger: NodeLedger) -> Written:
-        self._nodes[ledger.node] = ledger
+        self._nodes[ledger.owner] = ledger
         return Written(ledger)
 
 

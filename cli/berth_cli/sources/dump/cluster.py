@@ -8,20 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from berth.cluster.dump_objects import MalformedDump, parse_objects, select_objects
-from berth.scheduling.fields.reading import MalformedField, Object, part
+from berth.cluster.field_projection import waits_for_pool
+from berth.scheduling.fields.reading import MalformedField, Object, condition_in, part
 from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import (
     Pod,
     PriorityClass,
     UnreadableObject,
-    read_pod,
     read_priority_class,
     trimmed_node,
     trimmed_pod,
 )
 from berth.scheduling.objects.cluster import Workloads
-from berth.scheduling.objects.projection import select_fields
+from berth.scheduling.objects.pod_reading import read_placed_pod
+from berth.scheduling.objects.projection import WAITS_FOR_POOL, select_fields
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses
 from berth_cli.sources.dump.objects import read_objects
@@ -53,7 +54,10 @@ def trim(obj: Object, counting: Counting) -> Object:
         kept = trimmed_pod(obj, counting.pod_annotations | GANG_ANNOTATIONS)
         # Among gangs of equal priority, the oldest is placed first.
         created = select_fields(part(obj, "metadata"), ("creationTimestamp",))
-        return {"kind": kind, **kept, "metadata": part(kept, "metadata") | created}
+        condition = condition_in(part(obj, "status"), "PodScheduled")
+        is_rejected = condition.get("status") == "False" and waits_for_pool(condition.get("message"))
+        waits = counting.floats and (obj.get(WAITS_FOR_POOL) is True or is_rejected)
+        return {"kind": kind, **kept, "metadata": part(kept, "metadata") | created, WAITS_FOR_POOL: waits}
     return {"kind": kind, **trimmed_node(obj, counting.node_annotations)}
 
 
@@ -74,14 +78,14 @@ def read_cluster(objects: Iterable[Object], where: str, *, replaced: Collection[
     found = read_objects(others)
     if not found.nodes:
         raise InvalidInput(f"{where} has no nodes; make a dump with: kubectl get nodes,pods -A -o json > FILE")
-    results = [read_pod(obj) for obj in waiting]
+    results = [read_placed_pod(obj) for obj in waiting]
     pods = tuple(each for each in results if isinstance(each, Pod))
     unreadable = [*found.unreadable, *(each for each in results if isinstance(each, UnreadableObject))]
     left_out.update(f"unreadable ({each.cause})" for each in unreadable)
     snapshot = Snapshot.of(
         found.nodes,
-        # Among the pods without a node, only nominated pods affect other pods.
-        [*found.pods, *(pod for pod in pods if pod.nominated_node)],
+        # Among the pods without a node, only nominated pods and those that wait for a pool affect other pods.
+        [*found.pods, *(pod for pod in pods if pod.nominated_node or pod.waits_for_pool)],
         namespaces=found.namespaces,
         disruption_budgets=found.disruption_budgets,
         priority_classes=found.priority_classes,

@@ -12,14 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from berth.bind.rules import BindRules
-from berth.bind.share import Reservation
+from berth.bind.share import NO_REQUEST, Request, Reservation
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.announcements import Announcement
 from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.fields.reading import UnreadableObject
 from berth.scheduling.managed_resources.counting import Counting
-from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects import read_pod
 
 if TYPE_CHECKING:
@@ -93,9 +92,9 @@ NOTHING_COUNTED = Counting()
 
 @dataclass(frozen=True, slots=True)
 class _Needs:
-    """The pod's demands on the ledger, and the gang that the pod waits for."""
+    """The pod's request of counted resources, and the gang that the pod waits for."""
 
-    demands: tuple[Demand, ...] = ()
+    request: Request = NO_REQUEST
     gang: GangOfPod | None = None
 
 
@@ -113,6 +112,11 @@ class PreparedBind:
         self._counted = rules.counted
         self._announcements = rules.announcements
         self._gangs = rules.gangs
+        self._owners: set[str] = set()
+        """The owners in whose ledgers the pod may have an entry: the node, and floating pools. With such pools it is
+        empty until the pod was read: the entries of an earlier attempt expire then."""
+        if self._counted is not None and not self._counted.counting.floats:
+            self._owners.add(binding.node)
         self._is_placed = False
         """Whether the gang is committed with this call."""
         self._announced: Announcement | None = None
@@ -185,7 +189,7 @@ class PreparedBind:
             return BindResult(BindOutcome.REFUSED, reason)
         if found.outcome in NEVER_BOUND:
             self._is_open = False
-            self._release_pod()
+            self._release_pod(is_elsewhere=found.outcome is BindOutcome.BOUND_ELSEWHERE)
         return found
 
     def _announce(self, pod: FoundPod) -> BindResult | None:
@@ -220,38 +224,39 @@ class PreparedBind:
         read = read_pod(pod.content)
         if isinstance(read, UnreadableObject):
             return BindResult(BindOutcome.UNREADABLE, read.cause)
-        demands = () if self._counted is None else self._counted.counting.demands(read)
-        if isinstance(demands, UnreadableObject):
-            return BindResult(BindOutcome.UNREADABLE, demands.cause)
+        counted, node = self._counted, self._binding.node
+        request = NO_REQUEST if counted is None else counted.request(read, node, self._deadline)
+        if isinstance(request, BindResult):
+            return request
+        self._owners = {node, *request.floating}
         gang = None if self._gangs is None else self._gangs.gang_of(read, self._binding.node, self._deadline)
         if isinstance(gang, BindResult):
             return gang
-        return _Needs(demands, gang) if demands or gang is not None or self._announcements is not None else None
+        has_needs = bool(request.demands) or gang is not None or self._announcements is not None
+        return _Needs(request, gang) if has_needs else None
 
     def _share(self, pod: FoundPod, needs: _Needs) -> Reservation | BindResult | None:
         """Announce the pod and return its share of the ledger; None if it does not need a share. Members of a gang get
         their shares together."""
-        counted, demands = self._counted, needs.demands
-        if counted is not None and counted.right is not None and demands:
+        counted, request = self._counted, needs.request
+        if counted is not None and counted.right is not None and request.demands:
             # Check this after reading the pod: a store that takes over later changes the pod's resourceVersion first.
             refusal = counted.right.refusal(self._deadline.remaining() / 2)
             if refusal is not None:
                 return refusal
         if needs.gang is not None:
-            place = self._wait_for_gang(pod, needs.gang, demands)
+            place = self._wait_for_gang(pod, needs.gang, request)
             if isinstance(place, BindResult):
                 return place
             if place is not None:
                 self._is_placed = True
                 return place.reservation
         rejection = self._announce(pod)
-        if rejection is not None or counted is None or not demands:
+        if rejection is not None or counted is None or not request.demands:
             return rejection
-        return counted.reservations.reserve(self._binding, demands, counted.counting, self._deadline.remaining)
+        return counted.reservations.reserve(self._binding, request, counted.counting, self._deadline.remaining)
 
-    def _wait_for_gang(
-        self, pod: FoundPod, gang: GangOfPod, demands: tuple[Demand, ...]
-    ) -> GangPlace | BindResult | None:
+    def _wait_for_gang(self, pod: FoundPod, gang: GangOfPod, request: Request) -> GangPlace | BindResult | None:
         # Imported only if gangs are enabled: a cold start without them does not need it.
         from berth.bind.gang.member import GangMember
 
@@ -260,7 +265,7 @@ class PreparedBind:
         member = GangMember(
             gang,
             self._binding,
-            demands,
+            request,
             counting,
             self._binder,
             self._deadline,
@@ -287,9 +292,15 @@ class PreparedBind:
         elif result.outcome is BindOutcome.REFUSED and reservation is not None and reservation.is_first_attempt:
             # After a takeover, the Binding of the earlier attempt may still arrive.
             assert self._counted is not None
-            self._counted.reservations.release(self._binding, self._deadline.remaining, reservation.attempt)
+            remaining = self._deadline.remaining
+            self._counted.reservations.release(self._binding, self._owners, remaining, reservation.attempt)
         return result
 
-    def _release_pod(self) -> None:
+    def _release_pod(self, *, is_elsewhere: bool = False) -> None:
+        """Release the entries of the pod. is_elsewhere: it is on another node, so that it may need those of floating
+        pools; the watcher confirms or releases them, and then deletes the open reservation."""
         if self._counted is not None:
-            self._counted.reservations.release(self._binding, self._deadline.remaining)
+            owners, node = self._owners, self._binding.node
+            kept = {owner for owner in owners if owner != node} if is_elsewhere else set()
+            remaining = self._deadline.remaining
+            self._counted.reservations.release(self._binding, owners - kept, remaining, keeps_open=bool(kept))

@@ -9,22 +9,25 @@ invalidates the Bindings of all pods that were read before, so the check is not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from berth.bind.announcing import Announcements
-from berth.bind.share import Reservations
+from berth.bind.share import Request, Reservations
 from berth.configuration.store import ConfigurationInvalid, Configurations, CountingLossCheck
 from berth.dynamodb import TableUnavailable
+from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.extender.ports import UNREAD_CACHE, CacheState
+from berth.extender.ports import UNREAD_CACHE, CacheState, CacheUnavailable, NodeCache
 from berth.lease.clock import Clock, Instant
 from berth.lease.lock import Unavailable
 from berth.ledger.lease import NAME, NAMESPACE, Holding, LedgerLease, StoreIdentity, counted_elsewhere
 from berth.pods import BERTH_SCHEDULERS
 from berth.scheduling.configuration.document import BindConfiguration
 from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.floating import NoDomain
+from berth.scheduling.objects import Pod, UnreadableObject
 
 if TYPE_CHECKING:
     from berth.bind.gang.barrier import GangBarrier
@@ -34,12 +37,31 @@ if TYPE_CHECKING:
 class CountedResources:
     """The counted resources, the ledger that counts them, and the ledger's right to count.
 
-    right: None if no other ledger can count, as for a dump.
+    right: None if no other ledger can count, as for a dump. cache: to read the labels of nodes, for floating pools.
     """
 
     counting: Counting
     reservations: Reservations
     right: CountingRight | None = None
+    cache: NodeCache | None = None
+
+    def request(self, pod: Pod, node: str, deadline: Deadline) -> Request | BindResult:
+        """Return the request of the pod for a place on this node; a refusal if it is unreadable, or if the node is in
+        no domain of a floating resource."""
+        demands = self.counting.demands(pod)
+        if isinstance(demands, UnreadableObject):
+            return BindResult(BindOutcome.UNREADABLE, demands.cause)
+        labels: Mapping[str, str] = {}
+        floating = self.counting.floating
+        if self.cache is not None and not floating.label_keys.isdisjoint(map(floating.scope, demands)):
+            cluster = self.cache.current(deadline).cluster
+            if isinstance(cluster, CacheUnavailable):
+                return BindResult(BindOutcome.NO_LEDGER, cluster.reason)
+            labels = cluster.nodes[node].labels if node in cluster.nodes else {}
+        shares = floating.shares(demands, pod.namespace, labels)
+        if isinstance(shares, NoDomain):
+            return BindResult(BindOutcome.INSUFFICIENT, shares.reason)
+        return Request(demands, shares)
 
 
 EVERY_POD = BindConfiguration()
@@ -85,11 +107,12 @@ class RulesInForce:
         refresh_seconds: float = REFRESH_SECONDS,
         right: Callable[[], CountingRight | None] = lambda: None,
         schedulers: Collection[str] = BERTH_SCHEDULERS,
+        cache: NodeCache | None = None,
     ) -> None:
         """read_hash: reads the applied configuration's hash from the head. warn: called with failures that do not fail
         the call. announcements: for configurations with rules about other pods; None without a log. gangs: for
         configurations that enable gangs; None without a table. refresh_seconds: the age at which the rules are read
-        again; 0 if reads do not use a network. right, schedulers: see CountedResources and BindRules."""
+        again; 0 if reads do not use a network. right, schedulers, cache: see CountedResources and BindRules."""
         self._read_hash = read_hash
         self._configurations = configurations
         self._reservations = reservations
@@ -99,7 +122,7 @@ class RulesInForce:
         self._warn = warn
         self._loss = loss
         self._refresh_seconds = refresh_seconds
-        self._right, self._schedulers = right, schedulers
+        self._right, self._schedulers, self._cache = right, schedulers, cache
         self._last: tuple[BindRules, Instant, float] | None = None
         """The rules, the start of their read, and the age in seconds up to which they are used."""
 
@@ -132,7 +155,9 @@ class RulesInForce:
         state = CacheState(configuration_hash=applied, decisions=configured.document.decisions)
         if not counting.counts:
             self._loss.raise_if_lost()
-        counted = CountedResources(counting, self._reservations, self._right()) if counting.counts else None
+        counted = None
+        if counting.counts:
+            counted = CountedResources(counting, self._reservations, self._right(), self._cache)
         return BindRules(counted, configured.bind, announcements, gangs, state, self._schedulers)
 
 

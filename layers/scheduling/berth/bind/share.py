@@ -1,29 +1,32 @@
-"""Reserves a pod's counted resources on one node, for bind.
+"""Reserves a pod's counted resources on one node and in floating pools, for bind.
 
-An attempt first writes its open reservation, then its entry in the node's ledger. So every entry has an open
-reservation, and one query finds all open reservations. If another bind was faster, the attempt chooses again.
+An attempt first writes its open reservation, then its entries in the ledgers of the node and of the pools. So every
+entry has an open reservation, and one query finds all open reservations. If another bind was faster, the attempt
+chooses again.
 
 Cost of a reservation without contention: one PutItem for the open reservation and one conditional UpdateItem for the
-entry. A resource with devices costs one additional consistent GetItem, to choose the device.
+entry; for several ledgers, one transaction. A resource with devices costs one additional consistent GetItem, to choose
+the device.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
 from berth.dynamodb import TableUnavailable
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, Shares
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger
 from berth.ledger.nodes.ledger import DeviceChoice, Ledger, LedgerOutcome
 from berth.ledger.nodes.table import LedgerTable
 from berth.pods import Binding
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.managed_resources.counting import Counting, Insufficient
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.pools import Shares, by_owner
 from berth.scheduling.objects.pod import PodKey
 
 T = TypeVar("T")
@@ -60,10 +63,10 @@ class TableCalls:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A pod's share in the node's ledger. The entry belongs to this attempt to bind the pod.
+    """A pod's shares in the ledgers. The entries belong to this attempt to bind the pod.
 
-    annotations: for the Binding. is_first_attempt: earlier attempts did not own the entry, so an earlier Binding cannot
-    arrive. shares: the amounts that this attempt needs, by pool. has_surplus: the entry holds more than these shares,
+    annotations: for the Binding. is_first_attempt: earlier attempts did not own an entry, so an earlier Binding cannot
+    arrive. shares: the amounts that this attempt needs, by pool. has_surplus: an entry holds more than these shares,
     for a Binding of an earlier attempt.
     """
 
@@ -82,8 +85,19 @@ Remaining = Callable[[], float]
 TRIES = 10
 """Maximum number of tries, if an attempt loses races for a device or against another bind of the same pod."""
 
-NO_LEDGER = BindResult(BindOutcome.NO_LEDGER, "the node's ledger of counted resources is not ready")
-CONTENDED = BindResult(BindOutcome.CONTENDED, "the node's ledger of counted resources is contended")
+NO_LEDGER = BindResult(BindOutcome.NO_LEDGER, "the ledger of counted resources is not ready")
+CONTENDED = BindResult(BindOutcome.CONTENDED, "the ledger of counted resources is contended")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a pod needs: demands, of which those for the node still lack their devices, and shares of floating pools."""
+
+    demands: tuple[Demand, ...] = ()
+    floating: Shares = field(default_factory=dict)
+
+
+NO_REQUEST = Request()
 
 
 class Attempt:
@@ -94,7 +108,7 @@ class Attempt:
         ledger: Ledger,
         calls: TableCalls,
         binding: Binding,
-        demands: Sequence[Demand],
+        request: Request,
         counting: Counting,
         entry: Entry,
     ) -> None:
@@ -103,13 +117,14 @@ class Attempt:
         self._calls = calls
         self._binding = binding
         self._counting = counting
-        self._choice = DeviceChoice(counting, demands, binding.pod_uid)
+        self._choice = DeviceChoice(counting, request.demands, binding.pod_uid)
+        self._floating = request.floating
         self._entry = entry
 
     def reserve(self) -> Reservation | BindResult:
         """Reserve the shares. After TableUnavailable or DeadlineExceeded the entry may or may not have been written."""
         shares = self._choice.without_devices()
-        ledger: NodeLedger | None = None
+        ledgers: Mapping[str, NodeLedger] = {}
         if shares is None:
             ledger = self._calls.with_retry(lambda: self._ledger.table.node(self._binding.node))
             if ledger is None or ledger.avail is None:
@@ -117,47 +132,53 @@ class Attempt:
             chosen = self._choice.on(ledger, 0)
             if isinstance(chosen, Insufficient):
                 return _insufficient(chosen)
-            shares = chosen
+            shares, ledgers = chosen, {ledger.owner: ledger}
+        shares = {**shares, **self._floating}
         self._put_open(shares)
-        result = self._write_entry(shares, ledger)
+        result = self._write_entries(shares, ledgers)
         if isinstance(result, BindResult):
             self._delete_open()
         return result
 
-    def _write_entry(self, shares: Shares, ledger: NodeLedger | None) -> Reservation | BindResult:
-        announced, node, uid = shares, self._binding.node, self._binding.pod_uid
+    def _write_entries(self, shares: Shares, ledgers: Mapping[str, NodeLedger]) -> Reservation | BindResult:
+        announced, uid = shares, self._binding.pod_uid
         for lost_races in range(1, TRIES + 1):
-            earlier = None if ledger is None else ledger.entries.get(uid)
-            mine = replace(self._entry, shares=shares)
-            result = self._calls.with_retry(
-                partial(self._ledger.reserve, node, mine)
-                if earlier is None
-                else partial(self._ledger.take_over, node, earlier, mine)
-            )
-            if result.done:
+            parts = by_owner(shares, self._binding.node)
+            wanted = {owner: replace(self._entry, shares=part) for owner, part in parts.items()}
+            earlier = {name: each.entries[uid] for name, each in ledgers.items() if uid in each.entries}
+            result = self._calls.with_retry(partial(self._ledger.reserve, wanted, earlier))
+            if result.outcome is LedgerOutcome.DONE:
                 if shares != announced:
                     self._put_open(shares)
-                written = result.entry(uid)
+                written = result.entries(uid)
                 return Reservation(
                     self._binding,
-                    mine.attempt,
+                    self._entry.attempt,
                     self._counting.annotations(shares),
-                    is_first_attempt=earlier is None,
+                    is_first_attempt=not earlier,
                     shares=shares,
-                    has_surplus=written is not None and dict(written.shares) != dict(shares),
+                    has_surplus=any(dict(each.shares) != dict(parts[owner]) for owner, each in written.items()),
                 )
-            if result.ledger is None or result.outcome is LedgerOutcome.NO_LEDGER:
+            if result.outcome is LedgerOutcome.NO_LEDGER:
                 return NO_LEDGER
-            ledger = result.ledger
-            entry = ledger.entries.get(uid)
-            if entry is not None and entry.state is EntryState.BOUND:
+            ledgers = result.ledgers
+            if any(each.state is EntryState.BOUND for each in result.entries(uid).values()):
                 # The watcher has confirmed the pod there, after bind read the pod.
                 break
-            chosen = self._choice.on(ledger, lost_races)
+            chosen = self._chosen(ledgers, lost_races)
             if isinstance(chosen, Insufficient):
                 return _insufficient(chosen)
             shares = chosen
         return CONTENDED
+
+    def _chosen(self, ledgers: Mapping[str, NodeLedger], lost_races: int) -> Shares | Insufficient:
+        """Choose the shares again, from the ledgers as they are now."""
+        node, uid = ledgers.get(self._binding.node), self._binding.pod_uid
+        chosen = {} if node is None else self._choice.on(node, lost_races)
+        if isinstance(chosen, Insufficient):
+            return chosen
+        short = [pool for pool, amount in self._floating.items() if not _has_room(ledgers[pool], pool, amount, uid)]
+        return Insufficient(tuple(short), never=False) if short else {**chosen, **self._floating}
 
     def _put_open(self, shares: Shares) -> None:
         reservation = replace(self._entry, shares=shares).open_on(self._binding.node)
@@ -170,6 +191,11 @@ class Attempt:
             with suppress(TableUnavailable, DeadlineExceeded):
                 uid, node, attempt = self._binding.pod_uid, self._binding.node, self._entry.attempt
                 self._calls.with_retry(lambda: self._ledger.table.delete_open(uid, node, attempt))
+
+
+def _has_room(ledger: NodeLedger, pool: str, amount: int, uid: str) -> bool:
+    own = ledger.entries[uid].shares.get(pool, 0) if uid in ledger.entries else 0
+    return (ledger.avail or {}).get(pool, 0) + own >= amount
 
 
 def _insufficient(chosen: Insufficient) -> BindResult:
@@ -194,62 +220,83 @@ class Reservations:
         self._call_seconds = call_seconds
 
     def reserve(
-        self, binding: Binding, demands: Sequence[Demand], counting: Counting, remaining: Remaining
+        self, binding: Binding, request: Request, counting: Counting, remaining: Remaining
     ) -> Reservation | BindResult:
-        """Reserve as a new attempt, and take over the entry of an earlier attempt.
+        """Reserve as a new attempt, and take over the entries of an earlier attempt.
 
         BindResult: the pod has no reservation of this attempt, or the table did not confirm it.
         """
         calls = TableCalls(remaining, self._call_seconds)
-        pod = PodKey(binding.namespace, binding.pod_name, binding.pod_uid)
-        entry = Entry(pod, EntryState.RESERVED, self._new_id(), {}, self._wall())
+        entry = replace(_entry_of(binding), attempt=self._new_id(), since=self._wall())
         try:
-            return Attempt(self._ledger, calls, binding, demands, counting, entry).reserve()
+            return Attempt(self._ledger, calls, binding, request, counting, entry).reserve()
         except TableUnavailable as error:
             return BindResult(BindOutcome.LEDGER_UNAVAILABLE, str(error))
         except DeadlineExceeded:
             return BindResult(BindOutcome.LEDGER_UNAVAILABLE, DEADLINE_PASSED)
 
     def release_surplus(self, reservation: Reservation, remaining: Remaining) -> None:
-        """Reduce the entry to the shares of this attempt, if the attempt still owns the entry. If the table does not
-        confirm the write, the entry keeps the surplus until the pod has ended. The attempt's open reservation stays
-        until the watcher has confirmed the pod.
+        """Reduce the entries to the shares of this attempt, if the attempt still owns them. If the table does not
+        confirm a write, the entry keeps the surplus until the pod has ended. The attempt's open reservation stays until
+        the watcher has confirmed the pod.
 
         Call this only after the API server has confirmed the Binding of this attempt: the pod is on its node with these
         shares, which no longer change.
         """
         calls, binding = TableCalls(remaining, self._call_seconds), reservation.binding
+        mine = replace(_entry_of(binding), attempt=self._new_id(), shares=reservation.shares, since=self._wall())
+        is_open = False
         try:
-            ledger = calls.with_retry(lambda: self._table.node(binding.node))
-            seen = None if ledger is None else ledger.entries.get(binding.pod_uid)
-            if ledger is None or seen is None or not _is_reserved_by(reservation.attempt, seen):
-                return
-            entry = replace(seen, attempt=self._new_id(), shares=reservation.shares, since=self._wall())
-            # Put this first, so that every entry has an open reservation.
-            calls.with_retry(lambda: self._table.put_open(entry.open_on(binding.node)))
-            calls.with_retry(lambda: self._ledger.shrink(ledger, seen, entry))
+            for owner, shares in by_owner(reservation.shares, binding.node).items():
+                ledger = calls.with_retry(partial(self._table.node, owner))
+                seen = None if ledger is None else ledger.entries.get(binding.pod_uid)
+                if ledger is None or seen is None or not _is_reserved_by(reservation.attempt, seen):
+                    continue
+                if not is_open:
+                    # Put this first, so that every entry has an open reservation.
+                    calls.with_retry(lambda: self._table.put_open(mine.open_on(binding.node)))
+                    is_open = True
+                calls.with_retry(partial(self._ledger.shrink, ledger, seen, replace(mine, shares=shares)))
         except (TableUnavailable, DeadlineExceeded):
             return
 
-    def release(self, binding: Binding, remaining: Remaining, attempt: str | None = None) -> None:
-        """Release the reservation for this pod on this node if this attempt owns the entry; None: of any attempt. If
-        the table does not answer, the entry expires.
+    def release(
+        self,
+        binding: Binding,
+        owners: Iterable[str],
+        remaining: Remaining,
+        attempt: str | None = None,
+        *,
+        keeps_open: bool = False,
+    ) -> None:
+        """Release the reservation for this pod on this node if this attempt owns the entries; None: of any attempt. If
+        the table does not answer, the entries expire. owners: the node, floating pools, or both. keeps_open: the
+        attempt may have entries at other owners, so its open reservation stays.
 
         Call this only after the attempt's Binding was rejected, and only if `is_first_attempt`; for any attempt, only
         if the pod's Bindings can no longer succeed there.
         """
-        calls = TableCalls(remaining, self._call_seconds)
+        calls, uid, attempts = TableCalls(remaining, self._call_seconds), binding.pod_uid, set[str]()
         try:
-            ledger = calls.with_retry(lambda: self._table.node(binding.node))
-            entry = None if ledger is None else ledger.entries.get(binding.pod_uid)
-            if entry is None or not _is_reserved_by(attempt or entry.attempt, entry):
-                return
-            result = calls.with_retry(lambda: self._ledger.release(binding.node, entry, ledger=ledger))
+            for owner in owners:
+                ledger = calls.with_retry(partial(self._table.node, owner))
+                entry = None if ledger is None else ledger.entries.get(uid)
+                if entry is None or not _is_reserved_by(attempt or entry.attempt, entry):
+                    continue
+                if not calls.with_retry(partial(self._ledger.release, owner, entry, ledger=ledger)).done:
+                    return
+                attempts.add(entry.attempt)
             # Delete this last, so that every entry has an open reservation.
-            if result.done:
-                calls.with_retry(lambda: self._table.delete_open(binding.pod_uid, binding.node, entry.attempt))
+            for each in () if keeps_open else attempts:
+                calls.with_retry(partial(self._table.delete_open, uid, binding.node, each))
         except (TableUnavailable, DeadlineExceeded):
             return
+
+
+def _entry_of(binding: Binding) -> Entry:
+    """Return an entry for the pod, still without attempt and shares."""
+    pod = PodKey(binding.namespace, binding.pod_name, binding.pod_uid)
+    return Entry(pod, EntryState.RESERVED, "", {}, 0.0)
 
 
 def _is_reserved_by(attempt: str, entry: Entry) -> bool:

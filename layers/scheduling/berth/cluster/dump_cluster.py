@@ -57,7 +57,12 @@ POLL_SECONDS = 0.2
 """The interval at which the file is read while a consumer waits for a change."""
 
 ALL = RequiredFields(
-    spreading=True, images=True, pod_annotations=ALL_ANNOTATIONS, node_annotations=ALL_ANNOTATIONS, gangs=True
+    spreading=True,
+    images=True,
+    pod_annotations=ALL_ANNOTATIONS,
+    node_annotations=ALL_ANNOTATIONS,
+    gangs=True,
+    floats=True,
 )
 """A file is small, so all fields that any profile reads are kept."""
 

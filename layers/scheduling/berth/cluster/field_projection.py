@@ -53,12 +53,15 @@ from berth.scheduling.framework.plugin import Plugin
 from berth.scheduling.framework.shipped_profiles import SCHEDULER_FILTERS
 from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
 from berth.scheduling.gangs.gang import REASONS as GANG_REASONS
+from berth.scheduling.gangs.gang import GangWait
+from berth.scheduling.managed_resources.floating import POOL_REASONS
 from berth.scheduling.objects import trimmed_node
 from berth.scheduling.objects.node import LABELS_NOT_STRINGS, SPEC_UNREADABLE, STATUS_UNREADABLE
 from berth.scheduling.objects.pod_group import SPEC_FIELDS as POD_GROUP_SPEC
 from berth.scheduling.objects.projection import (
     REJECTED,
     UNDECIDED,
+    WAITS_FOR_POOL,
     compact_pod,
     is_placed,
     select_fields,
@@ -121,6 +124,11 @@ def has_any_reason(message: object, reasons: Iterable[str]) -> bool:
     return isinstance(message, str) and (WAITING in message or _pattern(frozenset(reasons)).search(message) is not None)
 
 
+def waits_for_pool(message: object) -> bool:
+    """Return whether a message says that a floating pool has too little left for the pod, or for its gang."""
+    return isinstance(message, str) and _pattern(POOL_REASONS | {GangWait.FOR_POOL}).search(message) is not None
+
+
 @lru_cache(maxsize=16)
 def _pattern(reasons: frozenset[str]) -> re.Pattern[str]:
     """Match the number of nodes, the reason, and the reason's end: a longer text with this prefix is another reason."""
@@ -154,7 +162,8 @@ class RequiredFields:
 
     spreading: services and controllers, for the default constraints of PodTopologySpread. images: the image names of
     nodes and pods, for ImageLocality. gangs: PodGroups, and the creation times of pods. berth_reasons: the reasons of a
-    rejection by Berth. pod_annotations, node_annotations: the annotations for counted resources and for gangs.
+    rejection by Berth. floats: whether there are floating pools. pod_annotations, node_annotations:
+    the annotations for counted resources and for gangs.
     """
 
     spreading: bool = False
@@ -163,6 +172,7 @@ class RequiredFields:
     pod_annotations: Annotations = NO_ANNOTATIONS
     node_annotations: Annotations = NO_ANNOTATIONS
     gangs: bool = False
+    floats: bool = False
 
     @classmethod
     def of(cls, policy: Policy) -> Self:
@@ -179,6 +189,7 @@ class RequiredFields:
             Annotations(pod_annotations),
             Annotations(counting.node_annotations),
             gangs,
+            counting.floats,
         )
 
 
@@ -246,6 +257,8 @@ def _pod(obj: KubernetesObject, required: RequiredFields) -> KubernetesObject:
     condition = condition_in(part(obj, "status"), "PodScheduled")
     if condition.get("status") == "False" and has_any_reason(condition.get("message"), required.berth_reasons):
         projected[REJECTED] = True
+        if required.floats and waits_for_pool(condition.get("message")):
+            projected[WAITS_FOR_POOL] = True
     if (undecided := _undecided(obj, condition)) is not None:
         projected[UNDECIDED] = undecided
     if required.gangs and (created := select_fields(part(obj, "metadata"), ("creationTimestamp",))):

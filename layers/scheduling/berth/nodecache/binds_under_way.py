@@ -86,19 +86,23 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The kinds of binds under way that a policy needs to know."""
+    """The kinds of binds under way that a policy needs to know. follows: whether a plugin counts them over all nodes,
+    and so needs the changes since the last read."""
 
     reservations: bool = False
     announcements: bool = False
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class OpenBinds:
-    """The binds under way as of one read. None: not read. begun: the pods of binds that have begun, on their nodes."""
+    """The binds under way as of one read. None: not read. begun: the pods of binds that have begun, on their nodes.
+    follows: see Needs."""
 
     reservations: Sequence[OpenReservation] | None = None
     announcements: Sequence[Announcement] | None = None
     begun: Sequence[Pod] = ()
+    follows: bool = False
 
     def has(self, needs: Needs) -> bool:
         return (self.reservations is not None or not needs.reservations) and (
@@ -136,6 +140,7 @@ class BindsUnderWay:
         return Needs(
             self._ledger is not None and policy.counting.counts,
             self._announcements is not None and policy.reads_other_pods,
+            self._ledger is not None and policy.counting.floats,
         )
 
     def read(
@@ -169,7 +174,7 @@ class BindsUnderWay:
             announcements, noted = queried(self._announcements.read, failed)
             if self._begun is not None and noted:
                 begun += self._begun.pods_of(noted)
-        return OpenBinds(reservations, announcements, begun)
+        return OpenBinds(reservations, announcements, begun, needs.follows or announcements is not None)
 
     def assume(self, snapshot: Snapshot, read: OpenBinds, coverage: PodCoverage) -> Snapshot:
         """Return the snapshot with the pods that are being bound. coverage: up to which event it has the pods."""
@@ -181,7 +186,7 @@ class BindsUnderWay:
         if last is not None and last[0] is snapshot and last[1] == binds:
             return last[2]
         found = snapshot.assuming(_assumed(*binds))
-        if read.announcements is not None:
+        if read.follows:
             found = self._placed.follow(found)
         self._last = snapshot, binds, found
         return found

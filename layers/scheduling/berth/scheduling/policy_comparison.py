@@ -46,7 +46,8 @@ class PodChange:
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """judged: the number of pods that both policies evaluated. pending: the number of these without a node. nodes: the
-    number of nodes in the snapshot. fitting_before, fitting_after: the evaluated pods that have a feasible node."""
+    number of nodes in the snapshot. fitting_before, fitting_after: the evaluated pods that have a feasible node, or
+    only wait for a floating pool: a capacity may be lowered below what is in use."""
 
     judged: int
     pending: int
@@ -113,10 +114,16 @@ def compare_policies(
         except Exception as error:
             raise PolicyFailed(f"pod {pod.namespace}/{pod.name}: {type(error).__name__}: {error}") from error
         judged, pending = judged + 1, pending + (not pod.node_name)
-        fitting_before, fitting_after = fitting_before + bool(old.feasible), fitting_after + bool(new.feasible)
+        fitting_before += _has_place(old, before)
+        fitting_after += _has_place(new, after)
         if old.feasible != new.feasible or old.best != new.best:
             changes.append(PodChange(f"{pod.namespace}/{pod.name}", pod.node_name, old, new))
     return Comparison(judged, pending, len(names), fitting_before, fitting_after, tuple(changes))
+
+
+def _has_place(judgment: Judgment, policy: Policy) -> bool:
+    waits = policy.counting.floating.reasons_to_wait
+    return bool(judgment.feasible) or (bool(judgment.rejections) and judgment.rejections.keys() <= waits)
 
 
 def _unplaced(pod: Pod, snapshot: Snapshot) -> tuple[Pod, Snapshot]:

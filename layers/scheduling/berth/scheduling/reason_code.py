@@ -42,6 +42,10 @@ class ReasonCode(StrEnum):
     NODE_RESERVED = "NodeReserved"
     SEGREGATED_RESOURCE_MISSING = "SegregatedResourceMissing"
     INSUFFICIENT_COUNTED_RESOURCE = "InsufficientCountedResource"
+    INSUFFICIENT_FLOATING_RESOURCE = "InsufficientFloatingResource"
+    KEPT_FOR_HIGHER_PRIORITY = "KeptForHigherPriority"
+    REQUEST_ABOVE_POOL = "RequestAbovePool"
+    NODE_WITHOUT_DOMAIN = "NodeWithoutDomain"
     NODE_CAPACITY_UNREADABLE = "NodeCapacityUnreadable"
     REQUEST_UNREADABLE = "RequestUnreadable"
     REQUEST_ABOVE_DEVICE = "RequestAboveDevice"
@@ -52,6 +56,7 @@ class ReasonCode(StrEnum):
     # gangs
     GANG_WAITS_FOR_MEMBERS = "GangWaitsForMembers"
     GANG_DOES_NOT_FIT = "GangDoesNotFit"
+    GANG_WAITS_FOR_POOL = "GangWaitsForPool"
     GANG_PLACED_ELSEWHERE = "GangPlacedElsewhere"
     GANG_IN_OTHER_DOMAIN = "GangInOtherDomain"
     GANG_INVALID = "GangInvalid"

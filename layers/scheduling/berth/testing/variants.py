@@ -48,6 +48,10 @@ def history(snapshot: Snapshot, pods: Sequence[Pod], steps: int, seed: int) -> I
         yield event, snapshot
 
 
+_EVENTS = [event for event in ClusterEvent if event is not ClusterEvent.POOL_WAIT_ENDED]
+"""No plugin of a user reads which pods wait for a floating pool."""
+
+
 def _change(
     snapshot: Snapshot, first: Snapshot, pods: Sequence[Pod], chance: Random, step: int
 ) -> tuple[ClusterEvent, Changes]:
@@ -55,7 +59,7 @@ def _change(
     node, pod = chance.choice(nodes), chance.choice(pods)
     on_nodes = [each for one in nodes for each in one.pods]
     other = chance.choice(on_nodes) if on_nodes else None
-    match chance.choice(list(ClusterEvent)):
+    match chance.choice(_EVENTS):
         case ClusterEvent.ASSIGNED_POD_DELETE as event if other is not None:
             return event, Changes(pods_gone=[(other.node_name, other.uid)])
         case ClusterEvent.ASSIGNED_POD_UPDATE as event if other is not None:

@@ -36,7 +36,7 @@ from berth.scheduling.framework.plugin import ALL_EVENTS, ClusterEvent, ClusterE
 from berth.scheduling.objects import UnreadableObject
 from berth.scheduling.objects.pod import FAILED, SUCCEEDED
 from berth.scheduling.objects.pod_reading import PodReader
-from berth.scheduling.objects.projection import SHARED, is_member, rejected_by_berth
+from berth.scheduling.objects.projection import SHARED, WAITS_FOR_POOL, is_member, rejected_by_berth
 from berth.scheduling.policy import Policy
 from berth.upkeep.pod_events import TokenBuckets
 
@@ -233,6 +233,8 @@ def pod_events(before: Object | None, now: Object | None) -> Iterator[ClusterEve
     Between two publications a pod may be bound and removed. So every pod that was removed may have been on a node.
     """
     old, new = (None if pod is None or _has_ended(pod) else pod for pod in (before, now))
+    if _ends_wait(old, new):
+        yield ClusterEvent.POOL_WAIT_ENDED
     stays = old is not None and new is not None and _place(old) in ("", _place(new))
     if not stays and (old is not None or (before is None and new is None)):
         yield ClusterEvent.ASSIGNED_POD_DELETE
@@ -244,6 +246,12 @@ def pod_events(before: Object | None, now: Object | None) -> Iterator[ClusterEve
     unscheduled = [pod for pod in (old, new) if pod is not None and is_unscheduled(pod)]
     if unscheduled:
         yield ClusterEvent.GANG_MEMBER if any(map(is_member, unscheduled)) else ClusterEvent.UNSCHEDULED_POD
+
+
+def _ends_wait(before: Object | None, now: Object | None) -> bool:
+    """Return whether a pod no longer waits for a floating pool, and does not get its share of it."""
+    waited = before is not None and before.get(WAITS_FOR_POOL) is True
+    return waited and (now is None or (is_unscheduled(now) and now.get(WAITS_FOR_POOL) is not True))
 
 
 def is_unscheduled(pod: Object) -> bool:

@@ -10,7 +10,11 @@ import yaml
 from click.testing import CliRunner, Result
 
 from berth_cli.main import main
+from tests.builders.kubeconfigs import kubeconfig_for
+from tests.builders.nodes import node_with
+from tests.builders.pods import pod_with
 from tests.conftest import PROJECT
+from tests.fakes.api_server import verified_kubernetes
 
 
 def run(*arguments: str, stdin: str | None = None) -> Result:
@@ -67,6 +71,36 @@ def test_check_warns_about_resources_missing_on_every_node_of_a_cluster(tmp_path
     [warning] = json.loads(done.stdout)["warnings"]
     assert (warning["line"], warning["field"]) == (3, "managedResources[0]")
     assert warning["message"].startswith("none of 1 nodes has capacity for example.com/licence, by its allocatable")
+
+
+def test_check_warns_about_waiting_pods_of_a_dump(tmp_path: Path) -> None:
+    dump = tmp_path / "dump.json"
+    dump.write_text(json.dumps({"items": [node_with("a"), pod_with("p", requests={"example.com/seat": "1"})]}))
+    text = (
+        "profile: managed-resources\nmanagedResources: [{name: example.com/seat, capacity: {value: 1, scope: cluster}}]"
+    )
+    done = run("check", "-", "--cluster", str(dump), stdin=text)
+    assert done.stderr.startswith("standard input:2: warning: managedResources[0]: containers of pods request")
+
+
+def test_check_warns_about_a_live_cluster_as_about_its_dump(tmp_path: Path) -> None:
+    text = "profile: managed-resources\nmanagedResources: [{name: example.com/seat, capacity: {value: 1, scope: rack}}]"
+    with verified_kubernetes() as kubernetes:
+        kubernetes.nodes.append({key: value for key, value in node_with("a").items() if key != "kind"})
+        file = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
+        done = run("check", "-", "--kubeconfig", str(file), stdin=text)
+    assert (done.exit_code, done.stderr) == (
+        0,
+        "standard input:2: warning: managedResources[0]: none of 1 nodes has the label rack: pods that request "
+        "example.com/seat stay pending\n",
+    )
+
+
+def test_check_rejects_two_clusters(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    done = run("check", "-", "--cluster", str(file), "--kubeconfig", str(file), stdin="")
+    assert (done.exit_code, "not both" in done.stderr) == (2, True)
 
 
 # ----------------------------------------------------------------------------------------------------------- the manual

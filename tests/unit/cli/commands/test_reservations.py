@@ -19,6 +19,7 @@ from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import EXPIRY_SECONDS
 from berth_cli.main import main
 from berth_cli.server.options import LEDGER_TABLE
+from tests.contract.ledger.ledgers import reserve
 
 SLOT = "example.com/slot"
 NODE = "node-a"
@@ -62,7 +63,7 @@ def _holds(
         assert Ledger(ledger).put_bound(found, entry, epoch=1).done
     else:
         ledger.put_open(OpenReservation(entry.pod, NODE, entry.attempt, entry.shares, entry.since))
-        assert Ledger(ledger).reserve(NODE, entry).done
+        assert reserve(Ledger(ledger), NODE, entry).done
     return entry
 
 
@@ -77,7 +78,7 @@ def test_list_prints_pod_amount_and_reason(ledger: DynamoDBLedgerTable) -> None:
 
     assert done.exit_code == 0, done.output
     head, *lines = done.stdout.splitlines()
-    assert head.split() == ["NODE", "POD", "STATE", "HOLDS", "CLAIMS", "SINCE", "WHY"]
+    assert head.split() == ["NODE/POOL", "POD", "STATE", "HOLDS", "CLAIMS", "SINCE", "WHY"]
     why = {line.split()[1]: line for line in lines}
     assert why["ml/runs"].endswith("the pod is on this node")
     assert why["ml/adopted"].endswith("the pod is on this node, found there by the watcher")
@@ -102,6 +103,19 @@ def test_list_prints_exceeded_capacity_and_rebuild_state(ledger: DynamoDBLedgerT
 
     assert f"{NODE}: reservations exceed the capacity by 2 {SLOT}" in done.stdout
     assert "node-b: being rebuilt" in done.stdout
+
+
+def test_list_prints_floating_pools_beside_nodes(ledger: DynamoDBLedgerTable) -> None:
+    _holds(ledger, "runs", EntryState.BOUND)
+    pool = "example.com/seat@cluster"
+    entry = Entry(PodKey("ml", "runs", "uid-runs"), EntryState.BOUND, "attempt", {pool: 13}, time.time())
+    ledger.create(new_ledger(pool, {pool: 12}, {entry.pod.uid: entry}, 1))
+
+    lines = [line.split() for line in berth("list", "--ledger-table", LEDGER_TABLE).stdout.splitlines()]
+
+    assert [line[:2] for line in lines[1:3]] == [[NODE, "ml/runs"], [pool, "ml/runs"]]
+    assert lines[4:6] == [["POOL", "CAPACITY", "HELD", "OWED"], [pool, "12", "13", "1"]]
+    assert " ".join(lines[6]) == f"{pool}: reservations exceed the capacity by 1; no new reservations"
 
 
 def test_list_prints_json(ledger: DynamoDBLedgerTable) -> None:

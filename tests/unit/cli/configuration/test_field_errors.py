@@ -72,7 +72,7 @@ def errors(text: str) -> list[FieldError]:
             "managedResources:\n- name: example.com/a\n  capacity: {nodeLabel: a, nodeAnnotation: b}",
             3,
             "managedResources[0].capacity",
-            "Input should have exactly one of allocatable, nodeLabel, nodeAnnotation",
+            "Input should have exactly one of value, allocatable, nodeLabel, nodeAnnotation",
             id="an extra field",
         ),
         pytest.param(

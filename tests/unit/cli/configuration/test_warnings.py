@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -123,6 +125,57 @@ def test_serve_warns_about_profiles_of_schedulers_that_bind_refuses() -> None:
 def test_warns_about_a_counted_resource_without_capacity(nodes: list[NodeInfo], warnings: list[str]) -> None:
     found = cluster_warnings(configuration(managedResources=[LICENCES], profile="full"), Snapshot.of(nodes, []))
     assert [str(each) for each in found] == warnings
+
+
+SEAT = "example.com/seat"
+IN_CLUSTER = {"capacity": {"value": 12, "scope": "cluster"}}
+BY_ZONE = {"capacity": {"value": 12, "scope": "zone"}}
+ANNOTATED = {"requests": {"podAnnotation": "seats"}}
+
+
+@pytest.mark.parametrize(
+    ("resource", "nodes", "requests", "warnings"),
+    [
+        pytest.param(IN_CLUSTER, [node("a")], {}, [], id="a pool of the cluster needs no node"),
+        pytest.param(BY_ZONE, [node("a"), node("b", labels={"zone": "x"})], {}, [], id="a label that one node has"),
+        pytest.param(
+            BY_ZONE,
+            [node("a"), node("b")],
+            {},
+            [f"none of 2 nodes has the label zone: pods that request {SEAT} stay pending"],
+            id="a label that no node has",
+        ),
+        pytest.param(
+            IN_CLUSTER,
+            [node("a"), NodeInfo("b", {}, allocatable={SEAT: 4})],
+            {},
+            [f"node b has {SEAT} in its allocatable, which does not count: capacity is a constant"],
+            id="a resource that a node has, too",
+        ),
+        pytest.param(
+            IN_CLUSTER,
+            [node("a")],
+            {SEAT: "1"},
+            [
+                f"containers of pods request {SEAT}, so autoscalers add no node for these pods (Karpenter: no instance "
+                "type has enough resources); let them request it by an annotation: requests: {podAnnotation: …}"
+            ],
+            id="a pod that requests it in a container",
+        ),
+        pytest.param({**IN_CLUSTER, **ANNOTATED}, [node("a")], {SEAT: "1"}, [], id="requests by annotation"),
+        pytest.param({}, [NodeInfo("a", {}, allocatable={SEAT: 4})], {SEAT: "1"}, [], id="a resource of nodes"),
+    ],
+)
+@pytest.mark.parametrize("on", ["", "a"])
+def test_warns_about_a_floating_resource(
+    resource: dict[str, Any], nodes: list[NodeInfo], requests: dict[str, str], warnings: list[str], on: str
+) -> None:
+    found = read_pod(pod_with("p", requests=requests, nodeName=on))
+    assert isinstance(found, Pod)
+    document = configuration(managedResources=[{"name": SEAT, **resource}], profile="managed-resources")
+    assert [str(each) for each in cluster_warnings(document, Snapshot.of(nodes, [found]))] == [
+        f"managedResources[0]: {text}" for text in warnings
+    ]
 
 
 @pytest.mark.parametrize(

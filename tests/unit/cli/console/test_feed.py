@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -9,13 +11,15 @@ import pytest
 
 from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.managed_resources.counting import Counting
-from berth.scheduling.objects import NodeInfo
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.plugins.floating_resources import MAX_LEVELS
+from berth.scheduling.snapshot.changes import Changes
 from berth_cli.console import feed as feed_module
 from berth_cli.console.access import Refusal
 from berth_cli.console.cluster import NotRead, ObservedCluster
 from berth_cli.console.feed import Feed, node_row
 from tests.builders.counted import LICENCE, LICENCES, configuration, counted_node
-from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, snapshot
+from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, pod, snapshot
 
 
 def feed_of(*names: str) -> tuple[Feed, HandDrivenSource]:
@@ -50,6 +54,7 @@ def test_document_contains_its_state_and_age() -> None:
         "problem": "",
         "source": "dump.json",
         "counted": [],
+        "pools": [],
         "pods": 0,
         "pending": 0,
         "nodes": None,
@@ -121,3 +126,81 @@ def test_defect_in_one_row_does_not_lose_later_changes(monkeypatch: pytest.Monke
             with pytest.raises(RuntimeError, match="a defect"):
                 feed.cluster({})
     assert [each["name"] for each in asked(feed, since=1)["nodes"]] == ["n1", "new"]
+
+
+SEAT = "example.com/seat"
+
+
+def levels(
+    nodes: list[NodeInfo], pods: list[Pod], capacity: Mapping[str, object], **more: object
+) -> list[tuple[str, int, int, int]]:
+    document = configuration({"name": SEAT, "capacity": capacity, **more})
+    source = HandDrivenSource(ObservedCluster(snapshot(nodes, pods), NOW, ActiveConfiguration.of(document)))
+    feed = Feed(source, lambda: NOW)
+    feed.observe(0)
+    return [(each["pool"], each["capacity"], each["held"], each["waiting"]) for each in asked(feed)["pools"]]
+
+
+def asks(name: str, amount: int = 1, on: str = "", *, waits: bool = False, **fields: Any) -> Pod:
+    return replace(pod(name, on, requests={SEAT: str(amount)}, **fields), waits_for_pool=waits)
+
+
+@pytest.mark.parametrize(
+    ("pods", "capacity", "more", "wanted"),
+    [
+        pytest.param([], {"value": 4, "scope": "cluster"}, {}, [(f"{SEAT}@cluster", 4, 0, 0)], id="an empty pool"),
+        pytest.param(
+            [asks("h", 2, "a"), asks("i", 1, "b"), asks("w", waits=True), asks("new"), pod("other")],
+            {"value": 4, "scope": "cluster"},
+            {},
+            [(f"{SEAT}@cluster", 4, 3, 1)],
+            id="a pool of the cluster: the pods on all nodes, and those that wait for it",
+        ),
+        pytest.param(
+            [asks("h", 2, "b"), asks("w", waits=True)],
+            {"value": 4, "scope": "zone", "values": {"y": 2}},
+            {},
+            [(f"{SEAT}@zone=y", 2, 2, 1), (f"{SEAT}@zone=x", 4, 0, 1)],
+            id="pools of a label: the fullest first, and a pod may wait for each",
+        ),
+        pytest.param(
+            [asks("h", 1, "a", namespace="ml"), asks("w", namespace="web", waits=True)],
+            {"value": 4, "scope": "cluster"},
+            {"perNamespace": 2},
+            [(f"{SEAT}@namespace=ml", 2, 1, 0), (f"{SEAT}@cluster", 4, 1, 1), (f"{SEAT}@namespace=web", 2, 0, 1)],
+            id="pools of namespaces: those with pods that hold or wait",
+        ),
+        pytest.param(
+            [asks("h", 6, "a"), asks("i", 1, "b")],
+            {"value": 0, "scope": "cluster"},
+            {},
+            [(f"{SEAT}@cluster", 0, 7, 0)],
+            id="a closed pool with pods",
+        ),
+    ],
+)
+def test_document_has_the_levels_of_floating_pools(
+    pods: list[Pod], capacity: Mapping[str, object], more: Mapping[str, object], wanted: object
+) -> None:
+    nodes = [node("a", labels={"zone": "x"}), node("b", labels={"zone": "y"}), node("c")]
+    assert levels(nodes, pods, capacity, **more) == wanted
+
+
+def test_document_has_only_the_fullest_of_many_pools() -> None:
+    """A namespace limit makes a pool for each of thousands of namespaces."""
+    pods = [asks(f"p{number}", 1 + (number == 70), "a", namespace=f"n{number}") for number in range(100)]
+    found = levels([node("a")], pods, {"value": 200, "scope": "cluster"}, perNamespace=2)
+    assert (len(found), found[0]) == (MAX_LEVELS, (f"{SEAT}@namespace=n70", 2, 2, 0))
+
+
+def test_levels_follow_changes_of_the_cluster() -> None:
+    source = HandDrivenSource(NotRead("not yet"))
+    feed = Feed(source, lambda: NOW)
+    configured = ActiveConfiguration.of(configuration({"name": SEAT, "capacity": {"value": 4, "scope": "cluster"}}))
+    before = snapshot([node("a"), node("b")], [asks("h", 2, "a")])
+    found = []
+    for each in (before, before.with_changes(Changes(pods=[asks("i", 1, "b")], pods_gone=[("a", "uid-h")]))):
+        source.found = ObservedCluster(each, NOW, configured)
+        feed.observe(0)
+        found.append(asked(feed)["pools"][0]["held"])
+    assert found == [2, 1]

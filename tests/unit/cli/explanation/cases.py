@@ -32,6 +32,13 @@ def target(pod: Object, *objects: Object, document: Mapping[str, Any] = FULL) ->
     return read_target(dump, "dump.json", f"{metadata['namespace']}/{metadata['name']}", counting)
 
 
+def waiting(pod: Object, *reasons: str) -> Object:
+    """The pod after Berth rejected it for these pools."""
+    message = f"0/1 nodes are available: {', '.join(f'1 Insufficient {reason}' for reason in reasons)}."
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    return {**pod, "status": {**pod["status"], "conditions": [condition]}}
+
+
 def changes(pod: Object, *objects: Object, document: Mapping[str, Any] = FULL) -> list[str]:
     """The texts of the changes that place the pod."""
     result = search(target(pod, *objects, document=document).case, rules(document), lambda: False)

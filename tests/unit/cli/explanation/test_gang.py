@@ -73,6 +73,18 @@ def test_output_begins_with_the_verdict(objects: Sequence[Object], headline: str
     assert text(*objects)[0] == f"gang ml/train: {headline}"
 
 
+def test_gang_that_waits_for_a_pool_shows_how_many_members_have_room() -> None:
+    counted = [{"name": "example.com/seat", "capacity": {"value": 3, "scope": "cluster"}}]
+    configuration = gang_configuration(profile="managed-resources", definitions={}, managedResources=counted)
+    gang = [
+        {"kind": "Pod", **member_object(f"train-{number}", "train", 4, requests={"example.com/seat": "1"})}
+        for number in range(4)
+    ]
+    lines = text(*ROOM_FOR_TWO, *gang, configuration=configuration)
+    assert lines[0].endswith("4 members wait for a node, 4 are needed, and there is room for 3 of them together")
+    assert lines[-1] == "1 Berth FloatingResources Insufficient example.com/seat in the cluster a"
+
+
 def test_prints_placed_members_and_what_prevents_the_next_one() -> None:
     lines = text(*ROOM_FOR_TWO, *members(4))
     assert lines[2:7] == [

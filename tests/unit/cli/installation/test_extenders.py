@@ -105,11 +105,16 @@ def test_at_most_one_entry_binds(
 COUNTED = (ManagedResource("example.com/licence"),)
 BOTH = (ManagedResource("example.com/gpu", False), ManagedResource("example.com/gpu-percentage", False))
 
-NAMED = SimpleNamespace(names=("example.com/licence",), ignored_by_scheduler=True, requests=None)
+NAMED = SimpleNamespace(names=("example.com/licence",), ignored_by_scheduler=True, requests=None, is_floating=False)
 GPU = SimpleNamespace(
-    names=("example.com/gpu", "example.com/gpu-percentage"), ignored_by_scheduler=False, requests=None
+    names=("example.com/gpu", "example.com/gpu-percentage"),
+    ignored_by_scheduler=False,
+    requests=None,
+    is_floating=False,
 )
-ANNOTATED = SimpleNamespace(names=("example.com/slot",), ignored_by_scheduler=True, requests=object())
+ANNOTATED = SimpleNamespace(
+    names=("example.com/slot",), ignored_by_scheduler=True, requests=object(), is_floating=False
+)
 
 COUNTING, SCORING = ["ManagedResources"], ["NodePriorityLabel"]
 

@@ -76,6 +76,20 @@ def pool(
             id="devices, and requests by annotation, which Karpenter does not count",
         ),
         pytest.param(
+            {
+                "profile": "managed-resources",
+                "managedResources": [
+                    {"name": "example.com/seat", "capacity": {"value": 12, "scope": "cluster"}},
+                    {"name": "example.com/conn", "capacity": {"value": 4, "scope": "rack"}},
+                    {"name": LICENCE, "capacity": {"value": 4, "scope": "topology.kubernetes.io/zone"}},
+                ],
+            },
+            {"rack": "1"},
+            {},
+            {},
+            id="floating resources: the label of a scope, and no capacity of a node",
+        ),
+        pytest.param(
             {**BY_LABEL, "profiles": {"batch": "label-priority"}},
             {LABEL: "1", LICENCES: "1"},
             {},

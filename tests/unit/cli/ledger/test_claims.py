@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import orjson
 import pytest
@@ -38,10 +39,12 @@ def table(dynamodb: DynamoDBClient) -> Iterator[str]:
     dynamodb.delete_table(TableName=TABLE)
 
 
-def published(dynamodb: DynamoDBClient, annotations: Mapping[str, Mapping[str, str]]) -> None:
+def published(
+    dynamodb: DynamoDBClient, annotations: Mapping[str, Mapping[str, str]], document: Mapping[str, object] = DOCUMENT
+) -> None:
     """The node cache with a pod for each name, on the node, with these annotations."""
     store = DynamoDBConfigurationStore(dynamodb, TABLE)
-    store.apply(orjson.dumps(DOCUMENT).decode())
+    store.apply(orjson.dumps(document).decode())
     adapters = cache_adapters(PolicySettings(cache_table=TABLE))
     connection = ScriptedConnection("node-a")
     for name, given in annotations.items():
@@ -85,3 +88,14 @@ def test_reports_why_claims_were_not_compared(dynamodb: DynamoDBClient, table: s
     absent = diverging_claims(claim_sources(dynamodb, "absent"), ())
     assert isinstance(absent, NotRead)
     assert "table" in absent.cause
+
+
+def test_compares_the_entry_of_a_floating_pool_with_the_claim_of_its_pod(dynamodb: DynamoDBClient, table: str) -> None:
+    floating = {**DOCUMENT["managedResources"][0], "capacity": {"value": 20, "scope": "cluster"}}  # type: ignore[dict-item]
+    published(dynamodb, {"honest": {SEAT: "3"}, "lowered": {SEAT: "1"}}, {**DOCUMENT, "managedResources": [floating]})
+    pool = f"{SEAT}@cluster"
+    held = {f"uid-{name}": replace(entry(name, 3), shares={pool: 3}) for name in ("honest", "lowered")}
+
+    claims = diverging_claims(claim_sources(dynamodb, table), [new_ledger(pool, {pool: 20}, held, 1)])
+
+    assert claims == {(pool, "uid-lowered"): {pool: 1}}

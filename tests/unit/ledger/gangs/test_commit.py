@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.ledger.gangs.commit import CommitOutcome, GangCommit, shares_on
+from berth.ledger.gangs.commit import CommitOutcome, GangCommit, shares_at
 from berth.ledger.gangs.item import Domain, GangItem, GangState
 from berth.ledger.nodes.entry import NodeLedger
 from berth.ledger.nodes.ledger import new_ledger
@@ -97,4 +97,4 @@ def test_commits_at_most_the_members_that_fit_into_an_item(
     ],
 )
 def test_does_not_assign_shares_without_a_usable_ledger(ledger: NodeLedger | None) -> None:
-    assert shares_on(ledger, [intent("train-0", "n1")], COUNTING, NOW) is None
+    assert shares_at(ledger, [intent("train-0", "n1")], COUNTING, NOW) is None

@@ -15,6 +15,7 @@ from berth.ledger.gangs.item import GangItem, GangState, Intent
 from berth.ledger.gangs.table import NotTransacted, Transaction
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.pools import Shares
 from berth.scheduling.objects.pod import PodKey
 from berth_cli.server.store.gang_table import InMemoryGangTable
 from tests.builders.gang_items import gang
@@ -24,18 +25,34 @@ from tests.simulation.gangs.binds import ZONE, GangWorld, gang_of
 MAX_ITEM = 400 * 1024
 MEMORY, LICENCE = "nvidia.com/gpumem", "example.com/licence"
 AT = 1_800_000_000.125
+NO_SHARES: Shares = {}
+LONGEST_DOMAIN = f"namespace={'n' * 63}"
 
 
-def member(number: int, *, pod: int, node: int, demands: tuple[Demand, ...], topology: int = 0) -> Intent:
+def member(
+    number: int,
+    *,
+    pod: int,
+    node: int,
+    demands: tuple[Demand, ...],
+    topology: int = 0,
+    floating: Shares = NO_SHARES,
+) -> Intent:
     """pod, node, topology: how long the names are."""
     uid = str(UUID(int=number))
     key = PodKey("ml", f"{number:05}".rjust(pod, "p"), uid)
-    shares = {f"{demand.resource}#12": demand.amount for demand in demands}
-    return Intent(key, f"{number:05}".rjust(node, "n"), UUID(int=number).hex, AT, demands, shares, "z" * topology)
+    shares = {f"{demand.resource}#12": demand.amount for demand in demands} | dict(floating)
+    name, attempt = f"{number:05}".rjust(node, "n"), UUID(int=number).hex
+    return Intent(key, name, attempt, AT, demands, floating, shares, "z" * topology)
 
 
-def committed(count: int, *, pod: int, node: int, demands: tuple[Demand, ...], topology: int) -> GangItem:
-    members = [member(number, pod=pod, node=node, demands=demands, topology=topology) for number in range(count)]
+def committed(
+    count: int, *, pod: int, node: int, demands: tuple[Demand, ...], topology: int, floating: Shares = NO_SHARES
+) -> GangItem:
+    members = [
+        member(number, pod=pod, node=node, demands=demands, topology=topology, floating=floating)
+        for number in range(count)
+    ]
     return gang(members, state=GangState.COMMITTED, minimum=count, at=AT, reason="r" * 500, topology_key="k" * 317)
 
 
@@ -93,6 +110,29 @@ def test_maximum_number_of_members_fits_into_an_item(
 ) -> None:
     most = MEMBERS_BYTES // member_bytes(member(0, pod=pod, node=node, demands=demands, topology=topology))
     size = size_of(committed(most, pod=pod, node=node, demands=demands, topology=topology))
+    assert 0.75 * MAX_ITEM <= size <= MAX_ITEM
+
+
+@pytest.mark.parametrize(
+    "floating",
+    [
+        pytest.param({f"{LICENCE}@cluster": 1}, id="a pool of the cluster"),
+        pytest.param({f"{LICENCE}@topology.kubernetes.io/zone=eu-central-1a": 1}, id="a pool of a label"),
+        pytest.param(
+            {
+                pool: 10**15
+                for resource in (LICENCE, MEMORY)
+                for pool in (f"{resource}@cluster", f"{resource}@{LONGEST_DOMAIN}")
+            },
+            id="four pools with long names",
+        ),
+    ],
+)
+def test_maximum_number_of_members_with_floating_pools_fits_into_an_item(floating: Shares) -> None:
+    demands = (Demand(MEMORY, 8_000), Demand(LICENCE, 1))
+    one = member(0, pod=16, node=44, demands=demands, floating=floating)
+    most = MEMBERS_BYTES // member_bytes(one)
+    size = size_of(committed(most, pod=16, node=44, demands=demands, topology=0, floating=floating))
     assert 0.75 * MAX_ITEM <= size <= MAX_ITEM
 
 

@@ -8,10 +8,12 @@ import pytest
 from pydantic import ValidationError
 
 from berth.scheduling.configuration.document import BerthConfiguration, validation_messages
+from berth.scheduling.managed_resources.configuration import MAX_AMOUNT
 from tests.builders.counted import LICENCE, LICENCES, MEMORY, SIZES, SLICES, configuration
 
 COUNT = {"nodeLabel": "nvidia.com/gpu.count"}
 SIZE = {"nodeLabel": "nvidia.com/gpu.memory"}
+ZONE = "topology.kubernetes.io/zone"
 
 
 def test_does_not_count_anything_without_managed_resources() -> None:
@@ -38,6 +40,29 @@ def test_does_not_count_anything_without_managed_resources() -> None:
             id="device count from the device plugin",
         ),
         pytest.param({"name": LICENCE, "ignoredByScheduler": False}, id="a resource that the scheduler also checks"),
+        pytest.param({"name": LICENCE, "capacity": {"value": 0}}, id="a constant, even 0"),
+        pytest.param(
+            {"name": LICENCE, "capacity": {"value": 4, "nodeSelector": {"gpu": "a100"}}, "ignoredByScheduler": False},
+            id="a constant of some nodes",
+        ),
+        pytest.param({"name": LICENCE, "capacity": {"value": 4, "scope": "cluster"}}, id="a constant of the cluster"),
+        pytest.param(
+            {"name": LICENCE, "capacity": {"value": 4, "scope": ZONE, "values": {"a": 0}}},
+            id="a constant for each value of a label, and another for one of them",
+        ),
+        pytest.param({"name": LICENCE, "perNamespace": 2}, id="a limit for each namespace"),
+        pytest.param(
+            {"name": LICENCE, "capacity": {"value": 4, "scope": "cluster"}, "perNamespace": 4},
+            id="a limit for each namespace that equals the capacity",
+        ),
+        pytest.param(
+            {"name": LICENCE, "capacity": {"value": 4, "scope": ZONE}, "perNamespace": 9},
+            id="a limit for each namespace over several domains",
+        ),
+        pytest.param(
+            {"name": MEMORY, "devices": {"sizes": {"nodeLabel": "gpus"}}, "perNamespace": 9},
+            id="devices, and a limit for each namespace",
+        ),
     ],
 )
 def test_accepts_valid_entries(resource: dict[str, object]) -> None:
@@ -61,7 +86,8 @@ def test_accepts_valid_entries(resource: dict[str, object]) -> None:
         ),
         pytest.param(
             [{"name": LICENCE, "capacity": {}}],
-            "managedResources.0.capacity: Input should have exactly one of allocatable, nodeLabel, nodeAnnotation",
+            "managedResources.0.capacity: Input should have exactly one of value, allocatable, nodeLabel, "
+            "nodeAnnotation",
             id="a capacity without source",
         ),
         pytest.param(
@@ -116,6 +142,108 @@ def test_accepts_valid_entries(resource: dict[str, object]) -> None:
             [{"name": LICENCE, "podLimit": 0}],
             "managedResources.0.podLimit: Input should be greater than or equal to 1",
             id="a limit that no pod can satisfy",
+        ),
+        pytest.param(
+            [{"name": LICENCE, "capacity": {"value": 4, "scope": "a b"}}],
+            "managedResources.0.capacity.scope: Input should be the key of a label or an annotation",
+            id="a scope that is not a key",
+        ),
+        pytest.param(
+            [{"name": LICENCE, "capacity": {"value": 4, "scope": "namespace"}}],
+            "managedResources.0.capacity.scope: Input should be 'node', 'cluster' or a label's key; "
+            "see also perNamespace",
+            id="the namespace as scope",
+        ),
+        pytest.param(
+            [{"name": LICENCE, "capacity": {"value": -1, "scope": "cluster"}}],
+            "managedResources.0.capacity.value: Input should be greater than or equal to 0",
+            id="a negative constant",
+        ),
+        pytest.param(
+            [{"name": LICENCE, "capacity": {"value": MAX_AMOUNT + 1}}],
+            "managedResources.0.capacity.value: Input should be less than or equal to 1000000000000000",
+            id="a constant that is too large",
+        ),
+        *(
+            pytest.param(
+                [{"name": LICENCE, "capacity": {"value": value, "scope": "cluster"}}],
+                "managedResources.0.capacity.value: Input should be a valid integer",
+                id=f"a constant that is not a whole number: {value!r}",
+            )
+            for value in (1.5, "4", True)
+        ),
+        pytest.param(
+            [{"name": LICENCE, "capacity": {"value": 4, "nodeLabel": "seats"}}],
+            "managedResources.0.capacity: Input should have exactly one of value, allocatable, nodeLabel, "
+            "nodeAnnotation",
+            id="a constant and a place on the node",
+        ),
+        *(
+            pytest.param(
+                [{"name": LICENCE, "capacity": {"nodeLabel": "seats", **field}}],
+                "managedResources.0.capacity: scope and nodeSelector need a constant: give value",
+                id=f"no constant with {', '.join(field)}",
+            )
+            for field in ({"scope": "cluster"}, {"scope": ZONE}, {"nodeSelector": {"gpu": "a100"}})
+        ),
+        *(
+            pytest.param(
+                [{"name": LICENCE, "capacity": {"value": 4, "scope": scope, "values": {"a": 2}}}],
+                "managedResources.0.capacity: values need the key of a label as scope",
+                id=f"values with the scope {scope}",
+            )
+            for scope in ("node", "cluster")
+        ),
+        pytest.param(
+            [{"name": LICENCE, "capacity": {"value": 4, "scope": ZONE, "values": {"a": -2}}}],
+            "managedResources.0.capacity.values.a: Input should be greater than or equal to 0",
+            id="a negative value of a label",
+        ),
+        pytest.param(
+            [{"name": LICENCE, "capacity": {"value": 4, "scope": ZONE, "values": {"a": 2.5}}}],
+            "managedResources.0.capacity.values.a: Input should be a valid integer",
+            id="a value of a label that is not whole",
+        ),
+        *(
+            pytest.param(
+                [{"name": LICENCE, "capacity": {"value": 4, "scope": scope, "nodeSelector": {"gpu": "a100"}}}],
+                "managedResources.0.capacity: nodeSelector needs the scope node",
+                id=f"nodeSelector with the scope {scope}",
+            )
+            for scope in ("cluster", ZONE)
+        ),
+        *(
+            pytest.param(
+                [{"name": LICENCE, "capacity": {"value": 4, "scope": scope}, "ignoredByScheduler": False}],
+                "managedResources.0: no node has a resource of this scope: ignoredByScheduler must be true",
+                id=f"a resource of the scope {scope} that the scheduler also checks",
+            )
+            for scope in ("cluster", ZONE)
+        ),
+        pytest.param(
+            [{"name": LICENCE, "capacity": {"value": 4, "scope": "cluster"}, "perNamespace": 5}],
+            "managedResources.0: perNamespace is larger than the capacity, 4",
+            id="a limit for each namespace above the capacity",
+        ),
+        pytest.param(
+            [{"name": LICENCE, "perNamespace": 0}],
+            "managedResources.0.perNamespace: Input should be greater than or equal to 1",
+            id="a limit for each namespace that no pod can satisfy",
+        ),
+        pytest.param(
+            [{"name": LICENCE, "perNamespace": 1.5}],
+            "managedResources.0.perNamespace: Input should be a valid integer",
+            id="a limit for each namespace that is not whole",
+        ),
+        pytest.param(
+            [{**SLICES, "perNamespace": 4000}],
+            "managedResources.0: perNamespace is an amount of units; give it or percentName",
+            id="per cent, and a limit for each namespace",
+        ),
+        pytest.param(
+            [{"name": MEMORY, "capacity": {"value": 4, "scope": "cluster"}, "devices": {"count": COUNT, "size": SIZE}}],
+            "managedResources.0: capacity is that of the devices; give either of them",
+            id="devices of the cluster",
         ),
         pytest.param(
             [{"name": f"example.com/r{number}"} for number in range(33)],

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from berth.scheduling.managed_resources.configuration import MAX_AMOUNT, MAX_DEVICES
+from berth.scheduling.managed_resources.configuration import MAX_AMOUNT
+from berth.scheduling.managed_resources.pools import MAX_DEVICES
 from tests.builders.counted import (
     LICENCE,
     MEMORY,
@@ -30,6 +31,32 @@ from tests.unit.scheduling.managed_resources.counted_nodes import ALIKE, node_of
         pytest.param({"name": LICENCE, "capacity": {"nodeLabel": "seats"}}, {LICENCE: 3}, id="a label"),
         pytest.param({"name": LICENCE, "capacity": {"nodeAnnotation": "seats"}}, {LICENCE: 4}, id="an annotation"),
         pytest.param({"name": LICENCE, "capacity": {"nodeLabel": "absent"}}, {}, id="a missing label"),
+        pytest.param({"name": LICENCE, "capacity": {"value": 6}}, {LICENCE: 6}, id="a constant of each node"),
+        pytest.param({"name": LICENCE, "capacity": {"value": 0}}, {}, id="a constant of 0"),
+        pytest.param(
+            {"name": LICENCE, "capacity": {"value": 6, "nodeSelector": {"seats": "3", "gpu.count": "2"}}},
+            {LICENCE: 6},
+            id="a constant of nodes with these labels",
+        ),
+        pytest.param(
+            {"name": LICENCE, "capacity": {"value": 6, "nodeSelector": {"seats": "3", "gpu.count": "3"}}},
+            {},
+            id="a constant of other nodes",
+        ),
+        pytest.param(
+            {"name": LICENCE, "capacity": {"value": 6, "nodeSelector": {"absent": ""}}},
+            {},
+            id="a constant of nodes with an empty label",
+        ),
+        pytest.param(
+            {"name": LICENCE, "capacity": {"value": 6, "scope": "cluster"}}, {}, id="a constant of the cluster"
+        ),
+        pytest.param(
+            {"name": LICENCE, "capacity": {"value": 6, "scope": "seats", "values": {"3": 9}}},
+            {},
+            id="a constant of the nodes with the same label",
+        ),
+        pytest.param({"name": LICENCE, "perNamespace": 2}, {LICENCE: 5}, id="a limit for each namespace"),
         pytest.param(SLICES, pools(8000, 0, 16000), id="sizes with a device of size 0"),
         pytest.param(
             {"name": MEMORY, "devices": {"sizes": {"nodeLabel": "sizes"}}}, pools(8000, 16000), id="sizes in a label"
@@ -98,3 +125,32 @@ def test_rejects_list_with_one_invalid_size(sizes: str, cause: str) -> None:
 def test_rejects_a_million_devices() -> None:
     node = node_of({"gpu.count": "1000000", "gpu.memory": "8000"}, {}, {})
     assert counting(ALIKE).unreadable(node) == {MEMORY: "has more than 256 devices"}
+
+
+ZONE = "topology.kubernetes.io/zone"
+IN_CLUSTER = {"value": 6, "scope": "cluster"}
+IN_ZONE = {"value": 6, "scope": ZONE, "values": {"a": 9, "b": 0}}
+
+
+@pytest.mark.parametrize(
+    ("resource", "pool", "capacity"),
+    [
+        pytest.param({"capacity": IN_CLUSTER}, f"{LICENCE}@cluster", 6, id="the cluster"),
+        pytest.param({"capacity": IN_CLUSTER}, f"{LICENCE}@{ZONE}=a", 0, id="a label's value, with the scope cluster"),
+        pytest.param({"capacity": IN_CLUSTER}, f"{LICENCE}@namespace=ml", 0, id="a namespace without a limit"),
+        pytest.param({"capacity": IN_ZONE}, f"{LICENCE}@{ZONE}=c", 6, id="a label's value"),
+        pytest.param({"capacity": IN_ZONE}, f"{LICENCE}@{ZONE}=a", 9, id="a label's value with a number of its own"),
+        pytest.param({"capacity": IN_ZONE}, f"{LICENCE}@{ZONE}=b", 0, id="a label's value without units"),
+        pytest.param({"capacity": IN_ZONE}, f"{LICENCE}@zone=a", 0, id="another label"),
+        pytest.param({"capacity": IN_ZONE}, f"{LICENCE}@cluster", 0, id="the cluster, with a label as scope"),
+        pytest.param({"capacity": {"value": 6}}, f"{LICENCE}@cluster", 0, id="the cluster, with the scope node"),
+        pytest.param({"perNamespace": 2}, f"{LICENCE}@namespace=ml", 2, id="a limit of a resource of nodes"),
+        pytest.param({"perNamespace": 2}, f"{LICENCE}@cluster", 0, id="the cluster, without a constant"),
+        pytest.param(
+            {"capacity": IN_ZONE, "perNamespace": 2}, f"{LICENCE}@namespace=a", 2, id="a limit, beside a label"
+        ),
+        pytest.param({"capacity": IN_CLUSTER}, "example.com/other@cluster", 0, id="another resource"),
+    ],
+)
+def test_reads_capacity_of_a_floating_pool(resource: Mapping[str, object], pool: str, capacity: int) -> None:
+    assert counting({"name": LICENCE, **resource}).floating.capacity(pool) == capacity

@@ -15,6 +15,7 @@ WITHOUT_ARGUMENTS = {
     "NodePorts",
     "ImageLocality",
     "NodeReady",
+    "FloatingResources",
 }
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
-from berth.ledger.nodes.ledger import Ledger
+from berth.ledger.nodes.entry import EntryState
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import Reconciler
 from tests.fakes.counted_cluster import BY_ANNOTATION, BY_DEVICE, DEVICE, SLOT
@@ -45,9 +44,8 @@ def bound(harness: ReconcilerHarness, leader: Reconciler, name: str, units: int,
 
 def reserved(harness: ReconcilerHarness, name: str, units: int, shares: dict[str, int]) -> PodKey:
     """A pod that Berth reserved for."""
-    key, attempt = harness.cluster.create_pod(name, units), f"attempt-{next(harness.attempts)}"
-    harness.table.put_open(OpenReservation(key, NODE, attempt, shares, harness.clock.now))
-    assert Ledger(harness.table).reserve(NODE, Entry(key, EntryState.RESERVED, attempt, shares, harness.clock.now)).done
+    key = harness.cluster.create_pod(name, units)
+    harness.reserve_shares(key, shares)
     return key
 
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation
-from berth.ledger.nodes.ledger import Ledger
+from berth.ledger.nodes.ledger import Ledger, LedgerOutcome
 from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState
 from berth.pods import ReservedPods
+from berth.scheduling.managed_resources.configuration import NODE as NODE_SCOPE
 from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.floating import NoDomain
+from berth.scheduling.managed_resources.pools import Shares, by_owner
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 from berth.upkeep.reconciler.reconciler import Reconciler
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.clock import HandDrivenClock
-from tests.fakes.counted_cluster import COUNTING, SLOT, CountedCluster
+from tests.fakes.counted_cluster import COUNTING, ZONE, CountedCluster
 
 HTTP_TIMEOUT = 5.0
 NODE = "node-a"
@@ -81,23 +86,32 @@ class ReconcilerHarness:
         self.cluster.nodes[name] = units
 
     def reserve(self, pod: PodKey, units: int = 1, node: str = NODE) -> Entry:
-        """Run the steps of a bind before its Binding."""
-        attempt = f"attempt-{next(self.attempts)}"
-        entry = Entry(pod, EntryState.RESERVED, attempt, {SLOT: units}, self.clock.now)
-        self.table.put_open(OpenReservation(pod, node, attempt, {SLOT: units}, self.clock.now))
-        assert Ledger(self.table).reserve(node, entry).done
+        """Run the steps of a bind before its Binding: so many units of each resource, on the node and in its pools."""
+        zones = self.cluster.zones
+        demands = [Demand(resource, units) for resource in self._counting.resources]
+        floating = self._counting.floating.shares(demands, pod.namespace, {ZONE: zones[node]} if node in zones else {})
+        assert not isinstance(floating, NoDomain)
+        on_node = {each.resource: units for each in demands if self._counting.floating.scope(each) == NODE_SCOPE}
+        return self.reserve_shares(pod, {**on_node, **floating}, node)
+
+    def reserve_shares(self, pod: PodKey, shares: Shares, node: str = NODE) -> Entry:
+        """Run the steps of a bind before its Binding. Return an entry with all the shares."""
+        entry = Entry(pod, EntryState.RESERVED, f"attempt-{next(self.attempts)}", shares, self.clock.now)
+        self.table.put_open(entry.open_on(node))
+        wanted = {owner: replace(entry, shares=part) for owner, part in by_owner(shares, node).items()}
+        assert Ledger(self.table).reserve(wanted, {}).outcome is LedgerOutcome.DONE
         return entry
 
-    def ledger(self, node: str = NODE) -> NodeLedger:
+    def ledger(self, owner: str = NODE) -> NodeLedger:
         """As it is now; and it adds up."""
-        found = self.table.node(node)
+        found = self.table.node(owner)
         assert found is not None
         check(found)
         return found
 
-    def states(self, node: str = NODE) -> dict[str, EntryState]:
+    def states(self, owner: str = NODE) -> dict[str, EntryState]:
         """By the pod's name."""
-        return {entry.pod.name: entry.state for entry in self.ledger(node).entries.values()}
+        return {entry.pod.name: entry.state for entry in self.ledger(owner).entries.values()}
 
     def happened(self) -> list[ReservationEventType]:
         """Return the events reported since the last call."""

@@ -8,13 +8,18 @@ from typing import Any
 
 import pytest
 
-from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
-from berth.ledger.nodes.ledger import Ledger
-from berth.scheduling.managed_resources.configuration import ManagedResource, resource_of
-from berth.scheduling.managed_resources.counting import Counting, Insufficient
+from berth.bind.share import Request, Reservations
+from berth.extender.outcomes import BindOutcome, BindResult
+from berth.pods import Binding
+from berth.scheduling.managed_resources.configuration import NODE as NODE_SCOPE
+from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.floating import NoDomain
+from berth.scheduling.managed_resources.pools import resource_of
 from berth.scheduling.objects import Pod, read_pod
-from tests.fakes.counted_cluster import PERCENT, REQUEST, SEAT, SLOT
-from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarness
+from tests.fakes.counted_cluster import NAMESPACE, PERCENT, REQUEST, SEAT, SLOT
+from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
 UNITS = 20
 """Slots without devices. With devices there are two of so many slots."""
@@ -36,6 +41,8 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
         "capacity": {"allocatable": SLOT},
         "requests": {"podAnnotation": REQUEST},
     },
+    "cluster": {"name": SLOT, "capacity": {"value": UNITS, "scope": "cluster"}},
+    "limit of the namespace": {"name": SLOT, "perNamespace": UNITS},
     "another resource": {"name": "example.com/other"},
 }
 
@@ -66,22 +73,23 @@ class Documents:
         assert isinstance(pod, Pod)
         demands = self.counting.demands(pod)
         assert isinstance(demands, tuple)
-        ledger = self.harness.table.node(NODE)
-        if not demands or ledger is None or ledger.avail is None:
+        if not demands:
             return False
-        shares = self.counting.choose(demands, ledger.capacity, ledger.avail)
-        if isinstance(shares, Insufficient):
+        reservations = Reservations(self.harness.table, lambda: f"attempt-{name}", self.harness.clock, call_seconds=0.0)
+        floating = self.counting.floating.shares(demands, key.namespace, {})
+        assert not isinstance(floating, NoDomain)
+        binding, request = Binding(key.namespace, name, key.uid, NODE), Request(demands, floating)
+        found = reservations.reserve(binding, request, self.counting, lambda: HTTP_TIMEOUT)
+        if isinstance(found, BindResult):
+            assert found.outcome in (BindOutcome.INSUFFICIENT, BindOutcome.NO_LEDGER)
             return False
-        attempt, now = f"attempt-{name}", self.harness.clock.now
-        self.harness.table.put_open(OpenReservation(key, NODE, attempt, shares, now))
-        assert Ledger(self.harness.table).reserve(NODE, Entry(key, EntryState.RESERVED, attempt, shares, now)).done
-        self.annotations[name] = self.counting.annotations(shares)
+        self.annotations[name] = found.annotations
         return True
 
     def bind(self, name: str) -> None:
         """Bind what is reserved; the API server refuses the Binding if the watcher has expired the reservation."""
         pod = self.harness.cluster.pods[name]
-        if pod.key.uid in self.harness.ledger().entries:
+        if any(pod.key.uid in ledger.entries for ledger in self.harness.table.nodes()):
             pod.annotations |= self.annotations[name]
             self.harness.cluster.place(name, NODE)
 
@@ -110,18 +118,31 @@ class Documents:
         return sum(demand.amount for each in demands if isinstance(each, tuple) for demand in each)
 
     @property
-    def held(self) -> int:
-        """Return the amounts that the entries hold of the resources that are counted now."""
-        found = self.harness.table.node(NODE)
+    def owners(self) -> list[str]:
+        """Return the owners that count the pods' resource now."""
+        [resource] = self.counting.resources
+        on_node = [NODE] if self.counting.floating.scope(Demand(resource, 1)) == NODE_SCOPE else []
+        return [*on_node, *self.counting.floating.of((resource,), NAMESPACE, {})]
+
+    def held(self, owner: str) -> int:
+        """Return the amounts that the owner's entries hold of the resources that are counted now."""
+        found = self.harness.table.node(owner)
         pools = [] if found is None else [each.shares for each in found.entries.values()]
         return sum(
             units for shares in pools for pool, units in shares.items() if resource_of(pool) in self.counting.resources
         )
 
-    @property
-    def capacity(self) -> int:
-        found = self.harness.table.node(NODE)
+    def capacity(self, owner: str) -> int:
+        found = self.harness.table.node(owner)
         return 0 if found is None else sum(found.capacity.values())
+
+    def assert_counted(self, before: int) -> None:
+        """Assert that every owner counts all running pods, and no more than its capacity. before: the amount of pods
+        that may exceed it."""
+        for owner in self.owners:
+            found = self.harness.table.node(owner)
+            assert self.demanded <= max(self.capacity(owner), before), found
+            assert self.held(owner) >= self.demanded, found
 
 
 @pytest.mark.parametrize(("before", "after"), list(permutations(DOCUMENTS, 2)))
@@ -135,8 +156,7 @@ def test_amounts_of_running_pods_stay_counted(before: str, after: str) -> None:
         documents.lead(document)
         at_change = documents.demanded
         documents.bind_until_full(f"turn-{turn}")
-        assert documents.demanded <= max(documents.capacity, at_change), documents.harness.ledger()
-        assert documents.held >= documents.demanded, documents.harness.ledger()
+        documents.assert_counted(at_change)
 
 
 @pytest.mark.parametrize(("before", "after"), list(permutations(DOCUMENTS, 2)))
@@ -151,8 +171,7 @@ def test_amounts_reserved_during_the_change_stay_counted(before: str, after: str
         documents.bind(name)
     documents.publish()
     documents.bind_until_full("newer")
-    assert documents.demanded <= max(documents.capacity, 10), documents.harness.ledger()
-    assert documents.held >= documents.demanded, documents.harness.ledger()
+    documents.assert_counted(10)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -163,4 +182,5 @@ def test_releases_amounts_reserved_during_the_change(document: str) -> None:
     documents.lead(document)
     documents.harness.run(documents.leader, EXPIRY)
     if document != "another resource":
-        assert documents.capacity == sum(documents.harness.ledger().avail.values()) > 0  # type: ignore[union-attr]
+        for owner in documents.owners:
+            assert documents.harness.ledger(owner).avail == documents.harness.ledger(owner).capacity != {}

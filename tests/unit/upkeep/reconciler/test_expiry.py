@@ -14,6 +14,7 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
 from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome, ExpiryResult
+from tests.contract.ledger.ledgers import reserve
 from tests.fakes.counted_cluster import SLOT
 from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarness
 
@@ -100,7 +101,7 @@ def test_keeps_entry_taken_over_by_a_later_attempt(harness: ReconcilerHarness) -
                 found = harness.ledger().entries[pod.uid]
                 taken = replace(found, attempt="attempt-later", since=harness.clock.now)
                 harness.table.put_open(OpenReservation(pod, NODE, "attempt-later", found.shares, harness.clock.now))
-                assert Ledger(harness.table).take_over(NODE, found, taken).done
+                assert reserve(Ledger(harness.table), NODE, taken, seen=found).done
             return touched
 
     leader = harness.lead(pods=TakenOver(harness.cluster))

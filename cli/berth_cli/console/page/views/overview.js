@@ -7,7 +7,7 @@ import { WITHOUT_LABEL } from '../model/url_state.js';
 import { Poller } from '../poller.js';
 import { element, fieldOf, placeOf, setChildren, setOptions, setText } from './dom.js';
 import { Grid } from './grid.js';
-import { list, row, table } from './tables.js';
+import { list, row, scoreTable, table } from './tables.js';
 
 /**
  * @typedef {import('../model/grouping.js').Node} Node
@@ -17,6 +17,7 @@ import { list, row, table } from './tables.js';
  */
 
 const PODS_PAUSE_MS = 500;
+const MAX_POOLS = 10;
 
 export class Overview {
   /** @param {import('../main.js').Page} page */
@@ -46,7 +47,7 @@ export class Overview {
 
   /** Show this state of the page, or the same with other data. @param {State} state */
   show(state) {
-    const { nodes, counted } = this.cluster;
+    const { nodes, counted, pools } = this.cluster;
     this.state = state.view === 'overview' ? state : null;
     this.poller.wake();
     const labels = groupingLabels(nodes);
@@ -66,6 +67,12 @@ export class Overview {
     if (this.filter.value !== state.filter) this.filter.value = state.filter;
     this.showTable(state, label);
     this.showNode(this.nodeNamed(state.node), resources);
+    const shown = pools.slice(0, MAX_POOLS).map(({ pool, capacity, held, waiting }) => {
+      const share = Math.min(1, held / Math.max(1, capacity));
+      return { node: pool, score: `${held} of ${capacity}`, share, parts: { waiting } };
+    });
+    placeOf('pools').hidden = !shown.length || state.node !== '';
+    placeOf('pools').replaceChildren(scoreTable(['Floating pool', 'Held', 'Pods'], shown));
   }
 
   /** @param {string} name @returns {Node | undefined} */

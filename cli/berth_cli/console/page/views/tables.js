@@ -18,8 +18,8 @@ export function row(contents) {
   return element('tr', {}, ...cells);
 }
 
-/** Nodes with their scores over bars. @param {string[]} heads
- * @param {{node: string, score: number, share: number, parts: Record<string, number> | null}[]} nodes */
+/** Nodes with their scores over bars, or pools with what is held. @param {string[]} heads
+ * @param {{node: string, score: number | string, share: number, parts: Record<string, number> | null}[]} nodes */
 export function scoreTable(heads, nodes) {
   const rows = nodes.map(({ node, score, share, parts }) => {
     const bar = element('span', { class: 'bar', 'aria-hidden': 'true' });

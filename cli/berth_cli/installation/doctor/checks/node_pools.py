@@ -40,7 +40,7 @@ def _templates(pools: Sequence[Mapping[str, Any]], configuration: BerthConfigura
 
 
 def _overlays(access: ClusterAccess, configuration: BerthConfiguration) -> Iterator[Finding]:
-    counted = {each.name for each in managed_resources_of(configuration).resources}
+    counted = {each.name for each in managed_resources_of(configuration).resources if not each.is_floating}
     overlays = access.custom_resources(NODE_OVERLAYS) if counted else []
     if overlays is Unlisted.FORBIDDEN:
         yield skipped(CHECK, f"NodeOverlays of Karpenter: {overlays}")

@@ -1,4 +1,5 @@
-"""Checks for pending pods that no scheduler has tried: their schedulerName is misspelled, or its scheduler is down."""
+"""Checks for pending pods that no scheduler has tried: their schedulerName is misspelled, or its scheduler is down; and
+for those that wait for ever for a floating pool."""
 
 from __future__ import annotations
 
@@ -7,9 +8,11 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from berth.pods import DEFAULT_SCHEDULER
-from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok
+from berth.scheduling.objects.pod_reading import read_pods
+from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok, warning
 
 if TYPE_CHECKING:
+    from berth.scheduling.managed_resources.counting import Counting
     from berth_cli.installation.doctor.cluster_access import ClusterAccess, UntriedPod
 
 UNTRIED_SECONDS = 60.0
@@ -36,6 +39,15 @@ def check_pending_pods(access: ClusterAccess, own: Sequence[str], now: float) ->
         )
     if not waiting:
         yield ok(CheckName.SCHEDULER_NAME, "every pending pod has been tried by its scheduler")
+
+
+def check_pool_requests(access: ClusterAccess, counting: Counting) -> Iterator[Finding]:
+    """Yield a finding for each pending pod that requests more than a pool of the cluster or of its namespace has."""
+    for pod in read_pods(access.pending_pods())[0]:
+        for pool, amount in counting.floating.used((pod,), {}).items():
+            if amount > (most := counting.floating.capacity(pool)):
+                message = f"pod {pod.namespace}/{pod.name} requests {amount} of {pool}, which has {most}"
+                yield warning(CheckName.MANAGED_RESOURCES, message, "lower its request, or raise the capacity")
 
 
 def untried_remedy(name: str, own: Sequence[str]) -> str:

@@ -14,20 +14,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from berth.bind.share import Reservation
+from berth.bind.share import NO_LEDGER, Request, Reservation
 from berth.dynamodb import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
+from berth.ledger.gangs.commit import share_at
 from berth.ledger.gangs.item import GangItem, GangState, Intent
-from berth.ledger.nodes.entry import OpenReservation, Shares
-from berth.ledger.nodes.ledger import DeviceChoice
+from berth.ledger.nodes.entry import OpenReservation
 from berth.ledger.nodes.table import LedgerTable
 from berth.pods import Binding, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.gangs.gang import Gang
 from berth.scheduling.gangs.members import lives
 from berth.scheduling.managed_resources.counting import Counting, Insufficient
-from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.pools import Shares
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 
@@ -56,7 +56,7 @@ class GangMember:
 
     of: GangOfPod
     binding: Binding
-    demands: tuple[Demand, ...]
+    request: Request
     counting: Counting
     binder: PodBinder
     deadline: Deadline
@@ -69,9 +69,6 @@ class GangPlace:
     """A member's place in its committed gang. reservation: its share; None without counted resources."""
 
     reservation: Reservation | None
-
-
-NO_LEDGER = BindResult(BindOutcome.NO_LEDGER, "the node's ledger of counted resources is not ready")
 
 
 class MemberShare:
@@ -93,33 +90,37 @@ class MemberShare:
         self._open: Shares = {}
         """The shares of the open reservation."""
         self._is_new = True
-        """Whether no earlier call of the member has a share on the node."""
+        """Whether no earlier call of the member has a share."""
 
     def intent(self, until: float) -> Intent:
         """Return the intent of this call; other calls ignore it after `until`, in seconds since the epoch."""
         member = self._member
-        return Intent(self._pod, self._node, self._attempt, until, member.demands, topology=member.of.topology)
+        request, topology = member.request, member.of.topology
+        return Intent(self._pod, self._node, self._attempt, until, request.demands, request.floating, topology=topology)
 
     def reserve(self) -> BindResult | None:
         """Leave an open reservation, if the member requests counted resources. BindResult: no room, or no ledger."""
-        member = self._member
-        if not member.demands:
+        if not self._member.request.demands:
             return None
-        self._check_time()
-        ledger = self._ledger.node(self._node)
-        if ledger is None or ledger.avail is None:
-            return NO_LEDGER
-        chosen = DeviceChoice(member.counting, member.demands, self._pod.uid).on(ledger, 0)
-        if isinstance(chosen, Insufficient):
-            return BindResult(BindOutcome.INSUFFICIENT, chosen.text)
+        intent, chosen = self.intent(0.0), dict[str, int]()
+        for owner in intent.owners:
+            self._check_time()
+            ledger = self._ledger.node(owner)
+            if ledger is None or ledger.avail is None:
+                return NO_LEDGER
+            share = share_at(ledger, intent, self._member.counting)
+            if isinstance(share, Insufficient):
+                return BindResult(BindOutcome.INSUFFICIENT, share.text)
+            chosen |= share
+            self._is_new = self._is_new and self._pod.uid not in ledger.entries
         self._put_open(chosen)
-        self._open, self._is_new = dict(chosen), self._pod.uid not in ledger.entries
+        self._open = chosen
         return None
 
     def committed(self, shares: Shares) -> GangPlace:
         """Return the member's place, for its Binding. shares: from the commit."""
         member = self._member
-        if not member.demands:
+        if not member.request.demands:
             return GangPlace(None)
         if shares != self._open:
             # The commit chose another device.
@@ -138,16 +139,17 @@ class MemberShare:
         )
 
     def is_held(self) -> bool:
-        if not self._member.demands:
-            return False
-        self._check_time()
-        ledger = self._ledger.node(self._node)
-        entry = None if ledger is None else ledger.entries.get(self._pod.uid)
-        return entry is not None and entry.attempt == self._attempt
+        for owner in self.intent(0.0).owners:
+            self._check_time()
+            ledger = self._ledger.node(owner)
+            entry = None if ledger is None else ledger.entries.get(self._pod.uid)
+            if entry is not None and entry.attempt == self._attempt:
+                return True
+        return False
 
     def give_up(self) -> None:
         """Delete the open reservation. It expires if the table does not answer or no time is left."""
-        if self._member.demands and self._has_time():
+        if self._member.request.demands and self._has_time():
             with suppress(TableUnavailable):
                 self._ledger.delete_open(self._pod.uid, self._node, self._attempt)
 

@@ -1,12 +1,13 @@
 """The commit of a gang: a share of the ledger for each member and the gang's item, all or nothing.
 
-Up to MAX_NODES nodes: one transaction over the nodes' ledgers, the gang's item and the domain's.
+Up to MAX_LEDGERS ledgers of nodes and floating pools, and MAX_ENTRIES members in each: one transaction over these, the
+gang's item and the domain's.
 
-More nodes, in two phases:
+More, in two phases:
 
 1. The gang's item becomes PREPARING, by a write on the condition that the domain is in this round. That fixes the
    members. The call becomes the coordinator.
-2. One transaction after another holds the members' shares on MAX_NODES nodes. Each requires the gang's item of step 1.
+2. One transaction after another holds the shares of such a group. Each requires the gang's item of step 1.
 3. The gang's item becomes COMMITTED, on the condition that it is still the item of step 1.
 
 Guarantees: a share that is held counts as reserved. A hold is written only while the item belongs to the coordinator,
@@ -18,13 +19,13 @@ its members would be bound one by one, later and perhaps elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
-from berth.ledger.gangs.table import MAX_NODES, GangTable, NotTransacted, Transaction
-from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, Shares
+from berth.ledger.gangs.table import MAX_ENTRIES, MAX_LEDGERS, GangTable, NotTransacted, Transaction
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger
 from berth.ledger.nodes.ledger import DeviceChoice
 from berth.ledger.nodes.node_write import (
     EntryChange,
@@ -34,29 +35,43 @@ from berth.ledger.nodes.node_write import (
     reserve_changes,
 )
 from berth.scheduling.managed_resources.counting import Counting, Insufficient
+from berth.scheduling.managed_resources.pools import Shares, is_floating
+
+Group = Mapping[str, tuple[Intent, ...]]
+"""Members by the owner of the ledger that counts them, for one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
-class NodeShares:
-    """Shares of the members on a node, by UID. write: None if the members already have all their shares."""
+class OwnerShares:
+    """Shares of the members at an owner, by UID. write: None if the members already have all their shares."""
 
     write: NodeWrite | None
     shares: Mapping[str, Shares]
 
 
-def counted_by_node(intents: Iterable[Intent]) -> Mapping[str, tuple[Intent, ...]]:
-    """Return the members that request counted resources, by node, in a fixed order."""
+def counted_by_owner(intents: Iterable[Intent]) -> Mapping[str, tuple[Intent, ...]]:
+    """Return the members that request counted resources, by node and floating pool, in a fixed order."""
     found: dict[str, tuple[Intent, ...]] = {}
     for intent in sorted(intents, key=lambda each: each.pod.uid):
-        if intent.demands:
-            found[intent.node] = (*found.get(intent.node, ()), intent)
+        for owner in intent.owners:
+            found[owner] = (*found.get(owner, ()), intent)
     return found
 
 
-def shares_on(
+def share_at(ledger: NodeLedger, intent: Intent, counting: Counting) -> Shares | Insufficient:
+    """Return the member's share by this ledger, of its node or of one of its floating pools."""
+    pool, uid = ledger.owner, intent.pod.uid
+    if not is_floating(pool):
+        return DeviceChoice(counting, intent.demands, uid).on(ledger, 0)
+    own = ledger.entries[uid].shares.get(pool, 0) if uid in ledger.entries else 0
+    has_room = (ledger.avail or {}).get(pool, 0) + own >= intent.floating[pool]
+    return {pool: intent.floating[pool]} if has_room else Insufficient((pool,), never=False)
+
+
+def shares_at(
     ledger: NodeLedger | None, intents: Iterable[Intent], counting: Counting, since: float
-) -> NodeShares | Insufficient | None:
-    """Return the share of each member, by the node's ledger. An entry of an earlier call of the member is taken over.
+) -> OwnerShares | Insufficient | None:
+    """Return the share of each member, by an owner's ledger. An entry of an earlier call of the member is taken over.
 
     None: the ledger does not exist, or is being rebuilt. since: of the new entries, in seconds since the epoch.
     """
@@ -66,7 +81,7 @@ def shares_on(
     changes, pools = list[EntryChange](), dict[str, PoolChange]()
     for intent in intents:
         uid, found = intent.pod.uid, ledger.entries.get(intent.pod.uid)
-        chosen = DeviceChoice(counting, intent.demands, uid).on(now, 0)
+        chosen = share_at(now, intent, counting)
         if found is not None and (found.attempt == intent.attempt or found.state is EntryState.BOUND):
             # The entry may hold more than the member needs, because an earlier call reserved it.
             shares[uid] = found.shares if isinstance(chosen, Insufficient) else chosen
@@ -80,19 +95,21 @@ def shares_on(
         taken = reserve_changes(held, chosen)
         step = NodeWrite((change,), taken)
         if not step.is_met_by(now):
-            return Insufficient(tuple(sorted({demand.resource for demand in intent.demands})), never=False)
+            return Insufficient(tuple(sorted(chosen)), never=False)
         now = step.applied_to(now)
         changes.append(change)
         pools = _sum(pools, taken)
         shares[uid] = chosen
-    return NodeShares(NodeWrite(tuple(changes), pools) if changes else None, shares)
+    return OwnerShares(NodeWrite(tuple(changes), pools) if changes else None, shares)
 
 
-def release_on(ledger: NodeLedger, item: GangItem) -> NodeWrite | None:
-    """Return the write that releases the holds of a round without a commit, or None if there are none on this node."""
+def release_at(ledger: NodeLedger, item: GangItem) -> NodeWrite | None:
+    """Return the write that releases holds of a round without a commit, at most MAX_ENTRIES; None if there are none."""
     now = ledger
     changes, pools = list[EntryChange](), dict[str, PoolChange]()
     for uid, entry in sorted(ledger.entries.items()):
+        if len(changes) == MAX_ENTRIES:
+            break
         if entry.state is EntryState.RESERVED and item.intent(uid, entry.attempt) is not None:
             change = EntryChange(uid, entry, None)
             freed = replace_changes(now, entry.shares, {})
@@ -119,18 +136,18 @@ def _sum(pools: Mapping[str, PoolChange], more: Mapping[str, PoolChange]) -> dic
 TRIES = 10
 """Maximum number of tries, if a transaction loses against other writes on its nodes."""
 
-REASON_NO_LEDGER = "gang does not fit: a node's ledger of counted resources is not ready"
+REASON_NO_LEDGER = "gang does not fit: a ledger of counted resources is not ready"
 REASON_NODE_GONE = "gang does not fit: a node is gone"
 REASON_MEMBER_GONE = "gang waits for members: one is gone"
-REASON_INSUFFICIENT = "gang does not fit: Insufficient {}"
+REASON_INSUFFICIENT = "gang does not fit: {}"
 REASON_CALLS_ENDED = "gang waits for members: the commit took longer than they could wait"
 
 
 class CommitOutcome(StrEnum):
     """Outcomes of a commit. COMMITTED: by this call. INCOMPLETE: calls have ended, so fewer than the minimum wait.
-    CHANGED: the gang's item has changed; read it. DISPLACED: the domain has another gang or round. ENDED: a node has
-    too little, or too few calls wait for the end of two phases; the round has ended for all members. CONTENDED: other
-    writes were faster at every try.
+    CHANGED: the gang's item has changed; read it. DISPLACED: the domain has another gang or round. ENDED: a node or a
+    pool has too little, or too few calls wait for the end of two phases; the round has ended for all members.
+    CONTENDED: other writes were faster at every try.
     """
 
     COMMITTED = "committed"
@@ -143,7 +160,9 @@ class CommitOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Writes:
-    nodes: Mapping[str, NodeWrite]
+    """The writes by owner, and the members' shares by UID."""
+
+    ledgers: Mapping[str, NodeWrite]
     shares: Mapping[str, Shares]
 
 
@@ -160,17 +179,17 @@ class GangCommit:
         item_now = replace(item, intents=self._fitting(item.complete(self._wall())))
         if len(item_now.intents) < item.minimum:
             return CommitOutcome.INCOMPLETE
-        nodes = tuple(counted_by_node(item_now.intents.values()))
-        if len(nodes) > MAX_NODES:
+        groups = groups_of(item_now)
+        if len(groups) > 1:
             prepared = item_now.changed(GangState.PREPARING, self._wall(), coordinator=coordinator)
             refused = self._table.transact(Transaction(item, prepared, domain, {}))
             return self._hold_and_mark(prepared, counting) if refused is None else _outcome(refused)
         for _ in range(TRIES):
-            writes = self._writes(item_now, nodes, counting)
+            writes = self._writes(groups[0] if groups else {}, counting)
             if isinstance(writes, str):
                 return self._end(item, writes)
             after = _with_shares(item_now, writes.shares).changed(GangState.COMMITTED, self._wall())
-            refused = self._table.transact(Transaction(item, after, domain, writes.nodes))
+            refused = self._table.transact(Transaction(item, after, domain, writes.ledgers))
             if refused is None:
                 return CommitOutcome.COMMITTED
             if refused.gang_changed or refused.domain_changed:
@@ -201,19 +220,21 @@ class GangCommit:
     def roll_back(self, item: GangItem) -> bool:
         """Release the holds of a round that is ROLLING_BACK, and end the round. Any caller may do so. False: another
         call has done so, or other writes were faster at every try."""
-        for nodes in _groups_of_nodes(item):
-            if not self._release(item, nodes):
+        owners = list(counted_by_owner(item.intents.values()))
+        for first in range(0, len(owners), MAX_LEDGERS):
+            if not self._release(item, owners[first : first + MAX_LEDGERS]):
                 return False
         ended = item.changed(GangState.ENDED, self._wall())
         return self._table.put(ended, item)
 
     def _hold_and_mark(self, item: GangItem, counting: Counting) -> CommitOutcome:
         shares: dict[str, Shares] = {}
-        for nodes in _groups_of_nodes(item):
-            held = self._hold(item, nodes, counting)
+        for group in groups_of(item):
+            held = self._hold(item, group, counting)
             if isinstance(held, CommitOutcome):
                 return held
-            shares |= held
+            for uid, share in held.items():
+                shares[uid] = {**shares.get(uid, {}), **share}
         if not self._is_waited_for(item):
             return self._abandon(item)
         committed = _with_shares(item, shares).changed(GangState.COMMITTED, self._wall())
@@ -225,48 +246,50 @@ class GangCommit:
     def _abandon(self, item: GangItem, reason: str = REASON_CALLS_ENDED) -> CommitOutcome:
         return CommitOutcome.ENDED if self.abort(item, reason) else CommitOutcome.CHANGED
 
-    def _hold(self, item: GangItem, nodes: Sequence[str], counting: Counting) -> Mapping[str, Shares] | CommitOutcome:
+    def _hold(self, item: GangItem, group: Group, counting: Counting) -> Mapping[str, Shares] | CommitOutcome:
         for _ in range(TRIES):
-            writes = self._writes(item, nodes, counting)
+            writes = self._writes(group, counting)
             if isinstance(writes, str):
                 return self._abandon(item, writes)
-            if not writes.nodes:
+            if not writes.ledgers:
                 return writes.shares
-            refused = self._table.transact(Transaction(item, None, None, writes.nodes))
+            refused = self._table.transact(Transaction(item, None, None, writes.ledgers))
             if refused is None:
                 return writes.shares
             if refused.gang_changed:
                 return CommitOutcome.CHANGED
         return CommitOutcome.CONTENDED
 
-    def _release(self, item: GangItem, nodes: Sequence[str]) -> bool:
-        for _ in range(TRIES):
-            found = {node: release_on(ledger, item) for node, ledger in self._table.ledgers(nodes).items()}
-            writes = {node: write for node, write in found.items() if write is not None}
+    def _release(self, item: GangItem, owners: Sequence[str]) -> bool:
+        tries = TRIES
+        while tries:
+            found = {owner: release_at(ledger, item) for owner, ledger in self._table.ledgers(owners).items()}
+            writes = {owner: write for owner, write in found.items() if write is not None}
             if not writes:
                 return True
             refused = self._table.transact(Transaction(item, None, None, writes))
             if refused is None:
-                return True
+                continue
             if refused.gang_changed:
                 return False
+            tries -= 1
         return False
 
-    def _writes(self, item: GangItem, nodes: Sequence[str], counting: Counting) -> _Writes | str:
-        """Return the writes that these nodes need, or the reason why the gang does not fit."""
-        ledgers = self._table.ledgers(nodes) if nodes else {}
-        members, since = counted_by_node(item.intents.values()), self._wall()
+    def _writes(self, group: Group, counting: Counting) -> _Writes | str:
+        """Return the writes that this group needs, or the reason why the gang does not fit."""
+        ledgers, since = self._table.ledgers(group) if group else {}, self._wall()
         writes, shares = dict[str, NodeWrite](), dict[str, Shares]()
-        for node in nodes:
-            match shares_on(ledgers.get(node), members[node], counting, since):
+        for owner, members in group.items():
+            match shares_at(ledgers.get(owner), members, counting, since):
                 case None:
                     return REASON_NO_LEDGER
-                case Insufficient(resources=resources):
-                    return REASON_INSUFFICIENT.format(", ".join(resources))
-                case NodeShares(write=write, shares=found):
-                    shares |= found
+                case Insufficient() as short:
+                    return REASON_INSUFFICIENT.format(short.text)
+                case OwnerShares(write=write, shares=found):
+                    for uid, share in found.items():
+                        shares[uid] = {**shares.get(uid, {}), **share}
                     if write is not None:
-                        writes[node] = write
+                        writes[owner] = write
         return _Writes(writes, shares)
 
     def _end(self, item: GangItem, reason: str) -> CommitOutcome:
@@ -286,9 +309,8 @@ class GangCommit:
 
 def requests_of(item: GangItem) -> int:
     """Return the number of requests that the commit of these members makes without conflicts."""
-    nodes = len(counted_by_node(item.intents.values()))
-    groups = -(-nodes // MAX_NODES)
-    return 1 if not nodes else 2 if groups == 1 else 2 + 2 * groups
+    groups = len(groups_of(item))
+    return 1 if not groups else 2 if groups == 1 else 2 + 2 * groups
 
 
 def _outcome(refused: NotTransacted) -> CommitOutcome:
@@ -298,11 +320,17 @@ def _outcome(refused: NotTransacted) -> CommitOutcome:
     return CommitOutcome.CHANGED
 
 
-def _groups_of_nodes(item: GangItem) -> Iterator[tuple[str, ...]]:
-    """Yield groups of the nodes, each for one transaction. The order is the same in each call."""
-    nodes = tuple(counted_by_node(item.intents.values()))
-    for first in range(0, len(nodes), MAX_NODES):
-        yield nodes[first : first + MAX_NODES]
+def groups_of(item: GangItem) -> Sequence[Group]:
+    """Return groups of the members that request counted resources, each for one transaction. The order is the same in
+    each call."""
+    groups: list[dict[str, tuple[Intent, ...]]] = []
+    for owner, members in counted_by_owner(item.intents.values()).items():
+        for first in range(0, len(members), MAX_ENTRIES):
+            group = next((each for each in groups if owner not in each and len(each) < MAX_LEDGERS), None)
+            if group is None:
+                groups.append(group := {})
+            group[owner] = members[first : first + MAX_ENTRIES]
+    return groups
 
 
 def _with_shares(item: GangItem, shares: Mapping[str, Shares]) -> GangItem:

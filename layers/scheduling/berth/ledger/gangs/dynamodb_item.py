@@ -17,6 +17,7 @@ from berth.ledger.gangs.item import Claim, Domain, GangItem, GangState, Intent, 
 from berth.ledger.nodes.dynamodb_item import amounts, number, time
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.pools import Shares
 from berth.scheduling.objects.pod import PodKey
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def intent_value(intent: Intent) -> UniversalAttributeValueTypeDef:
                 for demand in intent.demands
             }
         }
+    if intent.floating:
+        value["floating"] = amounts(intent.floating)
     if intent.shares:
         value["shares"] = amounts(intent.shares)
     if intent.topology:
@@ -93,6 +96,9 @@ def member_bytes(intent: Intent) -> int:
         found += len("topology") + len(intent.topology.encode()) + 1
     if intent.demands:
         found += len("demands") + len("shares") + 2 * _MAP_BYTES
+    if intent.floating:
+        pools = sum(len(pool.encode()) + len(str(amount)) // 2 + 3 for pool, amount in intent.floating.items())
+        found += len("floating") + _MAP_BYTES + 2 * pools
     for demand in intent.demands:
         amount = _NUMBER_BYTES if demand.percent else len(str(demand.amount)) // 2 + 2
         found += 2 * (len(demand.resource) + amount + 1) + _INDEX_BYTES
@@ -182,9 +188,14 @@ def _intent(key: GangKey, uid: str, value: Item) -> Intent:
         value["attempt"]["S"],
         float(value["until"]["N"]),
         tuple(sorted(demands, key=lambda demand: demand.resource)),
-        {pool: int(amount["N"]) for pool, amount in value.get("shares", {"M": {}})["M"].items()},
+        _amounts(value, "floating"),
+        _amounts(value, "shares"),
         value.get("topology", {"S": ""})["S"],
     )
+
+
+def _amounts(value: Item, name: str) -> Shares:
+    return {pool: int(amount["N"]) for pool, amount in value.get(name, {"M": {}})["M"].items()}
 
 
 def _key(text: str) -> GangKey:

@@ -15,7 +15,6 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.dynamodb import (
-    CONDITION_FAILED,
     Assignments,
     ItemHeld,
     TableAdapter,
@@ -37,13 +36,8 @@ from berth.ledger.gangs.dynamodb_item import (
 from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
 from berth.ledger.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
 from berth.ledger.nodes.dynamodb_item import node_key, node_of, number, read_node
-from berth.ledger.nodes.dynamodb_write import expressions
+from berth.ledger.nodes.dynamodb_write import update_action
 from berth.scheduling.gangs.gang import GangKey
-
-_CANCELED = "TransactionCanceledException"
-_NOT_WRITTEN = {"None", CONDITION_FAILED.removesuffix("Exception"), "TransactionConflict"}
-"""Reasons of a canceled transaction after which the caller decides again. Other reasons are errors of the table."""
-_THROTTLED = {"ProvisionedThroughputExceeded", "ThrottlingError"}
 
 _NAMES = {"#state": "state", "#round": "round", "#version": "version", "#intents": "intents"}
 
@@ -113,7 +107,7 @@ class DynamoDBGangTable(TableAdapter, GangTable):
             raise TableThrottled(f"ledger table {self._table}: throttled")
         with self._well_formed("an item of a gang"):
             found = map(read_node, answer["Responses"].get(self._table, []))
-            return LedgersRead({ledger.node: ledger for ledger in found}, [node_of(key) for key in left])
+            return LedgersRead({ledger.owner: ledger for ledger in found}, [node_of(key) for key in left])
 
     def transact(self, transaction: Transaction) -> NotTransacted | None:
         seen, after, closes = transaction.seen, transaction.after, transaction.closes
@@ -122,25 +116,17 @@ class DynamoDBGangTable(TableAdapter, GangTable):
             condition = _domain_is(closes)
             close = {"TableName": self._table, "Key": DOMAIN_KEY, "UpdateExpression": "REMOVE #open", **condition}
             actions.append({"Update": close})
-        nodes = tuple(transaction.nodes)
-        for node in nodes:
-            built = expressions(transaction.nodes[node])
-            action = {
-                "TableName": self._table,
-                "Key": node_key(node),
-                "UpdateExpression": built.update,
-                "ConditionExpression": built.condition,
-                "ExpressionAttributeNames": built.names,
-                "ExpressionAttributeValues": built.values,
-            }
-            actions.append({"Update": action})
-        try:
-            self._client.transact_write_items(TransactItems=actions)
-        except ClientError as error:
-            return self._canceled(error, has_domain=closes is not None, nodes=nodes)
-        except BotoCoreError as error:
-            raise self._errors.unavailable(error) from error
-        return None
+        actions += (update_action(self._table, owner, write) for owner, write in transaction.ledgers.items())
+        failed = self._errors.transact(lambda: self._client.transact_write_items(TransactItems=actions))
+        if failed is None:
+            return None
+        has_domain = closes is not None
+        of_ledgers = zip(transaction.ledgers, failed[2 if has_domain else 1 :], strict=True)
+        return NotTransacted(
+            gang_changed=failed[0],
+            domain_changed=has_domain and failed[1],
+            owners=tuple(owner for owner, fails in of_ledgers if fails),
+        )
 
     def _gang_action(self, seen: GangItem, after: GangItem | None) -> dict[str, Any]:
         if after is None:
@@ -158,23 +144,6 @@ class DynamoDBGangTable(TableAdapter, GangTable):
                 "ExpressionAttributeValues": condition["ExpressionAttributeValues"] | update.values,
             }
         }
-
-    def _canceled(self, error: ClientError, *, has_domain: bool, nodes: tuple[str, ...]) -> NotTransacted:
-        """Return the items whose conditions failed. Raises TableUnavailable for any other reason."""
-        reasons: Any = error.response.get("CancellationReasons", [])
-        codes = [reason.get("Code") or "None" for reason in reasons]
-        throttled = _THROTTLED.intersection(codes)
-        if throttled:
-            cause = f"the table is throttled ({_CANCELED}: {', '.join(sorted(throttled))})"
-            raise TableThrottled(f"ledger table {self._table}: {cause}") from error
-        if error.response["Error"]["Code"] != _CANCELED or not _NOT_WRITTEN.issuperset(codes):
-            raise self._errors.unavailable(error) from error
-        failed = [code == "ConditionalCheckFailed" for code in codes]
-        return NotTransacted(
-            gang_changed=failed[0],
-            domain_changed=has_domain and failed[1],
-            nodes=tuple(node for node, fails in zip(nodes, failed[2 if has_domain else 1 :], strict=True) if fails),
-        )
 
     def _update_open(
         self, key: GangKey, round_: int, update: str, *, names: dict[str, str], values: Any, condition: str = ""

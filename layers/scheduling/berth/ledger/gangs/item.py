@@ -6,13 +6,13 @@ fence: binds write these items, too, and a late watcher can only change the vers
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from berth.ledger.nodes.entry import Shares
 from berth.scheduling.gangs.gang import Gang, GangError, GangKey
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.pools import Shares, limits_namespace, resource_of
 from berth.scheduling.objects.pod import PodKey
 
 MAX_QUEUED_MEMBERS = 200
@@ -56,9 +56,10 @@ class GangState(StrEnum):
 class Intent:
     """A member that waits in bind for the others.
 
-    attempt: the id of its call, and of its entry in the ledger. until: the end of its call, in seconds since the epoch.
-    shares: assigned by the commit; empty before, and for a member without counted resources. topology: the value of the
-    gang's topology key on the node; empty without a key.
+    attempt: the id of its call, and of its entries in the ledger. until: the end of its call, in seconds since the
+    epoch. floating: the shares of floating pools that it needs. shares: assigned by the commit, with the floating ones;
+    empty before, and for a member without counted resources. topology: the value of the gang's topology key on the
+    node; empty without a key.
     """
 
     pod: PodKey
@@ -66,8 +67,17 @@ class Intent:
     attempt: str
     until: float
     demands: tuple[Demand, ...] = ()
+    floating: Shares = field(default_factory=dict)
     shares: Shares = field(default_factory=dict)
     topology: str = ""
+
+    @property
+    def owners(self) -> Iterator[str]:
+        """Yield the owners whose ledgers count the member: the node, floating pools, or both."""
+        elsewhere = {resource_of(pool) for pool in self.floating if not limits_namespace(pool)}
+        if any(demand.resource not in elsewhere for demand in self.demands):
+            yield self.node
+        yield from self.floating
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,16 @@ from berth.scheduling.gangs.gang import GangKey, OpenGang
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MAX_NODES = 98
-"""Nodes in one transaction, beside the items of gang and domain: DynamoDB takes 100 actions."""
+MAX_LEDGERS = 98
+"""Ledgers in one transaction, beside the items of gang and domain: DynamoDB takes 100 actions."""
 
+
+MAX_ENTRIES = 50
+"""Entries of one ledger in one transaction: DynamoDB takes an expression of 4 KB with 300 operators, and a write of 75
+entries exceeds that (tests/contract/ledger/test_gang_table.py)."""
 
 MAX_READS = 4
-"""Maximum number of reads for MAX_NODES ledgers. The largest ledgers have 39 MB, and one answer has 16 MB at most."""
+"""Maximum number of reads for MAX_LEDGERS ledgers. The largest ledgers have 39 MB, and one answer has 16 MB at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +46,12 @@ class LedgersRead:
 
 @dataclass(frozen=True, slots=True)
 class NotTransacted:
-    """The conditions that kept a transaction from being written. nodes: those whose ledgers do not meet the conditions.
-    If no field is set, other writes on these items were under way."""
+    """The conditions that kept a transaction from being written. owners: whose ledgers do not meet the conditions. If
+    no field is set, other writes on these items were under way."""
 
     gang_changed: bool = False
     domain_changed: bool = False
-    nodes: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +59,14 @@ class Transaction:
     """One write on several items.
 
     seen: the gang's item, which must still have this version. after: the item afterwards; None: it does not change.
-    closes: the domain, which must still have this fence and is closed; None: the domain is not checked. nodes: the
-    writes by node.
+    closes: the domain, which must still have this fence and is closed; None: the domain is not checked. ledgers: the
+    writes by owner: a node or a floating pool.
     """
 
     seen: GangItem
     after: GangItem | None
     closes: Domain | None
-    nodes: Mapping[str, NodeWrite]
+    ledgers: Mapping[str, NodeWrite]
 
 
 class GangTable(ABC):
@@ -112,13 +116,13 @@ class GangTable(ABC):
 
     @abstractmethod
     def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
-        """Read the ledgers of at most MAX_NODES nodes in one request. Each is read consistently, not all at once."""
+        """Read the ledgers of at most MAX_LEDGERS owners in one request. Each is read consistently, not all at once."""
 
     def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
         """Return the ledgers of these nodes, without those that do not exist."""
         found, names = dict[str, NodeLedger](), sorted(nodes)
-        for first in range(0, len(names), MAX_NODES):
-            found |= self._ledgers(names[first : first + MAX_NODES])
+        for first in range(0, len(names), MAX_LEDGERS):
+            found |= self._ledgers(names[first : first + MAX_LEDGERS])
         return found
 
     def _ledgers(self, nodes: Sequence[str]) -> Mapping[str, NodeLedger]:
@@ -133,7 +137,7 @@ class GangTable(ABC):
 
     @abstractmethod
     def transact(self, transaction: Transaction) -> NotTransacted | None:
-        """Write all of it or nothing. None: it is written. At most MAX_NODES nodes."""
+        """Write all of it or nothing. None: it is written. At most MAX_LEDGERS ledgers."""
 
 
 def _timed(method: Callable[Concatenate[GangTable, P], T]) -> Callable[Concatenate[TimedGangTable, P], T]:

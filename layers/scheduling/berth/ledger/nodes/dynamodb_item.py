@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation
 from berth.ledger.nodes.table import Marker, MarkerState
+from berth.scheduling.managed_resources.pools import Shares
 from berth.scheduling.objects.pod import PodKey
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def amounts(pools: Mapping[str, int]) -> UniversalAttributeValueTypeDef:
 
 def node_item(ledger: NodeLedger) -> Attributes:
     """Return the whole item, without `avail` while the ledger is being rebuilt."""
-    item = node_key(ledger.node) | {
+    item = node_key(ledger.owner) | {
         "schema": number(SCHEMA_VERSION),
         "oldestReader": number(OLDEST_READER),
         "capacity": amounts(ledger.capacity),
@@ -134,7 +135,7 @@ def _node(item: Item) -> NodeLedger:
     if int(item.get("oldestReader", item["schema"])["N"]) > SCHEMA_VERSION:
         raise ValueError(f"schema {item['schema']['N']} is a later release's")
     return NodeLedger(
-        node=node_of(item),
+        owner=node_of(item),
         capacity=_amounts(item["capacity"]),
         avail=_amounts(item["avail"]) if "avail" in item else None,
         owed=_amounts(item["owed"]),

@@ -5,7 +5,7 @@ Timeouts and retries are those of the client. Every write is safe to retry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -48,7 +48,7 @@ class DynamoDBLedgerTable(TableAdapter, LedgerTable):
         items = self._items(
             "scan", FilterExpression="begins_with(pk, :node)", ExpressionAttributeValues={":node": {"S": NODE_PREFIX}}
         )
-        return sorted(map(self._read, items), key=lambda ledger: ledger.node)
+        return sorted(map(self._read, items), key=lambda ledger: ledger.owner)
 
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
         # Imported only if a node's ledger is written: the other verbs only read.
@@ -67,6 +67,13 @@ class DynamoDBLedgerTable(TableAdapter, LedgerTable):
         except ItemHeld:
             # The commit of a gang holds it, and changes the ledger or not. The read gives it the time to end.
             return NotWritten(self.node(node))
+
+    def write_together(self, changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
+        from berth.ledger.nodes.dynamodb_write import update_action
+
+        actions: Any = [update_action(self._table, owner, change) for owner, change in changes.items()]
+        failed = self._errors.transact(lambda: self._client.transact_write_items(TransactItems=actions))
+        return None if failed is None else tuple(owner for owner, fails in zip(changes, failed, strict=True) if fails)
 
     def create(self, ledger: NodeLedger) -> Written | NotWritten:
         return self._put(ledger, ConditionExpression="attribute_not_exists(pk)")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from berth.ledger.nodes.dynamodb_item import SCHEMA_VERSION, entry_value, number
+from berth.ledger.nodes.dynamodb_item import SCHEMA_VERSION, entry_value, node_key, number
 from berth.ledger.nodes.node_write import EntryChange, NodeWrite, PoolChange
 
 if TYPE_CHECKING:
@@ -37,6 +37,21 @@ class Expressions:
         name = f":{len(self.values)}"
         self.values[name] = value
         return name
+
+
+def update_action(table: str, owner: str, change: NodeWrite) -> dict[str, Any]:
+    """Return the write as an action of a transaction."""
+    built = expressions(change)
+    return {
+        "Update": {
+            "TableName": table,
+            "Key": node_key(owner),
+            "UpdateExpression": built.update,
+            "ConditionExpression": built.condition,
+            "ExpressionAttributeNames": built.names,
+            "ExpressionAttributeValues": built.values,
+        }
+    }
 
 
 def expressions(change: NodeWrite) -> Expressions:

@@ -1,4 +1,4 @@
-"""The contents of the ledger: entries, open reservations, and the ledger of one node."""
+"""The contents of the ledger: entries, open reservations, and the ledger of one owner: a node or a floating pool."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from berth.scheduling.managed_resources.pools import Shares, by_owner
 from berth.scheduling.objects.pod import PodKey
-
-Shares = Mapping[str, int]
-"""Amounts above 0, by pool. A pool is a resource, or one device of a resource (`nvidia.com/gpumem#0`)."""
 
 
 class EntryState(StrEnum):
@@ -24,7 +22,7 @@ class EntryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One pod's share of a node.
+    """One pod's share of an owner.
 
     attempt: the id of the bind that owns the entry, unique. since: when the entry was made, seconds since the epoch.
     """
@@ -48,7 +46,7 @@ class Entry:
 class OpenReservation:
     """A bind that the watcher has not confirmed yet.
 
-    It is written before the entry and deleted after it, so every reserved entry has one.
+    It is written before the entries and deleted after them, so every reserved entry has one. shares: of all owners.
     """
 
     pod: PodKey
@@ -57,10 +55,17 @@ class OpenReservation:
     shares: Shares
     since: float
 
+    @property
+    def owners(self) -> frozenset[str]:
+        """Return the owners in whose ledgers the pod has an entry: the node, floating pools, or both."""
+        return frozenset(by_owner(self.shares, self.node))
+
 
 @dataclass(frozen=True, slots=True)
 class NodeLedger:
-    """The ledger of one node. For every pool: avail - owed + allocated = capacity.
+    """The ledger of one owner. For every pool: avail - owed + allocated = capacity.
+
+    owner: the name of a node, or of a floating pool, which then is its only pool.
 
     avail: what can still be reserved. owed: the over-commitment, by pool. The entries hold that much more than the
     capacity, because the capacity shrank or because another scheduler bound pods there. Later releases reduce
@@ -70,7 +75,7 @@ class NodeLedger:
     watcher that wrote the item last.
     """
 
-    node: str
+    owner: str
     capacity: Mapping[str, int] = field(default_factory=dict)
     avail: Mapping[str, int] | None = field(default_factory=dict)
     owed: Mapping[str, int] = field(default_factory=dict)

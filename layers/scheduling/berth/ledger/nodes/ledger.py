@@ -1,10 +1,11 @@
-"""The operations on a node's ledger. Each is one conditional write, repeated against the item that it conflicts with.
+"""The operations on the ledgers of nodes and floating pools. Each is one conditional write, repeated against the item
+that it conflicts with. A reservation with several owners is one transaction.
 
 An operation begins with the ledger that its caller has read, or with a guess. So a reservation without devices needs
 no read before its first write. If the condition is not met, DynamoDB returns the item, and the operation decides again:
 it is done already, it is impossible, or it needs another write.
 
-Guarantees: the entries of a node that bind added never exceed the node's capacity. Each operation is idempotent: after
+Guarantees: the entries that bind added never exceed the owner's capacity. Each operation is idempotent: after
 a lost answer the caller may repeat it. A watcher of an earlier epoch changes nothing.
 """
 
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from zlib import crc32
 
-from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, Shares
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger
 from berth.ledger.nodes.node_write import (
     EntryChange,
     NodeWrite,
@@ -24,20 +25,20 @@ from berth.ledger.nodes.node_write import (
     reserve_changes,
 )
 from berth.ledger.nodes.table import LedgerTable, Written
-from berth.scheduling.managed_resources.configuration import device_of
 from berth.scheduling.managed_resources.counting import Counting, Insufficient
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.pools import Shares, device_of
 
 TRIES = 20
 """More tries than any race needs: few writers change one node, and most conditions are inequalities."""
 
 
 class LedgerOutcome(StrEnum):
-    """Outcome of one operation on a node's ledger. If bind has the same outcome, the name is BindOutcome's.
+    """Outcome of one operation. If bind has the same outcome, the name is BindOutcome's.
 
     DONE: the ledger is as intended, by this write or by an earlier one. ENTRY_DIFFERS: the pod's entry is not the
     expected one, or there is an entry where none was expected. INSUFFICIENT: a pool has too little left. NO_LEDGER: the
-    node has no item, or the item is being rebuilt. STALE_EPOCH: a watcher of a later epoch has written. CONTENDED:
+    owner has no item, or the item is being rebuilt. STALE_EPOCH: a watcher of a later epoch has written. CONTENDED:
     other writes came first at every try.
     """
 
@@ -53,7 +54,7 @@ class LedgerOutcome(StrEnum):
 class LedgerResult:
     """The outcome, and the ledger as the write left it, or as it was when the condition was not met.
 
-    ledger: None if the node does not have an item.
+    ledger: None if the owner does not have an item.
     """
 
     outcome: LedgerOutcome
@@ -67,8 +68,58 @@ class LedgerResult:
         return None if self.ledger is None else self.ledger.entries.get(uid)
 
 
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """The outcome of one reservation, and the ledgers by owner, as in LedgerResult.
+
+    A ledger that was neither read nor written is the guess with which the operation began.
+    """
+
+    outcome: LedgerOutcome
+    ledgers: Mapping[str, NodeLedger]
+
+    def entries(self, uid: str) -> Mapping[str, Entry]:
+        """Return the pod's entries, by owner."""
+        return {owner: ledger.entries[uid] for owner, ledger in self.ledgers.items() if uid in ledger.entries}
+
+
 Plan = Callable[[NodeLedger], NodeWrite | LedgerOutcome]
 """Returns the write for this state of the ledger, or why there is nothing to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reservation:
+    """The write of one attempt at one owner. seen: the entry that it takes over; None: the pod must have no entry."""
+
+    entry: Entry
+    seen: Entry | None
+
+    def guess(self, owner: str) -> NodeLedger:
+        """Return the ledger that the first write assumes: bind need not read before it writes."""
+        if self.seen is None:
+            return NodeLedger(owner, avail=self.entry.shares)
+        return NodeLedger(owner, avail=self._both(self.seen), entries={self.entry.pod.uid: self.seen})
+
+    def write(self, ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
+        if ledger.avail is None:
+            return LedgerOutcome.NO_LEDGER
+        found, seen = ledger.entries.get(self.entry.pod.uid), self.seen
+        if found is not None and found.attempt == self.entry.attempt:
+            return LedgerOutcome.DONE
+        if seen is None:
+            if found is not None:
+                return LedgerOutcome.ENTRY_DIFFERS
+            change = NodeWrite(_only(None, self.entry), reserve_changes({}, self.entry.shares))
+        elif found is None or not found.is_unchanged(seen) or found.state is not EntryState.RESERVED:
+            return LedgerOutcome.ENTRY_DIFFERS
+        else:
+            entry = replace(self.entry, shares=self._both(seen))
+            change = NodeWrite(_only(seen, entry), reserve_changes(seen.shares, self.entry.shares))
+        return change if change.is_met_by(ledger) else LedgerOutcome.INSUFFICIENT
+
+    def _both(self, seen: Entry) -> Shares:
+        pools = {**seen.shares, **self.entry.shares}
+        return {pool: max(seen.shares.get(pool, 0), self.entry.shares.get(pool, 0)) for pool in pools}
 
 
 class Ledger:
@@ -79,40 +130,43 @@ class Ledger:
 
     # --------------------------------------------------------------------------------------------------------- for bind
 
-    def reserve(self, node: str, entry: Entry) -> LedgerResult:
-        """Add the RESERVED entry of a new attempt if the pod does not have an entry and every pool has enough.
+    def reserve(self, wanted: Mapping[str, Entry], seen: Mapping[str, Entry]) -> Reserved:
+        """Write the RESERVED entries of one attempt, by owner: all of them or none.
 
-        Otherwise ENTRY_DIFFERS, INSUFFICIENT or NO_LEDGER. At most one write is carried out.
+        Without an entry of the pod, every pool must have enough. An entry that was seen is RESERVED by an earlier
+        attempt. It is taken over, so that the earlier attempt cannot release it. It keeps its amounts and gets what the
+        attempt needs in addition: a Binding of the earlier attempt may still arrive.
+
+        ENTRY_DIFFERS: an entry is bound, gone, of another attempt, or was not seen. INSUFFICIENT, NO_LEDGER: nothing is
+        written.
         """
-        change = NodeWrite(_only(None, entry), reserve_changes({}, entry.shares))
+        plans = {owner: _Reservation(entry, seen.get(owner)) for owner, entry in wanted.items()}
+        ledgers = {owner: plan.guess(owner) for owner, plan in plans.items()}
+        for _ in range(TRIES):
+            planned = {owner: plan.write(ledgers[owner]) for owner, plan in plans.items()}
+            outcomes = {each for each in planned.values() if isinstance(each, LedgerOutcome)} - {LedgerOutcome.DONE}
+            if outcomes:
+                return Reserved(min(outcomes), ledgers)
+            writes = {owner: each for owner, each in planned.items() if isinstance(each, NodeWrite)}
+            if not writes:
+                return Reserved(LedgerOutcome.DONE, ledgers)
+            found = self._written(writes, ledgers)
+            if None in found.values():
+                return Reserved(LedgerOutcome.NO_LEDGER, ledgers)
+            ledgers |= {owner: ledger for owner, ledger in found.items() if ledger is not None}
+        return Reserved(LedgerOutcome.CONTENDED, ledgers)
 
-        def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
-            found = ledger.entries.get(entry.pod.uid)
-            if found is not None:
-                return LedgerOutcome.DONE if found.attempt == entry.attempt else LedgerOutcome.ENTRY_DIFFERS
-            return change if change.is_met_by(ledger) else LedgerOutcome.INSUFFICIENT
-
-        return self._write(plan, NodeLedger(node, avail=entry.shares))
-
-    def take_over(self, node: str, seen: Entry, entry: Entry) -> LedgerResult:
-        """Give the reserved entry that was seen to the attempt of `entry`: the earlier attempt cannot release it then.
-
-        The entry keeps its amounts and gets what `entry` needs in addition: a Binding of the earlier attempt may still
-        arrive. ENTRY_DIFFERS: the entry is bound, gone, or of another attempt. INSUFFICIENT, NO_LEDGER: no change.
-        """
-        pools = {**seen.shares, **entry.shares}
-        both = {pool: max(seen.shares.get(pool, 0), entry.shares.get(pool, 0)) for pool in pools}
-        change = NodeWrite(_only(seen, replace(entry, shares=both)), reserve_changes(seen.shares, entry.shares))
-
-        def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
-            found = ledger.entries.get(entry.pod.uid)
-            if found is not None and found.attempt == entry.attempt:
-                return LedgerOutcome.DONE
-            if found is None or not found.is_unchanged(seen) or found.state is not EntryState.RESERVED:
-                return LedgerOutcome.ENTRY_DIFFERS
-            return change if change.is_met_by(ledger) else LedgerOutcome.INSUFFICIENT
-
-        return self._write(plan, NodeLedger(node, avail=both, entries={entry.pod.uid: seen}))
+    def _written(
+        self, writes: Mapping[str, NodeWrite], seen: Mapping[str, NodeLedger]
+    ) -> Mapping[str, NodeLedger | None]:
+        """Make these writes, or none of them. Return the ledgers as they are then, None without an item."""
+        if len(writes) == 1:
+            ((owner, write),) = writes.items()
+            return {owner: self.table.write(owner, write).ledger}
+        if self.table.write_together(writes) is None:
+            # As far as the writes change them; the rest is only guessed.
+            return {owner: write.applied_to(seen[owner]) for owner, write in writes.items()}
+        return {owner: self.table.node(owner) for owner in writes}
 
     def shrink(self, ledger: NodeLedger, seen: Entry, entry: Entry) -> LedgerResult:
         """Give the reserved entry that was seen to the attempt of `entry`, with its shares, which are not larger.
@@ -192,7 +246,7 @@ class Ledger:
             planned = _not_writable(ledger, epoch) or plan(ledger)
             if isinstance(planned, LedgerOutcome):
                 return LedgerResult(planned, ledger)
-            result = self.table.write(ledger.node, planned)
+            result = self.table.write(ledger.owner, planned)
             if isinstance(result, Written):
                 return LedgerResult(LedgerOutcome.DONE, result.ledger)
             if result.ledger is None:
@@ -201,13 +255,13 @@ class Ledger:
         return LedgerResult(LedgerOutcome.CONTENDED, ledger)
 
 
-def new_ledger(node: str, capacity: Mapping[str, int], entries: Mapping[str, Entry], epoch: int) -> NodeLedger:
-    """Return the ledger of a node with this capacity and these entries."""
-    ledger = NodeLedger(node, entries=entries)
+def new_ledger(owner: str, capacity: Mapping[str, int], entries: Mapping[str, Entry], epoch: int) -> NodeLedger:
+    """Return the ledger of an owner with this capacity and these entries."""
+    ledger = NodeLedger(owner, entries=entries)
     pools = {**capacity, **{pool: 0 for entry in entries.values() for pool in entry.shares}}
     left = {pool: capacity.get(pool, 0) - ledger.allocated(pool) for pool in pools}
     return NodeLedger(
-        node,
+        owner,
         capacity={pool: amount for pool, amount in capacity.items() if amount},
         avail={pool: amount for pool, amount in left.items() if amount > 0},
         owed={pool: -amount for pool, amount in left.items() if amount < 0},

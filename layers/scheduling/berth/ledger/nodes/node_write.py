@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from berth.ledger.nodes.entry import Entry, NodeLedger, Shares
+from berth.ledger.nodes.entry import Entry, NodeLedger
+from berth.scheduling.managed_resources.pools import Shares
 
 
 @dataclass(frozen=True, slots=True)

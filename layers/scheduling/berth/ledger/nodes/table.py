@@ -1,7 +1,9 @@
 """The port of the ledger's table, for bind, the watcher and `berth reservations`.
 
-Guarantees: every read is consistent. Every write is one conditional or idempotent operation on one item, so a caller
-may repeat it after a lost answer. Not guaranteed: transactions over several items.
+Guarantees: every read is consistent. Every write is one conditional or idempotent operation, so a caller may repeat it
+after a lost answer. `write_together` writes several items or none, all other writes one.
+
+A ledger's owner is a node or a floating pool.
 
 Every method may raise TableUnavailable. `TableCalls` repeats a call while there is time before a deadline.
 """
@@ -9,7 +11,7 @@ Every method may raise TableUnavailable. `TableCalls` repeats a call while there
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -73,6 +75,11 @@ class LedgerTable(ABC):
     @abstractmethod
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
         """Make one conditional update of the node's item."""
+
+    @abstractmethod
+    def write_together(self, changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
+        """Make these updates, by owner, or none of them. Return None if they are made, otherwise the owners whose
+        conditions failed; if there are none, other writes on these items were under way."""
 
     @abstractmethod
     def create(self, ledger: NodeLedger) -> Written | NotWritten:

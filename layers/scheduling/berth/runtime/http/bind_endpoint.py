@@ -99,6 +99,7 @@ def rules_of(settings: BindSettings) -> Callable[[], BindRules]:
         refresh_seconds=0.0 if adapters.tables.in_process else REFRESH_SECONDS,
         right=right,
         schedulers=settings.scheduler_names,
+        cache=cache,
     ).current
 
 

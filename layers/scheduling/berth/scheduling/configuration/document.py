@@ -32,6 +32,7 @@ from berth.scheduling.feasibility import Exemption, Unresolvable
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.shipped_profiles import (
     COUNTED_FILTER,
+    FLOATING_FILTER,
     LABEL_PRIORITY,
     SCHEDULER_FILTERS,
     SHIPPED,
@@ -295,6 +296,7 @@ class BerthConfiguration(_Document):
         filters for one member only, and a plan must check all members."""
         has = {each.name for each in profile.filters}
         wanted = [*SCHEDULER_FILTERS, *([COUNTED_FILTER] if self.counting.counts else [])]
+        wanted += [FLOATING_FILTER] if self.counting.floats else []
         missing = [
             (build_plugin(name, self.plugin_config).with_counting(self.counting), 1)
             for name in wanted
@@ -311,10 +313,10 @@ class BerthConfiguration(_Document):
         definition = self.definitions.get(name)
         composition = self.composition(name)
         configs = (*self.plugin_config, *(() if definition is None else definition.plugin_config))
-        plugins = [
-            (build_plugin(each, configs).with_counting(self.counting), weight)
-            for each, weight in composition.plugins.items()
-        ]
+        named = dict(composition.plugins)
+        if COUNTED_FILTER in named and self.counting.floats:
+            named.setdefault(FLOATING_FILTER, 1)
+        plugins = [(build_plugin(each, configs).with_counting(self.counting), weight) for each, weight in named.items()]
         return build(name, composition.scale, plugins)
 
 

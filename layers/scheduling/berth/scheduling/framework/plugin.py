@@ -92,8 +92,9 @@ class ClusterEvent(StrEnum):
     NODE_UPDATE: a node was added or changed. ASSIGNED_POD_ADD: a pod was added to a node. ASSIGNED_POD_UPDATE: an
     assigned pod changed, for example its labels, or is being deleted. ASSIGNED_POD_DELETE: an assigned pod was removed
     or has ended, a nomination ended, or a pod ended that may have been on a node unseen. UNSCHEDULED_POD: a pod without
-    a node was created or changed, or has ended. GANG_MEMBER: the same for a pod that names a gang. NAMESPACE: labels
-    changed. OTHERS: workloads, disruption budgets or priority classes changed.
+    a node was created or changed, or has ended. GANG_MEMBER: the same for a pod that names a gang. POOL_WAIT_ENDED: a
+    pod that waited for a floating resource was removed, or waits for something else. NAMESPACE: labels changed. OTHERS:
+    workloads, disruption budgets or priority classes changed.
     """
 
     NODE_UPDATE = "NodeUpdate"
@@ -103,6 +104,7 @@ class ClusterEvent(StrEnum):
     ASSIGNED_POD_DELETE = "AssignedPodDelete"
     UNSCHEDULED_POD = "UnscheduledPod"
     GANG_MEMBER = "GangMember"
+    POOL_WAIT_ENDED = "PoolWaitEnded"
     POD_GROUP = "PodGroup"
     NAMESPACE = "Namespace"
     OTHERS = "Others"
@@ -121,7 +123,8 @@ GANG_EVENTS: ClusterEvents = ALL_EVENTS - {ClusterEvent.UNSCHEDULED_POD, Cluster
 
 _BY_PART: Mapping[SnapshotPart, ClusterEvents] = {
     SnapshotPart.NODES: frozenset({ClusterEvent.NODE_UPDATE, ClusterEvent.NODE_DELETE}),
-    SnapshotPart.PODS: POD_EVENTS | {ClusterEvent.UNSCHEDULED_POD, ClusterEvent.GANG_MEMBER},
+    SnapshotPart.PODS: POD_EVENTS
+    | {ClusterEvent.UNSCHEDULED_POD, ClusterEvent.GANG_MEMBER, ClusterEvent.POOL_WAIT_ENDED},
     SnapshotPart.OTHERS: frozenset({ClusterEvent.POD_GROUP, ClusterEvent.NAMESPACE, ClusterEvent.OTHERS}),
 }
 

@@ -63,6 +63,9 @@ SCHEDULER_FILTERS = (
 COUNTED_FILTER = "ManagedResources"
 """The plugin that filters by counted resources."""
 
+FLOATING_FILTER = "FloatingResources"
+"""The plugin that filters by floating pools; profiles with the plugin above get it if there are such pools."""
+
 
 def build(name: str, scale: Scale, plugins: Sequence[tuple[Plugin, int]]) -> Profile:
     """Build a profile of these plugins with their weights. Each plugin is used at every extension point that it has."""

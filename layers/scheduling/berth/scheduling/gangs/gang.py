@@ -78,6 +78,7 @@ class GangWait(StrEnum):
 
     FOR_MEMBERS = "gang waits for members"
     FOR_ROOM = "gang does not fit"
+    FOR_POOL = "gang waits for a floating resource"
     TOO_COSTLY = "gang takes too long to plan"
 
 

@@ -112,7 +112,7 @@ def _stage(
             return GangStage.PLACED, ""
         case GangPlan():
             return GangStage.HAS_PLACES, ""
-        case GangWait.FOR_ROOM:
+        case GangWait.FOR_ROOM | GangWait.FOR_POOL:
             return GangStage.DOES_NOT_FIT, _shortage(plans.members[key], plans, counting)
         case GangWait.TOO_COSTLY as outcome:
             return GangStage.DOES_NOT_FIT, str(outcome)

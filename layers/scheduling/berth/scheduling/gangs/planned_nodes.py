@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from berth.scheduling.evaluation.evaluation import Evaluation, nominated_beside
 from berth.scheduling.evaluation.time_limit import DecisionDeadline
@@ -14,6 +15,7 @@ from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter, Status
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.managed_resources.counting import Counting, Insufficient
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.floating import NoDomain, insufficient
 from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject
 from berth.scheduling.snapshot.node_list import pick
 from berth.scheduling.snapshot.parts import SnapshotPart
@@ -21,6 +23,14 @@ from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 
 Evaluate = Callable[[Profile, Pod, Snapshot, DecisionDeadline], Evaluation]
 ProfileOf = Callable[[Pod], Profile]
+
+
+class ShortPool(NamedTuple):
+    """A floating pool that has less left than a gang needs."""
+
+    needed: int
+    left: int
+    capacity: int
 
 
 class PlannedNodes(DerivedFromSnapshot):
@@ -53,8 +63,28 @@ class PlannedNodes(DerivedFromSnapshot):
             demands = self._counting.demands(pod)
             if demands and not isinstance(demands, UnreadableObject):
                 chosen = self._counting.placed(demands, node)
-                shares = None if isinstance(chosen, Insufficient) else chosen
+                floating = self._counting.floating.shares(demands, pod.namespace, node.labels)
+                if not isinstance(chosen, Insufficient) and not isinstance(floating, NoDomain):
+                    shares = {**chosen, **floating}
         self.add(replace(pod, node_name=name, nominated_node="", assumed_shares=shares), node)
+
+    def short_pools(self, members: Sequence[Pod]) -> Mapping[str, ShortPool]:
+        """Return the pools of the cluster and of the namespace that have too little left for these members."""
+        if not self._counting.floats:
+            return {}
+        needed = self._counting.floating.used(members, {})
+        capacity = {pool: self._counting.floating.capacity(pool) for pool in needed}
+        left = dict(capacity)
+        for name in self.snapshot.nodes:
+            node = self.node(name)
+            for pool, amount in self._counting.floating.used(node.pods, node.labels).items():
+                if pool in left:
+                    left[pool] -= amount
+        return {
+            pool: ShortPool(amount, max(0, left[pool]), capacity[pool])
+            for pool, amount in needed.items()
+            if amount > left[pool]
+        }
 
     def add(self, pod: Pod, node: NodeInfo) -> None:
         self.changed[node.name] = node.with_pods_and_usage((*node.pods, pod), node.usage.plus((pod,)))
@@ -195,6 +225,8 @@ def shortage_of(groups: Sequence[Sequence[Pod]], placed: int, planned_nodes: Pla
     configuration, never from the pods' owner. groups: the members that need a node, by shape. placed: how many of them
     fit.
     """
+    for pool, short in planned_nodes.short_pools([pod for group in groups for pod in group]).items():
+        return f"{insufficient(pool)}: needs {short.needed}, {short.left} of {short.capacity} are left"
     found = [short for group in groups for short in _short(group, planned_nodes, counting)]
     if not found:
         return f"{placed} of {sum(map(len, groups))} members have a node that takes them"

@@ -68,6 +68,7 @@ STATUSES: Mapping[GangError | GangWait, Status] = {
     **{error: unresolvable(NAME, str(error), reason_code=ReasonCode.GANG_INVALID) for error in GangError},
     GangWait.FOR_MEMBERS: unresolvable(NAME, str(GangWait.FOR_MEMBERS), reason_code=ReasonCode.GANG_WAITS_FOR_MEMBERS),
     GangWait.FOR_ROOM: unresolvable(NAME, str(GangWait.FOR_ROOM), reason_code=ReasonCode.GANG_DOES_NOT_FIT),
+    GangWait.FOR_POOL: unresolvable(NAME, str(GangWait.FOR_POOL), reason_code=ReasonCode.GANG_WAITS_FOR_POOL),
     GangWait.TOO_COSTLY: unresolvable(NAME, str(GangWait.TOO_COSTLY), reason_code=ReasonCode.TOO_COSTLY),
 }
 """Unresolvable: a gang never evicts pods for a part of itself, and nodes in FailedNodes would make kube-scheduler retry

@@ -73,7 +73,12 @@ class Plans:
             plan, self.planned_nodes = planned
             return plan
         allowed = sum(node.allowed_pods for node in self.planned_nodes.snapshot.nodes.values())
-        return GangError.LARGER_THAN_CLUSTER if members.gang.minimum > allowed else GangWait.FOR_ROOM
+        if members.gang.minimum > allowed:
+            return GangError.LARGER_THAN_CLUSTER
+        short = self.planned_nodes.short_pools(members.waiting[: members.gang.minimum])
+        # A gang that asks for more than there is would wait for ever, and keep what is free from others.
+        waits = bool(short) and all(each.needed <= each.capacity for each in short.values())
+        return GangWait.FOR_POOL if waits else GangWait.FOR_ROOM
 
     def place_extra(self, plan: GangPlan, members: GangMembers) -> None:
         """Place members beyond the minimum in the room that all gangs leave; do not place any if the time ends."""

@@ -2,8 +2,8 @@
 
 The names equal the names in an extender's `managedResources` in KubeSchedulerConfiguration.
 
-A pool is the unit of counting: a resource, or one of its devices. With the Binding, bind writes an annotation for each
-resource with devices. Its value is only a number, which a container can read from its environment (downward API).
+With the Binding, bind writes an annotation for each resource with devices. Its value is only a number, which a
+container can read from its environment (downward API).
 """
 
 from __future__ import annotations
@@ -20,50 +20,15 @@ from pydantic_core import PydanticCustomError
 
 from berth.scheduling.fields.quantity import ZERO, Quantity, quantity
 from berth.scheduling.fields.resources import is_extended
+from berth.scheduling.managed_resources.pools import (
+    CLUSTER,
+    MAX_DEVICES,
+    MAX_NAME,
+    NAMESPACE,
+    annotation_of,
+    pool_of,
+)
 from berth.scheduling.objects.node import NodeInfo
-
-Shares = Mapping[str, int]
-"""Maps a pool to an amount above 0."""
-
-PREFIX = "berth.dev/"
-MAX_NAME = 63
-"""The maximum length of an annotation's key after its prefix."""
-
-MAX_DEVICES = 256
-"""The maximum number of devices of one resource on a node: all devices must fit into one item of the ledger."""
-
-_INDEX = re.compile(r"0|[1-9][0-9]{0,3}", re.ASCII)
-
-
-def annotation_of(resource: str) -> str:
-    """Return the key of the resource's device annotation. A key may have one slash, which is in the prefix."""
-    return PREFIX + resource.replace("/", ".")
-
-
-def pool_of(resource: str, index: int) -> str:
-    return f"{resource}#{index}"
-
-
-def device_of(pool: str) -> tuple[str, int] | None:
-    """Return the resource and device of a pool; None for a pool without devices. Resource names cannot contain `#`."""
-    resource, separator, index = pool.partition("#")
-    return (resource, int(index)) if separator else None
-
-
-def resource_of(pool: str) -> str:
-    return pool.partition("#")[0]
-
-
-def devices_in(shares: Shares) -> Mapping[str, int]:
-    return dict(found for pool in shares if (found := device_of(pool)) is not None)
-
-
-def index_in(value: object) -> int | None:
-    """Return the index of the device that an annotation names; None if the value does not name a device."""
-    if not isinstance(value, str) or _INDEX.fullmatch(value) is None or int(value) >= MAX_DEVICES:
-        return None
-    return int(value)
-
 
 MAX_AMOUNT = 10**15
 """The largest amount: a sum of a thousand amounts fits into 64 bits, and real resources do not have more units."""
@@ -153,6 +118,60 @@ class NodeSource(_Document):
         return self
 
 
+NODE = "node"
+
+
+def _scope(scope: str) -> str:
+    if scope == NAMESPACE:
+        raise PydanticCustomError("scope", "Input should be 'node', 'cluster' or a label's key; see also perNamespace")
+    return _key(scope)
+
+
+Amount = Annotated[int, Field(ge=0, le=MAX_AMOUNT, strict=True)]
+LabelValue = Annotated[str, Field(min_length=1, max_length=63)]
+
+
+class Capacity(NodeSource):
+    """The capacity of a resource without devices: a place on the node, or a constant.
+
+    value: a constant number of units. scope: the domain that has so many: each `node`, the `cluster`, or all nodes with
+    the same value of a label, whose key it is. values: other numbers, by the value of that label. nodeSelector: the
+    nodes that have the constant; by default all nodes.
+    """
+
+    value: Amount | None = None
+    scope: Annotated[str, AfterValidator(_scope)] = NODE
+    values: dict[LabelValue, Amount] = Field(default_factory=dict)
+    node_selector: dict[Key, str] = Field(default_factory=dict, alias="nodeSelector")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        places = (self.allocatable, self.node_label, self.node_annotation)
+        if sum(each is not None for each in (*places, self.value)) != 1:
+            raise PydanticCustomError(
+                "node_source", "Input should have exactly one of value, allocatable, nodeLabel, nodeAnnotation"
+            )
+        if self.value is None and (self.scope != NODE or self.node_selector):
+            raise PydanticCustomError("capacity", "scope and nodeSelector need a constant: give value")
+        if self.values and self.scope in (NODE, CLUSTER):
+            raise PydanticCustomError("capacity", "values need the key of a label as scope")
+        if self.node_selector and self.scope != NODE:
+            raise PydanticCustomError("capacity", "nodeSelector needs the scope node")
+        return self
+
+    def of(self, node: NodeInfo) -> int | NoAmount:
+        """Return the amount that this node has for itself."""
+        if self.value is None:
+            return _amount(self, node)
+        has_labels = all(node.labels.get(key) == value for key, value in self.node_selector.items())
+        return self.value if self.scope == NODE and has_labels else 0
+
+    def of_domain(self, domain: str) -> int:
+        """Return the amount of a floating pool's domain, such as `cluster` or `zone=a`; 0 for a domain of others."""
+        key, _, value = domain.partition("=")
+        return 0 if key != self.scope or self.value is None else self.values.get(value, self.value)
+
+
 class SizesSource(_Document):
     """The list of a node's device sizes: in a label (separated by underscores) or an annotation (by commas)."""
 
@@ -195,22 +214,44 @@ class Devices(_Document):
 class ManagedResource(_Document):
     """A resource that Berth counts.
 
-    capacity: by default the node's allocatable of the same name. requests: by default those of the containers.
+    capacity: by default the node's allocatable of the same name. perNamespace: the most units for all pods of one
+    namespace, in addition to the capacity. requests: by default those of the containers.
     podLimit: the most units that one pod may ask for; by default the capacity of the node, or of the device.
     ignoredByScheduler: as in KubeSchedulerConfiguration; if true, NodeResourcesFit does not check the resource.
     """
 
     name: ResourceName
-    capacity: NodeSource | None = None
+    capacity: Capacity | None = None
+    per_namespace: int | None = Field(default=None, alias="perNamespace", ge=1, le=MAX_AMOUNT, strict=True)
     requests: PodSource | None = None
     devices: Devices | None = None
     pod_limit: int | None = Field(default=None, alias="podLimit", ge=1, le=MAX_AMOUNT, strict=True)
     ignored_by_scheduler: bool = Field(default=True, alias="ignoredByScheduler", strict=True)
 
+    @property
+    def scope(self) -> str:
+        """`node`, `cluster` or the key of a label."""
+        return NODE if self.capacity is None else self.capacity.scope
+
+    @property
+    def is_floating(self) -> bool:
+        return self.scope != NODE
+
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
+        if self.is_floating and not self.ignored_by_scheduler:
+            raise PydanticCustomError(
+                "floating", "no node has a resource of this scope: ignoredByScheduler must be true"
+            )
+        most = self.capacity.value if self.capacity is not None and self.scope == CLUSTER else None
+        if most is not None and self.per_namespace is not None and self.per_namespace > most:
+            raise PydanticCustomError(
+                "per_namespace", "perNamespace is larger than the capacity, {value}", {"value": most}
+            )
         if self.devices is None:
             return self
+        if self.per_namespace is not None and self.devices.percent_name is not None:
+            raise PydanticCustomError("per_namespace", "perNamespace is an amount of units; give it or percentName")
         if self.capacity is not None:
             raise PydanticCustomError("devices", "capacity is that of the devices; give either of them")
         if len(annotation_of(self.name).partition("/")[2]) > MAX_NAME:
@@ -272,7 +313,7 @@ def capacity_of(resource: ManagedResource, node: NodeInfo) -> Mapping[str, int] 
     """Return amounts above 0, by pool; empty if the node does not state a capacity."""
     if resource.devices is None:
         source = resource.capacity
-        found = bounded(node.allocatable.get(resource.name, 0)) if source is None else _amount(source, node)
+        found = bounded(node.allocatable.get(resource.name, 0)) if source is None else source.of(node)
         if isinstance(found, NoAmount):
             return found
         return {resource.name: found} if found else {}

@@ -6,22 +6,25 @@ All results depend only on the arguments: filter, bind and the watcher count in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from copy import copy
 from dataclasses import dataclass
+from typing import Self
 
-from berth.scheduling.managed_resources.configuration import (
-    ManagedResource,
-    NoAmount,
-    Packing,
+from berth.scheduling.managed_resources.configuration import ManagedResource, NoAmount, Packing, capacity_of
+from berth.scheduling.managed_resources.demand import REASON_LIMIT, Demand, DemandReader, UnreadableRequest
+from berth.scheduling.managed_resources.floating import FloatingPools, insufficient
+from berth.scheduling.managed_resources.pools import (
+    NAMESPACE,
     Shares,
     annotation_of,
-    capacity_of,
     device_of,
     devices_in,
+    domain_of,
     index_in,
+    is_floating,
     pool_of,
     resource_of,
 )
-from berth.scheduling.managed_resources.demand import REASON_LIMIT, Demand, DemandReader, UnreadableRequest
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.reason_code import ReasonCode
@@ -43,33 +46,66 @@ class Insufficient:
         return ", ".join(self.reasons)
 
 
-def insufficient(resource: str) -> str:
-    """Return the reason in NodeResourcesFit's words: constant (fact 17)."""
-    return f"Insufficient {resource}"
-
-
 class Counting:
-    """Counts the resources of one configuration. It caches only the demands of specs. Thread-safe."""
+    """Counts the resources of one configuration, on a node. It caches only the demands of specs. Thread-safe.
+
+    `at` returns the object that counts a floating pool in the same way.
+    """
 
     def __init__(self, resources: Iterable[ManagedResource] = ()) -> None:
-        self._resources = {each.name: each for each in resources}
-        self._demands = DemandReader(self._resources.values())
-        self._limits = {each.name: each.pod_limit for each in self._resources.values() if each.pod_limit is not None}
+        self._all = {each.name: each for each in resources}
+        self._resources = {name: each for name, each in self._all.items() if not each.is_floating}
+        """The resources that are counted here."""
+        self._pool_name = ""
+        """The floating pool that is counted here; empty for a node."""
+        self._demands = DemandReader(self._all.values())
+        self._limits = {each.name: each.pod_limit for each in self._all.values() if each.pod_limit is not None}
+        self._views: dict[str, Self] = {}
+        self.floating = FloatingPools(self._all, self._demands, self._limits)
 
     @property
     def counts(self) -> bool:
-        return bool(self._resources)
+        return bool(self._all)
 
     @property
     def resources(self) -> tuple[str, ...]:
-        return tuple(self._resources)
+        """The resources of the configuration, wherever they are counted."""
+        return tuple(self._all)
+
+    @property
+    def floats(self) -> bool:
+        return self.floating.exist
+
+    @property
+    def on_nodes(self) -> tuple[str, ...]:
+        """The resources that nodes have."""
+        return tuple(name for name, each in self._all.items() if not each.is_floating)
+
+    def at(self, owner: str) -> Self:
+        """Return the object that counts at this owner of a ledger: a node, or a floating pool."""
+        if not is_floating(owner):
+            return self
+        view = self._views.get(owner)
+        if view is None:
+            view = copy(self)
+            resource = self._all.get(resource_of(owner))
+            view._resources = {} if resource is None else {resource.name: resource.model_copy(update={"devices": None})}
+            view._pool_name = owner
+            self._views[owner] = view
+        return view
+
+    def node_demands(self, demands: tuple[Demand, ...]) -> tuple[Demand, ...]:
+        """Return the demands that are counted on the node."""
+        if not self.floats:
+            return demands
+        return tuple(demand for demand in demands if not self._all[demand.resource].is_floating)
 
     @property
     def ignored_by_scheduler(self) -> frozenset[str]:
         """The resource names in requests that NodeResourcesFit does not check."""
         return frozenset(
             name
-            for each in self._resources.values()
+            for each in self._all.values()
             for name in each.names
             # A node's allocatable does not have percentages.
             if each.ignored_by_scheduler or name != each.name
@@ -78,7 +114,7 @@ class Counting:
     @property
     def pod_annotations(self) -> frozenset[str]:
         """The annotations that are read from pods."""
-        devices = {annotation_of(name) for name in self._resources if self._has_devices(name)}
+        devices = {annotation_of(each.name) for each in self._all.values() if each.devices is not None}
         return frozenset(devices.union(self._demands.annotations))
 
     @property
@@ -104,7 +140,11 @@ class Counting:
 
     def uncounted(self, pod: Pod) -> Set[str]:
         """Return the resources that are not counted for a pod on a node, because their requests cannot be read."""
-        return self._demands.read(pod).uncounted
+        return self._demands.read(pod).uncounted & self._resources.keys()
+
+    def requested(self, pod: Pod) -> frozenset[str]:
+        """Return the resources that the pod requests, as far as its requests can be read."""
+        return frozenset(demand.resource for demand in self._demands.read(pod).readable)
 
     def capacity(self, node: NodeInfo) -> Mapping[str, int]:
         """Return the node's capacity by pool, above 0. Resources that cannot be read are left out (`unreadable`)."""
@@ -123,7 +163,8 @@ class Counting:
     def pools(self, resource: str, capacity: Mapping[str, int]) -> list[str]:
         """Return the pools of the resource, ordered by device: a mapping from a table is not ordered."""
         if not self._has_devices(resource):
-            return [resource] if resource in capacity else []
+            pool = self._plain_pool(resource)
+            return [pool] if pool in capacity else []
         found = [(device[1], pool) for pool in capacity if (device := device_of(pool)) and device[0] == resource]
         return [pool for _, pool in sorted(found)]
 
@@ -210,10 +251,22 @@ class Counting:
         without devices. before, now: capacities."""
         return {name for name in self._resources if self.pools(name, now) and not self.pools(name, before)}
 
+    def counts_otherwise(self, shares: Shares, resources: Set[str]) -> bool:
+        """Return whether another configuration may have reserved these shares: one of these resources is missing, or is
+        in other domains than those in which it is counted now."""
+        for name in resources & self._all.keys():
+            each = self._all[name]
+            expected = {each.scope if each.is_floating else ""} | ({NAMESPACE} if each.per_namespace else set())
+            if expected != {domain_of(pool).partition("=")[0] for pool in shares if resource_of(pool) == name}:
+                return True
+        return False
+
     def has_other_pools(self, pool: str, resources: Set[str]) -> bool:
         """Return whether the pool is of one of these resources, and not as the resource is counted now."""
         resource = resource_of(pool)
-        return resource in resources and (device_of(pool) is not None) != self._has_devices(resource)
+        if resource not in resources or resource not in self._resources:
+            return False
+        return (device_of(pool) is not None) != self._has_devices(resource)
 
     def charged_anew(
         self, pod: Pod | None, held: Shares, resources: Set[str], capacity: Mapping[str, int], free: Mapping[str, int]
@@ -223,7 +276,7 @@ class Counting:
         It keeps what it holds, in the pools of now: on the device that it is charged for, and the rest on others.
         """
         found = {pool: amount for pool, amount in held.items() if not self.has_other_pools(pool, resources)}
-        missing = resources - set(map(resource_of, found))
+        missing = (resources & self._resources.keys()) - set(map(resource_of, found))
         charged = {} if pod is None else self.charged(pod, capacity, free)
         for resource in missing:
             pools = self.pools(resource, capacity)
@@ -254,7 +307,7 @@ class Counting:
         self, pod: Pod, demand: Demand, capacity: Mapping[str, int], free: Mapping[str, int]
     ) -> str | None:
         if not self._has_devices(demand.resource):
-            return demand.resource
+            return self._plain_pool(demand.resource)
         pools = self.pools(demand.resource, capacity)
         index = index_in(pod.annotations.get(annotation_of(demand.resource)))
         if index is None:
@@ -305,6 +358,8 @@ class Counting:
         short = []
         never = False
         for demand in demands:
+            if demand.resource not in self._resources:
+                continue
             pool = self._fitting(demand, capacity, free)
             if pool is None:
                 short.append(demand.resource)
@@ -326,12 +381,18 @@ class Counting:
     def _has_devices(self, resource: str) -> bool:
         return self._resources[resource].devices is not None
 
+    def _plain_pool(self, resource: str) -> str:
+        """Return the pool of a resource without devices."""
+        return self._pool_name or resource
+
     def _demands_of_placed(self, pod: Pod) -> tuple[Demand, ...]:
-        """Return the demands of a pod on a node, also above their podLimit. A request that cannot be read is ignored.
+        """Return the demands of a pod on a node that are counted here, also above their podLimit. A request that cannot
+        be read is ignored.
 
         Only this request is ignored: otherwise it could hide all other requests of a pod that is bound without Berth.
         """
-        return self._demands.read(pod).readable
+        found = self._demands.read(pod).readable
+        return tuple(demand for demand in found if demand.resource in self._resources) if self.floats else found
 
     def _pool(self, pod: Pod, demand: Demand, capacity: Mapping[str, int]) -> str | None:
         """Return the pool of the pod's share of this demand; None if it is unknown.
@@ -339,7 +400,7 @@ class Counting:
         It is also unknown for a percentage of a missing device: another device is used then.
         """
         if not self._has_devices(demand.resource):
-            return demand.resource
+            return self._plain_pool(demand.resource)
         index = index_in(pod.annotations.get(annotation_of(demand.resource)))
         if index is None:
             return None
@@ -349,7 +410,8 @@ class Counting:
     def _fitting(self, demand: Demand, capacity: Mapping[str, int], free: Mapping[str, int]) -> str | None:
         devices = self._resources[demand.resource].devices
         if devices is None:
-            return demand.resource if demand.amount <= free.get(demand.resource, 0) else None
+            pool = self._plain_pool(demand.resource)
+            return pool if demand.amount <= free.get(pool, 0) else None
         rooms = [
             (free.get(pool, 0), pool)
             for pool in self.pools(demand.resource, capacity)

@@ -75,7 +75,8 @@ class Pod:
     terminating: it is being deleted. disruption_target: the scheduler preempted it, to make room. annotations: for a
     pod in the cache, only the annotations that Berth reads. assumed_shares: the amounts reserved for it on its node, if
     the cache does not show it there yet (see `AssumedPod`). created_at: in seconds since the epoch; for a pod in the
-    cache, set only if the pod waits and gangs are enabled.
+    cache, set only if the pod waits and gangs are enabled. waits_for_pool: Berth rejected it because a floating pool
+    has too little left.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Pod:
     annotations: Mapping[str, str] = field(default_factory=lambda: NO_ANNOTATIONS, hash=False)
     assumed_shares: Mapping[str, int] | None = field(default=None, hash=False)
     created_at: float | None = field(default=None, compare=False)
+    waits_for_pool: bool = False
 
     @property
     def namespace(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from sys import intern
 from weakref import WeakValueDictionary
 
@@ -29,7 +30,14 @@ from berth.scheduling.fields.reading import (
 from berth.scheduling.fields.requests import read_host_ports, read_images, read_requests
 from berth.scheduling.fields.taints import read_tolerations
 from berth.scheduling.objects.pod import Controller, LabelSet, Pod, PodSpec
-from berth.scheduling.objects.projection import SHARED, controller_of, decode_shared_fields, is_placed, shared_fields
+from berth.scheduling.objects.projection import (
+    SHARED,
+    WAITS_FOR_POOL,
+    controller_of,
+    decode_shared_fields,
+    is_placed,
+    shared_fields,
+)
 
 # An object that two threads read at once may be in memory twice: that costs a comparison, and is never wrong.
 _SPECS: WeakValueDictionary[bytes, PodSpec] = WeakValueDictionary()
@@ -136,9 +144,10 @@ class PodReader:
                 shared = self._specs.get(source) or self._read_shared(source)
             else:
                 shared = pod_spec(shared_fields(whole, placed=is_placed(whole)))
-            return pod_of(
+            pod = pod_of(
                 metadata, annotations_of(metadata), spec.get("nodeName"), status, self._label_set(metadata), shared
             )
+            return replace(pod, waits_for_pool=True) if whole.get(WAITS_FOR_POOL) is True else pod
         except MalformedField as error:
             return UnreadableObject(str(error))
 

@@ -282,6 +282,9 @@ decided about it."""
 
 REJECTED = "rejectedByBerth"
 
+WAITS_FOR_POOL = "waitsForPool"
+"""Whether the reason is a floating pool that has too little left."""
+
 
 def rejected_by_berth(pod: Mapping[str, object]) -> bool:
     return pod.get(REJECTED) is True

@@ -26,14 +26,16 @@ from berth.scheduling.framework.plugin import (
     Status,
     unresolvable,
 )
-from berth.scheduling.managed_resources.counting import Counting, Insufficient, insufficient, left
+from berth.scheduling.managed_resources.counting import Counting, Insufficient, left
 from berth.scheduling.managed_resources.demand import (
     REASON_ANNOTATION,
     REASON_LIMIT,
     REASON_PERCENT,
     REASON_REQUEST,
     Demand,
+    UnreadableRequest,
 )
+from berth.scheduling.managed_resources.floating import insufficient
 from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.resource_allocation import Share, least_allocated, most_allocated
@@ -91,13 +93,18 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
     def reasons(self) -> frozenset[str]:
         """The reasons that the plugin may return."""
         found = {REASON_UNREADABLE, REASON_REQUEST, REASON_PERCENT, REASON_LIMIT, REASON_ANNOTATION}
-        return frozenset(found.union(map(insufficient, self._counting.resources)))
+        return frozenset(found.union(map(insufficient, self._counting.on_nodes)))
 
     def shape(self, pod: Pod) -> Hashable:
-        return self._counting.demands(pod)
+        return self._demands(pod)
+
+    def _demands(self, pod: Pod) -> tuple[Demand, ...] | UnreadableRequest:
+        """Return the demands for the node. FloatingResources filters by the others."""
+        demands = self._counting.demands(pod)
+        return demands if isinstance(demands, UnreadableRequest) else self._counting.node_demands(demands)
 
     def pre_filter(self, pod: Pod) -> PluginState[PodDemands] | Status | None:
-        demands = self._counting.demands(pod)
+        demands = self._demands(pod)
         if isinstance(demands, UnreadableObject):
             return unresolvable(NAME, demands.cause, reason_code=demands.reason_code)
         return PluginState(PodDemands(demands)) if demands else None
@@ -107,7 +114,7 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
         return self._rejected(state, node, chosen) if isinstance(chosen, Insufficient) else SUCCESS
 
     def pre_score(self, pod: Pod) -> PluginState[PodDemands] | None:
-        demands = self._counting.demands(pod)
+        demands = self._demands(pod)
         return None if isinstance(demands, UnreadableObject) or not demands else PluginState(PodDemands(demands))
 
     def score(self, state: PodDemands, node: NodeInfo) -> int:

@@ -29,6 +29,7 @@ SHIPPED_PLUGINS: Mapping[str, str] = {
     "NodePriorityLabel": "node_priority_label",
     "ResourceSegregation": "resource_segregation",
     "ManagedResources": "managed_resources",
+    "FloatingResources": "floating_resources",
 }
 """The plugins that Berth ships, and the module of each: it has the class of the plugin's name, and `<name>Args` if the
 plugin has arguments. In-tree plugins are first, in kube-scheduler's order."""

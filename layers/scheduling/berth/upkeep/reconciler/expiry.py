@@ -20,6 +20,7 @@ from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
 from berth.ledger.nodes.ledger import Ledger, LedgerOutcome
 from berth.ledger.nodes.table import LedgerTable
 from berth.pods import FoundPod, PodChanged, PodNotFound, PodTouched, ReservedPods, Unanswered
+from berth.scheduling.managed_resources.pools import is_floating
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.node_reconciliation import StaleEpoch, stale_epoch
 
@@ -50,10 +51,11 @@ class ExpiryOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExpiryResult:
-    """The result of an expiry. detail: the cause if the API server did not answer."""
+    """The result of an expiry. detail: the cause if the API server did not answer. node: of a pod that is on a node."""
 
     outcome: ExpiryOutcome
     detail: str = ""
+    node: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,29 +76,44 @@ class Expiry:
 
     def expire(self, reservation: OpenReservation) -> ExpiryResult:
         """Release a reservation that is older than any bind, unless the pod is on the node."""
-        # Before the pod is read: only the entry that existed before the touch may be released.
-        entry = self._entry(reservation)
-        if entry is None or entry.attempt != reservation.attempt:
-            # The entry of another attempt has an open reservation of its own.
+        # Before the pod is read: only the entries that existed before the touch may be released.
+        entries = self._entries(reservation)
+        if not entries:
+            # The entries of another attempt have an open reservation of their own.
             return self._delete_open(reservation, ExpiryOutcome.NO_ENTRY)
-        if entry.state is EntryState.BOUND:
+        reserved = {owner: entry for owner, entry in entries.items() if entry.state is EntryState.RESERVED}
+        if not reserved:
             return self._delete_open(reservation, ExpiryOutcome.CONFIRMED)
         match self.invalidate_bindings(reservation.pod):
             case ExpiryResult() as result:
                 return result
-            case OnNode(node=node) if node == reservation.node:
-                return ExpiryResult(ExpiryOutcome.ON_NODE)
+            case OnNode(node=node):
+                # A floating pool may count the pod on any node: its publication confirms the entry, or releases it.
+                kept = {each for each in reserved if each == node or is_floating(each)}
+                others = {owner: entry for owner, entry in reserved.items() if owner not in kept}
+                result = self._release(reservation, others, keeps_open=bool(kept))
+                is_released = result.outcome in (ExpiryOutcome.RELEASED, ExpiryOutcome.NO_ENTRY)
+                return ExpiryResult(ExpiryOutcome.ON_NODE, node=node) if kept and is_released else result
             case _:
-                return self._release(reservation, entry)
+                return self._release(reservation, reserved)
 
     def close(self, reservation: OpenReservation) -> None:
-        """Delete the open reservation, unless its entry is still RESERVED.
+        """Delete the open reservation, unless an entry of its attempt is still RESERVED.
 
         The pod may have ended after it was published on the node. Then only the open reservation leads to the entry.
         """
-        entry = self._entry(reservation)
-        if entry is None or entry.attempt != reservation.attempt or entry.state is EntryState.BOUND:
+        if all(entry.state is EntryState.BOUND for entry in self._entries(reservation).values()):
             self.delete_open(reservation)
+
+    def release_elsewhere(self, reservation: OpenReservation, owner: str) -> bool:
+        """Release the attempt's entries at all owners but this one, and delete its open reservation. Call this after
+        `invalidate_bindings`. Return False if other writes were faster at every try."""
+        reserved = {
+            each: entry
+            for each, entry in self._entries(reservation).items()
+            if each != owner and entry.state is EntryState.RESERVED
+        }
+        return self._release(reservation, reserved).outcome is not ExpiryOutcome.CONTENDED
 
     def delete_open(self, reservation: OpenReservation) -> None:
         """Delete the open reservation of an attempt that does not own an entry, or whose entry is confirmed."""
@@ -122,24 +139,33 @@ class Expiry:
                     return None
         return ExpiryResult(ExpiryOutcome.CONTENDED)
 
-    def _entry(self, reservation: OpenReservation) -> Entry | None:
-        ledger = self._table.node(reservation.node)
-        if ledger is None:
-            return None
-        if ledger.epoch > self._epoch:
-            raise StaleEpoch(reservation.node, ledger.epoch)
-        return ledger.entries.get(reservation.pod.uid)
+    def _entries(self, reservation: OpenReservation) -> Mapping[str, Entry]:
+        """Return the entries of the reservation's attempt, by owner."""
+        found: dict[str, Entry] = {}
+        for owner in sorted(reservation.owners):
+            ledger = self._table.node(owner)
+            if ledger is not None and ledger.epoch > self._epoch:
+                raise StaleEpoch(owner, ledger.epoch)
+            entry = None if ledger is None else ledger.entries.get(reservation.pod.uid)
+            if entry is not None and entry.attempt == reservation.attempt:
+                found[owner] = entry
+        return found
 
-    def _release(self, reservation: OpenReservation, entry: Entry) -> ExpiryResult:
-        result = self._ledger.release(reservation.node, entry, epoch=self._epoch)
-        if result.outcome is LedgerOutcome.STALE_EPOCH:
-            raise stale_epoch(result)
-        if result.outcome is LedgerOutcome.CONTENDED:
-            return ExpiryResult(ExpiryOutcome.CONTENDED)
-        # Last, so that every entry has an open reservation: the next watcher finds it by that. ENTRY_DIFFERS: the entry
-        # belongs to another attempt, which has an open reservation of its own.
-        released = result.outcome is not LedgerOutcome.ENTRY_DIFFERS
-        return self._delete_open(reservation, ExpiryOutcome.RELEASED if released else ExpiryOutcome.NO_ENTRY)
+    def _release(
+        self, reservation: OpenReservation, entries: Mapping[str, Entry], *, keeps_open: bool = False
+    ) -> ExpiryResult:
+        outcome = ExpiryOutcome.NO_ENTRY
+        for owner, entry in entries.items():
+            result = self._ledger.release(owner, entry, epoch=self._epoch)
+            if result.outcome is LedgerOutcome.STALE_EPOCH:
+                raise stale_epoch(result)
+            if result.outcome is LedgerOutcome.CONTENDED:
+                return ExpiryResult(ExpiryOutcome.CONTENDED)
+            # ENTRY_DIFFERS: the entry belongs to another attempt, which has an open reservation of its own.
+            if result.outcome is not LedgerOutcome.ENTRY_DIFFERS:
+                outcome = ExpiryOutcome.RELEASED
+        # Last, so that every entry has an open reservation: the next watcher finds it by that.
+        return ExpiryResult(outcome) if keeps_open else self._delete_open(reservation, outcome)
 
     def _delete_open(self, reservation: OpenReservation, outcome: ExpiryOutcome) -> ExpiryResult:
         self.delete_open(reservation)
@@ -147,7 +173,7 @@ class Expiry:
 
 
 ReservationKey = tuple[str, str, str]
-"""The pod's UID, the node, the attempt."""
+"""The pod's UID, the node or an entry's owner, the attempt."""
 
 
 class OpenReservations:
@@ -166,16 +192,17 @@ class OpenReservations:
     def refresh(self, found: Iterable[OpenReservation], read_at: float) -> Mapping[ReservationKey, OpenReservation]:
         """Return `found` (all in the table, read at `read_at`, monotonic), and entries without open reservation."""
         open_now = {key_of(each): each for each in found}
-        for key in open_now.keys() & self._entries_only.keys():
+        known_entries = {(each.pod.uid, owner, each.attempt) for each in open_now.values() for owner in each.owners}
+        for key in known_entries & self._entries_only.keys():
             del self._entries_only[key]
         known = open_now | self._entries_only
         self._first_seen = {key: self._first_seen.get(key, read_at) for key in known}
         self._found_on_node = {key: at for key, at in self._found_on_node.items() if key in known}
         return known
 
-    def add_entry(self, node: str, entry: Entry) -> None:
-        """Add a reserved entry of this node, which may lack an open reservation."""
-        reservation = entry.open_on(node)
+    def add_entry(self, owner: str, entry: Entry) -> None:
+        """Add a reserved entry of this owner, which may lack an open reservation."""
+        reservation = entry.open_on(owner)
         self._entries_only[key_of(reservation)] = reservation
         self._first_seen.setdefault(key_of(reservation), self._monotonic())
 

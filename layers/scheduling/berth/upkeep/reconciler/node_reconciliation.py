@@ -1,9 +1,9 @@
-"""Brings the ledger of one node to the published state of that node.
+"""Brings the ledger of one owner, a node or a floating pool, to the published state.
 
 Guarantees: every write changes one entry or the capacity, and is fenced: it fails if a watcher of a later epoch has
 written the item. A late write of a slow watcher does no harm if the published fact stays true (a pod never changes
-its node, an ended pod never returns). The capacity, and that a pod is on the node, do not stay true. So each watcher
-claims the item first, by writing its epoch, and then reads it: no earlier watcher can change it any more.
+its node, an ended pod never returns). The capacity, and that a pod is there, do not stay true. So each watcher claims
+the item first, by writing its epoch, and then reads it: no earlier watcher can change it any more.
 
 A bound entry is released only on proof that its pod has ended. A publication may lack a running pod. So without a
 published end the pod is read from the API server, once in a leadership.
@@ -13,16 +13,20 @@ Not guaranteed: that one call completes. After NodeResult.must_retry, call `reco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 
-from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, Shares
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation
 from berth.ledger.nodes.ledger import Ledger, LedgerOutcome, LedgerResult, new_ledger
 from berth.ledger.nodes.node_write import NodeWrite
 from berth.ledger.nodes.table import LedgerTable, NotWritten, Written
 from berth.pods import FoundPod, ReservedPods, Unanswered
+from berth.scheduling.managed_resources.pools import Shares
 from berth.upkeep.reconciler.events import Report, ReservationEvent, ReservationEventType
 from berth.upkeep.reconciler.published_pods import Presence, PublishedPods
+
+LOOK_SECONDS = 1.0
+"""Interval between reads of reservations from before this leadership."""
 
 PodAmounts = Mapping[str, Shares]
 """Amounts by the UID of a pod."""
@@ -45,7 +49,8 @@ class NodeResult:
 
     is_growth_deferred: the capacity can be set only after the older of these entries are confirmed or released.
     must_retry: other writes came first at every try, or something changed meanwhile. unanswered: the API server's error
-    when it was asked whether a pod has ended; the entry stays, and the node has to be reconciled again.
+    when it was asked whether a pod has ended; the entry stays, and the node has to be reconciled again. leaves_open: an
+    open reservation is left that may have no reserved entry any more.
     """
 
     reserved: tuple[Entry, ...] = ()
@@ -53,6 +58,7 @@ class NodeResult:
     needs_rebuild: bool = False
     must_retry: bool = False
     unanswered: str = ""
+    leaves_open: bool = False
 
 
 class NodeReconciliation:
@@ -80,14 +86,16 @@ class NodeReconciliation:
         self._wall = wall
         self._report = report
         self._is_table_ready = is_table_ready
-        self._began_at = wall()
+        self._began_at = self._older_until = wall()
+        self._older: list[OpenReservation] | None = None
+        """Open reservations from before this leadership, once they are needed. Their number only shrinks."""
         self._claimed: set[str] = set()
-        self._unanswered = ""
+        self._unanswered, self._leaves_open = "", False
         self._reported: dict[tuple[ReservationEventType, str], Mapping[str, Shares]] = {}
         """The amounts that were reported of pods, by type, node and UID."""
 
     def reconcile(self, node: str) -> NodeResult:
-        self._unanswered = ""
+        self._unanswered, self._leaves_open = "", False
         found = self._table.node(node) if node in self._claimed else self._claim(node)
         if found is None:
             self._claimed.discard(node)
@@ -133,6 +141,8 @@ class NodeReconciliation:
             return NodeResult()
         if not self._is_table_ready():
             return NodeResult(must_retry=True)
+        if self._has_other_reservations(self._published.capacity(node)):
+            return NodeResult(is_growth_deferred=True)
         ledger = self._published_ledger(node, None)
         if isinstance(self._table.create(ledger), NotWritten):
             return NodeResult(must_retry=True)
@@ -146,10 +156,10 @@ class NodeReconciliation:
 
     def _update(self, before: NodeLedger) -> NodeResult:
         """Update entries first, then the capacity: a pool grows only after it counts the amounts of the pods."""
-        wanted = self._published.entries(before.node, before, self._wall())
+        wanted = self._published.entries(before.owner, before, self._wall())
         ledger: NodeLedger | None = before
         for uid, entry in before.entries.items():
-            if ledger is not None and uid not in wanted and self._is_over(before.node, entry):
+            if ledger is not None and uid not in wanted and self._is_over(before.owner, entry):
                 ledger = self._release(ledger, entry)
         for entry in wanted.values():
             if ledger is not None and not _is_bound_with(ledger.entries.get(entry.pod.uid), entry):
@@ -162,9 +172,9 @@ class NodeReconciliation:
             return NodeResult(must_retry=True)
         self._settle(before, ledger)
         if not ledger.capacity and not ledger.entries:
-            return self._delete(ledger.node)
+            return self._delete(ledger.owner)
         reserved = tuple(each for each in ledger.entries.values() if each.state is EntryState.RESERVED)
-        return NodeResult(reserved, bool(deferred), unanswered=self._unanswered)
+        return NodeResult(reserved, bool(deferred), unanswered=self._unanswered, leaves_open=self._leaves_open)
 
     def _deferred_pools(self, ledger: NodeLedger) -> Set[str]:
         """Return the pools that must not grow yet: their resource is counted anew, and an entry may hold other pools of
@@ -172,7 +182,19 @@ class NodeReconciliation:
         anew = self._published.pools_counted_anew(ledger)
         entries = ledger.entries.values() if anew else ()
         is_older = any(each.state is EntryState.RESERVED and each.since < self._began_at for each in entries)
-        return anew if is_older or (anew and self._published.has_other_pools(ledger)) else frozenset()
+        if is_older or (anew and self._published.has_other_pools(ledger)) or self._has_other_reservations(anew):
+            return anew
+        return frozenset()
+
+    def _has_other_reservations(self, pools: Iterable[str]) -> bool:
+        """Return whether a bind that is older than this leadership has reserved a resource of these pools in other
+        domains, by an earlier configuration: these pools do not count it yet."""
+        if not pools:
+            return False
+        if self._older is None or (self._older and self._wall() >= self._older_until):
+            self._older = [each for each in self._table.open_reservations() if each.since < self._began_at]
+            self._older_until = self._wall() + LOOK_SECONDS
+        return any(self._published.counts_otherwise(each.shares, pools) for each in self._older)
 
     def _settle(self, before: NodeLedger | None, ledger: NodeLedger) -> None:
         """Report problems of a ledger that is up to date, and forget the pods that have ended."""
@@ -184,7 +206,7 @@ class NodeReconciliation:
             ledger,
             self._published.beyond_limits,
         )
-        self._published.forget_ended(ledger.node, ledger.entries.keys())
+        self._published.forget_ended(ledger.owner, ledger.entries.keys())
 
     def _is_over(self, node: str, entry: Entry) -> bool:
         """Return whether the entry's pod has ended or is on another node; True only on proof.
@@ -196,7 +218,7 @@ class NodeReconciliation:
             return self._has_ended_at_api_server(node, entry)
         return presence is Presence.GONE
 
-    def _has_ended_at_api_server(self, node: str, entry: Entry) -> bool:
+    def _has_ended_at_api_server(self, owner: str, entry: Entry) -> bool:
         if self._unanswered:
             # One timeout is enough: the node is reconciled again.
             return False
@@ -205,19 +227,20 @@ class NodeReconciliation:
                 self._unanswered = cause
                 return False
             case FoundPod() as found if found.uid == entry.pod.uid and not found.finished:
-                if found.node == node:
-                    self._published.keep(entry.pod, node)
-                return found.node not in ("", node)
+                if found.node:
+                    self._published.keep(entry.pod, found.node, (owner,))
+                # A kept pod has a presence from now on.
+                return bool(found.node) and self._published.presence(entry.pod.uid, owner) is not Presence.HERE
             case _:
                 return True
 
     def _release(self, ledger: NodeLedger, entry: Entry) -> NodeLedger | None:
-        result = self._ledger.release(ledger.node, entry, epoch=self._epoch, ledger=ledger)
+        result = self._ledger.release(ledger.owner, entry, epoch=self._epoch, ledger=ledger)
         now = self._ledger_after(result)
         if now is not None:
             if entry.state is EntryState.RESERVED:
-                self._table.delete_open(entry.pod.uid, ledger.node, entry.attempt)
-            self._report_entry(ReservationEventType.RELEASED, ledger.node, entry)
+                self._delete_open(ledger.owner, entry)
+            self._report_entry(ReservationEventType.RELEASED, ledger.owner, entry)
         return now
 
     def _put_bound(self, ledger: NodeLedger, entry: Entry) -> NodeLedger | None:
@@ -226,23 +249,31 @@ class NodeReconciliation:
         if now is None:
             return None
         if known is None:
-            self._report_entry(ReservationEventType.ADOPTED, ledger.node, entry)
+            self._report_entry(ReservationEventType.ADOPTED, ledger.owner, entry)
         elif known.state is EntryState.BOUND:
-            self._report_entry(ReservationEventType.CORRECTED, ledger.node, entry)
+            self._report_entry(ReservationEventType.CORRECTED, ledger.owner, entry)
         else:
             # Only now: filter counts the pod by its open reservation until the cache has the pod.
-            self._table.delete_open(entry.pod.uid, ledger.node, known.attempt)
-            self._report_entry(ReservationEventType.CONFIRMED, ledger.node, entry)
+            self._delete_open(ledger.owner, known)
+            self._report_entry(ReservationEventType.CONFIRMED, ledger.owner, entry)
         return now
 
+    def _delete_open(self, owner: str, entry: Entry) -> None:
+        """Delete the open reservation of an entry that is no longer reserved."""
+        if self._published.floats:
+            # The attempt may have entries at other owners: only its open reservation lists all of them (see Expiry).
+            self._leaves_open = True
+        else:
+            self._table.delete_open(entry.pod.uid, owner, entry.attempt)
+
     def _resize(self, ledger: NodeLedger, deferred: Set[str]) -> NodeLedger | None:
-        published = self._published.capacity(ledger.node)
+        published = self._published.capacity(ledger.owner)
         capacity = {pool: amount for pool, amount in published.items() if pool not in deferred}
         if ledger.capacity == capacity:
             return ledger
         now = self._ledger_after(self._ledger.resize(ledger, capacity, epoch=self._epoch))
         if now is not None:
-            self._report_node(ReservationEventType.RESIZED, ledger.node, capacity)
+            self._report_node(ReservationEventType.RESIZED, ledger.owner, capacity)
         return now
 
     def _delete(self, node: str) -> NodeResult:
@@ -262,9 +293,9 @@ class NodeReconciliation:
     ) -> None:
         """Report each pod once with the same amounts."""
         found = find(ledger)
-        reported = self._reported.pop((event, ledger.node), {})
+        reported = self._reported.pop((event, ledger.owner), {})
         if found:
-            self._reported[event, ledger.node] = found
+            self._reported[event, ledger.owner] = found
         for uid, amounts in found.items():
             if reported.get(uid) != amounts:
                 entry = ledger.entries.get(uid)
@@ -272,7 +303,7 @@ class NodeReconciliation:
                 listed = ", ".join(f"{pool} {amount}" for pool, amount in sorted(amounts.items())) or "nothing"
                 key = self._published.key(uid)
                 pod = f"{key.namespace}/{key.name}"
-                self._report(ReservationEvent(event, ledger.node, pod, held, text.format(listed), uid))
+                self._report(ReservationEvent(event, ledger.owner, pod, held, text.format(listed), uid))
 
     def _report_node(self, event: ReservationEventType, node: str, amounts: Mapping[str, int]) -> None:
         self._report(ReservationEvent(event, node, amounts=amounts))
@@ -286,7 +317,7 @@ class NodeReconciliation:
         if grown:
             self._report(
                 ReservationEvent(
-                    ReservationEventType.OWED, now.node, amounts=grown, detail="more is held than the node has"
+                    ReservationEventType.OWED, now.owner, amounts=grown, detail="more is held than there is"
                 )
             )
 
@@ -297,4 +328,4 @@ def _is_bound_with(found: Entry | None, wanted: Entry) -> bool:
 
 def stale_epoch(result: LedgerResult) -> StaleEpoch:
     """Return the exception for an operation with the outcome STALE_EPOCH."""
-    return StaleEpoch("", 0) if result.ledger is None else StaleEpoch(result.ledger.node, result.ledger.epoch)
+    return StaleEpoch("", 0) if result.ledger is None else StaleEpoch(result.ledger.owner, result.ledger.epoch)

@@ -1,4 +1,6 @@
-"""Tracks the pods on each node, as published in the node cache, and derives their entries in the ledger.
+"""Tracks the pods of each node and floating pool, as published in the node cache, and derives their entries.
+
+An owner is a node or a floating pool: each has its own ledger. A node's pods are also those of its floating pools.
 
 A pod's annotations can be changed by its owner at any time. So they are used once, when a pod without an entry is seen.
 From then on the ledger's entry decides, until the pod has ended.
@@ -13,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, Shares
-from berth.scheduling.managed_resources.configuration import resource_of
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger
 from berth.scheduling.managed_resources.counting import Counting, left
+from berth.scheduling.managed_resources.pools import Shares, is_floating, limits_namespace, resource_of
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.pod import PodKey
 
@@ -59,8 +61,8 @@ def _without(shares: Shares, resources: Shares) -> Shares:
 class Presence(Enum):
     """Proof of the published state that a pod is on a node.
 
-    HERE: the pod is on the node. GONE: it was deleted, has finished, or is on another node. UNKNOWN: it is not
-    published as bound or as ended; it may run there nevertheless.
+    HERE: the pod is on the node, or in the pool's domain. GONE: it was deleted, has finished, or is elsewhere. UNKNOWN:
+    it is not published as bound or as ended; it may run there nevertheless.
     """
 
     HERE = "here"
@@ -70,11 +72,13 @@ class Presence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _TrackedPod:
-    """A pod that is kept. node: empty if the pod is not bound or has finished."""
+    """A pod that is kept. node: empty if the pod is not bound or has finished. resources: all that it has requested
+    since it is kept."""
 
     key: PodKey
     node: str
     finished: bool
+    resources: frozenset[str] = frozenset()
 
     @property
     def is_unbound(self) -> bool:
@@ -82,8 +86,8 @@ class _TrackedPod:
 
 
 class PublishedPods:
-    """Keep the nodes with counted resources, finished pods, and the pods that request such resources, did so before, or
-    were found with an entry (`keep`). For one thread.
+    """Keep the owners with counted resources, finished pods, and the pods that request such resources, did so before,
+    or were found with an entry (`keep`). For one thread.
 
     Other pods are not kept.
     """
@@ -91,32 +95,57 @@ class PublishedPods:
     def __init__(self, counting: Counting) -> None:
         self._counting = counting
         self._capacity: dict[str, Mapping[str, int]] = {}
-        self._pods_by_node: dict[str, dict[str, Pod]] = {}
-        """Pods by node, then by UID. Pods that only the API server showed are missing."""
+        self._pods_by_owner: dict[str, dict[str, Pod]] = {}
+        """Pods on nodes by owner, then by UID. Pods that only the API server showed are missing."""
+        self._labels: dict[str, Mapping[str, str]] = {}
+        """The labels of nodes whose values are domains, by node; also of a removed node that has pods."""
+        self._of_nodes: dict[str, frozenset[str]] = {}
+        """The pools of the domains that a published node is in, by node."""
+        self._of_namespaces: dict[str, set[str]] = {}
+        """The UIDs of the pods that have not ended, by the pool of their namespace."""
         self._by_key: dict[str, _TrackedPod] = {}
         self._by_uid: dict[str, _TrackedPod] = {}
         self._ended: dict[str, set[str]] = {}
-        """UIDs of pods that were on the node and have ended, until the ledger agrees; by node."""
+        """UIDs of pods that were there and have ended, until the ledger agrees; by owner."""
+        self._holders: dict[str, set[str]] = {}
+        """The owners whose ledgers had an entry of a pod, by UID: its present requests and labels do not show them."""
 
     @property
-    def nodes(self) -> Set[str]:
-        """Return the nodes that have a counted resource, or pods that request one."""
-        return self._capacity.keys() | self._pods_by_node.keys()
+    def floats(self) -> bool:
+        return self._counting.floats
 
-    def capacity(self, node: str) -> Mapping[str, int]:
-        """Return the node's capacity by pool; empty if there is no such node."""
-        return self._capacity.get(node, {})
+    @property
+    def owners(self) -> Set[str]:
+        """Return the nodes and floating pools that have a counted resource, or pods that request one."""
+        floating = self._counting.floating.of_cluster.union(self._of_namespaces, *self._of_nodes.values())
+        return self._capacity.keys() | self._pods_by_owner.keys() | floating
+
+    def capacity(self, owner: str) -> Mapping[str, int]:
+        """Return the owner's capacity by pool; empty if there is no such owner."""
+        if not is_floating(owner):
+            return self._capacity.get(owner, {})
+        exists = (
+            owner in self._of_namespaces
+            or owner in self._counting.floating.of_cluster
+            or any(owner in pools for pools in self._of_nodes.values())
+        )
+        amount = self._counting.floating.capacity(owner) if exists else 0
+        return {owner: amount} if amount else {}
 
     def pools_counted_anew(self, ledger: NodeLedger) -> Set[str]:
-        """Return the node's pools of resources that its ledger does not count yet, or counts with other pools."""
-        capacity = self.capacity(ledger.node)
-        anew = self._counting.counted_anew(ledger.capacity, capacity)
+        """Return the owner's pools of resources that its ledger does not count yet, or counts with other pools."""
+        capacity = self.capacity(ledger.owner)
+        anew = self._counting.at(ledger.owner).counted_anew(ledger.capacity, capacity)
         return {pool for pool in capacity if resource_of(pool) in anew}
+
+    def counts_otherwise(self, shares: Shares, pools: Iterable[str]) -> bool:
+        """Return whether another configuration may have reserved these shares, and not counted these pools."""
+        return self._counting.counts_otherwise(shares, set(map(resource_of, pools)))
 
     def has_other_pools(self, ledger: NodeLedger) -> bool:
         """Return whether an entry holds pools in which its resource is not counted any more."""
-        pools = {pool for entry in ledger.entries.values() for pool in entry.shares}
-        return any(self._counting.has_other_pools(pool, set(self._counting.resources)) for pool in pools)
+        pools, counting = {pool for entry in ledger.entries.values() for pool in entry.shares}, self._counting
+        return any(counting.at(ledger.owner).has_other_pools(pool, set(counting.resources)) for pool in pools)
 
     @property
     def unbound_pods(self) -> Sequence[PodKey]:
@@ -132,91 +161,111 @@ class PublishedPods:
         pod = self._by_uid.get(uid)
         return pod is not None and not pod.is_unbound
 
-    def presence(self, uid: str, node: str) -> Presence:
+    def presence(self, uid: str, owner: str) -> Presence:
         pod = self._by_uid.get(uid)
         if pod is not None and not pod.is_unbound:
-            return Presence.HERE if pod.node == node else Presence.GONE
-        return Presence.GONE if uid in self._ended.get(node, ()) else Presence.UNKNOWN
+            return Presence.HERE if pod.node and self._is_at(pod.key.namespace, pod.node, owner) else Presence.GONE
+        return Presence.GONE if uid in self._ended.get(owner, ()) else Presence.UNKNOWN
 
-    def entries(self, node: str, ledger: NodeLedger | None, now: float) -> Mapping[str, Entry]:
-        """Return the entries of the pods on the node, by UID. now: `since` of new entries, seconds since the epoch.
+    def _is_at(self, namespace: str, node: str, owner: str) -> bool:
+        """Return whether a pod of this namespace on this node is counted by the owner, whatever it requests now."""
+        if not is_floating(owner):
+            return node == owner
+        labels = self._labels.get(node)
+        # Without the node's labels there is no proof that the pod is elsewhere.
+        return labels is None or owner in self._counting.floating.of((resource_of(owner),), namespace, labels)
+
+    def _owners(self, pod: _TrackedPod) -> set[str]:
+        """Return the owners whose ledgers may have an entry of a pod on a node."""
+        is_on_node = not pod.resources or not pod.resources.isdisjoint(self._counting.on_nodes)
+        return {*self._floating(pod), *self._holders.get(pod.key.uid, ()), *([pod.node] if is_on_node else ())}
+
+    def _floating(self, pod: _TrackedPod) -> frozenset[str]:
+        """Return the floating pools of what the pod requests or requested: of its node, or only of its namespace."""
+        pools = self._counting.floating.of(pod.resources, pod.key.namespace, self._labels.get(pod.node, {}))
+        return pools if pod.node else frozenset(filter(limits_namespace, pools))
+
+    def entries(self, owner: str, ledger: NodeLedger | None, now: float) -> Mapping[str, Entry]:
+        """Return the entries of the owner's pods, by UID. now: `since` of new entries, seconds since the epoch.
 
         A pod with an entry in `ledger` keeps its amounts and devices. The others are charged by their annotations, as
         `Counting.charged` says: first the pods whose devices have room, so that no other pod is charged for these.
         """
-        pods, capacity = self._pods_by_node.get(node, {}), self.capacity(node)
+        pods, capacity, counting = self._pods_by_owner.get(owner, {}), self.capacity(owner), self._counting.at(owner)
         before: Mapping[str, int] = {} if ledger is None else ledger.capacity
         found = {
-            uid: replace(entry, state=EntryState.BOUND, shares=self._held(pods.get(uid), entry, before, capacity))
+            uid: replace(entry, state=EntryState.BOUND, shares=_held(counting, pods.get(uid), entry, before, capacity))
             for uid, entry in (ledger.entries if ledger is not None else {}).items()
-            if self.presence(uid, node) is Presence.HERE
+            if self.presence(uid, owner) is Presence.HERE
         }
+        for uid in found:
+            self._holders.setdefault(uid, set()).add(owner)
         used = _total(entry.shares for entry in found.values())
-        self._charge_anew(found, ledger, pods, capacity, used)
-        for uid, shares in self._first_seen([pod for uid, pod in pods.items() if uid not in found], capacity, used):
+        self._charge_anew(counting, found, ledger, pods, capacity, used)
+        others = [pod for uid, pod in pods.items() if uid not in found]
+        for uid, shares in _first_seen(counting, others, capacity, used):
             found[uid] = Entry(PodKey(pods[uid].namespace, pods[uid].name, uid), EntryState.BOUND, "", shares, now)
         return {uid: entry for uid, entry in found.items() if entry.shares}
 
     def divergences(self, ledger: NodeLedger) -> Mapping[str, Shares]:
-        """Return the node's bound pods whose annotations or requests claim other amounts or devices than their entries.
+        """Return the owner's bound pods whose annotations or requests claim other amounts or devices than the entries.
 
         The claims are by UID; a claim is empty if the pod claims nothing, or no device.
         """
-        pods, capacity = self._pods_by_node.get(ledger.node, {}), self.capacity(ledger.node)
+        pods, capacity = self._pods_by_owner.get(ledger.owner, {}), self.capacity(ledger.owner)
+        counting = self._counting.at(ledger.owner)
         found = {
-            uid: diverging_claim(self._counting, pods[uid], entry, capacity)
+            uid: diverging_claim(counting, pods[uid], entry, capacity)
             for uid, entry in ledger.entries.items()
             if uid in pods
         }
         return {uid: claim for uid, claim in found.items() if claim is not None}
 
     def beyond_limits(self, ledger: NodeLedger) -> Mapping[str, Shares]:
-        """Return the pods that others bound to the node, and that request more than one pod is charged there at most.
+        """Return the pods that others bound, and that request more than one pod is charged there at most.
 
         The amounts are by UID and resource: 0 if the request cannot be read. A pod that is charged nothing at all does
         not have an entry.
         """
-        pods, capacity = self._pods_by_node.get(ledger.node, {}), self.capacity(ledger.node)
+        pods, capacity = self._pods_by_owner.get(ledger.owner, {}), self.capacity(ledger.owner)
+        counting = self._counting.at(ledger.owner)
         found: dict[str, Shares] = {}
         for uid, pod in pods.items():
             entry = ledger.entries.get(uid)
-            beyond = {} if entry is None else beyond_limit(self._counting, pod, entry, capacity)
-            if resources := {**beyond, **uncounted(self._counting, pod, entry)}:
+            beyond = {} if entry is None else beyond_limit(counting, pod, entry, capacity)
+            if resources := {**beyond, **uncounted(counting, pod, entry)}:
                 found[uid] = resources
         return found
 
     def key(self, uid: str) -> PodKey:
         return self._by_uid[uid].key
 
-    def keep(self, pod: PodKey, node: str) -> None:
-        """Track a pod that the API server shows on this node, until it ends.
+    def keep(self, pod: PodKey, node: str, owners: Iterable[str]) -> None:
+        """Track a pod that the API server shows on this node, until it ends. owners: of its entries, as far as known.
 
         The pod is not published there: its object is too large, or it no longer requests a counted resource.
         """
         key = f"{pod.namespace}/{pod.name}"
         known = self._by_key.get(key)
         if known is None or (known.key.uid == pod.uid and known.is_unbound):
-            self._by_key[key] = self._by_uid[pod.uid] = _TrackedPod(pod, node, finished=False)
+            if known is not None:
+                self._remove(key, known)
+            resources = frozenset() if known is None else known.resources
+            self._by_key[key] = self._by_uid[pod.uid] = kept = _TrackedPod(pod, node, False, resources)
+            self._add_to_namespaces(kept)
+        self._holders.setdefault(pod.uid, set()).update(owners)
 
-    def forget_ended(self, node: str, uids: Set[str]) -> None:
-        """Forget the other pods that have ended: the ledger of the node has entries of these pods only."""
-        ended = self._ended.get(node, set()) & uids
+    def forget_ended(self, owner: str, uids: Set[str]) -> None:
+        """Forget the other pods that have ended: the ledger of the owner has entries of these pods only."""
+        ended = self._ended.get(owner, set()) & uids
         if ended:
-            self._ended[node] = ended
+            self._ended[owner] = ended
         else:
-            self._ended.pop(node, None)
-
-    def _held(self, pod: Pod | None, entry: Entry, before: Mapping[str, int], capacity: Mapping[str, int]) -> Shares:
-        """Return the shares of the pod. before: the capacity in the ledger; capacity: the published one."""
-        if pod is None:
-            return entry.shares
-        shares = entry.shares
-        if not entry.attempt:
-            shares = self._counting.charged_after_growth(pod, shares, before, capacity)
-        return self._counting.resized(pod, shares, capacity)
+            self._ended.pop(owner, None)
 
     def _charge_anew(
         self,
+        counting: Counting,
         entries: dict[str, Entry],
         ledger: NodeLedger | None,
         pods: Mapping[str, Pod],
@@ -230,55 +279,58 @@ class PublishedPods:
         """
         if ledger is None:
             return
-        anew = self._counting.counted_anew(ledger.capacity, capacity)
+        anew = counting.counted_anew(ledger.capacity, capacity)
         for uid, entry in entries.items():
             is_confirmed_now = ledger.entries[uid].state is EntryState.RESERVED
-            resources = set(self._counting.resources) if is_confirmed_now else anew
+            resources = set(counting.resources) if is_confirmed_now else anew
             if not resources:
                 continue
             free = left(capacity, used)
-            shares = self._counting.charged_anew(pods.get(uid), entry.shares, resources, capacity, free)
+            shares = counting.charged_anew(pods.get(uid), entry.shares, resources, capacity, free)
             if shares != entry.shares:
                 for pool in {*shares, *entry.shares}:
                     used[pool] = used.get(pool, 0) + shares.get(pool, 0) - entry.shares.get(pool, 0)
                 entries[uid] = replace(entry, shares=shares)
 
-    def _first_seen(
-        self, pods: Sequence[Pod], capacity: Mapping[str, int], used: dict[str, int]
-    ) -> Iterator[tuple[str, Shares]]:
-        """Yield the charges of pods without an entry, by UID. used: the amounts charged so far; it grows."""
-        later: list[Pod] = []
-        for pod in sorted(pods, key=lambda each: (each.start_time or 0, each.uid)):
-            if self._counting.has_room_as_annotated(pod, capacity, left(capacity, used)):
-                yield pod.uid, self._charge(pod, capacity, used)
-            else:
-                later.append(pod)
-        # Pods that name a device without room come last: they are charged to the device that is fullest then.
-        for pod in sorted(later, key=self._counting.names_devices):
-            yield pod.uid, self._charge(pod, capacity, used)
-
-    def _charge(self, pod: Pod, capacity: Mapping[str, int], used: dict[str, int]) -> Shares:
-        shares = self._counting.charged(pod, capacity, left(capacity, used))
-        for pool, amount in shares.items():
-            used[pool] = used.get(pool, 0) + amount
-        return shares
-
     def update(self, nodes: Mapping[str, NodeInfo | None], pods: Mapping[str, Pod | None]) -> Set[str]:
-        """Apply a publication, by key; None for a deleted object. Return the nodes whose ledger may have to change."""
-        changed = {name for name, node in nodes.items() if self._put_node(name, node)}
+        """Apply a publication, by key; None for a deleted object. Return the owners whose ledger may have to change."""
+        changed = set[str]()
+        for name, node in nodes.items():
+            changed |= self._put_node(name, node)
         for key, pod in pods.items():
             changed |= self._put_pod(key, pod)
         return changed
 
-    def _put_node(self, name: str, node: NodeInfo | None) -> bool:
+    def _put_node(self, name: str, node: NodeInfo | None) -> set[str]:
+        changed = self._put_labels(name, node) if self._counting.floats else set()
         capacity = {} if node is None else self._counting.capacity(node)
         if self.capacity(name) == capacity:
-            return False
+            return changed
         if capacity:
             self._capacity[name] = capacity
         else:
             del self._capacity[name]
-        return True
+        return changed | {name}
+
+    def _put_labels(self, name: str, node: NodeInfo | None) -> set[str]:
+        """Put the node into the domains of its labels, and its pods with it. Return the pools that changed."""
+        before, pods = self._of_nodes.pop(name, frozenset()), self._pods_by_owner.get(name, {})
+        if node is None:
+            # Its pods may go on for a while.
+            if not any(pod.node == name for pod in self._by_uid.values()):
+                self._labels.pop(name, None)
+            return set(before)
+        labels = {key: node.labels[key] for key in self._counting.floating.label_keys if key in node.labels}
+        now = self._of_nodes[name] = self._counting.floating.of_labels(labels)
+        if self._labels.get(name) == labels:
+            return set(before ^ now)
+        for uid in pods:
+            self._leave(uid, self._floating(self._by_uid[uid]))
+        self._labels[name] = labels
+        moved = set(before ^ now)
+        for uid, pod in pods.items():
+            moved |= self._arrive(uid, pod, self._floating(self._by_uid[uid]))
+        return moved
 
     def _put_pod(self, key: str, pod: Pod | None) -> set[str]:
         now = None if pod is None else self._tracked(key, pod)
@@ -289,12 +341,37 @@ class PublishedPods:
         if pod is not None and now is not None:
             uid = now.key.uid
             self._by_key[key] = self._by_uid[uid] = now
+            changed |= self._add_to_namespaces(now)
             if now.node:
-                on_node = self._pods_by_node.setdefault(now.node, {})
-                if on_node.get(uid) != pod:
-                    on_node[uid] = pod if pod.uid else replace(pod, uid=uid)
-                    changed.add(now.node)
+                found = pod if pod.uid else replace(pod, uid=uid)
+                # The node keeps them all, to find them if its labels change.
+                changed |= self._arrive(uid, found, {now.node, *self._floating(now)}) & self._owners(now)
         return changed
+
+    def _arrive(self, uid: str, pod: Pod, owners: Iterable[str]) -> set[str]:
+        """Return the owners where the pod is new, or has changed."""
+        changed = set[str]()
+        for owner in owners:
+            pods = self._pods_by_owner.setdefault(owner, {})
+            if pods.get(uid) != pod:
+                pods[uid] = pod
+                changed.add(owner)
+        return changed
+
+    def _leave(self, uid: str, owners: Iterable[str]) -> None:
+        for owner in owners:
+            pods = self._pods_by_owner.get(owner, {})
+            pods.pop(uid, None)
+            if not pods:
+                self._pods_by_owner.pop(owner, None)
+
+    def _add_to_namespaces(self, pod: _TrackedPod) -> set[str]:
+        """Return the pools that begin with this pod."""
+        pools = set() if pod.finished else set(filter(limits_namespace, self._floating(pod)))
+        new = pools - self._of_namespaces.keys()
+        for pool in pools:
+            self._of_namespaces.setdefault(pool, set()).add(pod.key.uid)
+        return new
 
     def _tracked(self, key: str, pod: Pod) -> _TrackedPod | None:
         # Only a pod in a hand-written dump lacks a UID.
@@ -304,22 +381,62 @@ class PublishedPods:
         before = self._by_key.get(key)
         if before is not None and before.key == pod_key and not before.finished:
             # It may have an entry, so its present annotations do not matter. A pod never leaves its node.
-            return _TrackedPod(pod_key, before.node or pod.node_name, finished=False)
+            resources = before.resources | self._counting.requested(pod)
+            return _TrackedPod(pod_key, before.node or pod.node_name, False, resources)
         if not self._counting.demands(pod):
             return None
-        return _TrackedPod(pod_key, pod.node_name, finished=False)
+        return _TrackedPod(pod_key, pod.node_name, False, self._counting.requested(pod))
 
     def _remove(self, key: str, pod: _TrackedPod) -> set[str]:
-        uid = pod.key.uid
+        uid, changed = pod.key.uid, set[str]()
         del self._by_key[key], self._by_uid[uid]
+        for pool in filter(limits_namespace, self._floating(pod)):
+            uids = self._of_namespaces.get(pool, set())
+            uids.discard(uid)
+            if not uids and self._of_namespaces.pop(pool, None) is not None:
+                changed.add(pool)
         if not pod.node:
-            return set()
-        self._ended.setdefault(pod.node, set()).add(uid)
-        on_node = self._pods_by_node.get(pod.node, {})
-        on_node.pop(uid, None)
-        if not on_node:
-            self._pods_by_node.pop(pod.node, None)
-        return {pod.node}
+            return changed
+        owners = self._owners(pod)
+        self._holders.pop(uid, None)
+        for owner in owners:
+            self._ended.setdefault(owner, set()).add(uid)
+        self._leave(uid, {pod.node, *owners})
+        return changed | owners
+
+
+def _held(
+    counting: Counting, pod: Pod | None, entry: Entry, before: Mapping[str, int], capacity: Mapping[str, int]
+) -> Shares:
+    """Return the shares of the pod. before: the capacity in the ledger; capacity: the published one."""
+    if pod is None:
+        return entry.shares
+    shares = entry.shares
+    if not entry.attempt:
+        shares = counting.charged_after_growth(pod, shares, before, capacity)
+    return counting.resized(pod, shares, capacity)
+
+
+def _first_seen(
+    counting: Counting, pods: Sequence[Pod], capacity: Mapping[str, int], used: dict[str, int]
+) -> Iterator[tuple[str, Shares]]:
+    """Yield the charges of pods without an entry, by UID. used: the amounts charged so far; it grows."""
+    later: list[Pod] = []
+    for pod in sorted(pods, key=lambda each: (each.start_time or 0, each.uid)):
+        if counting.has_room_as_annotated(pod, capacity, left(capacity, used)):
+            yield pod.uid, _charge(counting, pod, capacity, used)
+        else:
+            later.append(pod)
+    # Pods that name a device without room come last: they are charged to the device that is fullest then.
+    for pod in sorted(later, key=counting.names_devices):
+        yield pod.uid, _charge(counting, pod, capacity, used)
+
+
+def _charge(counting: Counting, pod: Pod, capacity: Mapping[str, int], used: dict[str, int]) -> Shares:
+    shares = counting.charged(pod, capacity, left(capacity, used))
+    for pool, amount in shares.items():
+        used[pool] = used.get(pool, 0) + amount
+    return shares
 
 
 def _total(held: Iterable[Shares]) -> dict[str, int]:

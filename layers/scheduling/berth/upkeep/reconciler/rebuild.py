@@ -1,5 +1,7 @@
 """Rebuilds ledgers from the pods on the nodes. Nothing can be reserved on a node while its ledger is rebuilt.
 
+A floating pool is rebuilt like a node.
+
 A lost table has forgotten the binds that were under way. So the order of the steps matters, for each node:
 
 1. Remove `avail` from the item: from now on no bind can reserve on the node.
@@ -31,6 +33,7 @@ from dataclasses import dataclass, field, replace
 
 from berth.ledger.nodes.entry import EntryState, OpenReservation
 from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState, NotWritten
+from berth.scheduling.managed_resources.pools import is_floating
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import Report, ReservationEvent, ReservationEventType
 from berth.upkeep.reconciler.expiry import Expiry, ExpiryResult, OnNode
@@ -204,7 +207,7 @@ class Rebuild:
         found = self._table.open_reservations()
         now = self._monotonic()
         for node, reserved in self._without_avail.items():
-            unconfirmed = reserved + [each for each in found if each.node == node]
+            unconfirmed = reserved + [each for each in found if node in each.owners]
             if node in self._never_reserved:
                 self._waiting[node] = _NodeRebuild(unconfirmed, now, -math.inf)
             else:
@@ -231,10 +234,8 @@ class Rebuild:
     def _finish_node(self, node: str, rebuild: _NodeRebuild) -> bool:
         """Do steps 4 and 5 for one node. Return False if it has to wait before it can go on."""
         while rebuild.unconfirmed:
-            reservation = rebuild.unconfirmed[-1]
-            if not self._invalidate_bindings(reservation.pod):
+            if not self._close(rebuild.unconfirmed[-1], node):
                 return False
-            self._expiry.delete_open(reservation)
             rebuild.unconfirmed.pop()
         if not self._are_published(rebuild):
             return True  # a pod was bound here meanwhile
@@ -244,14 +245,29 @@ class Rebuild:
         del self._waiting[node]
         return True
 
+    def _close(self, reservation: OpenReservation, owner: str) -> bool:
+        """Do step 4 for a reservation. Return False if it has to be tried again."""
+        found = self._invalidated(reservation.pod)
+        if isinstance(found, ExpiryResult):
+            return False
+        if reservation.owners == {owner}:
+            self._expiry.delete_open(reservation)
+            return True
+        # If the pod is on a node, its publication confirms the entries at the other owners.
+        return found is not None or self._expiry.release_elsewhere(reservation, owner)
+
     def _invalidate_bindings(self, pod: PodKey) -> bool:
         """Return whether every earlier bind of the pod has failed or will be published."""
-        match self._expiry.invalidate_bindings(pod):
-            case ExpiryResult():
-                return False
-            case OnNode(node=node) if node in self._waiting:
-                self._waiting[node].bound[pod.uid] = self._wall()
-        return True
+        return not isinstance(self._invalidated(pod), ExpiryResult)
+
+    def _invalidated(self, pod: PodKey) -> OnNode | ExpiryResult | None:
+        """Make every earlier bind of the pod fail. If the pod is on a node, it must be published there first."""
+        found = self._expiry.invalidate_bindings(pod)
+        if isinstance(found, OnNode):
+            for owner, rebuild in self._waiting.items():
+                if owner == found.node or is_floating(owner):
+                    rebuild.bound[pod.uid] = self._wall()
+        return found
 
     def _finish(self) -> bool:
         if self._marker is None or self._waiting:

@@ -19,6 +19,7 @@ from berth.ledger.nodes.entry import OpenReservation
 from berth.ledger.nodes.table import LedgerTable, MarkerState
 from berth.pods import ReservedPods, Unanswered
 from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.pools import is_floating
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import Report, ReservationEvent, ReservationEventType
@@ -44,6 +45,10 @@ MayExpire = Callable[[OpenReservation], bool]
 
 POLL_SECONDS = 2.0
 """Interval between reads of the open reservations and the marker."""
+
+SOON_SECONDS = 0.1
+"""The same interval after a reservation with several owners was confirmed: until it is closed, filter counts the pod,
+even if the pod has ended."""
 
 EXPIRY_SECONDS = 30.0
 """Age at which a reservation is checked. No bind takes so long."""
@@ -115,7 +120,7 @@ class Reconciler:
         self._to_close: deque[OpenReservation] = deque()
         self._observed_at = 0.0
         self._has_state = False
-        self._poll_at = self._sweep_at = self._resume_at = self._rebuild_at = monotonic()
+        self._polled_at = self._poll_at = self._sweep_at = self._resume_at = self._rebuild_at = monotonic()
         self.is_deposed = False
         """Whether the ledger has a later epoch; then this reconciler does nothing any more, and its watcher resigns."""
 
@@ -129,8 +134,8 @@ class Reconciler:
         if self._has_state:
             self._changed_nodes |= dict.fromkeys(sorted(changed))
         else:
-            # One by one: nodes that change meanwhile go first.
-            self._to_sweep.extend(sorted(self._published.nodes))
+            # One by one. Owners that change meanwhile go first; then pools, because more pods wait for them.
+            self._to_sweep.extend(sorted(self._published.owners, key=lambda owner: (not is_floating(owner), owner)))
             self._has_state = True
 
     def work(self) -> float:
@@ -176,7 +181,7 @@ class Reconciler:
         """Do the most urgent work. It leaves its queue only after success."""
         if now >= self._poll_at or not self._rebuild.is_registered:
             self._poll()
-            self._poll_at = now + POLL_SECONDS
+            self._polled_at, self._poll_at = now, now + POLL_SECONDS
         elif self._changed_nodes:
             self._reconcile(next(iter(self._changed_nodes)))
         elif self._to_close:
@@ -216,6 +221,8 @@ class Reconciler:
                 self._deferred.add(node)
             if result.needs_rebuild:
                 self._rebuild.add(node)
+            if result.leaves_open:
+                self._poll_at = min(self._poll_at, self._polled_at + SOON_SECONDS)
             if result.must_retry or result.unanswered:
                 # Behind the others, so that one node does not delay them.
                 self._to_sweep.append(node)
@@ -228,16 +235,16 @@ class Reconciler:
         self._may_expire = None
         self._changed_nodes |= dict.fromkeys(sorted(self._deferred))
         self._deferred.clear()
-        self._rebuild.follow_marker(self._table.marker(), sorted(self._published.nodes))
+        self._rebuild.follow_marker(self._table.marker(), sorted(self._published.owners))
         now = self._monotonic()
         known = self._open.refresh(self._table.open_reservations(), now)
         queued = {key_of(each) for each in (*self._to_expire, *self._to_close)}
         for key, reservation in known.items():
-            if key in queued or self._rebuild.includes(reservation.node):
+            if key in queued or any(map(self._rebuild.includes, reservation.owners)):
                 continue
             if self._published.is_bound_or_finished(reservation.pod.uid):
-                # Reconcile the node first; then the open reservation can be deleted.
-                self._changed_nodes[reservation.node] = None
+                # Reconcile the owners first; then the open reservation can be deleted.
+                self._changed_nodes |= dict.fromkeys(sorted(reservation.owners))
                 self._to_close.append(reservation)
             elif self._is_old(reservation):
                 self._to_expire.append(reservation)
@@ -249,7 +256,7 @@ class Reconciler:
         return is_missing or self._open.age(reservation) >= EXPIRY_SECONDS
 
     def _expire(self, reservation: OpenReservation) -> None:
-        if self._rebuild.includes(reservation.node):
+        if any(map(self._rebuild.includes, reservation.owners)):
             return
         if self._expiry_check is not None:
             self._may_expire = self._may_expire or self._expiry_check()
@@ -261,7 +268,7 @@ class Reconciler:
             if self._open.was_on_node_before(reservation, self._observed_at):
                 # The pod is published by now, but PublishedPods does not have it: it requests nothing counted any more.
                 # The next poll finds it, and the reservation is confirmed.
-                self._published.keep(reservation.pod, reservation.node)
+                self._published.keep(reservation.pod, result.node, reservation.owners)
                 return
             self._open.mark_on_node(reservation)
         if result.outcome.is_final:
@@ -274,7 +281,10 @@ class Reconciler:
             case ExpiryOutcome.RELEASED:
                 self._report(ReservationEvent(ReservationEventType.EXPIRED, node, pod, reservation.shares))
                 self._on_capacity_released()
-            case ExpiryOutcome.NO_ENTRY | ExpiryOutcome.CONFIRMED:
+            case ExpiryOutcome.NO_ENTRY:
+                # filter has counted the reservation until now.
+                self._on_capacity_released()
+            case ExpiryOutcome.CONFIRMED:
                 pass
             case ExpiryOutcome.CLUSTER_UNAVAILABLE:
                 event = ReservationEventType.CLUSTER_UNAVAILABLE

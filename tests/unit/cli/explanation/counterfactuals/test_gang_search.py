@@ -18,6 +18,7 @@ from tests.unit.cli.explanation.cases import Object
 
 CONFIGURATION = gang_configuration()
 LABELLED = gang_configuration(profile="label-priority")
+SEAT = "example.com/seat"
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
 
 
@@ -103,6 +104,18 @@ def texts(result: Search) -> list[str]:
 )
 def test_finds_the_smallest_changes_that_place_the_gang(objects: Sequence[Object], wanted: Sequence[str]) -> None:
     assert texts(found(*objects)) == wanted
+
+
+def test_raises_the_capacity_of_a_pool_for_all_members_of_a_gang() -> None:
+    counted = [{"name": SEAT, "capacity": {"value": 4, "scope": "cluster"}}]
+    configuration = gang_configuration(profile="managed-resources", definitions={}, managedResources=counted)
+    gang = [member(number, cpu="", requests={SEAT: "1"}) for number in range(3)]
+    holders = [pod_with(f"w{number}", nodeName="a", requests={SEAT: "1"}) for number in range(3)]
+    assert texts(found(node_with("a"), *holders, *gang, configuration=configuration)) == [
+        "lower the gang's size from 3 to 1",
+        f"free 2 {SEAT}@cluster: end default/w0 (holds 1 {SEAT}), default/w1 (holds 1 {SEAT})",
+        f"raise the capacity of {SEAT}@cluster from 4 to 6",
+    ]
 
 
 def test_changes_one_node_for_all_members_placed_there() -> None:

@@ -12,7 +12,7 @@ from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explanation.counterfactuals.proposals import ANSWERS, GANG_CODES, NO_CHANGE
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import container, pod_with
-from tests.unit.cli.explanation.cases import COUNTED, FULL, LABELLED, LICENCE, Object, changes, rules, target
+from tests.unit.cli.explanation.cases import COUNTED, FULL, LABELLED, LICENCE, Object, changes, rules, target, waiting
 
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
 CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
@@ -47,6 +47,19 @@ ADDED_AFFINITY: Mapping[str, Any] = {
 def counting(**resource: Any) -> Mapping[str, Any]:
     return {"profile": "managed-resources", "managedResources": [{"name": LICENCE, **resource}]}
 
+
+def seats(number: int = 2, scope: str = "cluster", **resource: Any) -> Mapping[str, Any]:
+    return counting(capacity={"value": number, "scope": scope}, **resource)
+
+
+def asks(amount: int = 1, name: str = "p", on: str = "", **fields: Any) -> dict[str, Any]:
+    """A pod that requests so many seats. on: its node."""
+    return pod_with(name, requests={LICENCE: str(amount)}, nodeName=on, **fields)
+
+
+HELD = [node_with("a"), node_with("b"), asks(1, "w1", "a"), asks(1, "w2", "b", priority=-1)]
+"""Two nodes, and two seats that are in use, one of them by a pod of a lower priority."""
+RAISED = f"raise the capacity of {LICENCE}@cluster from 2 to {{}}"
 
 LIMITED = counting(capacity={"nodeLabel": "licences"}, podLimit=2)
 
@@ -260,7 +273,105 @@ ROWS = [
     ),
 ]
 
+ROWS += [
+    pytest.param(
+        asks(),
+        HELD,
+        seats(),
+        [f"free 1 {LICENCE}@cluster: end default/w2 (holds 1 {LICENCE})", RAISED.format(3)],
+        id="a full pool: the least important holder ends on any node",
+    ),
+    pytest.param(
+        asks(2),
+        HELD[:3],
+        seats(),
+        [
+            f"lower the pod's request of {LICENCE} from 2 to 1",
+            f"free 1 {LICENCE}@cluster: end default/w1 (holds 1 {LICENCE})",
+            RAISED.format(3),
+        ],
+        id="a pool with too little left: a lower request",
+    ),
+    pytest.param(
+        pod_with(metadata={"annotations": {"seats": "2"}}),
+        [node_with("a"), pod_with("w", nodeName="a", priority=1, metadata={"annotations": {"seats": "1"}})],
+        seats(requests={"podAnnotation": "seats"}),
+        [f"lower the pod's request of {LICENCE} from 2 to 1", RAISED.format(3)],
+        id="a request by annotation",
+    ),
+    pytest.param(
+        asks(),
+        [node_with("a"), waiting(asks(2, "first", priority=5), f"{LICENCE} in the cluster")],
+        seats(),
+        [RAISED.format(3)],
+        id="what is left is kept for a pod of a higher priority",
+    ),
+    pytest.param(
+        asks(3),
+        HELD[:2],
+        seats(),
+        [f"lower the pod's request of {LICENCE} from 3 to 2", RAISED.format(3)],
+        id="a request above the capacity",
+    ),
+    pytest.param(
+        asks(namespace="ml"),
+        [node_with("a"), asks(1, "w", "a", namespace="ml", priority=1)],
+        seats(perNamespace=1),
+        [f"raise the capacity of {LICENCE}@namespace=ml from 1 to 2"],
+        id="a full namespace",
+    ),
+    pytest.param(
+        asks(),
+        [zone("a", "x"), zone("b", "y"), asks(1, "w1", "a"), asks(1, "w2", "b")],
+        seats(1, "zone"),
+        [
+            f"free 1 {LICENCE}@zone=x: end default/w1 (holds 1 {LICENCE})",
+            f"raise the capacity of {LICENCE}@zone=x from 1 to 2",
+        ],
+        id="a full pool in every zone: one of them",
+    ),
+    pytest.param(
+        asks(),
+        [node_with("a")],
+        counting(capacity={"value": 1, "nodeSelector": {"pool": "solver"}}),
+        ["add the label pool=solver to node a"],
+        id="a node without the label of a constant capacity",
+    ),
+]
+
 NOTHING_ABSURD = [
+    pytest.param(
+        owned("p", requests={LICENCE: "1"}),
+        [node_with("a"), owned("w", nodeName="a", requests={LICENCE: "2"})],
+        seats(),
+        [RAISED.format(3)],
+        id="a full pool: does not end a pod of the same controller",
+    ),
+    pytest.param(
+        asks(),
+        [node_with("a"), owned("w", nodeName="a", requests={LICENCE: "2"})],
+        seats(),
+        [RAISED.format(3)],
+        id="a full pool: does not end a pod whose replacement would wait with the same priority",
+    ),
+    pytest.param(
+        asks(priority=1),
+        [node_with("a"), owned("w", nodeName="a", requests={LICENCE: "2"})],
+        seats(),
+        [f"free 1 {LICENCE}@cluster: end default/w (holds 2 {LICENCE})", RAISED.format(3)],
+        id="a full pool: ends a pod whose replacement waits with a lower priority",
+    ),
+    pytest.param(asks(), [node_with("a")], seats(1, "zone"), [], id="a node without the label that is the scope"),
+    pytest.param(
+        pod_with(requests={LICENCE: "1", "cpu": "4"}),
+        [node_with("a"), pod_with("w", nodeName="a", priority=1, requests={LICENCE: "2", "cpu": "1"})],
+        seats(),
+        [
+            f"lower the pod's request of cpu from 4 to 3; {RAISED.format(3)}",
+            f"{RAISED.format(3)}; add a node like a",
+        ],
+        id="a new node helps only with the processors",
+    ),
     pytest.param(
         pod_with(),
         [node_with("a", taints=[NOT_READY], status={"conditions": [{"type": "Ready", "status": "False"}]})],

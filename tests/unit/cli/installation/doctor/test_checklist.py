@@ -211,3 +211,53 @@ def test_unreachable_server_is_reported_as_one_failure() -> None:
     silent = FakeEndpoint(verbs={"filter": NoResponse("no response in time")}, health=NoResponse("no response in time"))
     found = diagnose(inputs(endpoint=silent, reader=None))
     assert bad(found) == ["verbs"]
+
+
+POOL = "example.com/seat@cluster"
+FLOATING = BerthConfiguration.model_validate(
+    {
+        "profile": "managed-resources",
+        "managedResources": [{"name": "example.com/seat", "capacity": {"value": 12, "scope": "cluster"}}],
+    }
+)
+
+
+class Serving(FakeEndpoint):
+    """A `berth serve` with this document of reservations."""
+
+    reservations: HttpResponse | NoResponse
+
+    def get(self, name: str, body: bytes | None = None) -> HttpResponse | NoResponse:
+        return self.reservations if name == "reservations" else super().get(name, body)
+
+
+class Owing(FakeAccount):
+    """A stack whose pods hold too much of a pool."""
+
+    def owed(self) -> Mapping[str, int]:
+        return {POOL: 2, "example.com/seat@namespace=ml": 0}
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_owed"),
+    [
+        pytest.param(answered({"pools": [{"pool": POOL, "owed": 2}]}), True, id="a pool that owes"),
+        pytest.param(answered({"pools": [{"pool": POOL, "owed": 0}]}), False, id="a pool that does not"),
+        pytest.param(answered({"nodes": []}), False, id="an earlier server"),
+        pytest.param(answered({"message": "Not Found"}, 404), False, id="no such route"),
+        pytest.param(NoResponse("no response in time"), False, id="no response"),
+    ],
+)
+def test_warns_about_a_pool_that_owes(answer: HttpResponse | NoResponse, is_owed: bool) -> None:
+    endpoint = Serving(verbs={"filter": FITS}, health=healthy(configuration=FLOATING.model_dump(mode="json")))
+    endpoint.reservations = answer
+    found = [each.message for each in diagnose(inputs(endpoint=endpoint, reader=None)) if "beyond" in each.message]
+    assert found == ([f"pods hold 2 of {POOL} beyond its capacity"] if is_owed else [])
+
+
+def test_warns_about_a_pool_of_a_stack_that_owes() -> None:
+    account = Owing(stack(1).item)
+    found = diagnose(Inputs(account=account, configuration=FLOATING))
+    assert [each.message for each in found if each.check is CheckName.MANAGED_RESOURCES] == [
+        f"pods hold 2 of {POOL} beyond its capacity"
+    ]

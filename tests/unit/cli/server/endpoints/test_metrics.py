@@ -9,10 +9,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from berth.ledger.gangs.item import GangState
 from berth.ledger.nodes.entry import OpenReservation
+from berth.nodecache.feed.head import Head
 from berth.nodecache.feed.table import CacheTable
 from berth.runtime.http.endpoint import EndpointSettings
 from berth.runtime.http.events import HTTPAnswer
 from berth.scheduling.objects.pod import PodKey
+from berth.scheduling.plugins.floating_resources import PoolLevel
 from berth.upkeep.gangs import GangEvent, GangEventType
 from berth_cli.server.endpoints.metrics import (
     BUCKETS,
@@ -149,3 +151,36 @@ def test_unavailable_table_does_not_hide_call_metrics() -> None:
     assert answer["statusCode"] == 200
     assert "berth_call_duration_seconds" in answer["body"]
     assert "berth_cache_age_seconds" not in answer["body"]
+
+
+def test_floating_pools_have_three_gauges_of_the_state_that_the_head_names() -> None:
+    cluster = published()
+    asked: list[Head | None] = []
+
+    def levels(head: Head | None) -> list[PoolLevel]:
+        asked.append(head)
+        return [PoolLevel("example.com/seat@cluster", 12, 13, 5), PoolLevel("example.com/conn@zone=a", 4, 1, 0)]
+
+    endpoint = metrics_endpoint(
+        EndpointSettings(), ServerMetrics(), cluster.table, None, None, cluster.clock.wall, levels=levels
+    )
+    text = endpoint.handle(http_event(None, "GET /metrics"))["body"]
+    found = {
+        (each.labels["pool"], each.name): each.value
+        for family in text_string_to_metric_families(text)
+        for each in family.samples
+        if "pool" in each.labels
+    }
+    assert found == {
+        ("example.com/seat@cluster", "berth_pool_capacity"): 12,
+        ("example.com/seat@cluster", "berth_pool_held"): 13,
+        ("example.com/seat@cluster", "berth_pool_waiting"): 5,
+        ("example.com/conn@zone=a", "berth_pool_capacity"): 4,
+        ("example.com/conn@zone=a", "berth_pool_held"): 1,
+        ("example.com/conn@zone=a", "berth_pool_waiting"): 0,
+    }
+    assert asked == [cluster.table.head()]
+
+
+def test_without_floating_pools_there_are_no_gauges_of_pools() -> None:
+    assert not [name for name in samples(ServerMetrics()) if name.startswith("berth_pool")]

@@ -14,7 +14,7 @@ from berth.runtime.http.events import HTTPAnswer
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects.pod import PodKey
 from berth_cli.ledger.claims import ClaimSources
-from berth_cli.ledger.reservations import cells, node_warnings
+from berth_cli.ledger.reservations import cells, warnings
 from berth_cli.server.endpoints.state import RESERVATIONS, state_endpoints
 from berth_cli.server.store.cache_table import InMemoryConfigurationStore
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
@@ -46,11 +46,11 @@ def test_document_contains_the_rows_of_the_ledger() -> None:
         ("ml/runs", "bound", {LICENCE: 1}),
     ]
     assert "bind has not confirmed it; the watcher reviews it in 28 s" in cells(reservations[0], NOW)
-    assert not list(node_warnings(content))
+    assert not list(warnings(content))
 
 
 def test_document_is_empty_if_nothing_is_counted() -> None:
-    assert orjson.loads(answer(None)["body"]) == {"reservations": [], "nodes": []}
+    assert orjson.loads(answer(None)["body"]) == {"reservations": [], "nodes": [], "pools": []}
 
 
 def test_returns_503_if_the_ledger_cannot_be_read() -> None:

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import pytest
 
-from berth.bind.share import Reservation, Reservations
+from berth.bind.share import Request, Reservation, Reservations
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.nodes.ledger import new_ledger
 from berth.pods import Binding
@@ -56,7 +56,7 @@ def test_concurrent_binds_never_reserve_more_than_the_capacity(
         ) -> Reservation | BindResult:
             barrier.wait(PATIENCE_SECONDS)
             binding = Binding("ml", f"p{number}", f"uid-{number}", "n1")
-            return reservations.reserve(binding, [demand], COUNTING, lambda: 60.0)
+            return reservations.reserve(binding, Request((demand,)), COUNTING, lambda: 60.0)
 
         with ThreadPoolExecutor(WORKERS) as threads:
             results = list(threads.map(one, range(WORKERS), timeout=PATIENCE_SECONDS))

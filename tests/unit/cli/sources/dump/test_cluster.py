@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from berth.cluster.dump_cluster import DumpCluster
-from berth_cli.sources.dump.cluster import read_cluster, read_dump
+from berth.scheduling.managed_resources.counting import Counting
+from berth_cli.sources.dump.cluster import read_cluster, read_dump, trim
 from berth_cli.terminal.input_files import InvalidInput
+from tests.builders.counted import counting
+from tests.builders.nodes import node_with
+from tests.builders.pods import pod_with
 
 NODE = "{kind: Node, metadata: {name: n1}, status: {capacity: {cpu: 4}}}"
 RUNNING = "{kind: Pod, metadata: {name: run, uid: u}, spec: {nodeName: n1, containers: []}}"
@@ -57,3 +61,54 @@ def test_error_names_the_malformed_file(tmp_path: Path) -> None:
     path.write_text("words")
     with pytest.raises(InvalidInput, match=r"dump.yaml contains 'words' instead of a Kubernetes object"):
         list(read_dump(path))
+
+
+SEATS = counting({"name": "example.com/seat", "capacity": {"value": 12, "scope": "cluster"}})
+REJECTED = "0/1 nodes are available: 1 {}. preemption: 0/1 nodes are available: 1 No preemption victims found."
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "counted", "waits"),
+    [
+        pytest.param(
+            "False", REJECTED.format("Insufficient example.com/seat in the cluster"), SEATS, True, id="too little left"
+        ),
+        pytest.param(
+            "False",
+            REJECTED.format("example.com/seat in the cluster is kept for waiting pods of a higher priority"),
+            SEATS,
+            True,
+            id="kept for another pod",
+        ),
+        pytest.param(
+            "False", REJECTED.format("gang waits for a floating resource"), SEATS, True, id="a member of a gang"
+        ),
+        pytest.param("False", REJECTED.format("Insufficient cpu"), SEATS, False, id="another reason"),
+        pytest.param(
+            "False",
+            REJECTED.format("the pod requests more example.com/seat in the cluster than there is"),
+            SEATS,
+            False,
+            id="a request above the capacity",
+        ),
+        pytest.param(
+            "True", REJECTED.format("Insufficient example.com/seat in the cluster"), SEATS, False, id="not rejected"
+        ),
+        pytest.param("False", None, SEATS, False, id="no message"),
+        pytest.param(
+            "False",
+            REJECTED.format("Insufficient example.com/seat in the cluster"),
+            counting(),
+            False,
+            id="no floating pools",
+        ),
+    ],
+)
+def test_pod_waits_for_a_pool_by_its_condition(status: str, message: object, counted: Counting, waits: bool) -> None:
+    condition = {"type": "PodScheduled", "status": status, "message": message}
+    rejected = pod_with("p", status={"conditions": [condition]})
+    # Objects are trimmed again, without their condition.
+    objects = [trim(trim(each, counted), counted) for each in (node_with("a"), rejected, pod_with("new"))]
+    found = read_cluster(objects, "dump")
+    assert [pod.waits_for_pool for pod in found.pods] == [waits, False]
+    assert [pod.name for pod in found.snapshot.unbound.values()] == (["p"] if waits else [])

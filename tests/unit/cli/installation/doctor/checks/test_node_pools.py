@@ -18,6 +18,10 @@ from tests.unit.cli.installation.doctor.finding_assertions import expect
 
 LICENCE = "example.com/licence"
 COUNTED = {"profile": "managed-resources", "managedResources": [{"name": LICENCE}]}
+FLOATING = {
+    "profile": "managed-resources",
+    "managedResources": [{"name": LICENCE, "capacity": {"value": 3, "scope": "cluster"}}],
+}
 Listed = Sequence[Mapping[str, Any]] | Unlisted
 
 
@@ -56,6 +60,9 @@ LABELED = pool("labeled", {PRIORITY: "1"})
             COUNTED, [LABELED], [overlay()], Result.OK, "accepts their nodes", id="an overlay for the resource"
         ),
         pytest.param(COUNTED, [LABELED], [], Result.WARNING, f"no NodeOverlay adds {LICENCE}", id="none"),
+        pytest.param(
+            FLOATING, [LABELED], [], Result.OK, "accepts their nodes", id="a floating resource needs no overlay"
+        ),
         pytest.param(
             COUNTED,
             [LABELED],

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from berth_cli.installation.doctor.checks.pending_pods import UNTRIED_SECONDS, check_pending_pods
+from berth_cli.installation.doctor.checks.pending_pods import (
+    UNTRIED_SECONDS,
+    check_pending_pods,
+    check_pool_requests,
+)
 from berth_cli.installation.doctor.cluster_access import UntriedPod
 from berth_cli.installation.doctor.findings import Result
+from tests.builders.counted import counting
+from tests.builders.pods import pod_with
 from tests.fakes.doctor import NOW, FakeAccess
 from tests.unit.cli.installation.doctor.finding_assertions import expect
 
@@ -45,3 +53,36 @@ def test_does_not_mistake_the_name_of_a_second_scheduler_for_a_misspelling() -> 
 )
 def test_accepts_pods_that_the_scheduler_may_not_have_tried_yet(pods: list[UntriedPod]) -> None:
     expect(check_pending_pods(FakeAccess(untried=pods), (), NOW), "schedulerName", Result.OK, "has been tried")
+
+
+SEAT = "example.com/seat"
+
+
+class Pending(FakeAccess):
+    """A cluster with these pending pods."""
+
+    def __init__(self, *pods: dict[str, Any]) -> None:
+        super().__init__()
+        self.pods = list(pods)
+
+    def pending_pods(self) -> list[dict[str, Any]]:
+        return self.pods
+
+
+@pytest.mark.parametrize(
+    ("capacity", "amount", "pool"),
+    [
+        pytest.param({"value": 12, "scope": "cluster"}, "12", "", id="as much as there is"),
+        pytest.param({"value": 12, "scope": "cluster"}, "13", f"{SEAT}@cluster, which has 12", id="more"),
+        pytest.param({"value": 12, "scope": "cluster"}, "many", "", id="an unreadable request"),
+        pytest.param(None, "7", f"{SEAT}@namespace=team-a, which has 6", id="more than the limit of its namespace"),
+        pytest.param({"value": 1, "scope": "zone"}, "2", "", id="the label of its node is unknown"),
+    ],
+)
+def test_warns_about_a_pod_that_waits_for_ever_for_a_pool(capacity: object, amount: str, pool: str) -> None:
+    limit = {} if capacity else {"perNamespace": 6}
+    counted = counting({"name": SEAT, **({"capacity": capacity} if capacity else {}), **limit})
+    access = Pending(pod_with("p", namespace="team-a", requests={SEAT: amount}), pod_with("other"))
+    found = list(check_pool_requests(access, counted))
+    assert [each.message for each in found] == ([f"pod team-a/p requests {amount} of {pool}"] if pool else [])
+    assert {each.result for each in found} <= {Result.WARNING}

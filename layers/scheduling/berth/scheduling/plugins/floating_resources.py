@@ -1,0 +1,253 @@
+"""FloatingResources: the pools of the cluster, a label's value or a namespace must have enough left for the pod.
+
+Berth adds it to every profile that has ManagedResources, if the configuration has such pools. The pods on all nodes and
+the pods that are being bound use a pool. An eviction on any node may help, so the scheduler proposes no victims for it.
+
+What becomes free in a pool of the cluster or of a namespace is kept for waiting pods of a higher priority. Otherwise a
+gang, or a pod that asks for much, would wait for ever while smaller pods come and go. A pod waits for a pool if Berth
+rejected it for this reason at its last attempt.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Self
+
+from berth.scheduling.framework.plugin import (
+    NODE_EVENTS,
+    SUCCESS,
+    ClusterEvent,
+    ClusterFilter,
+    ClusterFilterPlugin,
+    Code,
+    Status,
+)
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.floating import (
+    FLOATING_REASONS,
+    NoDomain,
+    beyond_capacity,
+    insufficient,
+    kept_for_others,
+)
+from berth.scheduling.managed_resources.pools import limits_namespace, resource_of
+from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject
+from berth.scheduling.reason_code import ReasonCode
+from berth.scheduling.snapshot.history import SnapshotDelta, SnapshotId
+from berth.scheduling.snapshot.parts import NODES_AND_PODS
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+NAME = "FloatingResources"
+
+MAX_LEVELS = 50
+"""The maximum number of pools in a report: there may be thousands of namespaces, and of a label's values."""
+
+
+class PoolLevel(NamedTuple):
+    """How full a floating pool is. waiting: the number of pods that wait for it."""
+
+    pool: str
+    capacity: int
+    held: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class PoolUse:
+    """The use of all floating pools in one snapshot. used: by pool. waiting: by pool, the priorities and amounts of the
+    pods that wait for it."""
+
+    moment: SnapshotId
+    used: Mapping[str, int]
+    waiting: Mapping[str, Sequence[tuple[int, int]]]
+
+    @classmethod
+    def of(cls, counting: Counting, snapshot: Snapshot, earlier: PoolUse | None = None) -> Self:
+        """Return the use; with an earlier one only the changed nodes are read."""
+        delta = None if earlier is None else snapshot.history.since(earlier.moment)
+        used = dict[str, int]() if earlier is None or delta is None else dict(earlier.used)
+        if delta is None:
+            for node in snapshot.nodes.values():
+                _add(used, counting.floating.used(node.pods, node.labels))
+        else:
+            for name, before in delta.before.items():
+                if before is not None:
+                    _add(used, counting.floating.used(before.pods, before.labels), -1)
+                if (after := snapshot.nodes.get(name)) is not None:
+                    _add(used, counting.floating.used(after.pods, after.labels))
+        waiting: dict[str, list[tuple[int, int]]] = {}
+        for pod, number in _alike(pod for pod in snapshot.unbound.values() if pod.waits_for_pool):
+            for pool, amount in counting.floating.used((pod,), {}).items():
+                waiting.setdefault(pool, []).append((pod.priority or 0, number * amount))
+        return cls(snapshot.history.moment, used, waiting)
+
+    def kept(self, pool: str, priority: int) -> int:
+        """Return the amount that waiting pods of a higher priority ask for."""
+        return sum(amount for other, amount in self.waiting.get(pool, ()) if other > priority)
+
+    def levels(self, counting: Counting, snapshot: Snapshot) -> list[PoolLevel]:
+        """Return the pools of this snapshot, the fullest first, at most MAX_LEVELS."""
+        waiting: Counter[str] = Counter()
+        for pod in snapshot.unbound.values():
+            if pod.waits_for_pool:
+                # Its labels are unknown before it has a node: it waits for the pools of all values.
+                requested = counting.requested(pod)
+                waiting.update(requested | counting.floating.of(requested, pod.namespace, {}))
+        pools = counting.floating.of_cluster.union(
+            filter(limits_namespace, waiting),
+            (pool for pool, amount in self.used.items() if amount),
+            *(counting.floating.of_labels(node.labels) for node in snapshot.nodes.values()),
+        )
+        found = [
+            PoolLevel(pool, counting.floating.capacity(pool), self.used.get(pool, 0), waiting[key])
+            for pool in pools
+            for key in (pool if limits_namespace(pool) else resource_of(pool),)
+        ]
+        return sorted(found, key=lambda each: (-each.held / max(1, each.capacity), -each.waiting, each))[:MAX_LEVELS]
+
+
+def _alike(pods: Iterable[Pod]) -> Iterable[tuple[Pod, int]]:
+    """Return a pod for each group with the same requests and namespace, and how many are in the group."""
+    groups: dict[Hashable, tuple[Pod, int]] = {}
+    for pod in pods:
+        # Thousands of waiting pods have few specs, and every snapshot counts them anew.
+        key = pod.spec, pod.namespace, tuple(pod.annotations.items())
+        groups[key] = pod, groups.get(key, (pod, 0))[1] + 1
+    return groups.values()
+
+
+def _add(used: dict[str, int], shares: Mapping[str, int], sign: int = 1) -> None:
+    for pool, amount in shares.items():
+        used[pool] = used.get(pool, 0) + sign * amount
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFilter(ClusterFilter):
+    """The verdicts for pods of one shape, by the values of the labels that are domains. extra: the amounts of pods that
+    are added or removed for a trial, by pool."""
+
+    plugin: FloatingResources
+    demands: tuple[Demand, ...]
+    keys: tuple[str, ...]
+    namespace: str
+    priority: int
+    use: PoolUse
+    extra: Mapping[str, int] = field(default_factory=dict)
+    verdicts: dict[tuple[str | None, ...], Status] = field(default_factory=dict, compare=False)
+
+    @property
+    def skips(self) -> bool:
+        return not self.demands
+
+    def filter(self, node: NodeInfo) -> Status:
+        return self._of(tuple(map(node.labels.get, self.keys)))
+
+    def _of(self, values: tuple[str | None, ...]) -> Status:
+        status = self.verdicts.get(values)
+        if status is None:
+            labels = {key: value for key, value in zip(self.keys, values, strict=True) if value is not None}
+            status = self.verdicts[values] = self.plugin.judge(self, labels)
+        return status
+
+    def left(self, pool: str) -> int:
+        return self.plugin.counting.floating.capacity(pool) - self.use.used.get(pool, 0) - self.extra.get(pool, 0)
+
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[PoolFilter, Collection[str] | None]:
+        later = replace(self, use=self.plugin.use_in(snapshot), verdicts={})
+        is_unchanged = all(later._of(values) is status for values, status in self.verdicts.items())
+        return later, () if is_unchanged else None
+
+    def with_pod(self, pod: Pod, node: NodeInfo) -> PoolFilter:
+        return self._changed(pod, node, 1)
+
+    def without_pod(self, pod: Pod, node: NodeInfo) -> PoolFilter:
+        return self._changed(pod, node, -1)
+
+    def _changed(self, pod: Pod, node: NodeInfo, sign: int) -> PoolFilter:
+        shares = self.plugin.counting.floating.used((pod,), node.labels)
+        if not shares:
+            return self
+        extra = dict(self.extra)
+        _add(extra, shares, sign)
+        return replace(self, extra=extra, verdicts={})
+
+
+class FloatingResources(ClusterFilterPlugin):
+    """Filters by the floating pools of the configuration."""
+
+    name = NAME
+    reads = NODES_AND_PODS
+    # bind rejects every pod whose counted resources are not free, exempt or not.
+    applies_to_exempt_pods = True
+    is_reserved = True
+    events_to_register = NODE_EVENTS | {
+        ClusterEvent.ASSIGNED_POD_UPDATE,
+        ClusterEvent.ASSIGNED_POD_DELETE,
+        ClusterEvent.POOL_WAIT_ENDED,
+    }
+
+    def __init__(self, args: None = None) -> None:
+        self.counting = Counting()
+        self._last: PoolUse | None = None
+        self._statuses: dict[tuple[Code, tuple[str, ...]], Status] = {}
+
+    def with_counting(self, counting: Counting) -> Self:
+        found = type(self)()
+        found.counting = counting
+        return found
+
+    @property
+    def reasons(self) -> frozenset[str]:
+        """The reasons that the plugin may return."""
+        return FLOATING_REASONS
+
+    def shape(self, pod: Pod) -> Hashable:
+        demands = self._demands(pod)
+        return (demands, pod.namespace, pod.priority or 0) if demands else None
+
+    def _demands(self, pod: Pod) -> tuple[Demand, ...]:
+        """Return the demands of floating pools. ManagedResources rejects a pod whose requests cannot be read."""
+        demands = self.counting.demands(pod)
+        return () if isinstance(demands, UnreadableObject) else self.counting.floating.demands(demands)
+
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter | Status:
+        demands = self._demands(pod)
+        keys = tuple(sorted(self.counting.floating.label_keys.intersection(map(self.counting.floating.scope, demands))))
+        use = self.use_in(snapshot) if demands else PoolUse(snapshot.history.moment, {}, {})
+        return PoolFilter(self, demands, keys, pod.namespace, pod.priority or 0, use)
+
+    def use_in(self, snapshot: Snapshot) -> PoolUse:
+        """Return the use of all pools. The shapes of a snapshot share it."""
+        last = self._last
+        if last is None or last.moment is not snapshot.history.moment:
+            last = self._last = PoolUse.of(self.counting, snapshot, last)
+        return last
+
+    def judge(self, state: PoolFilter, labels: Mapping[str, str]) -> Status:
+        """Return the verdict on a node with these labels."""
+        shares = self.counting.floating.shares(state.demands, state.namespace, labels)
+        if isinstance(shares, NoDomain):
+            return self._status((shares.reason,), Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ReasonCode.NODE_WITHOUT_DOMAIN)
+        beyond = [pool for pool, amount in shares.items() if amount > self.counting.floating.capacity(pool)]
+        if beyond:
+            code = ReasonCode.REQUEST_ABOVE_POOL
+            return self._status(map(beyond_capacity, beyond), Code.UNSCHEDULABLE_AND_UNRESOLVABLE, code)
+        short = [pool for pool, amount in shares.items() if amount > state.left(pool)]
+        if short:
+            return self._status(map(insufficient, short), Code.UNSCHEDULABLE, ReasonCode.INSUFFICIENT_FLOATING_RESOURCE)
+        kept = [
+            pool for pool, amount in shares.items() if amount > state.left(pool) - state.use.kept(pool, state.priority)
+        ]
+        if kept:
+            return self._status(map(kept_for_others, kept), Code.UNSCHEDULABLE, ReasonCode.KEPT_FOR_HIGHER_PRIORITY)
+        return SUCCESS
+
+    def _status(self, reasons: Iterable[str], code: Code, reason_code: ReasonCode) -> Status:
+        texts = tuple(reasons)
+        status = self._statuses.get((code, texts))
+        if status is None:
+            status = self._statuses[code, texts] = Status(code, texts, NAME, (reason_code,))
+        return status
