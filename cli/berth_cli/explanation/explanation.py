@@ -46,7 +46,7 @@ class Verdict(StrEnum):
 
 
 FAILS = frozenset({Verdict.BERTH_FAILS, Verdict.BIND_FAILS, Verdict.SCHEDULER_FAILS})
-IS_PENDING = frozenset({Verdict.PENDING, Verdict.GATED, Verdict.UNTRIED, *FAILS})
+IS_PENDING = frozenset({Verdict.PENDING, Verdict.GATED, Verdict.UNTRIED, Verdict.TERMINATING, *FAILS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +145,13 @@ def explain_pod(
 
 
 def _pools_against(case: Case, rules: Rules, reasons: Reasons) -> Sequence[PoolShortage]:
-    """Return the pools that reject the first node among those that have no other reason."""
+    """Return the pools that reject the first node among those that have no other reason. If all nodes have another one,
+    return the short pools of the cluster and of the namespace: a place on a node alone would not help."""
     if any(each.code is ReasonCode.GANG_WAITS_FOR_POOL for each in reasons):
         gang = rules.berth.gang_of(case.pod, case.snapshot)
         return short_pools(replace(case, in_gang=True, missing=gang.minimum if gang else 1), rules, {})
     names = next((names for reason, names in reasons.items() if reason.plugin == FLOATING_FILTER), ())
-    return short_pools(case, rules, case.snapshot.nodes[names[0]].labels) if names else ()
+    return short_pools(case, rules, case.snapshot.nodes[names[0]].labels if names else {})
 
 
 def _verdict(target: Target, fits: bool, outcome: Outcome, now: float, cause: Cause | None) -> Verdict:

@@ -161,7 +161,7 @@ def test_json_lists_evictions(dump: Write) -> None:
         },
     }
     assert [victim["violates"] for victim in second["victims"]] == [["default/db"]]
-    assert second["otherNodes"] == {"b": {"reason": "too little room even without all pods of lower priority"}}
+    assert second["otherNodes"] == {"b": {"reason": "rejected even without all pods of lower priority"}}
 
 
 def test_skips_and_reports_unreadable_objects(dump: Write) -> None:

@@ -16,6 +16,7 @@ from berth.cluster.watch.resources import (
 from berth.extender.outcomes import WAITING
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, Plugin, Status
+from berth.scheduling.managed_resources.floating import POOL_REASONS
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.projection import rejected_by_berth
 from berth.scheduling.plugins.custom_plugins import custom_plugin
@@ -41,6 +42,11 @@ def rejected(message: object, *, scheduled: str = "False", **parts: Any) -> bool
 
 def test_marks_pod_that_waits_for_the_cache() -> None:
     assert rejected(WAITING)
+
+
+def test_reasons_of_floating_pools_are_berths_whatever_the_configuration() -> None:
+    """A dump is read before its configuration is known."""
+    assert POOL_REASONS <= BERTH_REASONS
 
 
 @pytest.mark.parametrize("reason", sorted(BERTH_REASONS))

@@ -161,6 +161,8 @@ def _removable(case: Case, pods: Iterable[Pod]) -> list[Pod]:
         pod
         for pod in pods
         if pod.controller_kind not in EVERY_NODE
+        # It ends anyway.
+        and not pod.terminating
         and pod.uid not in planned
         and (pod.priority or 0) <= (own.priority or 0)
         and (own.spec.controller is None or (pod.namespace, pod.spec.controller) != mates)

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice, product
 
-from berth.scheduling.framework.plugin import Status
+from berth.scheduling.fields.taints import Taint
+from berth.scheduling.framework.plugin import Code, Status
+from berth.scheduling.framework.shipped_profiles import COUNTED_FILTER
 from berth.scheduling.gangs.gang import GangError, GangWait
 from berth.scheduling.gangs.planner import GangPlacement
 from berth.scheduling.gangs.planning import GangPlan
@@ -34,7 +36,7 @@ MAX_NODES = 40
 """The maximum number of nodes for which changes are proposed."""
 
 MAX_ALIKE = 3
-"""The maximum number of nodes that fail for the same reasons."""
+"""The maximum number of nodes that fail for the same reasons and have the same taints."""
 
 MAX_COMBINATIONS = 48
 """The maximum number of combinations of options for one node."""
@@ -206,7 +208,8 @@ def _kinds(case: Case, rules: Rules) -> Sequence[tuple[Option, str]]:
         for changes in _remedies(changed, changed.snapshot.nodes[new], failing[new], rules)
         if not any(each.node for each in changes)
     ]
-    return sorted(found, key=lambda each: size_of(each[0]))[:MAX_KINDS]
+    # A pod that ends is often replaced, and then its units are taken again.
+    return sorted(found, key=lambda each: (any(change.ended for change in each[0]), size_of(each[0])))[:MAX_KINDS]
 
 
 def _of_gang(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
@@ -278,14 +281,21 @@ def _merge(options: Iterable[Option]) -> Option:
 
 def _closest(case: Case, failing: Mapping[str, Sequence[Status]]) -> tuple[list[str], bool]:
     """Return the rejected nodes with the fewest reasons and the smallest shortage, few of each kind; and whether other
-    nodes were left out."""
+    nodes were left out. A node that has none of a counted resource comes after those where it is used up."""
     rejected = {name: statuses for name, statuses in failing.items() if statuses}
     nodes = case.snapshot.nodes
-    order = sorted(rejected, key=lambda name: (len(rejected[name]), shortage(case, nodes[name]), name))
-    alike: Counter[tuple[tuple[str, ...], ...]] = Counter()
+
+    def distance(name: str) -> tuple[int, bool, float, str]:
+        statuses = rejected[name]
+        has_none = any(each.plugin == COUNTED_FILTER and each.code is not Code.UNSCHEDULABLE for each in statuses)
+        return len(statuses), has_none, shortage(case, nodes[name]), name
+
+    order = sorted(rejected, key=distance)
+    alike: Counter[tuple[tuple[Status, ...], frozenset[Taint]]] = Counter()
     found = []
     for name in order:
-        key = tuple(status.reasons for status in rejected[name])
+        # All taints have one reason, and each needs another toleration.
+        key = tuple(rejected[name]), frozenset(nodes[name].taints)
         alike[key] += 1
         if alike[key] <= MAX_ALIKE:
             found.append(name)

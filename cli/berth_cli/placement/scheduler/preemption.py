@@ -34,7 +34,7 @@ class NoCandidateReason(StrEnum):
     """Why a node is not a candidate. NOT_HELPFUL has kube-scheduler's text."""
 
     NOT_HELPFUL = "preemption is not helpful for scheduling"
-    NO_VICTIMS = "too little room even without all pods of lower priority"
+    NO_VICTIMS = "rejected even without all pods of lower priority"
 
 
 class Ineligible(StrEnum):

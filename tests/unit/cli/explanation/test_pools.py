@@ -22,8 +22,8 @@ def seats(number: int = 12, scope: str = "cluster", **more: Any) -> Mapping[str,
     return {"profile": "managed-resources", "managedResources": counted, "gangs": {"enabled": True}}
 
 
-def asks(name: str, amount: int = 1, on: str = "", **fields: Any) -> dict[str, Any]:
-    return pod_with(name, requests={SEAT: str(amount)}, nodeName=on, **fields)
+def asks(name: str, amount: int = 1, on: str = "", cpu: str = "0", **fields: Any) -> dict[str, Any]:
+    return pod_with(name, requests={SEAT: str(amount), "cpu": cpu}, nodeName=on, **fields)
 
 
 def waits(name: str, amount: int = 1, **fields: Any) -> Object:
@@ -54,6 +54,13 @@ CASES = [
     ),
     pytest.param(
         asks("p"), HELD, seats(), f"0 of 12 {SEAT} left in the cluster; {MORE}", id="a full pool: no other pod waits"
+    ),
+    pytest.param(
+        asks("p", cpu="99"),
+        HELD,
+        seats(),
+        f"0 of 12 {SEAT} left in the cluster; {MORE}",
+        id="a full pool: all nodes have another reason, too",
     ),
     pytest.param(
         asks("p", 4),

@@ -179,6 +179,9 @@ class FloatingResources(ClusterFilterPlugin):
     """Filters by the floating pools of the configuration."""
 
     name = NAME
+    reasons = FLOATING_REASONS
+    """All reasons that the plugin may return, whatever the resources."""
+
     reads = NODES_AND_PODS
     # bind rejects every pod whose counted resources are not free, exempt or not.
     applies_to_exempt_pods = True
@@ -198,11 +201,6 @@ class FloatingResources(ClusterFilterPlugin):
         found = type(self)()
         found.counting = counting
         return found
-
-    @property
-    def reasons(self) -> frozenset[str]:
-        """The reasons that the plugin may return."""
-        return FLOATING_REASONS
 
     def shape(self, pod: Pod) -> Hashable:
         demands = self._demands(pod)

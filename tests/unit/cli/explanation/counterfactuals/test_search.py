@@ -61,6 +61,29 @@ def test_does_not_tolerate_the_taint_of_nodes_for_other_pods(pod: dict[str, Any]
     assert "tolerate" not in str(changes(pod_with(**pod), node_with("a", **node)))
 
 
+def test_tries_each_taint_however_many_nodes_have_another_one() -> None:
+    """All taints have one reason. The nodes before it are for pods that request their GPUs."""
+    taint = {"key": GPU, "effect": "NoSchedule"}
+    gpus = [node_with(f"gpu-{each}", taints=[taint], allocatable={GPU: "1", "cpu": "4"}) for each in range(3)]
+    spot = node_with("spot", taints=[{"key": "spot", "value": "true", "effect": "NoSchedule"}])
+    holder = pod_with("w", nodeName="full", requests={"cpu": "3"}, priority=9)
+    shown = changes(pod_with(requests={"cpu": "3"}), node_with("full"), *gpus, spot, holder)
+    assert "let the pod tolerate spot=true:NoSchedule" in shown
+
+
+def test_begins_with_nodes_that_have_the_counted_resource() -> None:
+    counted = {"profile": "managed-resources", "managedResources": [{"name": GPU, "capacity": {"nodeLabel": "gpus"}}]}
+    nodes = [*(node_with(f"a{number}") for number in range(5)), node_with("z", {"gpus": "2"})]
+    holder = pod_with("w", nodeName="z", requests={GPU: "1"})
+    shown = changes(pod_with(requests={GPU: "2"}), *nodes, holder, document=counted)
+    assert f"lower the pod's request of {GPU} from 2 to 1" in shown
+
+
+def test_does_not_end_a_pod_that_is_being_deleted() -> None:
+    ending = pod_with("w", nodeName="a", requests={"cpu": "3"}, metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
+    assert "end default/w" not in str(changes(pod_with(requests={"cpu": "3"}), node_with("a"), ending))
+
+
 def test_adds_a_node_and_tolerates_its_taint_if_the_nodes_of_this_kind_are_full() -> None:
     gpus = node_with("g", taints=[{"key": GPU, "effect": "NoSchedule"}], allocatable={GPU: "1"})
     holder = pod_with("w", nodeName="g", priority=9, requests={GPU: "1"})
