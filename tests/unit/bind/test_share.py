@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from berth.bind.answer import bind
 from berth.bind.rules import BindRules, CountedResources
 from berth.bind.share import Request, Reservation, Reservations
+from berth.dynamodb import TableUnavailable
 from berth.extender.deadline import Deadline
-from berth.extender.outcomes import BindOutcome
+from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.nodes.entry import Entry, EntryState
-from berth.ledger.nodes.ledger import Ledger
+from berth.ledger.nodes.ledger import Ledger, new_ledger
+from berth.ledger.nodes.node_write import NodeWrite
+from berth.ledger.nodes.table import NotWritten, Written
 from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects.pod import PodKey
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.contract.ledger.ledgers import reserve
 from tests.fakes.counted_cluster import (
+    COUNTING,
     DEVICE,
     DEVICES_BY_ANNOTATION,
     FIRST,
@@ -249,3 +254,37 @@ def test_released_surplus_reduces_the_owed_amount_first(attempts: TwoAttempts) -
 
     assert attempts.harness.ledger().owed == {}
     assert attempts.harness.ledger().avail == {FIRST: 2}
+
+
+class TakenOverTable(InMemoryLedgerTable):
+    """The first write is carried out, its answer is lost, and then another bind takes the entry over."""
+
+    is_lost = False
+
+    def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
+        if self.is_lost:
+            return super().write(node, change)
+        self.is_lost = True
+        super().write(node, change)
+        found = self.node(node)
+        assert found is not None
+        [seen] = found.entries.values()
+        assert reserve(Ledger(self), node, replace(seen, attempt="another bind"), seen=seen).done
+        raise TableUnavailable("no answer")
+
+
+def test_does_not_take_an_entry_back_after_a_lost_answer() -> None:
+    """An expiry that has read the entry under this attempt's id would release it under the pod that the other bind
+    places."""
+    harness, table = ReconcilerHarness(), TakenOverTable()
+    table.create(new_ledger(NODE, {SLOT: 4}, {}, 0))
+    reservations = Reservations(table, lambda: "this bind", harness.clock, call_seconds=0.0)
+    binding, request = Binding(NAMESPACE, "a", "uid-a", NODE), Request((Demand(SLOT, 1),))
+
+    result = reservations.reserve(binding, request, COUNTING, lambda: HTTP_TIMEOUT)
+
+    assert isinstance(result, BindResult)
+    assert result.outcome is BindOutcome.CONTENDED
+    ledger = table.node(NODE)
+    assert ledger is not None
+    assert ledger.entries["uid-a"].attempt == "another bind"

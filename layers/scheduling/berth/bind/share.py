@@ -161,6 +161,10 @@ class Attempt:
                 )
             if result.outcome is LedgerOutcome.NO_LEDGER:
                 return NO_LEDGER
+            if self._calls.repeated:
+                # A lost request may have written the entries, and another bind taken them over. This attempt must not
+                # take them back under the same id: an expiry may have read them before.
+                break
             ledgers = result.ledgers
             if any(each.state is EntryState.BOUND for each in result.entries(uid).values()):
                 # The watcher has confirmed the pod there, after bind read the pod.
