@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks NodeCache.tla, Ledger.tla, Announcements.tla, Gang.tla and LateView.tla with TLC: what holds/ describes must hold,
-# what fails/ describes must fail, each in its own way. The beginning of a configuration's name says of which it is one:
-# ledger-, announcements, gang- or late-view-; any other is one of NodeCache.tla.
+# Checks NodeCache.tla, Ledger.tla, Pools.tla, Announcements.tla, Gang.tla and LateView.tla with TLC: what holds/
+# describes must hold, what fails/ describes must fail, each in its own way. The beginning of a configuration's name says
+# of which it is one: ledger-, pools-, announcements, gang- or late-view-; any other is one of NodeCache.tla.
 #   spec/check.sh              all of holds/ and fails/, one line each
 #   spec/check.sh large        larger models of what must hold; minutes
 #   spec/check.sh FILE.cfg...  only these; with TRACE=1 what TLC says, with the counterexample, a variable a line
@@ -30,14 +30,14 @@ fetch_tlc() {
 }
 
 module_of() {
-  case ${1##*/} in ledger-*) echo Ledger ;; announcements*) echo Announcements ;; gang-*) echo Gang ;;
-    late-view-*) echo LateView ;; *) echo NodeCache ;; esac
+  case ${1##*/} in ledger-*) echo Ledger ;; pools-*) echo Pools ;; announcements*) echo Announcements ;;
+    gang-*) echo Gang ;; late-view-*) echo LateView ;; *) echo NodeCache ;; esac
 }
 
 # A mistake that no configuration makes is never checked.
 every_mistake_is_made() {
   local module configuration made
-  for module in NodeCache Ledger Announcements Gang LateView; do
+  for module in NodeCache Ledger Pools Announcements Gang LateView; do
     made=()
     for configuration in fails/*.cfg; do
       [[ $(module_of "$configuration") != "$module" ]] || made+=("$configuration")
