@@ -19,7 +19,7 @@ from berth.nodecache.snapshot_view import DecodedObjects
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.managed_resources.pools import Shares
 from berth.scheduling.policy import Policy
-from berth.upkeep.reconciler.published_pods import diverging_claim
+from berth.upkeep.reconciler.claims import diverging_claim
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

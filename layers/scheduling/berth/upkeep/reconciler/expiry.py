@@ -31,7 +31,7 @@ class ExpiryOutcome(StrEnum):
     """The outcome of an expiry.
 
     RELEASED: the reserved amounts are available again. NO_ENTRY: this attempt does not own an entry; its open
-    reservation is deleted. ON_NODE: the pod is on the node, and its publication will confirm the reservation.
+    reservation is deleted. ON_NODE: the pod is on a node, and its publication will confirm the reservation.
     CONFIRMED: the publication has confirmed it. CLUSTER_UNAVAILABLE: the API server did not answer. CONTENDED: the pod
     or the entry changed at every try.
     """

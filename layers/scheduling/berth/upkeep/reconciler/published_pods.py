@@ -20,42 +20,7 @@ from berth.scheduling.managed_resources.counting import Counting, left
 from berth.scheduling.managed_resources.pools import Shares, is_floating, limits_namespace, resource_of
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.pod import PodKey
-
-
-def diverging_claim(counting: Counting, pod: Pod, entry: Entry, capacity: Mapping[str, int]) -> Shares | None:
-    """Return the amounts or devices that the pod claims, if they differ from its entry; empty if it claims nothing, or
-    no device. None: they agree, or the pod is not confirmed yet. capacity: the node's."""
-    if entry.state is not EntryState.BOUND:
-        return None
-    claimed = counting.shares(pod, capacity)
-    held = {pool: amount for pool, amount in entry.shares.items() if resource_of(pool) in counting.resources}
-    if claimed is None:
-        # Other schedulers do not name devices.
-        return {} if entry.attempt and not counting.names_devices(pod) else None
-    if dict(claimed) == held:
-        return None
-    beyond = beyond_limit(counting, pod, entry, capacity)
-    return None if _without(claimed, beyond) == _without(held, beyond) else claimed
-
-
-def beyond_limit(counting: Counting, pod: Pod, entry: Entry, capacity: Mapping[str, int]) -> Shares:
-    """Return the resources of which a pod that others bound requests more than a pod is charged, with that amount."""
-    # Amounts that Berth reserved are counted as a whole.
-    return {} if entry.attempt or entry.state is not EntryState.BOUND else counting.beyond_limit(pod, capacity)
-
-
-def uncounted(counting: Counting, pod: Pod, entry: Entry | None) -> Shares:
-    """Return the resources that a pod bound by others is not charged for, because no request of them can be read."""
-    if entry is None:
-        return dict.fromkeys(counting.uncounted(pod), 0)
-    if entry.attempt or entry.state is not EntryState.BOUND:
-        return {}
-    # Amounts that were charged before the request became unreadable stay.
-    return dict.fromkeys(counting.uncounted(pod) - set(map(resource_of, entry.shares)), 0)
-
-
-def _without(shares: Shares, resources: Shares) -> Shares:
-    return {pool: amount for pool, amount in shares.items() if resource_of(pool) not in resources}
+from berth.upkeep.reconciler.claims import beyond_limit, diverging_claim, uncounted
 
 
 class Presence(Enum):
