@@ -139,15 +139,15 @@ class FloatingPools:
         used: dict[str, int] = {}
         asked, annotated = self._reader.requests, bool(self._reader.annotations)
         for pod in pods:
-            shares: Shares = {}
             if pod.assumed_shares is not None:
-                shares = {pool: amount for pool, amount in pod.assumed_shares.items() if is_floating(pool)}
+                for pool, amount in pod.assumed_shares.items():
+                    if is_floating(pool):
+                        used[pool] = used.get(pool, 0) + amount
             elif annotated or not asked.isdisjoint(pod.spec.requests.asked):
                 for demand in self.demands(self._reader.read(pod).readable):
                     amount = min(demand.amount, self._limits.get(demand.resource, demand.amount))
-                    shares = {**shares, **dict.fromkeys(self.of((demand.resource,), pod.namespace, labels), amount)}
-            for pool, amount in shares.items():
-                used[pool] = used.get(pool, 0) + amount
+                    for pool in self.of((demand.resource,), pod.namespace, labels):
+                        used[pool] = used.get(pool, 0) + amount
         return used
 
     def capacity(self, pool: str) -> int:
