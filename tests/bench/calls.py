@@ -45,7 +45,9 @@ class Environment(NodeCache):
         self._changes = cluster.changes(self._snapshot)
         self.forget()
 
-    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
+    def current(
+        self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS, *, pod_version: str = ""
+    ) -> DecisionContext:
         return DecisionContext(self._policy, self._snapshot)
 
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:

@@ -36,7 +36,9 @@ class FixedNodeCache(NodeCache):
         )
         return cls(configuration, cluster, pods_version)
 
-    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
+    def current(
+        self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS, *, pod_version: str = ""
+    ) -> DecisionContext:
         self.reads = reads
         return DecisionContext(self._policy, self._cluster, coverage=self._coverage)
 
@@ -61,7 +63,9 @@ class LateNodeCache(NodeCache):
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
 
-    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
+    def current(
+        self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS, *, pod_version: str = ""
+    ) -> DecisionContext:
         return (self._later if len(self.slept) >= self.LATE else self._first).current(deadline, reads)
 
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:

@@ -73,9 +73,10 @@ class Verbs:
         recorder: DecisionRecorder | None = None,
         open_gangs: OpenGangs = no_open_gangs,
         time_limit: TimeLimit = NO_TIME_LIMIT,
+        pause: Callable[[float], None] | None = None,
     ) -> None:
         """`interrupted`: what happens just before a method of the table runs. `recorder`: of decisions. `open_gangs`:
-        what filter reads. `time_limit`: of each decision."""
+        what filter reads. `time_limit`: of each decision. `pause`: waits for a publication."""
         self.clock = EnvironmentClock()
         self.cluster = PublishedCluster(self.clock)
         self.table = InterruptedCacheTable(self.cluster.table, interrupted or {})
@@ -97,6 +98,7 @@ class Verbs:
             self.warnings.append,
             BindsUnderWay(ledger, log),
             lambda age, lag: self.seen.append((age, lag)),
+            pause=pause,
         )
         self._endpoints = {
             verb: VerbEndpoint(verb, EndpointSettings(), partial(answer, cache=self.cache), failed, recorder=recorder)

@@ -314,7 +314,9 @@ class _Cache(NodeCache):
         self._policy = Policy(ruled, Exemption(), {UNRULED: unruled})
         self._under_way = BindsUnderWay(None, AnnouncementReader(_Log(history)))
 
-    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
+    def current(
+        self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS, *, pod_version: str = ""
+    ) -> DecisionContext:
         wanted = self._under_way.needs(self._policy)
         read = self._under_way.read(wanted, NOTHING_READ, lambda: None, _fail)
         found = self._history.published()

@@ -311,7 +311,9 @@ def test_refuses_a_label_pool_while_the_cache_is_unavailable() -> None:
 
 def test_does_not_read_the_cache_for_pods_without_a_label_pool() -> None:
     class Unread(FixedNodeCache):
-        def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
+        def current(
+            self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS, *, pod_version: str = ""
+        ) -> DecisionContext:
             raise AssertionError("the cache is read")
 
     world = slots_and_seats()

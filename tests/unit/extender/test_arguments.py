@@ -32,7 +32,9 @@ class Answering(NodeCache):
         self._answer = DecisionContext((document or BerthConfiguration()).policy(), answer)
         self.asked = 0
 
-    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
+    def current(
+        self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS, *, pod_version: str = ""
+    ) -> DecisionContext:
         self.asked += 1
         return self._answer
 

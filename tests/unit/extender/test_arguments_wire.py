@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.extender.arguments import MAX_BODY_BYTES, decode_object, folded, pod_named_in
+from berth.extender.arguments import MAX_BODY_BYTES, decode_object, folded, pod_named_in, pod_version_in
 from berth.extender.outcomes import Failure, FailureOutcome
 
 
@@ -47,3 +47,21 @@ def test_size_limit_is_exact(letters: str) -> None:
 )
 def test_error_names_pod_of_failed_request(body: str, named: str) -> None:
     assert pod_named_in(body) == named
+
+
+SENT = '{"Pod":{"metadata":{"name":"p","namespace":"ns","uid":"u","resourceVersion":"42","annotations":{%s}}}}'
+
+
+@pytest.mark.parametrize(
+    ("body", "version"),
+    [
+        pytest.param(SENT % "", "42", id="text"),
+        pytest.param((SENT % "").encode(), "42", id="bytes"),
+        pytest.param(SENT % '"resourceVersion":"7"', "42", id="an annotation has the name of the field"),
+        pytest.param(SENT % '"a":"é"', "42", id="letters of two bytes"),
+        pytest.param('{"Pod":{"metadata":{"name":"p"}}}', "", id="none"),
+        pytest.param("", "", id="empty"),
+    ],
+)
+def test_finds_the_pods_version_without_decoding(body: str | bytes, version: str) -> None:
+    assert pod_version_in(body) == version

@@ -87,7 +87,9 @@ class NoTime(NodeCache):
     def __init__(self, seconds: float = 0.0) -> None:
         self._policy = BerthConfiguration().policy(time_limit=TimeLimit(seconds, lambda: 0.0, lambda: 0.0))
 
-    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
+    def current(
+        self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS, *, pod_version: str = ""
+    ) -> DecisionContext:
         return DecisionContext(self._policy, Snapshot.of([labelled("n", "1")]))
 
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:

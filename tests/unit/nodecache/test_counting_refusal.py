@@ -32,7 +32,9 @@ COUNTS_NOTHING = BerthConfiguration()
 
 
 class _Refused(FixedNodeCache):
-    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
+    def current(
+        self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS, *, pod_version: str = ""
+    ) -> DecisionContext:
         found = super().current(deadline, reads)
         return DecisionContext(found.policy, found.cluster, REFUSAL)
 

@@ -124,6 +124,16 @@ def read_pod_version(body: str | bytes) -> PodVersion:
     return PodVersion(name_or_empty(metadata.get("resourceVersion")), found)
 
 
+_VERSION, _VERSION_WITHIN = '"resourceVersion":"', 2_000
+
+
+def pod_version_in(body: str | bytes) -> str:
+    """Return the pod's resourceVersion without decoding: kube-scheduler writes it behind the pod's names. Return an
+    empty string if it is not there."""
+    start = body[:_VERSION_WITHIN] if isinstance(body, str) else body[:_VERSION_WITHIN].decode(errors="replace")
+    return start.partition(_VERSION)[2].partition('"')[0]
+
+
 _POD = '{"Pod":{"metadata":'
 _SPEC = '},"spec":'
 _STATUS = '},"status":'
@@ -203,26 +213,26 @@ def read_candidates(
         return request
     pod = request.pod
     cache.asked_about(pod)
-    found = _read_names(request.fields, pod, cache, deadline)
+    found = _read_names(request.fields, pod, cache, deadline, pod_version_in(body))
     if isinstance(found, Failure):
         return replace(found, pod=f"{pod.namespace}/{pod.name}")
     return found
 
 
 def _read_names(
-    arguments: dict[str, object], pod: Pod, cache: NodeCache, deadline: Deadline
+    arguments: dict[str, object], pod: Pod, cache: NodeCache, deadline: Deadline, pod_version: str
 ) -> RequestNodes | Passthrough | Failure:
     # NodeNames takes precedence over Nodes, as in kube-scheduler's reading of an answer (fact 12).
     names, nodes = arguments.get("nodenames"), arguments.get("nodes")
     if names is not None:
-        return _node_cache_mode(pod, names, cache, deadline)
+        return _node_cache_mode(pod, names, cache, deadline, pod_version)
     if nodes is not None:
         return _full_mode(pod, nodes, cache, deadline)
     return bad_request(NO_NODES)
 
 
 def _node_cache_mode(
-    pod: Pod, names: object, cache: NodeCache, deadline: Deadline
+    pod: Pod, names: object, cache: NodeCache, deadline: Deadline, pod_version: str
 ) -> RequestNodes | Passthrough | Failure:
     if not isinstance(names, list) or not _are_strings(names):
         return bad_request("NodeNames is not a list of strings")
@@ -230,7 +240,7 @@ def _node_cache_mode(
         return bad_request(TOO_MANY_NODES)
     if not names:
         return _no_candidates(pod, cache, None, deadline)
-    context = cache.current(deadline)
+    context = cache.current(deadline, pod_version=pod_version)
     cluster = context.cluster
     if context.counting_refusal and context.policy.counts(pod):
         return Failure(FailureOutcome.COUNTED_ELSEWHERE, context.counting_refusal)

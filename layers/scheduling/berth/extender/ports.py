@@ -101,10 +101,13 @@ class NodeCache(ABC):
     """The cluster's state and the applied configuration. Both never go back to an earlier version."""
 
     @abstractmethod
-    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
+    def current(
+        self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS, *, pod_version: str = ""
+    ) -> DecisionContext:
         """Return the cluster as last published; costs one read of the head if it has not changed.
 
-        The cluster has the parts that the policy reads. `reads`: the parts that the verb needs in addition. After the
+        The cluster has the parts that the policy reads. `reads`: the parts that the verb needs in addition.
+        `pod_version`: a cache that is milliseconds behind waits until it contains this version of a pod. After the
         deadline it neither reads a table nor waits.
         """
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from berth.extender.arguments import folded, read_pod_version, read_scheduling_request
+from berth.extender.arguments import folded, pod_version_in, read_scheduling_request
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, PreemptOutcome, bad_request, deadline_passed
 from berth.extender.ports import REREAD_SECONDS, REREADS, CacheUnavailable, DecisionContext, NodeCache
@@ -84,7 +84,7 @@ def answer_preempt(
         # Wait for a quarter of a second until the cache has the pod's version and all proposed victims. Pods that it
         # lacks may be victims that only the policy needs. If they stay, the pod waits for ever: the scheduler proposes
         # no victims on a node that its own filters pass.
-        version = read_pod_version(body).resource_version
+        version = pod_version_in(body)
         for _ in range(REREADS):
             if not (_is_behind(context, arguments, version) and deadline.decision_seconds()):
                 break

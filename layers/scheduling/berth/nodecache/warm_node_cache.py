@@ -50,6 +50,9 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 RECENT_SECONDS = 10.0
 """Several heartbeats of the watcher."""
 
+PAUSES, PAUSE_SECONDS = 50, 0.005
+"""How often a call rereads a cache that is behind the pod of its request, and the seconds between two reads."""
+
 NOT_RUNNING = "does the watcher run?"
 NO_NEWS = "the watcher publishes but hears nothing from the API server, or a clock was set"
 CLOCKS_DIFFER = "the watcher publishes: its clock and the one of this process differ"
@@ -115,13 +118,15 @@ class WarmNodeCache(NodeCache):
         on_fallback: Callable[[], None] = lambda: None,
         *,
         latest_only: bool = False,
+        pause: Callable[[float], None] | None = None,
     ) -> None:
         """`warn`: called with failures that the call survived. `on_read`: called by every call that reads the published
         state, with the data's age in seconds, and by how many versions the call brought the environment's state up to
         date; None for its first read, which loads everything. It must not raise. `loss`: consulted if nothing is
         counted; None without a ledger. `reads`: bounded by default. `on_fallback`: called by every call that another
         configuration decides, because the applied one cannot be loaded. `latest_only`: every read is consistent, and a
-        failed read is a failure of the call."""
+        failed read is a failure of the call. `pause`: waits for a publication; None if publications take longer than a
+        call may wait."""
         self._table = table
         self._reader = reader
         self._configurations = configurations
@@ -133,13 +138,36 @@ class WarmNodeCache(NodeCache):
         self._loss = loss
         self._on_fallback = on_fallback
         self._latest_only = latest_only
+        self._pause = pause
+        self._stalled_at = ""
         self._last_read: HeadRead | None = None
         self._warned = ""
         self._reads = reads or BoundedReads()
 
     def current(
-        self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS, *, is_warm_up: bool = False
+        self,
+        deadline: Deadline = NO_DEADLINE,
+        reads: Parts = NO_PARTS,
+        *,
+        pod_version: str = "",
+        is_warm_up: bool = False,
     ) -> DecisionContext:
+        found = self._at_once(deadline, reads, is_warm_up=is_warm_up)
+        if self._pause is None or found.coverage.covers(pod_version) is not False:
+            return found
+        # A scheduler evaluates a pod milliseconds after its creation, and knows all earlier changes. Do not wait again
+        # for a watch that stalls.
+        for _ in range(PAUSES if found.coverage.resource_version != self._stalled_at else 0):
+            if not deadline.decision_seconds():
+                return found
+            self._pause(PAUSE_SECONDS)
+            found = self._at_once(deadline, reads)
+            if found.coverage.covers(pod_version) is not False:
+                return found
+        self._stalled_at = found.coverage.resource_version
+        return found
+
+    def _at_once(self, deadline: Deadline, reads: Parts, *, is_warm_up: bool = False) -> DecisionContext:
         try:
             return self._reads.before(deadline, partial(self._read, deadline, reads, is_warm_up=is_warm_up))
         except DeadlinePassed:

@@ -89,6 +89,7 @@ class CacheAdapters:
             self.reads,
             on_fallback,
             latest_only=is_for_bind,
+            pause=time.sleep if self.tables.in_process else None,
         )
 
 
