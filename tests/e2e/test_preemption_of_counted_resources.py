@@ -19,11 +19,15 @@ from .kubernetes.scheduler_configuration import ExtenderConfiguration, Mode
 LICENCE = "example.com/licence"
 NO_LICENCE = f"Insufficient {LICENCE}"
 
+SEAT = "example.com/seat"
+
 DOCUMENT = f"""\
 apiVersion: berth.dev/v1alpha1
 kind: BerthConfiguration
 profile: managed-resources
-managedResources: [{{name: {LICENCE}}}]
+managedResources:
+  - {{name: {LICENCE}}}
+  - {{name: {SEAT}, capacity: {{value: 1, scope: cluster}}}}
 """
 
 POD_SPEC = {"containers": [{"name": "app", "resources": {"requests": {LICENCE: "1"}}}]}
@@ -48,7 +52,7 @@ def filter_bind_preempt(url_prefix: str, mode: Mode = Mode.CACHE) -> ExtenderCon
         bind_verb="bind",
         preempt_verb="preempt",
         mode=mode,
-        managed_resources=(LICENCE,),
+        managed_resources=(LICENCE, SEAT),
     )
 
 
@@ -102,3 +106,46 @@ def test_adds_victim_that_holds_the_counted_resource(
 
         assert cluster.wait_until_assigned(scenario.pod) == scenario.node
         assert not cluster.state(scenario.bystander).terminating
+
+
+NO_SEAT = f"Insufficient {SEAT} in the cluster"
+
+
+@dataclass(frozen=True)
+class SeatHolder:
+    """A pod of low priority that holds the only seat, and most of the cpu of the node."""
+
+    pod: Pod
+    node: str
+    high: str
+
+
+@pytest.fixture
+def holder(licences: BerthServe, cluster: Cluster) -> SeatHolder:
+    low, high = (cluster.create_priority_class(name, value) for name, value in {"low": 100, "high": 1000}.items())
+    node = cluster.create_node("held", cpu="2")
+    pod = cluster.create_pod("holder", priority_class=low, cpu="1500m", node=node, extended={SEAT: "1"})
+    asks = {"containers": [{"name": "app", "resources": {"requests": {SEAT: "1"}}}]}
+    ExtenderCache(licences).wait_for_reasons({node: NO_SEAT}, of={**PROBE, "spec": asks})
+    return SeatHolder(pod, node, high)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "evicts"),
+    [
+        pytest.param("100m", False, id="the pod lacks a seat"),
+        pytest.param("1", True, id="the pod lacks a seat and cpu"),
+    ],
+)
+def test_evicts_the_holder_of_a_seat_only_if_the_scheduler_proposes_it(
+    cpu: str, evicts: bool, licences: BerthServe, cluster: Cluster, holder: SeatHolder, run_scheduler: RunScheduler
+) -> None:
+    run_scheduler(filter_bind_preempt(licences.url_prefix))
+    pod = cluster.create_pod("high", priority_class=holder.high, cpu=cpu, extended={SEAT: "1"})
+    if evicts:
+        cluster.wait_until_evicted(holder.pod)
+    else:
+        cluster.wait_until_unschedulable(pod, f"0/1 nodes are available: 1 {NO_SEAT}")
+        assert not cluster.state(holder.pod).terminating
+    cluster.end_containers(holder.pod)
+    assert cluster.wait_until_assigned(pod) == holder.node

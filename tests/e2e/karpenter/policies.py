@@ -19,6 +19,11 @@ LICENCE, LICENCES = "example.com/licence", "example.com/licences"
 COUNTED = (
     f"{_KIND}profile: managed-resources\nmanagedResources: [{{name: {LICENCE}, capacity: {{nodeLabel: {LICENCES}}}}}]\n"
 )
+SEATS = "example.com/seats"
+FLOATING = (
+    f"{_KIND}profile: managed-resources\nmanagedResources:\n"
+    f"  - {{name: example.com/seat, capacity: {{value: 1, scope: cluster}}, requests: {{podAnnotation: {SEATS}}}}}\n"
+)
 SEGREGATED = f"{_KIND}profile: resource-segregation\n"
 GANGS = f"{LABELED}gangs: {{enabled: true}}\n"
 

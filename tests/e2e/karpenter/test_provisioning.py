@@ -16,10 +16,11 @@ from tests.e2e.kubernetes.control_plane import ControlPlane
 
 from .conftest import Start
 from .karpenter import GPU
-from .policies import COUNTED, GANGS, LABELED, LICENCE, SEGREGATED, printed, without_labels
+from .policies import COUNTED, FLOATING, GANGS, LABELED, LICENCE, SEATS, SEGREGATED, printed, without_labels
 
 NODE_SECONDS = 10.0
 NO_INSTANCE_TYPE = "no instance type has enough resources"
+NO_SEAT = "Insufficient example.com/seat in the cluster"
 RESERVED = "node(s) were reserved for pods that ask for their resources"
 FOR_THE_LABEL = {
     "affinity": {
@@ -73,6 +74,19 @@ def test_takes_the_right_pool_for_pods_whose_affinity_names_the_label(start: Sta
     [node] = karpenter.wait_for_nodes(1)
     assert cluster.wait_until_assigned(pod) == node["metadata"]["name"]
     assert node["metadata"]["labels"]["karpenter.sh/nodepool"] == "berth"
+
+
+def test_adds_no_more_nodes_for_pods_that_wait_for_a_pool(start: Start, cluster: Cluster) -> None:
+    karpenter = start(FLOATING)
+    karpenter.apply(*printed(FLOATING))
+    holder = cluster.create_pod("holder", annotations={SEATS: "1"})
+    node = cluster.wait_until_assigned(holder)
+    waiting = cluster.create_pod("waiting", annotations={SEATS: "1"})
+    cluster.wait_until_unschedulable(waiting, none_available({NO_SEAT: 1}))
+    karpenter.wait_for_event(waiting.uid, "Nominated", node)
+    assert len(karpenter.nodes()) == 1
+    cluster.end_containers(holder)
+    assert cluster.wait_until_assigned(waiting) == node
 
 
 def test_adds_no_node_for_counted_resources_without_an_overlay(start: Start, cluster: Cluster) -> None:
