@@ -1,0 +1,47 @@
+"""Taints of nodes and tolerations of pods."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.scheduling.fields.taints import TolerationIndex, read_taints, read_tolerations
+
+TAINT = {"key": "gpu", "value": "a100", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("toleration", "tolerates"),
+    [
+        pytest.param({"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}, True, id="Exists"),
+        pytest.param({"key": "gpu", "operator": "Exists", "effect": "NoExecute"}, False, id="another effect"),
+        pytest.param({"key": "cpu", "operator": "Exists"}, False, id="another key"),
+        pytest.param({"key": "gpu", "operator": "Exists"}, True, id="any effect"),
+        pytest.param({"operator": "Exists"}, True, id="any key"),
+        pytest.param({"key": "gpu", "operator": "Equal", "value": "a100"}, True, id="Equal"),
+        pytest.param({"key": "gpu", "operator": "Equal", "value": "h100"}, False, id="Equal: another value"),
+        pytest.param({"key": "gpu", "value": "a100"}, True, id="Equal is the default"),
+        pytest.param({"key": "gpu"}, False, id="Equal: no value"),
+        pytest.param({"key": "gpu", "operator": "Gt", "value": "1"}, False, id="Gt"),
+        pytest.param({"key": "gpu", "operator": "exists"}, False, id="unknown operator"),
+    ],
+)
+def test_tolerates_a_taint(toleration: dict[str, str], tolerates: bool) -> None:
+    index = TolerationIndex(read_tolerations([{"key": "other", "operator": "Exists"}, toleration]))
+    assert index.tolerates(read_taints([TAINT])[0]) is tolerates
+
+
+@pytest.mark.parametrize(
+    ("effects", "repelled"),
+    [
+        pytest.param([], False, id="no taint"),
+        pytest.param(["NoSchedule"], True, id="NoSchedule"),
+        pytest.param(["NoExecute"], True, id="NoExecute"),
+        pytest.param(["PreferNoSchedule"], False, id="PreferNoSchedule only scores"),
+        pytest.param(["Unknown"], False, id="an unknown effect"),
+        pytest.param(["PreferNoSchedule", "NoExecute"], True, id="one of two"),
+    ],
+)
+def test_repels_pods_by_effect(effects: list[str], repelled: bool) -> None:
+    taints = read_taints([{**TAINT, "effect": effect} for effect in effects])
+    assert TolerationIndex(()).repelled_by(taints) is repelled
+    assert not TolerationIndex(read_tolerations([{"operator": "Exists"}])).repelled_by(taints)
