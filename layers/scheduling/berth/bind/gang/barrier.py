@@ -127,7 +127,16 @@ class GangBarrier:
         has living members, so the pod is bound like any other.
         """
         try:
-            return MemberCall(self, member).run()
+            return MemberCall(
+                member,
+                self.table,
+                self.ledger,
+                self.why_not,
+                self.new_id(),
+                self.wall,
+                self.sleep,
+                self.call_seconds,
+            ).run()
         except TableUnavailable as error:
             return BindResult(BindOutcome.LEDGER_UNAVAILABLE, str(error))
 

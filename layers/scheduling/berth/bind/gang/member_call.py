@@ -9,8 +9,8 @@ intent. The call reads again, and gives up at the end of its time: then the inte
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from berth.bind.gang.domain_opening import (
     FIRST_POLL_SECONDS,
@@ -22,6 +22,7 @@ from berth.bind.gang.domain_opening import (
 from berth.bind.gang.member import (
     GangMember,
     GangPlace,
+    Get,
     MemberLiveness,
     MemberShare,
     get_for,
@@ -29,14 +30,13 @@ from berth.bind.gang.member import (
     liveness_for,
 )
 from berth.dynamodb import TableUnavailable
+from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.gangs.commit import CommitOutcome, GangCommit, requests_of
 from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
-from berth.ledger.gangs.table import TimedGangTable
+from berth.ledger.gangs.table import GangTable, TimedGangTable
+from berth.ledger.nodes.table import LedgerTable
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
-
-if TYPE_CHECKING:
-    from berth.bind.gang.barrier import GangBarrier
 
 BINDING_SECONDS = 0.5
 """Seconds that a call reserves for its Binding after the commit."""
@@ -64,13 +64,25 @@ GAVE_UP = BindResult(BindOutcome.GANG_GAVE_UP, "gang waits for members: too few 
 class MemberCall:
     """Places one member of a gang in one call."""
 
-    def __init__(self, barrier: GangBarrier, member: GangMember) -> None:
-        self._barrier = barrier
-        self._wall, self._sleep = barrier.wall, barrier.sleep
-        self._table = TimedGangTable(barrier.table, self._check_time, self._wall)
+    def __init__(
+        self,
+        member: GangMember,
+        table: GangTable,
+        ledger: LedgerTable,
+        why_not: Callable[[GangItem, Get, Deadline], str],
+        attempt: str,
+        wall: Callable[[], float],
+        sleep: Callable[[float], None],
+        call_seconds: float,
+    ) -> None:
+        """why_not: returns the reason not to commit the members of an item; empty without one. wall, call_seconds: see
+        GangBarrier."""
+        self._why_not = why_not
+        self._wall, self._sleep = wall, sleep
+        self._table = TimedGangTable(table, self._check_time, self._wall)
         self._commit = GangCommit(self._table, self._wall)
-        self._kept_seconds = barrier.call_seconds + BINDING_SECONDS
-        self._attempt = barrier.new_id()
+        self._call_seconds, self._kept_seconds = call_seconds, call_seconds + BINDING_SECONDS
+        self._attempt = attempt
         self._member = member
         self._gang = member.of.gang
         binding = member.binding
@@ -79,7 +91,7 @@ class MemberCall:
             self._table, self._gang, may_queue, member.withdraw, self._has_time, self._wall, self._sleep
         )
         self._uid = binding.pod_uid
-        self._share = MemberShare(barrier.ledger, member, self._attempt, self._has_time, self._wall)
+        self._share = MemberShare(ledger, member, self._attempt, self._has_time, self._wall)
         self._mine: Intent | None = None
         """The call's intent, which other calls read. Once set, the call may have left an open reservation."""
         self._joined: Domain | None = None
@@ -230,7 +242,7 @@ class MemberCall:
                 commits_at = self._wall() + TAKEOVER_SECONDS
             if commits_at is not None and commits_at <= self._wall() and self._has_time(self._commit_seconds(item)):
                 until = self._member.deadline.earlier(self._kept_seconds)
-                against = self._barrier.why_not(item, get_for(self._member), until)
+                against = self._why_not(item, get_for(self._member), until)
                 if against:
                     self._commit.abort(item, against)
                 else:
@@ -288,7 +300,7 @@ class MemberCall:
 
     def _end(self, result: BindResult) -> GangPlace | BindResult:
         """Give up, because the time is over; retry while a request can still end before the deadline."""
-        self._kept_seconds = self._barrier.call_seconds
+        self._kept_seconds = self._call_seconds
         while True:
             try:
                 return self._refused(result)
