@@ -359,7 +359,7 @@ COUNTING = Counting(
 class TestGangInOnePool:
     """All members have their shares in the ledger of one floating pool."""
 
-    @pytest.mark.parametrize("count", [70, pytest.param(450, marks=pytest.mark.long)])
+    @pytest.mark.parametrize("count", [70, 150])
     def test_commits_every_member_or_rolls_all_of_them_back(self, tables: Tables, count: int) -> None:
         tables.ledger.create(new_ledger(SEATS, {SEATS: 9_999}, {}, epoch=1))
         members = [
