@@ -91,6 +91,9 @@ def test_parses_value_and_milli_value(text: str, value: int, milli_value: int) -
     "text",
     [
         pytest.param("", id="empty"),
+        pytest.param("K", id="an unknown suffix alone"),
+        pytest.param("Pi", id="a suffix alone that does not fit"),
+        pytest.param("e-10", id="an exponent alone, too small"),
         pytest.param("1K", id="kilo is a small letter"),
         pytest.param("1ki", id="kibi is a capital letter"),
         pytest.param("1i", id="half a suffix"),
