@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from threading import Condition
 
@@ -46,9 +47,6 @@ from berth.scheduling.objects.pod import Pod, PodKey
 from berth.scheduling.objects.pod_reading import read_pods
 
 log = logging.getLogger("berth")
-
-NOT_FOUND = 404
-CONFLICT = 409
 
 UID_PREFIX = "dump-"
 """The prefix of the UID of a dump's cluster."""
@@ -129,7 +127,7 @@ class DumpCluster(Cluster, PodBinder):
             return found
         if found.uid != binding.pod_uid:
             return Refused(
-                CONFLICT,
+                HTTPStatus.CONFLICT,
                 f"the UID in the precondition ({binding.pod_uid}) does not match the UID in record ({found.uid})",
             )
         with self._changed:
@@ -137,7 +135,7 @@ class DumpCluster(Cluster, PodBinder):
             bound = self._bound.get(binding.pod_uid)
             node = found.node or (bound.node if bound else "")
             if node:
-                return Refused(CONFLICT, f'pod {binding.pod_name} is already assigned to node "{node}"')
+                return Refused(HTTPStatus.CONFLICT, f'pod {binding.pod_name} is already assigned to node "{node}"')
             self._bound[binding.pod_uid] = DumpBinding(binding.node, binding.annotations)
             self._changed.notify_all()
         return Created()
@@ -148,7 +146,7 @@ class DumpCluster(Cluster, PodBinder):
             with self._changed:
                 pod = self._read_file().pods.get((namespace, pod_name))
                 if pod is None:
-                    return Refused(NOT_FOUND, f'pods "{pod_name}" not found')
+                    return Refused(HTTPStatus.NOT_FOUND, f'pods "{pod_name}" not found')
                 metadata, spec = part(pod, "metadata"), part(pod, "spec")
                 uid = str(metadata.get("uid") or "")
                 bound = self._bound.get(uid)

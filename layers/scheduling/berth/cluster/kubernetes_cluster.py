@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 
-from berth.cluster.api_server.client import APPLY, CREDENTIALS_REFUSED, UNAUTHORIZED, ApiServer, ApiServerUnreachable
+from berth.cluster.api_server.client import APPLY, CREDENTIALS_REFUSED, ApiServer
 from berth.cluster.field_projection import RequiredFields, projection_id, projections
 from berth.cluster.watch.lister_watcher import WATCHERS_REMEDY, WatchOptions
 from berth.cluster.watch.watches import watch
@@ -15,7 +16,6 @@ from berth.upkeep.wake_up import SchedulingQueue
 
 NAMESPACE = "kube-system"
 TIMEOUT_SECONDS = 10.0
-_FORBIDDEN = 403
 
 _SELF_REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 _REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
@@ -26,13 +26,10 @@ def cluster_uid(api: ApiServer) -> str:
 
     A cluster that was restored from a backup of its etcd keeps the UID; a new cluster with an old name has a new UID.
     """
-    try:
-        answer = api.request("GET", f"/api/v1/namespaces/{NAMESPACE}", timeout=TIMEOUT_SECONDS)
-    except ApiServerUnreachable as error:
-        raise ClusterUnavailable(str(error)) from error
-    if answer.status == UNAUTHORIZED:
+    answer = api.request("GET", f"/api/v1/namespaces/{NAMESPACE}", timeout=TIMEOUT_SECONDS)
+    if answer.status == HTTPStatus.UNAUTHORIZED:
         raise ClusterUnavailable(f"{answer.message}: {CREDENTIALS_REFUSED}")
-    if answer.status == _FORBIDDEN:
+    if answer.status == HTTPStatus.FORBIDDEN:
         raise ClusterUnavailable(f"{answer.message}; give the watcher's user the verb get on the namespace {NAMESPACE}")
     uid = part(answer.content, "metadata").get("uid")
     if not answer.ok or not isinstance(uid, str) or not uid:
@@ -42,10 +39,7 @@ def cluster_uid(api: ApiServer) -> str:
 
 def user_info(api: ApiServer, timeout: float) -> Mapping[str, object]:
     """Return the `userInfo` of a SelfSubjectReview: username, groups. `timeout`: seconds. Raises ClusterUnavailable."""
-    try:
-        answer = api.request("POST", _SELF_REVIEWS, body=_REVIEW, timeout=timeout)
-    except ApiServerUnreachable as error:
-        raise ClusterUnavailable(str(error)) from error
+    answer = api.request("POST", _SELF_REVIEWS, body=_REVIEW, timeout=timeout)
     info = part(answer.content, "status").get("userInfo")
     if not answer.ok or not isinstance(info, dict):
         raise ClusterUnavailable(answer.message)
@@ -135,12 +129,9 @@ class KubernetesObjectQueue(SchedulingQueue):
             "storageClassName": WAKE_NAME,
         }
         query = {"fieldManager": "berth", "force": "true"}
-        try:
-            answer = self._api.request(
-                "PATCH", _WAKE_OBJECT, query=query, body=body, content_type=APPLY, timeout=_WAKE_SECONDS
-            )
-        except ApiServerUnreachable as error:
-            raise ClusterUnavailable(str(error)) from error
+        answer = self._api.request(
+            "PATCH", _WAKE_OBJECT, query=query, body=body, content_type=APPLY, timeout=_WAKE_SECONDS
+        )
         if not answer.ok:
             raise ClusterUnavailable(
                 f"{answer.message}; give the watcher's user the verb patch on csistoragecapacities "

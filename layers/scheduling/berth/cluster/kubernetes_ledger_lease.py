@@ -7,8 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from http import HTTPStatus
 
-from berth.cluster.api_server.client import JSON, JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
+from berth.cluster.api_server.client import (
+    JSON,
+    JSON_MERGE,
+    PRECONDITION_FAILED,
+    Answer,
+    ApiServer,
+    ApiServerUnreachable,
+)
 from berth.lease.lock import RELEASED_DURATION_SECONDS, Conflict, Lease, LeaseSpec, Unavailable, Written
 from berth.ledger.lease import CALL_SECONDS, NAME, NAMESPACE, Holding, LedgerLease
 from berth.scheduling.fields.reading import part
@@ -19,7 +27,6 @@ the next takeover."""
 
 COLLECTION = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 PATH = f"{COLLECTION}/{NAME}"
-NOT_FOUND, CONFLICT, UNPROCESSABLE = 404, 409, 422
 REMEDY = "apply examples/rbac-counted-resources.yaml: it has the Lease and the rights"
 
 
@@ -78,7 +85,7 @@ class KubernetesLedgerLease(LedgerLease):
 def _read(answer: Answer | Unavailable) -> Lease | Unavailable | None:
     if isinstance(answer, Unavailable):
         return answer
-    if answer.status == NOT_FOUND:
+    if answer.status == HTTPStatus.NOT_FOUND:
         return None
     return _lease(answer) if answer.ok else _refused(answer)
 
@@ -86,7 +93,7 @@ def _read(answer: Answer | Unavailable) -> Lease | Unavailable | None:
 def _written(answer: Answer | Unavailable) -> Written | Conflict | Unavailable:
     if isinstance(answer, Unavailable):
         return answer
-    if answer.status in (NOT_FOUND, CONFLICT, UNPROCESSABLE):
+    if answer.status in (HTTPStatus.NOT_FOUND, *PRECONDITION_FAILED):
         # The answer does not contain the Lease, so the caller reads it again.
         return Conflict(None)
     lease = _lease(answer) if answer.ok else _refused(answer)
@@ -98,7 +105,6 @@ def _refused(answer: Answer) -> Unavailable:
 
 
 def _preconditions(seen: Lease) -> dict[str, object]:
-    """Return the preconditions of a patch: the answer is 409 if the resourceVersion differs, 422 if the UID differs."""
     return {"uid": seen.uid, "resourceVersion": str(seen.resource_version)}
 
 

@@ -13,6 +13,7 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlencode
@@ -113,7 +114,7 @@ def _shut_down(open_socket: socket.socket) -> None:
         socket.socket.shutdown(real, socket.SHUT_RDWR)
 
 
-class ApiServerUnreachable(Exception):
+class ApiServerUnreachable(ClusterUnavailable):
     """The server did not answer. It may still have executed the request."""
 
 
@@ -181,9 +182,10 @@ MAX_IDLE_SECONDS = 30.0
 CONNECT_SECONDS = 5.0
 """The maximum part of a request's timeout for the connection, including TLS."""
 
-OK = 200
-UNAUTHORIZED = 401
 CREDENTIALS_REFUSED = "the API server does not accept these credentials: has the token or the certificate expired?"
+
+PRECONDITION_FAILED = (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY)
+"""The answers to a patch whose metadata has another resourceVersion or another UID than the object."""
 
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"
@@ -262,7 +264,7 @@ class ApiServer:
         response = self._with_fresh_credentials(
             lambda configuration: self._send(configuration, "GET", path, query, timeout, streamed=True)
         )
-        if response.status == OK:
+        if response.status == HTTPStatus.OK:
             return AnswerStream(response, self._access.configuration.host)
         try:
             return _answer(response)
@@ -273,10 +275,12 @@ class ApiServer:
         configuration = self._access.configuration
         try:
             response = send(configuration)
-            if response.status != UNAUTHORIZED or not self._access.renew(configuration):
+            if response.status != HTTPStatus.UNAUTHORIZED or not self._access.renew(configuration):
                 return response
             response.close()
             return send(self._access.configuration)
+        except ApiServerUnreachable:
+            raise
         except ClusterUnavailable as error:
             raise CredentialsUnavailable(str(error)) from error
 
