@@ -66,12 +66,10 @@ class Subject:
 
 
 def limited(snapshot: Snapshot, nodes: int) -> Snapshot:
-    """Return the snapshot with at most so many nodes."""
     return snapshot if len(snapshot.nodes) <= nodes else snapshot.with_nodes(islice(snapshot.nodes.values(), nodes))
 
 
 def pod_name(pod: Pod) -> str:
-    """Return `namespace/name`, for messages."""
     return f"{pod.namespace}/{pod.name}"
 
 

@@ -103,11 +103,8 @@ def check_plugin(
     pods: Sequence[Pod],
     clock: Callable[[], float] = time.thread_time,
 ) -> CheckResult:
-    """Check a plugin on a cluster, for these pods. Of many nodes and pods it takes the first.
-
-    create: makes the plugin, with the checks of `checked_plugin`. clock: seconds; by default of this thread on the
-    processor, so that a busy machine does not make a plugin slow.
-    """
+    """Check a plugin on a cluster, for these pods; of many nodes and pods it takes the first. create: makes the plugin,
+    with the checks of `checked_plugin`. clock: seconds, by default of this thread on the processor."""
     snapshot = limited(snapshot, MAX_NODES)
     try:
         subject = Subject(create, create(), snapshot, _different(pods))

@@ -101,7 +101,6 @@ def _relabelled(node: NodeInfo, other: NodeInfo) -> dict[str, str]:
 
 
 def placed(pod: Pod, node: str, uid: str) -> Pod:
-    """Return a pod like this one on the node."""
     return replace(pod, name=uid, uid=uid, node_name=node, nominated_node="")
 
 

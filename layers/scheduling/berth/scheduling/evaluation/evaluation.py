@@ -92,7 +92,6 @@ class Evaluation(DerivedFromSnapshot):
         return cls(profile, local, snapshot, None, tuple(filters))
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta, local: LocalEvaluation) -> Self:
-        """Return the evaluation for a later snapshot, with the results that are still valid."""
         filters = []
         affected: list[int] | None = [*delta.positions]
         for each in self.all_filters:
@@ -116,12 +115,8 @@ class Evaluation(DerivedFromSnapshot):
         replaced: Mapping[int, NodeInfo] = NONE_REPLACED,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> list[int] | Status:
-        """Return the weighted scores of these nodes, which must be all candidates; a Status if scoring fails.
-
-        Raises DeadlineExceeded.
-
-        replaced: by position, nodes that are scored in place of those of the snapshot.
-        """
+        """Return the weighted scores of these nodes, which must be all candidates; a Status if scoring fails. Raises
+        DeadlineExceeded. replaced: by position, nodes that are scored in place of those of the snapshot."""
         scored = self._cluster_scores
         if scored is None:
             scored = self._cluster_scores = ClusterScores.of(self._profile, pod, self.snapshot, deadline)
@@ -160,10 +155,8 @@ class ClusterScores:
 
 
 def nominated_verdicts(evaluation: Evaluation, snapshot: Snapshot, pod: Pod, names: Sequence[str]) -> dict[str, Status]:
-    """Return the verdicts on this pod that differ from the verdicts of its shape. Usually empty.
-
-    snapshot: the snapshot of the evaluation, with or without assumed pods.
-    """
+    """Return the verdicts on this pod that differ from the verdicts of its shape. Usually empty. snapshot: the snapshot
+    of the evaluation, with or without assumed pods."""
     narrowed = evaluation.local.filters.node_names is not None
     found: dict[str, Status] = {}
     if not snapshot.nominated and not snapshot.assumed and not (narrowed and pod.nominated_node):

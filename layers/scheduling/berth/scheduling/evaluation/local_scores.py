@@ -91,10 +91,8 @@ class LocalScores(DerivedFromSnapshot):
         replaced: Mapping[int, NodeInfo] = NONE_REPLACED,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> list[int]:
-        """Return the weighted sums for these nodes, normalized among them. Raises DeadlineExceeded.
-
-        replaced: by position, nodes that are scored in place of those of the snapshot. Their scores are not cached.
-        """
+        """Return the weighted sums for these nodes, normalized among them. Raises DeadlineExceeded. replaced: by
+        position, nodes that are scored in place of those of the snapshot, without caching."""
         table = self._table
         if table is None:
             # Two threads may each create a table: the later table is kept, and each thread uses its own here.

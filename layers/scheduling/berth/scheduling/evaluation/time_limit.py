@@ -101,9 +101,7 @@ class TimeLimited:
 
     def run(self, kind: str, pod: Pod, decide: Callable[[DecisionDeadline], T], seconds_left: float = inf) -> T | None:
         """Run the decision. Return None if it takes too long, or did so recently. kind: the decision's name in the key.
-
-        Raises DeadlineExceeded if a late call leaves too little time to tell whether the shape is costly.
-        """
+        Raises DeadlineExceeded if a late call leaves too little time to tell whether the shape is costly."""
         if self._costly_since and self._is_costly(key := _key(kind, pod)):
             return None
         try:

@@ -31,7 +31,6 @@ class LabelSelector:
 
     @property
     def everything(self) -> bool:
-        """Return whether the selector matches everything: `{}`."""
         return not self.requirements and not self.nothing
 
     def matches(self, labels: Labels) -> bool:

@@ -34,7 +34,6 @@ class PriorityClass:
 
 
 def read_priority_class(obj: object) -> PriorityClass | UnreadableObject:
-    """Read a scheduling/v1.PriorityClass."""
     try:
         whole = read_object(obj, "PriorityClass")
         metadata = read_object(whole.get("metadata"), "PriorityClass.metadata")
@@ -57,7 +56,6 @@ class Namespace:
 
 
 def read_namespace(obj: object) -> Namespace | UnreadableObject:
-    """Read a v1.Namespace."""
     try:
         metadata = read_object(read_object(obj, "Namespace").get("metadata"), "Namespace.metadata")
         return Namespace(
@@ -93,7 +91,6 @@ class PodDisruptionBudget:
 
 
 def read_disruption_budget(obj: object) -> PodDisruptionBudget | UnreadableObject:
-    """Read a policy/v1.PodDisruptionBudget."""
     kind = "PodDisruptionBudget"
     try:
         whole = read_object(obj, kind)

@@ -53,8 +53,6 @@ MAX_NAMES = 1000
 
 
 class ScoringStrategyType(StrEnum):
-    """The types of scoring strategies."""
-
     LEAST_ALLOCATED = "LeastAllocated"
     MOST_ALLOCATED = "MostAllocated"
     REQUESTED_TO_CAPACITY_RATIO = "RequestedToCapacityRatio"
@@ -129,10 +127,8 @@ node can never have enough; whether it has too many pods."""
 
 @dataclass(frozen=True, slots=True)
 class RequestedAmounts:
-    """The pod's requests that the filter checks, in the order of the reasons.
-
-    statuses: the statuses returned so far, so that equal shortages share one Status.
-    """
+    """The pod's requests that the filter checks, in the order of the reasons. statuses: those returned so far, so that
+    equal shortages share one Status."""
 
     amounts: tuple[tuple[str, int], ...]
     statuses: dict[Shortage, Status] = field(default_factory=dict, compare=False)

@@ -68,10 +68,8 @@ _FEW = 8
 
 
 class PodCounter:
-    """Counts a node's pods with matching labels. It caches which label sets match. Thread-safe.
-
-    namespaces: the namespaces of pods that may match; None for all.
-    """
+    """Counts a node's pods with matching labels. It caches which label sets match. Thread-safe. namespaces: the
+    namespaces of pods that may match; None for all."""
 
     __slots__ = ("__weakref__", "_classified", "_matches", "_matching", "_namespaces")
 

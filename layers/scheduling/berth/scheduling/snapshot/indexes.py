@@ -57,10 +57,8 @@ MAX_GROWTH = 50_000
 
 
 class PodIndex:
-    """The label sets and the specs with affinity of the pods on nodes.
-
-    Consecutive snapshots share one index. Entries are never removed: the entry of a deleted pod is harmless.
-    """
+    """The label sets and the specs with affinity of the pods on nodes. Consecutive snapshots share one index. Entries
+    are never removed: the entry of a deleted pod is harmless."""
 
     def __init__(self) -> None:
         self._label_sets: dict[str, set[LabelSet]] = {}

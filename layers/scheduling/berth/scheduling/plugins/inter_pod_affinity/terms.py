@@ -28,11 +28,11 @@ MAX_LABEL_SETS = 100_000
 
 
 class ManyTerms:
-    """Very many terms of one pod with weights, matched at once. The cost depends on the pods and the labels of the
-    nodes, not on the number of terms. It caches the terms that each label set matches. Thread-safe.
+    """Very many terms of one pod with weights, matched at once: the cost does not depend on their number. It caches the
+    terms that each label set matches. Thread-safe.
 
-    For a topology key, a label set counts the sum of the weights of the key's matching terms. Without weights it counts
-    1 if at least one of these terms matches.
+    For a topology key, a label set counts the sum of the weights of the key's matching terms, or without weights 1 if
+    one matches.
     """
 
     def __init__(
@@ -64,7 +64,6 @@ class ManyTerms:
         return len(self._bits) > MAX_LABEL_SETS
 
     def matches(self, label_set: LabelSet) -> bool:
-        """Return whether one of the terms matches a pod with these labels."""
         return bool(self._matching(label_set))
 
     def keys_on(self, labels: Labels) -> Iterable[str]:
@@ -156,11 +155,9 @@ def _counter_of_all(terms: tuple[IncomingPodTerm, ...]) -> PodCounter:
 
 
 def resolve_term(term: PodAffinityTerm, namespaces: Mapping[str, Labels]) -> IncomingPodTerm:
-    """Resolve the term as kube-scheduler does.
-
-    kube-scheduler lists the namespaces that the selector matches, and then matches the selector again, against empty
-    labels. So a selector that matches empty labels (NotIn, DoesNotExist) means every namespace, and so does `{}`.
-    """
+    """Resolve the term as kube-scheduler does: it lists the namespaces that the selector matches, and then matches the
+    selector against empty labels. So one that matches empty labels (NotIn, DoesNotExist, `{}`) means every
+    namespace."""
     selector = term.namespace_selector
     if selector.nothing or selector.everything:
         return IncomingPodTerm(term.topology_key, term.selector, term.namespaces, selector.everything)

@@ -24,8 +24,6 @@ ZONE = "topology.kubernetes.io/zone"
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A constraint with its selector for one pod."""
-
     max_skew: int
     topology_key: str
     selector: LabelSelector
@@ -36,10 +34,8 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The source of constraints: the action of the pod's constraints that are used, and the default constraints.
-
-    system_defaults: the defaults are kube-scheduler's own. They accept nodes without a topology key.
-    """
+    """The action of the pod's constraints that are used, and the default constraints. system_defaults: these are
+    kube-scheduler's own, which accept nodes without a topology key."""
 
     action: UnsatisfiableConstraintAction
     defaults: tuple[TopologySpreadConstraint, ...]
@@ -114,10 +110,8 @@ class Spread:
         ]
 
     def at(self, snapshot: Snapshot) -> Spread:
-        """Return the spread for a later snapshot: itself, unless the pod's workloads changed or a counter is oversized.
-
-        Also return a new spread if this one did not count any node and may count a node now.
-        """
+        """Return the spread for a later snapshot: itself, unless the pod's workloads changed, a counter is oversized,
+        or this one did not count any node and may count a node now."""
         defaulted = not self.pod.spec.topology_spread and snapshot.workloads is not self._workloads
         begins = not self.counts_nodes and self._is_possible(snapshot)
         if not defaulted and not begins and not any(counter.is_oversized for counter in self._counters):
@@ -169,10 +163,8 @@ class Spread:
         return self._counters[index].count_running(node.usage, classified=classified)
 
     def domains(self, node: NodeInfo, *, classified: bool = False) -> list[tuple[int, str, int]]:
-        """Return the constraint's index, topology value and number of pods, for each constraint that counts the node.
-
-        classified: whether the node's label sets are classified already.
-        """
+        """Return index, topology value and number of pods, for each constraint that counts the node. classified:
+        whether the node's label sets are classified already."""
         labels = node.labels
         if self.requires_all and not labels.keys() >= self._keys:
             return []
@@ -233,11 +225,8 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class DomainCounts:
-    """The counts of one constraint. pods: by topology value. nodes: the number of nodes in each domain.
-
-    levels: the number of domains by number of pods. full: the values that do not allow one more pod. least: the domains
-    with the fewest pods, computed on demand.
-    """
+    """The counts of one constraint. pods: by topology value. nodes: the number of nodes in each domain. levels: the
+    number of domains by number of pods. full: the values that do not allow one more pod. least: computed on demand."""
 
     constraint: Constraint
     self_match: int
