@@ -29,10 +29,8 @@ class CredentialStore(ABC, Generic[Stored]):
 
 
 PasswordStore = CredentialStore[Passwords]
-"""A store of the current and the previous password."""
 
 AllowListStore = CredentialStore[AllowList]
-"""A store of the allow-list of client certificates."""
 
 
 class Wait(Protocol):

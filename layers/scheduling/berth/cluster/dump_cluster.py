@@ -70,10 +70,7 @@ _NAMES = [resource.key for resource in _PROJECTIONS]
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The contents of the file after its last change.
-
-    modified: identifies the change. objects: those that scheduling uses. pods: by namespace and name.
-    """
+    """The contents of the file after its last change, which `modified` identifies. pods: by namespace and name."""
 
     modified: str
     objects: tuple[KubernetesObject, ...]
@@ -82,8 +79,6 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class DumpBinding:
-    """The node and the annotations that a Binding gave to a pod."""
-
     node: str
     annotations: Mapping[str, str]
 
@@ -104,15 +99,12 @@ class DumpCluster(Cluster, PodBinder):
         return f"{UID_PREFIX}{hashlib.sha256(str(self._path.resolve()).encode()).hexdigest()[:16]}"
 
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
-        """Return a watch that lists everything first and ignores the positions, because a file does not have a
-        history."""
+        """Return a watch that lists everything first, because a file does not have a history."""
         return DumpWatch(self, self._clock)
 
     def read(self) -> tuple[Contents, Mapping[str, DumpBinding]]:
-        """Return the file's current contents, and all bindings so far by the pod's UID, in the order of binding.
-
-        Raises ClusterUnavailable.
-        """
+        """Return the file's current contents, and all bindings so far by the pod's UID, in the order of binding. Raises
+        ClusterUnavailable."""
         with self._changed:
             return self._read_file(), dict(self._bound)
 

@@ -22,10 +22,8 @@ _REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"
 
 
 def cluster_uid(api: ApiServer) -> str:
-    """Return the UID of the namespace kube-system. Needs the verb `get` on it. Raises ClusterUnavailable.
-
-    A cluster that was restored from a backup of its etcd keeps the UID; a new cluster with an old name has a new UID.
-    """
+    """Return the UID of the namespace kube-system. Needs the verb `get` on it. Raises ClusterUnavailable. A cluster
+    that was restored from a backup of its etcd keeps the UID."""
     answer = api.request("GET", f"/api/v1/namespaces/{NAMESPACE}", timeout=TIMEOUT_SECONDS)
     if answer.status == HTTPStatus.UNAUTHORIZED:
         raise ClusterUnavailable(f"{answer.message}: {CREDENTIALS_REFUSED}")
@@ -80,12 +78,8 @@ class KubernetesCluster(Cluster):
         self._lists_first = lists_first
 
     def uid(self) -> str:
-        """Return the cluster's UID with the identity of the projection.
-
-        A watcher that resumes at its predecessor's positions also takes over the predecessor's objects. After an
-        upgrade or a change of the configuration, fields may be missing from these objects. Then the UID differs, and
-        everything is listed again.
-        """
+        """Return the cluster's UID with the identity of the projection: a watcher takes over its predecessor's objects,
+        which may lack fields after an upgrade or a change of the configuration. Then everything is listed again."""
         return f"{cluster_uid(self._api)}/{projection_id(self._required)}"
 
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
@@ -110,12 +104,9 @@ _WAKE_OBJECT = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapaci
 
 
 class KubernetesObjectQueue(SchedulingQueue):
-    """Wakes the scheduling queue by a change to an object that the scheduler watches (fact 43).
-
-    Applies a CSIStorageCapacity of an unused storage class. Needs `patch` on the object's name.
-
-    Server-side apply creates a missing object, which needs `create` once; the manifests in examples/ create it.
-    """
+    """Wakes the scheduling queue by server-side apply of a CSIStorageCapacity of an unused class, which the scheduler
+    watches (fact 43). Needs `patch` on the object's name, and once `create` if the manifests in examples/ were not
+    applied."""
 
     def __init__(self, api: ApiServer, clock: Callable[[], float]) -> None:
         self._api = api

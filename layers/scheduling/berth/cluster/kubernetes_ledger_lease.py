@@ -1,7 +1,5 @@
-"""The Lease of the ledger in the Kubernetes API. Needs `get` and `patch` on the Lease's name.
-
-A missing Lease is created, which needs `create` on leases. The manifests in examples/ contain the object.
-"""
+"""The Lease of the ledger in the Kubernetes API. Needs `get` and `patch` on its name, and `create` on leases if the
+manifests in examples/, which contain it, were not applied."""
 
 from __future__ import annotations
 

@@ -133,10 +133,8 @@ class ConfigurationStore(ABC):
         plugin_version: str = "",
     ) -> None:
         """Store the document, then point the head to it. Readers of older releases may read it at any time.
-
-        stops_counting: the document may end counting, although the ledger counted before. at, note, plugin_version:
-        see AppliedVersion.
-        """
+        stops_counting: the document may end counting, although the ledger counted before. Other arguments: see
+        AppliedVersion."""
         self._apply(AppliedVersion(0, document, at, note, plugin_version, stops_counting))
 
     @abstractmethod
@@ -145,10 +143,8 @@ class ConfigurationStore(ABC):
 
     @abstractmethod
     def restore(self) -> str:
-        """Restore the most recently applied document in each table after a loss, and point the head to it.
-
-        Returns a description of the repair for the log; empty if both tables had the document.
-        """
+        """Restore the most recently applied document in each table after a loss, and point the head to it. Return a
+        description of the repair for the log; empty if both tables had the document."""
 
 
 class ConfigurationInvalid(Exception):
@@ -161,11 +157,8 @@ def hash_of(document: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ActiveConfiguration:
-    """A configuration as a verb uses it, and its source document.
-
-    fallback: the reason why another document is in use; empty if the applied document was loaded. plugin_version: the
-    version of this process's custom plugins; empty if the document does not use any.
-    """
+    """A configuration as a verb uses it. fallback: the reason why another document is in use; empty if the applied one
+    was loaded. plugin_version: of this process's custom plugins; empty if the document does not use any."""
 
     document: BerthConfiguration
     policy: Policy
@@ -181,11 +174,9 @@ class ActiveConfiguration:
         return MISSING_REMEDY in self.fallback
 
     def plugin_difference(self, applied: str) -> str:
-        """Return a message if this process's plugins differ from the plugins that the document was tried with; empty if
-        the versions are equal or unknown. applied: the version that the document was tried with, from the head.
-
-        A difference is expected while a deployment replaces the plugin layer. This process's plugins are still used.
-        """
+        """Return a message if this process's plugins differ from `applied`, the version that the document was tried
+        with, from the head; empty if they are equal or unknown. They are still used: a deployment may be replacing the
+        layer."""
         if not applied or not self.plugin_version or applied == self.plugin_version:
             return ""
         return (
@@ -216,9 +207,9 @@ class ActiveConfiguration:
 class Configurations:
     """Loads the configuration of one warm environment. Thread-safe.
 
-    If the applied document cannot be loaded, the newest earlier document that can be loaded is used, otherwise the
-    deployed document, with the applied document's sections about counting and binding (see kept_sections); `warn` is
-    called with the cause. If these sections cannot be read, loading fails.
+    If the applied document cannot be loaded, the newest earlier one that can is used, otherwise the deployed one, with
+    the applied document's sections about counting and binding (see kept_sections); `warn` gets the cause. If these
+    sections cannot be read, loading fails.
     """
 
     def __init__(
@@ -244,9 +235,8 @@ class Configurations:
         return self._unconfigured if self._known is None else self._known[1]
 
     def at(self, configuration_hash: str) -> ActiveConfiguration:
-        """Return the configuration with this hash; for an empty hash, the deployed configuration.
-
-        Raises ConfigurationInvalid, TableUnavailable."""
+        """Return the configuration with this hash; for an empty hash, the deployed one. Raises ConfigurationInvalid,
+        TableUnavailable."""
         known = self._known
         if known is not None and known[0] == configuration_hash:
             return known[1]
@@ -325,10 +315,8 @@ class CountingLost(Exception):
 
 
 class CountingLossCheck:
-    """Checks calls of a warm environment whose configuration does not count. Thread-safe.
-
-    It reads the ledger's marker at most every 10 s, and the ledger's copy of the document if there is a marker.
-    """
+    """Checks calls of a warm environment whose configuration does not count. Thread-safe. It reads the ledger's marker
+    at most every 10 s, and the ledger's copy of the document if there is a marker."""
 
     def __init__(
         self, marker: Callable[[], Marker | None], counting_is_stopped: Callable[[], bool], clock: Clock

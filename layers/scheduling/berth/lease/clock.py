@@ -45,8 +45,6 @@ class Clock(ABC):
 
 
 class SystemClock(Clock):
-    """The clocks of this process."""
-
     def monotonic(self) -> float:
         return time.monotonic()
 

@@ -150,11 +150,8 @@ class BindsUnderWay:
         require_time: Callable[[], None],
         survive: Callable[[TableUnavailable], None],
     ) -> OpenBinds:
-        """Read each needed kind with a consistent query.
-
-        last: used if a query fails. require_time: raises TableUnavailable if the time is over. survive: called with
-        each failure; it may raise the failure.
-        """
+        """Read each needed kind with a consistent query. last: used if a query fails. require_time: raises
+        TableUnavailable if the time is over. survive: called with each failure, which it may raise."""
 
         def queried(query: Callable[[], T], before: T) -> T:
             try:

@@ -87,8 +87,6 @@ class StalenessReason:
 
 @dataclass(frozen=True, slots=True)
 class HeadRead:
-    """The result of reading the tables once."""
-
     at: Instant
     head: Head | None
     under_way: OpenBinds
@@ -118,10 +116,9 @@ class WarmNodeCache(NodeCache):
     ) -> None:
         """`warn`: called with failures that the call survived. `on_read`: called by every call that reads the published
         state, with the data's age in seconds, and by how many versions the call brought the environment's state up to
-        date; None for its first read, which loads everything. It must not raise. `loss`: consulted if nothing is
-        counted; None without a ledger. `reads`: bounded by default. `on_fallback`: called by every call that another
-        configuration decides, because the applied one cannot be loaded. `latest_only`: every read is consistent, and a
-        failed read is a failure of the call."""
+        date, None for its first read. It must not raise. `loss`: consulted if nothing is counted; None without a
+        ledger. `on_fallback`: called by every call for which the applied configuration cannot be loaded. `latest_only`:
+        every read is consistent, and a failed read is a failure of the call."""
         self._table = table
         self._reader = reader
         self._configurations = configurations
@@ -281,11 +278,9 @@ class WarmNodeCache(NodeCache):
         return read
 
     def _head(self, needs: Needs, *, is_warm_up: bool) -> Head | None:
-        """Read the head, eventually consistent in a warm-up event if the only effect can be a missed publication.
-
-        An older head must not be combined with newer reservations, be reused by calls within the interval, or bring
-        back an earlier configuration.
-        """
+        """Read the head, eventually consistent in a warm-up event if the only effect can be a missed publication: an
+        older head must not be combined with newer reservations, reused within the interval, or bring back a
+        configuration."""
         last, rules = self._last_read, self._configurations.last.node_cache
         if self._latest_only:
             return self._table.head()

@@ -39,11 +39,8 @@ log = logging.getLogger("berth")
 
 @dataclass(frozen=True, slots=True)
 class CacheAdapters:
-    """Hold the tables and the readers of the snapshot and of the applied configuration.
-
-    placed: links successive snapshots with assumed pods. loss: detects a lost configuration of counting; None without
-    a ledger. begun: the binds that have begun in this process; None unless the tables are in this process.
-    """
+    """Hold the tables and the readers of the snapshot and of the applied configuration. placed: links successive
+    snapshots with assumed pods. loss: None without a ledger. begun: None unless the tables are in this process."""
 
     tables: Tables
     reader: NodeCacheReader[CachedCluster]
@@ -129,12 +126,9 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
 
 
 def trial_cache(settings: PolicySettings) -> Callable[[Parts], WarmNodeCache]:
-    """Return a factory of node caches, each for one trial of a configuration. Call this while the function's module
-    is imported: only then are the tables known.
-
-    Parts that this environment has not loaded are loaded separately and not kept: otherwise its calls would have to
-    read all later changes of these parts.
-    """
+    """Return a factory of node caches, each for one trial of a configuration. Call this while the function's module is
+    imported: only then are the tables known. Parts that this environment has not loaded are loaded separately and not
+    kept: otherwise its calls would have to read all later changes of these parts."""
     arguments = _arguments(settings, CALLS)
     shared = _shared_adapters(*arguments)
 

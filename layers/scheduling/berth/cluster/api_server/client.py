@@ -150,10 +150,8 @@ class AnswerStream:
         self._host = host
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield each line of any length once it is complete. Ends when the server ends the answer regularly.
-
-        Raises ApiServerUnreachable if the answer breaks off or times out; an incomplete line is dropped.
-        """
+        """Yield each line once it is complete, until the server ends the answer regularly. Raises ApiServerUnreachable
+        if the answer breaks off or times out; an incomplete line is dropped."""
         if not self._response.headers.get("transfer-encoding"):
             # Without chunks, the end of the answer cannot be distinguished from a broken connection.
             raise ApiServerUnreachable(f"{self._host} does not stream its answer; is a proxy between us and it?")
@@ -257,9 +255,7 @@ class ApiServer:
 
     def stream(self, path: str, *, query: Mapping[str, str], silence: float) -> Answer | AnswerStream:
         """GET a stream of lines; return an Answer if the server rejects the request. Raises ApiServerUnreachable.
-
-        `silence`: the seconds without a byte after which the connection is treated as broken.
-        """
+        `silence`: the seconds without a byte after which the connection is treated as broken."""
         timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=silence)
         response = self._with_fresh_credentials(
             lambda configuration: self._send(configuration, "GET", path, query, timeout, streamed=True)

@@ -51,18 +51,13 @@ class ListerWatcher(ABC):
 
     @abstractmethod
     def watch(self, resource_version: str) -> Iterator[WatchEvent]:
-        """Yield the changes after this resourceVersion and the changes from now on, in order.
-
-        Ends when the server ends the watch regularly, after all its events. Raises ResourceExpired, WatchRefused.
-        """
+        """Yield the changes after this resourceVersion, in order, until the server ends the watch regularly. Raises
+        ResourceExpired, WatchRefused."""
 
     @abstractmethod
     def has_reached(self, resource_version: str) -> bool:
-        """Return whether the server has reached this resourceVersion.
-
-        Otherwise the server is another one or was restored from a backup, and a watch would not receive events. Makes
-        one small request; a server that lags has a few seconds to answer.
-        """
+        """Return whether the server has reached this resourceVersion, by one small request. Otherwise it is another
+        server or was restored from a backup, and a watch would not receive events."""
 
 
 LIST_RESTARTS = 3
@@ -71,12 +66,9 @@ WATCHERS_REMEDY = "give the watcher's user the verbs list and watch"
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """Options of lists and watches: times in seconds, and the number of objects per page.
-
-    `watch_seconds`: the server ends a watch after this time. Without changes only this end shows that the data is
-    current, so the data can get this old. `grace_seconds`: a connection that is silent for this much longer is treated
-    as broken.
-    """
+    """Times in seconds. `watch_seconds`: the server ends a watch after this time. Without changes only this end shows
+    that the data is current, so it can get this old. `grace_seconds`: a connection that is silent for this much longer
+    is treated as broken."""
 
     page_size: int = 500
     page_seconds: float = 30.0

@@ -16,11 +16,8 @@ from berth.scheduling.objects.pod_group import PodGroupApi
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A Kubernetes resource. `name`: the plural, as in RBAC rules. `group`: empty for the core group.
-
-    earlier_versions: the versions that older clusters serve instead of `version`, the newest first. is_optional: a
-    cluster may not serve any version.
-    """
+    """A Kubernetes resource. `name`: the plural, as in RBAC rules. `group`: empty for the core group. earlier_versions:
+    those that older clusters serve, the newest first. is_optional: a cluster may not serve any version."""
 
     name: str
     version: str = "v1"
@@ -101,11 +98,8 @@ class Status:
 
     @property
     def expired(self) -> bool:
-        """Return whether the watch can continue only after a new list.
-
-        This includes a resourceVersion in the future: after a restore of etcd a watch from this version would not
-        receive events until the server reaches it again.
-        """
+        """Return whether the watch can continue only after a new list. This includes a resourceVersion in the future:
+        after a restore of etcd a watch from it would not receive events until the server reaches it again."""
         is_gone = self.code == HTTPStatus.GONE or self.reason in ("Expired", "Gone")
         return is_gone or "ResourceVersionTooLarge" in self.causes
 

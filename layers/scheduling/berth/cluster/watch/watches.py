@@ -195,10 +195,8 @@ STOP_SECONDS = 6.0
 
 
 class Watches(ClusterWatch):
-    """Watches with a thread for each resource. Call `start`, `take` events, then `stop`; usable once.
-
-    `positions` and `observed_at` include only events that were taken.
-    """
+    """Watches with a thread for each resource. Call `start`, `take` events, then `stop`; usable once. `positions` and
+    `observed_at` include only events that were taken."""
 
     def __init__(
         self,
@@ -239,7 +237,6 @@ class Watches(ClusterWatch):
         return taken
 
     def stop(self) -> None:
-        """End every watch and wait for the threads."""
         self._stop.set()
         self._mailbox.close()
         self._interrupt()
@@ -268,11 +265,8 @@ def watch(
     relist_seconds: float | None = None,
     remedy: str = WATCHERS_REMEDY,
 ) -> Watches:
-    """Return watches of an API server, over separate connections and not started yet.
-
-    `projections`: of the resources to watch. `positions`: the positions of a predecessor. `relist_seconds`: the age at
-    which a resource is listed again, even without an error. `remedy`: see KubernetesListerWatcher.
-    """
+    """Return watches of an API server, over separate connections and not started yet. `relist_seconds`: the age at
+    which a resource is listed again, even without an error. `remedy`: see KubernetesListerWatcher."""
     stop, own = Flag(), api.separate()
 
     def source(resource: Resource) -> ListerWatcher:

@@ -120,11 +120,8 @@ class OmissionReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PackedChanges:
-    """The packed items of each part, and the objects that do not fit into an item (`omissions`).
-
-    Such a pod is published without some of its fields (see reduced_pods). Any other object is published as deleted,
-    because readers must not continue with its older state.
-    """
+    """The packed items of each part, and the objects that do not fit into an item. Such a pod is published without some
+    of its fields; any other object as deleted, because readers must not continue with its older state."""
 
     by_part: Mapping[SnapshotPart, Sequence[bytes]]
     omissions: Mapping[Key, OmissionReason]

@@ -54,10 +54,8 @@ class Bookmark:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The regular end of a watch, after all its events. The next watch follows.
-
-    In a cluster without writes there are no Bookmarks, and only this event shows that the data is current.
-    """
+    """The regular end of a watch, after all its events. In a cluster without writes there are no Bookmarks, and only
+    this event shows that the data is current."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +110,8 @@ class ClusterUnavailable(Exception):
 
 
 class ClusterWatch(ABC):
-    """Watches of all resources, for one consumer. Objects have only the fields that scheduling reads.
-
-    It tracks the positions of the resources: a subclass advances them with each event that `take` returns.
-    """
+    """Watches of all resources, for one consumer. Objects have only the fields that scheduling reads. A subclass
+    advances the positions with each event that `take` returns."""
 
     def __init__(self, resources: Iterable[str], positions: Mapping[str, Position]) -> None:
         self._positions = {name: positions.get(name) for name in resources}

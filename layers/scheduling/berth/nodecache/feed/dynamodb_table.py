@@ -51,10 +51,8 @@ _SLOWER = 0.7
 
 @dataclass(slots=True)
 class WritePace:
-    """The rate of one writer, in write units a second. It grows fast until the table throttles, and slowly afterwards.
-
-    The first rate is half of the rate that a new table accepts. The slowest is a quarter of one partition's rate.
-    """
+    """The rate of one writer, in write units a second: at first half of what a new table accepts, at least a quarter of
+    one partition's rate. It grows fast until the table throttles, and slowly afterwards."""
 
     rate: float = 2_000.0
     is_limit_known: bool = False

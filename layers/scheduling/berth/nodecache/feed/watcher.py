@@ -47,11 +47,9 @@ class WatcherOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of one run. `reason`: the cause of the failure that ended it, or of the last failure that it survived.
-
-    `omissions`: the first ten objects that are not published as a whole, with their reason. `events_without_name`: the
-    number of watch events with an object without a name.
-    """
+    """The result of one run. `reason`: of the failure that ended it, or of the last one that it survived. `omissions`:
+    the first ten objects that are not published as a whole. `events_without_name`: watch events with a nameless
+    object."""
 
     outcome: WatcherOutcome
     publications: int = 0
@@ -105,17 +103,10 @@ class Watcher:
         intervals: PublishIntervals | None = None,
         retention: Retention | None = None,
     ) -> None:
-        """`on_published`: see Leader.
-
-        `may_wait`: called before each wait for the leader; returns False if another candidate waits.
-
-        `on_trouble`: called with each cause that prevents the work of this run, or the watch of a resource; with an
-        empty text when there is no such cause any more, and when the run begins to work.
-
-        `once`: whether to end after the first publication or the first failure.
-
-        `new_id`: returns an id that is unique over all processes.
-        """
+        """`on_published`: see Leader. `may_wait`: called before each wait for the leader; returns False if another
+        candidate waits. `on_trouble`: called with each cause that prevents this run's work, or the watch of a resource;
+        with an empty text when there is no such cause any more, and when the run begins to work. `once`: end after the
+        first publication or failure. `new_id`: returns an id that is unique over all processes."""
         self._elector = elector
         self._cluster = cluster
         self._table = table

@@ -58,11 +58,8 @@ class NotLeading(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Settings for the lifetime of items and for snapshots, in seconds and bytes.
-
-    `lifetime`: the table may delete a log item or a chunk after this time. `least_log_bytes`: smaller logs are not
-    compacted. `retry`: the time between two attempts to write a snapshot.
-    """
+    """Seconds and bytes. `lifetime`: the table may delete a log item or a chunk after this time. `least_log_bytes`:
+    smaller logs are not compacted. `retry`: the time between two attempts to write a snapshot."""
 
     lifetime: float = 24 * 3600.0
     least_log_bytes: int = 256 * 1024
@@ -124,11 +121,9 @@ class Writer:
         *,
         sleep: Callable[[float], None],
     ) -> None:
-        """`pointer`: the predecessor's pointer. `epoch`: the leaseTransitions. `new_id`: returns a unique id.
-
-        `announce`: called after every publication with the published changes, which may be empty, and the pointer; its
-        exceptions reach the caller. `sleep`: called between the chunks of a large snapshot; it may return early.
-        """
+        """`pointer`: the predecessor's. `epoch`: the leaseTransitions. `new_id`: returns a unique id. `announce`:
+        called after every publication with the published changes, which may be empty, and the pointer. `sleep`: may
+        return early."""
         self.pointer = pointer
         self.omissions: dict[Key, OmissionReason] = {}
         """Objects that do not fit into an item. Readers see them as deleted; pods, without some of their fields."""
@@ -147,9 +142,8 @@ class Writer:
         self._compacted_at: float | None = None
 
     def flush(self, changes: Iterable[Change], observation: Observation) -> None:
-        """Publish these changes, the pending changes of earlier flushes, and the observation. A heartbeat does not have
-        changes. Pass each change once, even if the flush fails.
-        """
+        """Publish these changes, those of earlier flushes that are pending, and the observation. Pass each change once,
+        even if the flush fails."""
         self._unpublished.extend(changes)
         self.retry_unconfirmed()
         self._pack_batches()
@@ -169,9 +163,8 @@ class Writer:
     def replace(self, changes: Iterable[Change], objects: Mapping[Key, Object], observation: Observation) -> None:
         """Publish all objects as a snapshot, without log items: for a leader that cannot continue the published log.
 
-        `changes`: the changes since the last call, which `objects` contains. Every reader has to load the snapshot
-        (`compacted_version`), because each part has its version from now on. This version was never written, so it also
-        supersedes an unconfirmed publication.
+        `changes`: since the last call; `objects` contains them. Every reader has to load the snapshot, because each
+        part has its version from now on. It was never written before, so it also supersedes an unconfirmed publication.
         """
         self._unpublished.extend(changes)
         following = self._next_pointer(observation)
@@ -187,10 +180,8 @@ class Writer:
         self._publish(self._with_snapshot(objects, following))
 
     def compact_if_due(self, objects: Mapping[Key, Object], observation: Observation) -> bool:
-        """Write a snapshot if one is due. Returns whether it did.
-
-        `objects`: the published state. Call it after a flush that published everything, before the next change.
-        """
+        """Write a snapshot if one is due. Returns whether it did. `objects`: the published state. Call it after a flush
+        that published everything, before the next change."""
         pointer = self.pointer
         if pointer is None or not self.is_fully_published:
             return False

@@ -31,8 +31,6 @@ class AuthorizerSettings(SchedulerSettings):
 
 
 class AuthorizerEndpoint:
-    """Authorize callers of the HTTP API."""
-
     def __init__(self, authorizer: AnyAuthorizer, http_timeout: float, clock: Clock = SYSTEM_CLOCK) -> None:
         """`http_timeout`: the scheduler's, in seconds."""
         self._check = CallerCheck(authorizer)
@@ -40,10 +38,8 @@ class AuthorizerEndpoint:
         self._clock = clock
 
     def handle(self, event: HTTPEvent) -> dict[str, bool]:
-        """Decide about the caller, as a simple response of payload format 2.0. After a denial the caller gets a 403.
-
-        Never raises: the gateway would answer 500, and ask again with every request.
-        """
+        """Decide about the caller, as a simple response of payload format 2.0; after a denial the caller gets a 403.
+        Never raises: the gateway would answer 500, and ask again with every request."""
         if is_from(event, WARM_UP_SOURCE):
             self._check.preload()
             return {"isAuthorized": False}

@@ -140,10 +140,8 @@ class BindHandler:
         return answer_bind(body, binder, deadline, rules)
 
     def warm_up(self) -> int:
-        """Connect, and read which resources are counted; bind has no snapshot, so the version is 0.
-
-        A step that fails here fails again in the next call, which reports it.
-        """
+        """Connect, and read which resources are counted; bind has no snapshot, so the version is 0. A step that fails
+        here fails again in the next call, which reports it."""
         with suppress(ClusterUnavailable, CountingLost, TableUnavailable, ConfigurationInvalid):
             self._connected()
         return 0

@@ -115,16 +115,12 @@ class Endpoint(ABC):
 
 
 class Page(NamedTuple):
-    """An answer that does not concern a pod. `detail`: for the log."""
-
     outcome: StrEnum
     answer: HTTPAnswer
     detail: str = ""
 
 
 class PageEndpoint(Endpoint):
-    """Endpoint of a route that is no verb."""
-
     def __init__(self, name: str, settings: EndpointSettings, page: Callable[[HTTPEvent], Page]) -> None:
         super().__init__(name, settings)
         self._page = page

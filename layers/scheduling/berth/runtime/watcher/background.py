@@ -48,7 +48,6 @@ class BackgroundSteps:
             self._thread.start()
 
     def run_soon(self) -> None:
-        """Let the next step begin without waiting."""
         self._is_wanted.set()
 
     def close(self) -> None:

@@ -70,7 +70,6 @@ class SchedulerAccess:
         self._was_undecided = False
 
     def published(self, publication: Publication) -> None:
-        """Learn from the publication, but not before everything that the leader knows is published."""
         changes: Iterable[Change] = publication.changes if self._is_complete else ()
         if not self._is_complete and publication.is_complete:
             self._is_complete = True
@@ -81,7 +80,6 @@ class SchedulerAccess:
                     self._learn(key, obj)
 
     def step(self) -> float:
-        """Measure. Return the seconds until the next measurement."""
         undecided, certificate = self.undecided_seconds(), self._certificate_seconds()
         if undecided or self._was_undecided:  # a last 0, because the alarm looks at the smallest value of a minute
             self._metrics.emit([UNDECIDED_AGE], {}, {"UndecidedAge": [undecided]}, self._wall())
