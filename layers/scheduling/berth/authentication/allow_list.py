@@ -85,7 +85,6 @@ def parse(text: str) -> AllowList:
 
 
 def format_entries(entries: Iterable[AllowListEntry]) -> str:
-    """Format the entries as text that `parse` reads."""
     return "".join(f"{_line(entry)}\n" for entry in entries)
 
 

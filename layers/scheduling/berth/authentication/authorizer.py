@@ -131,8 +131,6 @@ class BasicAuthorizer(Authorizer[str, Passwords]):
 
 
 class MutualTLSAuthorizer(Authorizer[ClientCertificate, AllowList]):
-    """Checks the certificate that the gateway has verified."""
-
     def _presented(self, event: Mapping[str, object]) -> ClientCertificate | AuthorizerOutcome:
         return client_certificate.read(event)
 

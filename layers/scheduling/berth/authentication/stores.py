@@ -21,8 +21,6 @@ Stored = TypeVar("Stored")
 
 
 class CredentialStore(ABC, Generic[Stored]):
-    """A store of credentials."""
-
     @abstractmethod
     def read(self) -> Stored:
         """Read the credentials, uncached, with one or two calls. Raises CredentialStoreUnavailable."""
@@ -47,8 +45,6 @@ def wait_to_the_end(read: Callable[[], T]) -> T:
 
 
 class AllowListFile(AllowListStore):
-    """An allow-list in a file, which every call reads."""
-
     def __init__(self, path: Path) -> None:
         self._path = path
 

@@ -87,7 +87,6 @@ class DumpCluster(Cluster, PodBinder):
     """Reads the file and binds its pods as an API server would. Thread-safe."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
-        """`clock`: seconds since the epoch."""
         self._path = path
         self._clock = clock
         self._contents: Contents | None = None
@@ -223,7 +222,6 @@ class DumpWatch(ClusterWatch):
         return received
 
     def _interrupted(self, cause: str, at: float) -> list[ResourceEvent]:
-        """Report a failure once, not with every read."""
         if cause == self._last_error:
             return []
         self._last_error = cause

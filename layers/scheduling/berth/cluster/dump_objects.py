@@ -82,7 +82,6 @@ def _as_stored(obj: KubernetesObject) -> KubernetesObject:
 
 
 def set_identity(metadata: KubernetesObject) -> None:
-    """Set namespace and UID. Pods are identified by UID."""
     namespace = metadata.get("namespace") or DEFAULT_NAMESPACE
     metadata["namespace"] = namespace
     if metadata.get("name") and not metadata.get("uid"):

@@ -192,7 +192,6 @@ def projection_id(required: RequiredFields) -> str:
 
 
 def projections(required: RequiredFields) -> Mapping[Resource, Projection]:
-    """Return the watched resources, each with the function that keeps its required fields."""
     return {
         NODES: partial(_node, required=required),
         PODS: partial(_pod, required=required),

@@ -97,7 +97,6 @@ class KubernetesReservedPods(ReservedPods):
     """Makes one request per method, and one per page of a list."""
 
     def __init__(self, api: ApiServer, clock: Callable[[], float]) -> None:
-        """clock: seconds since the epoch."""
         self._api = api
         self._clock = clock
 

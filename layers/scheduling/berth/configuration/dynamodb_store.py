@@ -47,7 +47,6 @@ class AppliedDocuments:
     errors: TableErrors
 
     def read(self) -> AppliedVersion | None:
-        """Read the document in force, consistently; None if it does not exist."""
         item = self._item(self.key)
         if not item:
             return None

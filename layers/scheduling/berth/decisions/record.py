@@ -131,7 +131,6 @@ class Record(NamedTuple):
         return node in self.unknown if position == UNKNOWN else position in self.positions
 
     def rejected(self) -> list[RejectedNodes]:
-        """Return the rejected nodes by reason, the reason with the most nodes first."""
         bits: dict[int, int] = {}
         indexes = compress(range(len(self.mask)), self.mask.translate(_REJECTED))
         for index, code in zip(indexes, self.codes, strict=True):
@@ -260,7 +259,6 @@ class CallRecord:
 
 
 def _groups(rejected: Mapping[str, NodeRejection], unreadable: Mapping[str, str]) -> Sequence[Mapping[str, object]]:
-    """Group the nodes by reason, the reason with the most nodes first."""
     found: dict[tuple[ReasonCode, str], list[str]] = {}
     for node, rejection in rejected.items():
         found.setdefault((rejection.reason_code, str(rejection)), []).append(node)

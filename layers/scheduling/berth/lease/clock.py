@@ -30,8 +30,6 @@ class Instant:
 
 
 class Clock(ABC):
-    """The source of the time."""
-
     @abstractmethod
     def monotonic(self) -> float:
         """Return the seconds since an arbitrary point; the value never goes back, but may stop."""

@@ -60,8 +60,6 @@ class ElectionOutcome(StrEnum):
 
 
 class ReleaseOutcome(StrEnum):
-    """The outcome of a release."""
-
     RELEASED = "released"
     NOT_HELD = "not-held"  # the record does not name this candidate
     UNKNOWN = "failure-release-unknown"  # may be released or not; release again, or the lease runs out by itself

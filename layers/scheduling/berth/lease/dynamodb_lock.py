@@ -67,7 +67,6 @@ def fenced_update(fence: Fence, *, renew_time: float, nonce: str) -> Assignments
 
 
 def lease_update(lease: Lease) -> Assignments:
-    """Set all attributes of the lease, and only these."""
     attributes = lease_attributes(lease).items()
     return Assignments.of(
         {name: {"S": value} if isinstance(value, str) else {"N": str(value)} for name, value in attributes}

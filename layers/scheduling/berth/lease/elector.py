@@ -174,7 +174,6 @@ class LeaderElector:
     # -------------------------------------------------------------------------------------------------- as a candidate
 
     def _acquire(self) -> Step:
-        """Read the record, and create or update it if the lease is free."""
         now = self._clock.now()
         found = self._lock.get()
         if isinstance(found, Unavailable):
@@ -232,7 +231,6 @@ class LeaderElector:
     # ------------------------------------------------------------------------------------------------------- as leader
 
     def _renew(self, term: Term) -> Step:
-        """Renew the lease with one update; if it fails, with a get and an update."""
         now = self._clock.now()
         if not self._must_read and term.is_valid(now):
             written = self._update(term, term.lease, now)
@@ -286,7 +284,6 @@ class LeaderElector:
     # ------------------------------------------------------------------------------------------------------ the record
 
     def _spec(self, now: Instant, lease_transitions: int, acquire_time: float) -> LeaseSpec:
-        """Return the record with this candidate as holder, renewed now."""
         return LeaseSpec(
             holder_identity=self.identity,
             lease_duration_seconds=self._config.lease_duration,
@@ -297,13 +294,11 @@ class LeaderElector:
         )
 
     def _observe(self, lease: Lease) -> Observation:
-        """Note the record as it was read or written."""
         now = self._clock.now()
         self._seen = Observation(lease, now) if self._seen is None else self._seen.then(lease, now)
         return self._seen
 
     def _report(self) -> None:
-        """Call new_leader if the holder has changed since the last call."""
         if self.leader != self._reported:
             self._reported = self.leader
             self._callbacks.new_leader(self.leader)
@@ -367,7 +362,6 @@ class Standby:
         return self._is_held
 
     def release(self) -> ReleaseOutcome:
-        """Release the lease, so that the next candidate can acquire it."""
         self._is_held = False
         return self._elector.release()
 

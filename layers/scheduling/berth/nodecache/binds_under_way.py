@@ -189,7 +189,6 @@ class BindsUnderWay:
         return found
 
     def log(self, read: OpenBinds) -> LogRange:
-        """Return the range of the log that the announcements of this read cover."""
         if self._announcements is None or not read.announcements:
             return EMPTY_LOG
         return LogRange(self._announcements.first, read.announcements[-1].position)

@@ -62,7 +62,6 @@ class DecodedResource(Generic[D]):
         self._read = read
 
     def put(self, key: str, obj: Object | None) -> None:
-        """Add a changed object; the last one of a key counts."""
         decoded_object = None if obj is None else self._read(obj)
         if isinstance(decoded_object, UnreadableObject):
             self.unreadable.add(key)
@@ -130,11 +129,9 @@ class LayeredMap(Generic[V]):
         self._over: dict[str, V | None] = {} if over is None else over
 
     def get(self, key: str) -> V | None:
-        """Return the value, or None if the key is not in the map."""
         return self._over[key] if key in self._over else self._base.get(key)
 
     def changed(self, changes: dict[str, V | None]) -> LayeredMap[V]:
-        """Return the map with these values; a key whose value is None is removed."""
         over = self._over | changes
         if len(over) <= max(_LEAST, len(self._base) // _SHARE):
             return LayeredMap(self._base, over)

@@ -64,7 +64,6 @@ class StalenessReason:
         self._published_at: float | None = None
 
     def note(self, pointer: Pointer) -> None:
-        """Note when a new heartbeat appeared, by this process's own clock."""
         now, seen = self._clock.monotonic(), self._seen
         if seen is not None and seen[0] != pointer.heartbeat and now - seen[1] <= RECENT_SECONDS:
             self._published_at = now
@@ -210,7 +209,6 @@ class WarmNodeCache(NodeCache):
         return found
 
     def _check_counting_loss(self) -> None:
-        """Raise CountingLost if the ledger still counts."""
         if self._loss is None:
             return
         try:
@@ -322,6 +320,5 @@ def _in_memory_counts(cause: str, max_staleness: float) -> str:
 
 
 def _require_time(deadline: Deadline) -> None:
-    """Raises TableUnavailable after the deadline."""
     if not deadline.remaining():
         raise TableUnavailable(DEADLINE_PASSED)

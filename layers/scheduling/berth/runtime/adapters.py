@@ -90,7 +90,6 @@ class CacheAdapters:
 
 
 def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdapters:
-    """Return the adapters for these settings. `calls`: timeouts and attempts of each call to a table."""
     return _shared_adapters(*_arguments(settings, calls))
 
 
@@ -115,7 +114,6 @@ _shared_adapters = lru_cache(maxsize=1)(_new_adapters)
 
 
 def counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> CountingLossCheck:
-    """Return the check for a lost configuration of counting, which verbs make while no resource is counted."""
     # An eventually consistent read suffices: the marker was written long before the configuration was lost.
     return CountingLossCheck(ledger.marker_eventually, store.counting_is_stopped, SystemClock())
 

@@ -110,7 +110,6 @@ def number_above(least: float) -> Callable[[str], float]:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Parse names that are separated by commas."""
     found = tuple(name.strip() for name in text.split(","))
     if "" in found:
         raise ValueError("Input should be names separated by commas")

@@ -93,8 +93,6 @@ def _defect_of(verb: str, event: Mapping[str, object], status: int, content: obj
 
 
 class PreTrafficOutcome(StrEnum):
-    """The hook's results, with the values that CodeDeploy expects."""
-
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
 

@@ -96,7 +96,6 @@ class Policy:
 
     @cached_property
     def reads(self) -> Parts:
-        """The parts of the cluster's state that filter and prioritize read."""
         if self.gangs.enabled:
             # Plans read members and PodGroups, and all filters of the scheduler.
             return ALL_PARTS
@@ -125,7 +124,6 @@ class Policy:
         return self.gangs.enabled and names_gang(pod) and not self._profiles.is_exempt(pod)
 
     def events_to_register(self, pod: Pod) -> ClusterEvents:
-        """Return the changes of the cluster that can make this pod fit, if it is rejected."""
         events = self.profile_of(pod).events_to_register
         return events | GANG_EVENTS if self.plans(pod) else events
 
@@ -356,7 +354,6 @@ class Policy:
         deadline: DecisionDeadline,
         outside: Mapping[str, Status],
     ) -> FilterResult:
-        """Filter the nodes. outside: nodes that are rejected before the profile is applied."""
         evaluation = self._evaluations.of(profile, pod, snapshot.base, deadline)
         result = evaluation.statuses.filter_nodes(nodes, deadline)
         if outside:

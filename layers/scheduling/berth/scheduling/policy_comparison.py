@@ -120,7 +120,6 @@ def _has_place(judgment: Judgment, policy: Policy) -> bool:
 
 
 def _unplaced(pod: Pod, snapshot: Snapshot) -> tuple[Pod, Snapshot]:
-    """Return the pod and the snapshot as if the pod were not on a node."""
     if not pod.node_name:
         return pod, snapshot
     return replace(pod, node_name=""), snapshot.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid)]))

@@ -74,7 +74,6 @@ def pod_name(pod: Pod) -> str:
 
 
 def check_updated_to(subject: Subject) -> Iterator[str]:
-    """Compare states that follow the histories with new states."""
     for pod in subject.pods[:5]:
         for later in subject.histories:
             yield from _updated_filter(subject, pod, later)

@@ -77,7 +77,6 @@ class BearerServer:
         return urllib3.PoolManager(cert_reqs=ssl.CERT_REQUIRED, ca_cert_data=self.authority)
 
     def configuration(self) -> Configuration:
-        """Return a Configuration of the Kubernetes client with this address and authority."""
         from kubernetes.client import Configuration
 
         configuration = Configuration()

@@ -123,7 +123,6 @@ class CredentialsUnavailable(ApiServerUnreachable):
 
 
 def unreachable(error: urllib3.exceptions.HTTPError, host: str) -> ApiServerUnreachable:
-    """Return the exception for a failed connection to `host`."""
     cause = f"the connection to {host} broke ({type(error).__name__})"
     if isinstance(error, urllib3.exceptions.SSLError):
         cause = f"TLS with {host} failed ({error})"
@@ -203,7 +202,6 @@ class Answer:
 
     @property
     def message(self) -> str:
-        """Return the server's own message from its `Status` object."""
         message = self.content.get("message")
         return message if isinstance(message, str) and message else f"the API server answered {self.status}"
 

@@ -216,7 +216,6 @@ class OptionalListerWatcher(ListerWatcher):
         return resource_version == NOT_SERVED or self._find_served(resource_version)
 
     def _find_served(self, resource_version: str) -> bool:
-        """Return whether the server serves a version and has reached this resourceVersion."""
         self._served = None
         for each in self._versions:
             try:

@@ -178,7 +178,6 @@ class BoundedQueue(Generic[Item]):
             return items
 
     def close(self) -> None:
-        """Wake all waiting threads. Queued items can still be taken."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

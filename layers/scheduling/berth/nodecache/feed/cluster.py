@@ -93,7 +93,6 @@ class ResourceEvent:
 
 
 def next_position(position: Position | None, received: ResourceEvent) -> Position | None:
-    """Return the position after an event; some events do not change it."""
     match received.event:
         case Listed(resource_version=version):
             return Position(version, received.at, received.at)
@@ -137,14 +136,11 @@ class ClusterWatch(ABC):
         """End the watches and drop the remaining events."""
 
     def _advance(self, received: Iterable[ResourceEvent]) -> None:
-        """Advance the positions by events that the consumer takes."""
         for each in received:
             self._positions[each.resource] = next_position(self._positions[each.resource], each)
 
 
 class Cluster(ABC):
-    """A cluster that can be watched."""
-
     @abstractmethod
     def uid(self) -> str:
         """Return the identity of the cluster: the UID of its namespace kube-system. Raises ClusterUnavailable."""

@@ -65,7 +65,6 @@ class WritePace:
         return size / WRITE_UNIT / self.rate
 
     def adapt(self, *, throttled: bool) -> None:
-        """Adapt the rate after a group of writes. throttled: the table rejected some of them."""
         if throttled:
             self.is_limit_known = True
             self.rate = max(_LEAST, self.rate * _SLOWER)
@@ -248,7 +247,6 @@ def _log_partition(uid: str, part: SnapshotPart) -> str:
 
 
 def _log_item(part: SnapshotPart, item: Item) -> LogItem | None:
-    """Return None if the item is malformed."""
     try:
         version, epoch, *_ = item["previous"]["L"]
         return LogItem(

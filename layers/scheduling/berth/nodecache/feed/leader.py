@@ -64,7 +64,6 @@ class ObservedState:
             self.objects[key] = self._changed[key] = obj
 
     def remove(self, resource: str, obj: Object) -> None:
-        """Remove an object, if it is known."""
         name = key_of(obj)
         if name is None:
             self.events_without_name += 1
@@ -99,7 +98,6 @@ class ObservedState:
 
 
 def key_of(obj: Object) -> str | None:
-    """Return `name` or `namespace/name`; None if the object does not have a name."""
     metadata = part(obj, "metadata")
     namespace, name = metadata.get("namespace"), metadata.get("name")
     if not isinstance(name, str) or not name or not isinstance(namespace, str | None):

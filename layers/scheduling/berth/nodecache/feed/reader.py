@@ -50,8 +50,6 @@ def published_items(items: Iterable[LogItem], since: PartVersions, through: Part
 
 
 class LogPosition(NamedTuple):
-    """The position of a state in the logs: its version, and the newest version of each of its parts."""
-
     version: int
     newest: PartVersions
 
@@ -123,8 +121,6 @@ class _Cursor(Generic[S]):
 
 
 class _Missing(Enum):
-    """The reason why the cursor cannot be moved to the head."""
-
     CHUNK = auto()
     LOG_ITEM = auto()
     NEWER_HEAD = auto()

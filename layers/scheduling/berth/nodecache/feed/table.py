@@ -34,7 +34,6 @@ class LogItem:
 
     @property
     def published(self) -> PublishedVersion:
-        """Return the version and epoch that identify the item once it is published."""
         return PublishedVersion(self.version, self.epoch)
 
 

@@ -34,8 +34,6 @@ from berth.nodecache.feed.writer import NotLeading, Retention, StaleEpoch
 
 
 class WatcherOutcome(StrEnum):
-    """The outcome of one run of the watcher."""
-
     NOT_NEEDED = "not-needed"
     HANDED_OVER = "handed-over"
     DEPOSED = "deposed"
@@ -131,7 +129,6 @@ class Watcher:
         self._survived_failure = ""
 
     def run(self) -> RunResult:
-        """Run until the handover, or until this candidate is not needed."""
         try:
             ended = run(self._elector, self._wait)
         finally:

@@ -37,8 +37,6 @@ from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 
 
 class Leadership(Protocol):
-    """The part of the elector that publications use."""
-
     def fence(self) -> Fence | None:
         """Return the fence for a publication that is sent now; None if the writer may not publish now."""
 
@@ -213,7 +211,6 @@ class Writer:
         return not self._unpublished and self._unconfirmed is None
 
     def _pack_batches(self) -> None:
-        """Pack new changes into log items, with the versions after those of the pending batches."""
         changes = self._unpublished[self._packed_count :]
         packed = pack(changes)
         for resource, key, _ in changes:
@@ -232,7 +229,6 @@ class Writer:
         self._packed_count = len(self._unpublished)
 
     def _newest(self) -> PartVersions:
-        """Return the newest version of each part once the batches are published."""
         published = self.pointer.newest if self.pointer else in_every_part(BEGINNING)
         return {**published, **{batch.item.part: batch.item.published for batch in self._batches}}
 
@@ -272,7 +268,6 @@ class Writer:
             raise NotLeading
 
     def _next_pointer(self, observation: Observation) -> Pointer:
-        """Return the current pointer with the observation and this writer's heartbeat, version and schema."""
         now = self._clock.wall()
         if self.pointer is None:
             return Pointer(0, 0, in_every_part(BEGINNING), None, 0, 0, observation, now, __version__)
@@ -295,7 +290,6 @@ class Writer:
         return fence
 
     def _publish(self, pointer: Pointer) -> None:
-        """Publish this pointer with all unpublished changes."""
         self._fence()
         self._unconfirmed = _Attempt(pointer, self._new_id(), len(self._unpublished), self._clock.now())
         self._send(self._unconfirmed)

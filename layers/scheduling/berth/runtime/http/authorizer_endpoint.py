@@ -32,7 +32,6 @@ class AuthorizerSettings(SchedulerSettings):
 
 class AuthorizerEndpoint:
     def __init__(self, authorizer: AnyAuthorizer, http_timeout: float, clock: Clock = SYSTEM_CLOCK) -> None:
-        """`http_timeout`: the scheduler's, in seconds."""
         self._check = CallerCheck(authorizer)
         self._http_timeout = http_timeout
         self._clock = clock
@@ -51,7 +50,6 @@ class AuthorizerEndpoint:
 
 
 def authorizer_endpoint(settings: AuthorizerSettings) -> AuthorizerEndpoint:
-    """Return the endpoint that these settings describe. Building it reads nothing on demand."""
     client = aws_client("secretsmanager", CALLS)
     passwords = SecretsManagerPasswords(client, settings.password_secret, time.time)
     endpoint = AuthorizerEndpoint(BasicAuthorizer(passwords, time.time), settings.http_timeout)

@@ -117,15 +117,12 @@ def bind_endpoint(endpoint: EndpointSettings, settings: BindSettings) -> VerbEnd
 
 
 class BindHandler:
-    """Binds in the cluster that the settings name."""
-
     def __init__(self, settings: BindSettings, rules: Callable[[], BindRules]) -> None:
         self._settings = settings
         self._rules = rules
         self._reads = BoundedReads()
 
     def answer(self, body: str | bytes, deadline: Deadline) -> Reply:
-        """Answer ExtenderBindingArgs with an ExtenderBindingResult, before the deadline."""
         try:
             rules, binder = self._reads.before(deadline, self._connected)
         except DeadlinePassed:

@@ -89,7 +89,6 @@ class Endpoint(ABC):
         load_before_first_call(self._warmed_up, settings)
 
     def handle(self, event: HTTPEvent) -> HTTPAnswer:
-        """Answer an allowed caller; return 403 to any other."""
         if is_from(event, WARM_UP_SOURCE):
             return self._warmed_up()
         with measured_call():

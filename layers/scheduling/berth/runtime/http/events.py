@@ -86,7 +86,6 @@ class HTTPAnswer(TypedDict):
 
 
 def http_answer(status: int, body: bytes) -> HTTPAnswer:
-    """Return the answer in the gateway's format; `body` is JSON."""
     return {"statusCode": status, "headers": _JSON, "body": body.decode(), "isBase64Encoded": False}
 
 

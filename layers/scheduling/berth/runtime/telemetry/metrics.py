@@ -57,7 +57,6 @@ _CALL: ContextVar[Measures | None] = ContextVar("measures of the current call", 
 
 
 def measured_call() -> AbstractContextManager[None]:
-    """Collect the measurements of a call, for its one log line."""
     return set_until_end(_CALL, Measures())
 
 
@@ -138,7 +137,6 @@ OLD_SECONDS = 90.0
 
 class CacheMetrics:
     def __init__(self, verb: str, wall: Callable[[], float]) -> None:
-        """wall: seconds since the epoch."""
         self._verb, self._wall = verb, wall
         self._metrics = Metrics()
         self._oldest = 0.0

@@ -106,7 +106,6 @@ class SchedulerAccess:
         return seconds
 
     def _certificate_seconds(self) -> float | None:
-        """Return the seconds until the first client certificate ends; None if that is unknown."""
         if self._allow_list is None:
             return None
         try:

@@ -90,8 +90,6 @@ class Invocation:
 
 
 class WatcherRun:
-    """Run once, from the first step of the election to the handover."""
-
     def __init__(self, invocation: Invocation, adapters: CacheAdapters, connection: Connection) -> None:
         self._settings = invocation.settings
         self._mode = invocation.mode
@@ -254,7 +252,6 @@ class WatcherRun:
     def _gang_work(
         self, configured: ActiveConfiguration, on_closed: Callable[[], None], pod_events: Recorder
     ) -> GangWork | None:
-        """Return the work for gangs, or None if there is no table of gangs."""
         table = self._tables.gangs
         if table is None:
             return None

@@ -121,8 +121,6 @@ def build_plugin(name: str, configs: Iterable[PluginConfig]) -> Plugin:
 
 
 def _default_args(name: str, kind: type[Args]) -> Args:
-    """Return the default arguments. Raises PluginFailed if the plugin needs arguments."""
-
     def default() -> Args:
         try:
             return kind()

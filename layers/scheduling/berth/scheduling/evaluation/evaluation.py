@@ -30,8 +30,6 @@ from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 
 
 class LocalEvaluation(DerivedFromSnapshot):
-    """The results of the plugins that look at one node."""
-
     def __init__(self, scores: LocalScores, statuses: LocalVerdicts, snapshot: Snapshot) -> None:
         super().__init__(snapshot)
         self.filters, self.scores, self.statuses = statuses.filters, scores, statuses
@@ -43,15 +41,12 @@ class LocalEvaluation(DerivedFromSnapshot):
         return cls(LocalScores.of(profile, pod, snapshot), verdicts, snapshot)
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> Self:
-        """Return the evaluation for a later snapshot, with the results that are still valid."""
         changed = delta.positions
         scores, statuses = self.scores.updated_to(snapshot, changed), self.statuses.updated_to(snapshot, changed)
         return type(self)(scores, statuses, snapshot)
 
 
 class Evaluation(DerivedFromSnapshot):
-    """The results of all plugins."""
-
     def __init__(
         self,
         profile: Profile,

@@ -52,8 +52,6 @@ NO_TIME_LIMIT = TimeLimit(inf, lambda: 0.0, lambda: 0.0)
 
 
 class DecisionDeadline:
-    """The time at which a decision has to stop."""
-
     __slots__ = ("_ends", "_monotonic")
 
     def __init__(self, limit: TimeLimit, seconds_left: float = inf) -> None:
@@ -66,7 +64,6 @@ class DecisionDeadline:
         return self._ends - self._monotonic()
 
     def check(self) -> None:
-        """Raise DeadlineExceeded after the deadline."""
         if self._monotonic() >= self._ends:
             raise DeadlineExceeded
 

@@ -191,14 +191,11 @@ class Verdicts(DerivedFromSnapshot, ABC):
 
 
 class LocalVerdicts(Verdicts):
-    """The verdicts of the filters that look at one node."""
-
     def __init__(self, filters: LocalFilters, snapshot: Snapshot, codes: StatusCodes) -> None:
         super().__init__(snapshot, codes)
         self.filters = filters
 
     def updated_to(self, snapshot: Snapshot, changed: Iterable[int]) -> LocalVerdicts:
-        """Return the verdicts for a later snapshot; verdicts at the changed positions are computed again."""
         later = LocalVerdicts(self.filters, snapshot, self._codes)
         later.carry_over(self, changed)
         return later

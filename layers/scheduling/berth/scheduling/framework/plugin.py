@@ -127,7 +127,6 @@ _BY_PART: Mapping[SnapshotPart, ClusterEvents] = {
 
 
 def events_of(parts: Parts) -> ClusterEvents:
-    """Return the changes in these parts of the cluster's state."""
     return frozenset().union(*(_BY_PART[part] for part in parts))
 
 

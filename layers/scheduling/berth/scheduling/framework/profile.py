@@ -69,7 +69,6 @@ class Profile:
 
     @property
     def reads(self) -> Parts:
-        """The parts of the cluster's state that its plugins read."""
         return NODES_ONLY.union(*(each.reads for each in self.filters), *(each.reads for each, _ in self.scores))
 
     @property
@@ -78,7 +77,6 @@ class Profile:
         return NODE_EVENTS.union(*(each.events_to_register for each in self.filters))
 
     def shapes(self, pod: Pod) -> tuple[Hashable, Hashable]:
-        """Return two shapes of the pod: for the plugins that look at one node, and for the plugins that look at all."""
         local = (
             tuple([plugin.shape(pod) for plugin in self.local_filters]),
             tuple([plugin.shape(pod) for plugin, _ in self.local_scores]),
@@ -113,12 +111,10 @@ class Profile:
         return LocalFilters(tuple(filters), None, names, outside, reads_pods)
 
     def for_exempt_pods(self) -> Profile:
-        """Return the part of the profile that applies to exempt pods."""
         filters = tuple(plugin for plugin in self.filters if plugin.applies_to_exempt_pods)
         return Profile(f"{self.name} (exempt)", filters, ())
 
     def with_filters(self, filters: Iterable[AnyFilter]) -> Profile:
-        """Return the profile with these filters added, for planning gangs."""
         return Profile(f"{self.name} (gangs)", (*self.filters, *filters), self.scores, self.scale)
 
     def seen_by(self, pod: Pod, snapshot: Snapshot) -> Snapshot:

@@ -25,8 +25,6 @@ from berth.scheduling.objects.pod import LabelSet, Pod
 
 @dataclass(frozen=True, slots=True)
 class PriorityClass:
-    """A scheduling/v1.PriorityClass."""
-
     name: str
     value: int
     global_default: bool = False
@@ -49,8 +47,6 @@ def read_priority_class(obj: object) -> PriorityClass | UnreadableObject:
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """A v1.Namespace."""
-
     name: str
     labels: Labels
 
@@ -76,7 +72,6 @@ class PodDisruptionBudget:
     disrupted_pods: frozenset[str] = frozenset()
 
     def covers(self, pod: Pod) -> bool:
-        """Return whether an eviction of the pod counts against the budget (fact 31)."""
         return self.selects(pod.label_set) and pod.name not in self.disrupted_pods
 
     def selects(self, label_set: LabelSet) -> bool:
@@ -139,7 +134,6 @@ class Workloads:
         return cls().changed(workloads, ())
 
     def changed(self, come: Iterable[Workload], gone: Iterable[WorkloadKey]) -> Workloads:
-        """Return the workloads with `come` added or replaced, and `gone` removed."""
         controllers = dict(self.controllers)
         services: dict[str, dict[str, Workload]] = {}
 

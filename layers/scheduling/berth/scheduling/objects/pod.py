@@ -30,8 +30,6 @@ class LabelSet:
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """The owner that manages the pod (`controller: true`)."""
-
     api_version: str
     kind: str
     name: str
@@ -112,12 +110,10 @@ class Pod:
 
     @property
     def controller_kind(self) -> str:
-        """The kind of the pod's controller; empty if it does not have a controller."""
         return "" if self.spec.controller is None else self.spec.controller.kind
 
     @property
     def finished(self) -> bool:
-        """Return whether the pod has ended and no longer uses resources of its node."""
         return self.phase in (SUCCEEDED, FAILED)
 
 

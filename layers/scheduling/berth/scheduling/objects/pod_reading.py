@@ -132,7 +132,6 @@ class PodReader:
         self._label_sets: dict[bytes, LabelSet] = {}
 
     def read(self, obj: object) -> Pod | UnreadableObject:
-        """Read a v1.Pod, or the result of `compact_pod`."""
         try:
             whole, metadata, spec, status = _parts(obj)
             source = whole.get(SHARED)

@@ -106,8 +106,6 @@ _LABELS: WeakValueDictionary[tuple[bytes, str], LabelSet] = WeakValueDictionary(
 
 @dataclass(frozen=True, slots=True)
 class _Metadata:
-    """The fields of metadata that are read; the annotations are a separate field."""
-
     fields: Object
     annotations: Mapping[str, str]
 
@@ -173,7 +171,6 @@ def _read(texts: PodTexts) -> Pod | UnreadableObject:
 
 
 def _metadata(text: str) -> tuple[_Metadata, LabelSet]:
-    """Return the metadata without its labels, and the labels."""
     cut = _cut_at_labels(text)
     if cut is None:
         return _whole_metadata(text)

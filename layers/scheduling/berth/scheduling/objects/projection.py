@@ -37,7 +37,6 @@ def select_annotations(metadata: Object, names: Container[str]) -> Object:
 
 
 def select_condition(status: Object, kind: str) -> Object:
-    """Return the condition of this type, under `conditions`."""
     condition = condition_in(status, kind)
     return {"conditions": [select_fields(condition, ("type", "status", "reason"))]} if condition else {}
 

@@ -208,7 +208,6 @@ def _defect(status: Any) -> str:
 
 
 def _is_names(found: object) -> bool:
-    """Return whether the value is a collection of node names, or None."""
     if found is None:
         return True
     return isinstance(found, Collection) and not isinstance(found, str) and all(isinstance(each, str) for each in found)

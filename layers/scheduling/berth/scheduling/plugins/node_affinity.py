@@ -96,8 +96,6 @@ class NodeAffinityArgs(Args):
 
 @dataclass(frozen=True, slots=True)
 class RequiredAffinity:
-    """The selector and the terms that a node must match."""
-
     node_selector: Labels | None
     terms: NodeSelector | None
 

@@ -59,15 +59,11 @@ class ScoringStrategyType(StrEnum):
 
 
 class UtilizationShapePoint(Args):
-    """A point of the line: the score at a utilization in percent."""
-
     utilization: int = Field(ge=0, le=100)
     score: int = Field(ge=0, le=10)
 
 
 class RequestedToCapacityRatioParam(Args):
-    """The line, utilizations ascending."""
-
     shape: tuple[UtilizationShapePoint, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -79,8 +75,6 @@ class RequestedToCapacityRatioParam(Args):
 
 
 class ScoringStrategy(Args):
-    """`requestedToCapacityRatio` goes only with the type of that name."""
-
     type: ScoringStrategyType = ScoringStrategyType.LEAST_ALLOCATED
     resources: tuple[ResourceSpec, ...] = CPU_AND_MEMORY
     requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = Field(

@@ -80,7 +80,6 @@ class PodCounter:
 
     @property
     def is_oversized(self) -> bool:
-        """Return whether the counter has grown so much that a new one should replace it."""
         return len(self._classified) > MAX_CLASSIFIED
 
     def matches(self, label_set: LabelSet) -> bool:
@@ -127,7 +126,6 @@ class PodCounter:
         return sum(number for label_set, number in label_sets.items() if label_set in matching)
 
     def count_running(self, usage: Usage, *, classified: bool = False) -> int:
-        """Return the number of matching pods that are not terminating."""
         total = self.count(usage, classified=classified)
         if total and usage.terminating:
             total -= sum(number for label_set, number in usage.terminating.items() if label_set in self._matching)

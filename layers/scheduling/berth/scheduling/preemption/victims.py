@@ -37,7 +37,6 @@ class DryRun:
         return self._passes_locally and self._passes_by(self.states)
 
     def without(self, pods: Collection[Pod]) -> DryRun:
-        """Return the dry run without these pods of the node."""
         node, states = _without(self.node, pods), self.states
         for pod in pods if states else ():
             states = tuple([state.without_pod(pod, node) for state in states])

@@ -50,7 +50,6 @@ class SnapshotDelta:
 
     @classmethod
     def union(cls, deltas: Sequence[Self]) -> Self:
-        """Combine several deltas, which are in order of time, into one."""
         if len(deltas) == 1:
             return deltas[0]
         before: dict[str, NodeInfo | None] = {}
@@ -82,7 +81,6 @@ class History:
     changed: int = 0
 
     def followed_by(self, delta: SnapshotDelta, nodes: int) -> History:
-        """Return the history with one more delta. nodes: the number of nodes."""
         deltas, changed = (*self.deltas, (self.moment, delta)), self.changed + len(delta.before)
         first = 0
         while changed > max(nodes, MIN_NODES) or len(deltas) - first > MAX_DELTAS:

@@ -177,7 +177,6 @@ class Snapshot:
 
     @property
     def with_assumed(self) -> Snapshot:
-        """A snapshot in which the assumed pods are on their nodes."""
         if self.placed is not None:
             return self.placed
         if not self.assumed:
@@ -201,7 +200,6 @@ class Snapshot:
 
     @property
     def pod_index(self) -> PodIndex:
-        """The label sets and affinity terms of the pods on the nodes."""
         self.pending_pod_index.add_nodes(self.nodes.values())
         return self.pending_pod_index
 

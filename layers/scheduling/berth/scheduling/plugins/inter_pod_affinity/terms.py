@@ -60,14 +60,12 @@ class ManyTerms:
 
     @property
     def is_oversized(self) -> bool:
-        """Return whether the cache of label sets has grown so much that a new object should replace this one."""
         return len(self._bits) > MAX_LABEL_SETS
 
     def matches(self, label_set: LabelSet) -> bool:
         return bool(self._matching(label_set))
 
     def keys_on(self, labels: Labels) -> Iterable[str]:
-        """Return the topology keys of the terms that are among these labels of a node."""
         return self._by_key.keys() & labels.keys()
 
     def pairs(self, node: NodeInfo) -> list[tuple[str, str, int]]:
@@ -171,7 +169,6 @@ def affected_nodes(
     delta: SnapshotDelta,
     many: ManyTerms | None = None,
 ) -> Collection[str]:
-    """Return the nodes in a delta that were reset, or that gained or lost a matching pod."""
     names: list[Collection[str]] = []
     for pod_moves in delta.pod_moves:
         for counter in counters:
@@ -205,14 +202,12 @@ class Terms:
 
     @property
     def is_oversized(self) -> bool:
-        """Return whether the cache of label sets has grown so much that a new object should replace this one."""
         return any(
             counter is not None and counter.is_oversized
             for counter in (self._affinity_counter, self._many, *self._anti_affinity_counters)
         )
 
     def affected_nodes(self, delta: SnapshotDelta) -> Collection[str]:
-        """Return the nodes of a delta whose counts may have changed."""
         counters = (
             (self._affinity_counter, *self._anti_affinity_counters) if self.affinity else self._anti_affinity_counters
         )
@@ -263,7 +258,6 @@ class Terms:
         return pairs
 
     def of_one(self, pod: Pod, node: NodeInfo) -> tuple[Pairs, Pairs, Pairs]:
-        """Return the numbers that one pod adds to the three counts on that node."""
         affinity = self.affinity_keys if self.affinity and self._affinity_counter.matches(pod.label_set) else ()
         if self._many is not None:
             anti_affinity = self._many.pairs_of_one(pod.label_set, node)

@@ -86,8 +86,6 @@ def spread_of(pod: Pod, rules: Rules, snapshot: Snapshot) -> Spread | InvalidReq
 
 
 class Spread:
-    """The constraints of pods of one shape, and their counts on a node."""
-
     def __init__(self, pod: Pod, rules: Rules, workloads: Workloads, constraints: tuple[Constraint, ...]) -> None:
         self.pod, self.constraints = pod, constraints
         self._rules, self._workloads = rules, workloads
@@ -130,7 +128,6 @@ class Spread:
         return node.labels.keys() >= self._keys
 
     def included(self, node: NodeInfo) -> list[int]:
-        """Return the indexes of the constraints whose policies include the node."""
         if not self._policies or (self._required is None and not node.taints):
             return self._all
         found = []
@@ -203,7 +200,6 @@ class Spread:
     def changes(
         self, names: Iterable[str], delta: SnapshotDelta, snapshot: Snapshot
     ) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
-        """Return the changes of these nodes in pods and in nodes, by constraint and topology value."""
         pods: list[dict[str, int]] = [defaultdict(int) for _ in self.constraints]
         nodes: list[dict[str, int]] = [defaultdict(int) for _ in self.constraints]
         for name in names:
@@ -217,7 +213,6 @@ class Spread:
         return pods, nodes
 
     def _has_equal_counts(self, before: NodeInfo, after: NodeInfo) -> bool:
-        """Return whether a node with moved pods has the same counts as before."""
         if self._shared is None or before.labels is not after.labels or before.taints is not after.taints:
             return False
         return self._shared.count_running(before.usage) == self._shared.count_running(after.usage)
@@ -240,7 +235,6 @@ class DomainCounts:
     def of(
         cls, constraint: Constraint, self_match: int, pods: Mapping[str, int], nodes: Mapping[str, int]
     ) -> DomainCounts:
-        """Compute levels and full domains from the counts."""
         levels = Counter(pods.values())
         limit = _limit(constraint, self_match, len(pods), min(levels, default=0))
         full = frozenset(value for value, number in pods.items() if number > limit)
