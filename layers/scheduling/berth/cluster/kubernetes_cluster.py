@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 
 from berth.cluster.api_server.client import APPLY, CREDENTIALS_REFUSED, ApiServer
@@ -54,44 +55,35 @@ The interval limits how long such data lasts, also across handovers. A list is e
 a gigabyte of JSON."""
 
 
+@dataclass(frozen=True, slots=True)
 class KubernetesCluster(Cluster):
-    """Needs `get` on the namespace kube-system, and `list` and `watch` on the resources (see field_projection)."""
+    """Needs `get` on the namespace kube-system, and `list` and `watch` on the resources (see field_projection).
+    `clock`: seconds since the epoch. `jitter`: a number between 0 and 1 (see Reflector). `remedy`: the remedy if the
+    user may not list or watch a resource; the resource's name is appended. `lists_first`: list even if the predecessor
+    has positions, for a periodic watcher: a resumed watch does not show when it has caught up."""
 
-    def __init__(
-        self,
-        api: ApiServer,
-        required: RequiredFields,
-        clock: Callable[[], float],
-        jitter: Callable[[], float],
-        remedy: str = WATCHERS_REMEDY,
-        *,
-        lists_first: bool = False,
-    ) -> None:
-        """`clock`: seconds since the epoch. `jitter`: a number between 0 and 1 (see Reflector). `remedy`: the remedy if
-        the user may not list or watch a resource; the resource's name is appended. `lists_first`: list even if the
-        predecessor has positions, for a periodic watcher: a resumed watch does not show when it has caught up."""
-        self._api = api
-        self._required = required
-        self._clock = clock
-        self._jitter = jitter
-        self._remedy = remedy
-        self._lists_first = lists_first
+    api: ApiServer
+    required: RequiredFields
+    clock: Callable[[], float]
+    jitter: Callable[[], float]
+    remedy: str = WATCHERS_REMEDY
+    lists_first: bool = False
 
     def uid(self) -> str:
         """Return the cluster's UID with the identity of the projection: a watcher takes over its predecessor's objects,
         which may lack fields after an upgrade or a change of the configuration. Then everything is listed again."""
-        return f"{cluster_uid(self._api)}/{projection_id(self._required)}"
+        return f"{cluster_uid(self.api)}/{projection_id(self.required)}"
 
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
         watches = watch(
-            self._api,
-            projections(self._required),
-            clock=self._clock,
-            jitter=self._jitter,
-            positions={} if self._lists_first else positions,
+            self.api,
+            projections(self.required),
+            clock=self.clock,
+            jitter=self.jitter,
+            positions={} if self.lists_first else positions,
             options=OPTIONS,
             relist_seconds=RELIST_SECONDS,
-            remedy=self._remedy,
+            remedy=self.remedy,
         )
         watches.start()
         return watches

@@ -15,7 +15,7 @@ import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -204,30 +204,23 @@ class ActiveConfiguration:
         return cls(configuration, policy, configuration.node_cache, configuration.bind, plugin_version=version)
 
 
+@dataclass(eq=False)
 class Configurations:
     """Loads the configuration of one warm environment. Thread-safe.
 
     If the applied document cannot be loaded, the newest earlier one that can is used, otherwise the deployed one, with
     the applied document's sections about counting and binding (see kept_sections); `warn` gets the cause. If these
-    sections cannot be read, loading fails.
+    sections cannot be read, loading fails. `deployed`: called on first use; it may raise ConfigurationInvalid.
+    `remembered_bytes`, `time_limit`: see Policy.
     """
 
-    def __init__(
-        self,
-        store: ConfigurationStore,
-        deployed: Callable[[], BerthConfiguration],
-        remembered_bytes: int = MAX_BYTES,
-        time_limit: TimeLimit = NO_TIME_LIMIT,
-        warn: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        """`deployed`: called on first use; it may raise ConfigurationInvalid. `remembered_bytes`, `time_limit`: see
-        Policy."""
-        self._warn = warn
-        self._store = store
-        self._remembered_bytes, self._time_limit = remembered_bytes, time_limit
-        self._deployed = deployed
-        self._lock = Lock()
-        self._known: tuple[str, ActiveConfiguration] | None = None
+    store: ConfigurationStore
+    deployed: Callable[[], BerthConfiguration]
+    remembered_bytes: int = MAX_BYTES
+    time_limit: TimeLimit = NO_TIME_LIMIT
+    warn: Callable[[str], None] = lambda _: None
+    _lock: Lock = field(init=False, default_factory=Lock)
+    _known: tuple[str, ActiveConfiguration] | None = field(init=False, default=None)
 
     @property
     def last(self) -> ActiveConfiguration:
@@ -250,12 +243,12 @@ class Configurations:
         return self._built(BerthConfiguration())
 
     def _built(self, configuration: BerthConfiguration) -> ActiveConfiguration:
-        return ActiveConfiguration.of(configuration, self._remembered_bytes, self._time_limit)
+        return ActiveConfiguration.of(configuration, self.remembered_bytes, self.time_limit)
 
     def _read(self, configuration_hash: str) -> ActiveConfiguration:
         if not configuration_hash:
-            return self._built(self._deployed())
-        document = self._store.read()
+            return self._built(self.deployed())
+        document = self.store.read()
         if document is None:
             raise ConfigurationInvalid("the applied configuration is not in the cache table; apply it again")
         # If the document has another hash, it is newer than the head that was read; the next head has that hash.
@@ -278,16 +271,16 @@ class Configurations:
             except ConfigurationInvalid:
                 continue
             fallback = f"{cause}; {name} is used instead: apply a valid document"
-            self._warn(fallback)
+            self.warn(fallback)
             return replace(found, fallback=fallback)
         raise ConfigurationInvalid(f"{cause}; nor can another document be loaded: {REMEDY}") from cause
 
     def _candidates(self, failed: str) -> Iterator[tuple[str, Callable[[], BerthConfiguration]]]:
-        for each in self._store.history():
+        for each in self.store.history():
             if each.document != failed:
                 name = f"version {each.version}"
                 yield name, partial(parsed, each.document, name)
-        yield "the deployed configuration", self._deployed
+        yield "the deployed configuration", self.deployed
 
 
 def parsed(document: str, where: str) -> BerthConfiguration:

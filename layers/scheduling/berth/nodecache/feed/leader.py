@@ -22,7 +22,7 @@ from berth.nodecache.feed.changes import Change, Key, Object, OmissionReason, is
 from berth.nodecache.feed.cluster import Added, Cluster, Deleted, Failed, Interrupted, Listed, Modified, ResourceEvent
 from berth.nodecache.feed.head import Observation, Pointer, Position
 from berth.nodecache.feed.table import CacheTable
-from berth.nodecache.feed.writer import Leadership, Retention, Writer
+from berth.nodecache.feed.writer import RETENTION, Leadership, Retention, Writer
 from berth.scheduling.fields.reading import part
 
 
@@ -132,6 +132,9 @@ class PublishIntervals:
     heartbeat: float = 1.5
 
 
+INTERVALS = PublishIntervals()
+
+
 class Leader:
     """Leads from the election to the release; for one thread. The constructor raises ClusterUnavailable."""
 
@@ -149,7 +152,7 @@ class Leader:
         new_id: Callable[[], str],
         intervals: PublishIntervals,
         on_published: Callable[[Publication], None],
-        retention: Retention | None = None,
+        retention: Retention = RETENTION,
     ) -> None:
         """`pointer`: the published pointer. `objects`: the state it points to; None if it cannot be read.
         `on_published`: called after every publication; must not raise. Each change is in one of them; if the leader

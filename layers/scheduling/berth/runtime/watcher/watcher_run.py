@@ -21,7 +21,7 @@ from berth.configuration.store import ActiveConfiguration, CountingLost
 from berth.lease.clock import SystemClock
 from berth.lease.config import BecameLeader, Handover, LeaderCallbacks, LeaderElectionConfig
 from berth.lease.elector import LeaderElector, Standby, new_identity
-from berth.nodecache.feed.leader import Publication, PublishIntervals
+from berth.nodecache.feed.leader import INTERVALS, Publication, PublishIntervals
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import RunResult, Watcher
 from berth.runtime.adapters import CALLS, CacheAdapters, log
@@ -196,7 +196,7 @@ class WatcherRun:
                 on_trouble=self._invocation.observer.trouble,
                 may_wait=self._standby.may_wait,
                 once=once,
-                intervals=IN_PROCESS if self._tables.in_process else None,
+                intervals=IN_PROCESS if self._tables.in_process else INTERVALS,
             ).run()
 
     def _reconciler(
