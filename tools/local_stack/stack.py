@@ -178,8 +178,9 @@ def write_files(directory: Path, emulator: Emulator, called: Address, kubeconfig
     }
     lines = [f"export {name}={shlex.quote(value)}\n" for name, value in sorted(variables.items())]
     _write_private(directory / ENVIRONMENT, "".join(lines))
-    command = [BERTH, "scheduler-config", f"--stack={sam.STACK_NAME}", f"--url={called.url}", "--with-password"]
-    command += [] if kubeconfig is None else [f"--scheduler-kubeconfig={kubeconfig.resolve()}"]
+    kubeconfigs = [] if kubeconfig is None else [f"--scheduler-kubeconfig={kubeconfig.resolve()}"]
+    options = (f"--stack={sam.STACK_NAME}", f"--url={called.url}", "--with-password", *kubeconfigs)
+    command = [str(BERTH), "scheduler-config", *options]
     printed = subprocess.run(command, env=emulator.environment(), capture_output=True, text=True, check=False)
     if printed.returncode:
         raise CannotStart(f"berth scheduler-config ended with {printed.returncode}: {printed.stderr.strip()}")

@@ -42,6 +42,8 @@ class DefaultingType(StrEnum):
 
 
 class NodeInclusionPolicy(StrEnum):
+    """Whether the count leaves out nodes that the pod cannot go to."""
+
     HONOR = "Honor"
     IGNORE = "Ignore"
 
