@@ -29,7 +29,6 @@ from tools.acceptance.report import Ended, Result, Step, StepFailed, StepSkipped
 
 BERTH = Path(sys.executable).parent / "berth"
 FIRST_PUBLICATION_SECONDS = 240
-"""The time limit in seconds: the schedule starts the watcher within a minute, and listing takes time."""
 POLL_SECONDS = 3
 NAME_SECONDS = 1800
 """The time limit in seconds for the domain name, whose record somebody has to create after the deployment."""
@@ -60,13 +59,11 @@ class Options:
 
     @property
     def values(self) -> dict[str, str]:
-        """The parameters that the user gives, and those without a default."""
         given = dict(each.split("=", 1) for each in self.parameters)
         return {"Authentication": "basic", "Profile": "label-priority", "SchedulerNames": SCHEDULER_NAME} | given
 
     @property
     def credentials(self) -> list[str]:
-        """Options of a command that calls the stack with the client certificate; none without it."""
         return [f"--tls-client-cert={self.client[0]}", f"--tls-client-key={self.client[1]}"] if self.client else []
 
 
@@ -179,7 +176,6 @@ def _allow(options: Options, account: Account) -> list[str]:
 
 
 def _wait_for_watcher(options: Options) -> list[str]:
-    """Wait until the verbs have a state."""
     remedy = "the watcher published nothing: is its access entry or its kubeconfig right?"
     seconds = _wait_for(options, "cache", FIRST_PUBLICATION_SECONDS, remedy)
     return [f"The first publication came {seconds:.0f} s after the deployment."]
@@ -223,7 +219,6 @@ def _failures(findings: Sequence[Mapping[str, str]]) -> list[str]:
 
 @contextmanager
 def _placing(options: Options, folder: Path) -> Iterator[Placement]:
-    """Run a scheduler with the output of scheduler-config. Raises StepFailed; StepSkipped without a kubeconfig."""
     if options.kubeconfig is None:
         raise StepSkipped("no --kubeconfig")
     printed = _succeed("scheduler-config", "--stack", options.stack, *(options.credentials or ["--with-password"]))
@@ -248,7 +243,6 @@ def _place_gang(options: Options, folder: Path) -> list[str]:
 
 
 def _retag(options: Options, account: Account, folder: Path) -> list[str]:
-    """Change a tag of the stack, which CloudFormation gives to all resources."""
     _deploy(options, account, folder, "--tags", "berth-acceptance=changed")
     return ["Nothing was replaced that the verbs need:", *_doctor(options)]
 

@@ -19,8 +19,6 @@ BY_HAND = "by hand: docs/how-to/delete-a-stack.md"
 
 
 class Account:
-    """One account and region, with the caller's credentials."""
-
     def __init__(self, stack: str) -> None:
         self._session = boto3.Session()
         self._stack_name = stack
@@ -28,12 +26,10 @@ class Account:
 
     @property
     def region(self) -> str:
-        """The region from AWS_DEFAULT_REGION or the profile."""
         return str(self._session.region_name)
 
     @cached_property
     def stack(self) -> DeployedStack:
-        """The deployed stack. Raises StackUnavailable."""
         return describe(self._stack_name, self.region)
 
     def check(self) -> list[str]:

@@ -16,10 +16,9 @@ from uuid import uuid4
 from berth.cluster.api_server import kubeconfig as kubeconfigs
 from berth.cluster.api_server.client import ApiServer
 from tests.e2e.kubernetes.child_process import ChildProcess
-from tests.e2e.kubernetes.control_plane import BINARY
+from tests.e2e.kubernetes.control_plane import BINARY as BUILT_SCHEDULER
 from tools.acceptance.report import StepFailed
 
-BUILT_SCHEDULER = BINARY
 SCHEDULER_NAME = "berth-acceptance"
 IMAGE = "registry.k8s.io/pause:3.10"
 WAIT_SECONDS, CALL_SECONDS, POLL_SECONDS = 120, 10.0, 0.02
@@ -44,15 +43,12 @@ def scheduler_configuration(document: Mapping[str, Any], kubeconfig: Path) -> di
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A namespace of the cluster, and a scheduler that places pods there."""
-
     api: ApiServer
     namespace: str
     scheduler: ChildProcess
     log: Path
 
     def create(self, name: str, **annotations: str) -> None:
-        """Create a pod without waiting. Raises StepFailed."""
         _request(self.api, "POST", f"/api/v1/namespaces/{self.namespace}/pods", _pod(name, annotations))
 
     def wait(self, name: str, started: float) -> float:

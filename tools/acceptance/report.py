@@ -32,8 +32,6 @@ SHORT = 6
 
 
 class Result(StrEnum):
-    """The outcome of a step."""
-
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
@@ -63,8 +61,6 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A finished step, with its result and duration."""
-
     name: str
     result: Result
     seconds: float

@@ -17,10 +17,7 @@ PARAMETER = "PluginLayerArn"
 
 
 def publish_plugins(functions: Any, plugins: Path, directory: Path) -> dict[str, str]:
-    """Package the plugins, publish them as a layer, and return the stack's parameter. Raises InvalidPackage.
-
-    functions: a boto3 client of Lambda.
-    """
+    """Package the plugins, publish them as a layer by this client of Lambda, and return the stack's parameter."""
     machine, package = sam.Machine.this(), directory / "plugins.zip"
     build_layer(plugins, package, machine.architecture, machine.python_version)
     layer = functions.publish_layer_version(
@@ -32,8 +29,7 @@ def publish_plugins(functions: Any, plugins: Path, directory: Path) -> dict[str,
 
 
 def replace_plugins(plugins: Path, directory: Path, step: Step) -> None:
-    """Redeploy the running stack with these plugins and otherwise unchanged parameters, and start its functions. Raises
-    CannotStart."""
+    """Redeploy the running stack with these plugins, and start its functions. Raises CannotStart."""
     try:  # the file exists while the stack runs
         lines = (directory / ENVIRONMENT).read_text().splitlines()
     except FileNotFoundError:

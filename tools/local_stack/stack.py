@@ -46,14 +46,13 @@ class CannotStart(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The address and credentials of the deployed API. `url` ends with /scheduler and does not contain credentials."""
+    """`url` ends with /scheduler and does not contain credentials."""
 
     url: str
     username: str
     password: str
 
     def call(self, method: str, path: str, body: bytes | None = None) -> urllib3.BaseHTTPResponse:
-        """Call the API with the credentials."""
         credentials = urllib3.make_headers(basic_auth=f"{self.username}:{self.password}")
         headers = {"Content-Type": "application/json", **credentials}
         url = f"{self.url.removesuffix('/scheduler')}/{path}"
@@ -144,10 +143,7 @@ def start_watcher(emulator: Emulator) -> None:
 
 
 def wait_until_healthy(called: Address, account: Path) -> None:
-    """Wait until the verbs have a state. Raises CannotStart with the response of /healthz.
-
-    `account`: the emulator's directory, with its log.
-    """
+    """Raises CannotStart with the response of /healthz. `account`: the emulator's directory, with its log."""
     deadline = time.monotonic() + FIRST_PUBLICATION_SECONDS
     while (answer := called.call("GET", "healthz")).status != 200:
         if time.monotonic() > deadline:
@@ -159,8 +155,8 @@ def wait_until_healthy(called: Address, account: Path) -> None:
 
 
 def start_verbs(called: Address) -> None:
-    """Call each verb until it is not throttled. Then users' calls do not wait for processes to start, and are not
-    refused because starting processes use up the account's concurrency. Raises CannotStart."""
+    """Call each verb until it is not throttled, so that users' calls do not wait for starting processes, or fail
+    because these use up the account's concurrency. Raises CannotStart."""
     deadline = time.monotonic() + FIRST_CALLS_SECONDS
     for verb in VERBS:
         while called.call("POST", f"scheduler/{verb}", b"{}").status == THROTTLED_STATUS:
@@ -182,15 +178,9 @@ def write_files(directory: Path, emulator: Emulator, called: Address, kubeconfig
     }
     lines = [f"export {name}={shlex.quote(value)}\n" for name, value in sorted(variables.items())]
     _write_private(directory / ENVIRONMENT, "".join(lines))
-    command: list[str | Path] = [
-        BERTH,
-        "scheduler-config",
-        f"--stack={sam.STACK_NAME}",
-        f"--url={called.url}",
-        "--with-password",
-    ]
-    if kubeconfig is not None:
-        command.append(f"--scheduler-kubeconfig={kubeconfig.resolve()}")
+    kubeconfigs = [] if kubeconfig is None else [f"--scheduler-kubeconfig={kubeconfig.resolve()}"]
+    options = (f"--stack={sam.STACK_NAME}", f"--url={called.url}", "--with-password", *kubeconfigs)
+    command = [str(BERTH), "scheduler-config", *options]
     printed = subprocess.run(command, env=emulator.environment(), capture_output=True, text=True, check=False)
     if printed.returncode:
         raise CannotStart(f"berth scheduler-config ended with {printed.returncode}: {printed.stderr.strip()}")

@@ -19,7 +19,6 @@ places: environment, profile, role. The exit status after Ctrl-C is 130, after S
 
 
 def command_line() -> str:
-    """Return the page."""
     root = click.Context(main, info_name="berth")
     return page("Command line", "cli/berth_cli", (INTRODUCTION, _contents(main, root), *_sections(main, root)))
 
@@ -76,7 +75,6 @@ def _default(option: click.Option) -> str:
 
 
 def _text(help_text: str | None) -> Iterator[str]:
-    """Yield paragraphs. click marks preformatted paragraphs with \\b."""
     for paragraph in inspect.cleandoc(help_text or "").split("\n\n"):
         yield paragraph if not paragraph.startswith("\b") else f"```text\n{paragraph.removeprefix(chr(8)).strip()}\n```"
 

@@ -33,7 +33,6 @@ ROWS = """
 
 
 def kubernetes_versions() -> str:
-    """Return the page."""
     measured = [Facts.read(path) for path in sorted(MEASURED.glob("*.json"))]
     releases = [facts.kubernetes.removeprefix("v") for facts in measured]
     rows = [line.split(" | ") for line in ROWS.strip().splitlines()]

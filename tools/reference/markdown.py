@@ -26,12 +26,10 @@ def code(value: object) -> str:
 
 
 def paragraph(text: str) -> str:
-    """Wrap the paragraph."""
     return textwrap.fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)
 
 
 def console(lines: Iterable[str]) -> str:
-    """Return a block of commands, each with its continuation lines."""
     return "\n".join(("```console", *lines, "```"))
 
 

@@ -24,8 +24,6 @@ ALL_SECONDS = 60
 
 
 class Outcome(StrEnum):
-    """The outcome of an audit."""
-
     CLEAN = "clean"
     VULNERABLE = "vulnerable"
     UNKNOWN_PACKAGES = "unknown packages"

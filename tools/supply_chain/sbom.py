@@ -39,7 +39,6 @@ class Part:
 
 
 def parts() -> Iterator[Part]:
-    """Yield all deliverable parts."""
     for asked_for in sorted((PROJECT / "layers").glob("*/requirements.in")):
         lines = [line for line in asked_for.read_text().splitlines() if line and not line.startswith("#")]
         yield Part(f"berth-{asked_for.parent.name}-layer", asked_for.with_suffix(".txt"), lines, LAMBDA)

@@ -161,13 +161,10 @@ class TableAdapter:
             raise TableUnavailable(f"{where}: {item} is malformed ({cause}){remedy}") from error
 
     def _is_written(self, write: Callable[..., object], **request: Any) -> bool:
-        """Make a conditional write; see TableErrors."""
         return self._errors.is_written(partial(write, TableName=self._table, **request))
 
 
 class CacheTableAdapter(TableAdapter):
-    """Base of the adapters of the node cache's table."""
-
     _errors_of = staticmethod(cache_table_errors)
 
 
@@ -184,7 +181,6 @@ class Assignments:
 
     @classmethod
     def of(cls, attributes: Mapping[str, UniversalAttributeValueTypeDef]) -> Assignments:
-        """Assign `#name = :name` for each attribute."""
         return cls(
             ", ".join(f"#{name} = :{name}" for name in attributes),
             {f"#{name}": name for name in attributes},

@@ -18,11 +18,8 @@ BERTH_SCHEDULERS = frozenset({"berth-scheduler"})
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Assigns a pod to a node.
-
-    resource_version: the pod must still have it; empty for any. annotations: the API server adds them to the pod in the
-    same request.
-    """
+    """Assigns a pod to a node. resource_version: the pod must still have it; empty for any. annotations: the API server
+    adds them to the pod in the same request."""
 
     namespace: str
     pod_name: str
@@ -54,11 +51,8 @@ class Unanswered:
 
 @dataclass(frozen=True, slots=True)
 class FoundPod:
-    """A pod at the API server. It may be another pod of the same name: compare the UID.
-
-    node: empty if the pod is not bound. deleting: the pod is being deleted, and may still run. content: the decoded
-    JSON object.
-    """
+    """A pod at the API server. It may be another pod of the same name: compare the UID. node: empty if the pod is not
+    bound. deleting: the pod is being deleted, and may still run. content: the decoded JSON object."""
 
     uid: str
     node: str
@@ -74,7 +68,6 @@ class FoundPod:
 
     @property
     def finished(self) -> bool:
-        """Return whether the pod has ended."""
         status = self.content.get("status")
         return isinstance(status, Mapping) and status.get("phase") in (SUCCEEDED, FAILED)
 

@@ -94,7 +94,7 @@ import datetime, importlib.util, sys
 spec = importlib.util.spec_from_file_location("app", "functions/filter/app.py")
 app = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(app)
-credentials = app.cache._table._client._request_signer._credentials
+credentials = app.cache.table._client._request_signer._credentials
 print(type(credentials).__name__, credentials.refresh_needed())
 later = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=1)
 credentials._time_fetcher = lambda: later

@@ -57,10 +57,10 @@ def test_uses_configured_plugin_arguments(load_function: Load, name: str) -> Non
 def test_warm_up_event_refreshes_the_snapshot_without_a_response(load_function: Load, name: str) -> None:
     handler = load_function(name, {})
     cache = handler.__globals__["cache"]
-    assert cache._reader.version == 0
+    assert cache.reader.version == 0
     answer = handler(WARM_UP_EVENT, None)
-    assert cache._reader.version > 0
-    assert answer["body"] == f'{{"version":{cache._reader.version}}}'
+    assert cache.reader.version > 0
+    assert answer["body"] == f'{{"version":{cache.reader.version}}}'
 
 
 @pytest.mark.parametrize("name", [*VERBS, "preempt"])
@@ -68,4 +68,4 @@ def test_configuration_trial_does_not_load_anything_for_later_calls(load_functio
     handler = load_function(name, {})
     answer = handler(configuration_trial('{"profile": "full"}'), None)
     assert '"nodes":' in answer["body"]
-    assert handler.__globals__["cache"]._reader.version == 0
+    assert handler.__globals__["cache"].reader.version == 0

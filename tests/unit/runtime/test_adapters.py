@@ -55,7 +55,7 @@ def test_trial_loads_missing_parts_without_changing_the_environment(is_loaded: b
     table.calls.clear()
     cache.current()
     assert table.calls == ["head"]
-    assert len(cache._reader.parts) == (2 if is_loaded else 1)
+    assert len(cache.reader.parts) == (2 if is_loaded else 1)
 
 
 def test_verbs_with_the_same_tables_share_snapshot_and_verdicts() -> None:

@@ -34,7 +34,6 @@ as another client's; and a short serial is not random."""
 @dataclass(frozen=True, slots=True)
 class AllowListEntry:
     """A line of the allow-list. until: seconds since the epoch, or None if it does not expire. note: the comment.
-
     is_replaced: the client has a newer certificate."""
 
     serial: int
@@ -46,7 +45,6 @@ class AllowListEntry:
 @dataclass(frozen=True, slots=True)
 class AllowList:
     """The parsed list. until: the expiry by serial number; None: no expiry. malformed: the number of such lines.
-
     replaced: the certificates whose clients have newer ones."""
 
     until: Mapping[int, float | None] = field(default_factory=dict)
@@ -87,7 +85,6 @@ def parse(text: str) -> AllowList:
 
 
 def format_entries(entries: Iterable[AllowListEntry]) -> str:
-    """Format the entries as text that `parse` reads."""
     return "".join(f"{_line(entry)}\n" for entry in entries)
 
 
@@ -125,11 +122,9 @@ _DECIMAL = re.compile(r"[0-9]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """The caller's certificate. serials: all numbers that the text may mean. Times are seconds since the epoch.
-
-    AWS documents hexadecimal digits with colons, but its examples have decimal digits. Serial numbers are random, so
-    the second reading of a serial number does not equal another serial number.
-    """
+    """The caller's certificate. Times are seconds since the epoch. serials: all numbers that the text may mean: AWS
+    documents hexadecimal digits with colons, but its examples are decimal. A second reading equals no other random
+    number."""
 
     serials: frozenset[int]
     not_before: float

@@ -36,11 +36,8 @@ RETRY_SECONDS = MAX_AGE_SECONDS
 
 
 class Authorizer(ABC, Generic[Presented, Stored]):
-    """Allows or denies requests by the stored credentials, which it reads again when they are MAX_AGE_SECONDS old.
-
-    Ages are measured from the start of a read, in wall time: the monotonic clock may stop while an environment is
-    frozen between two calls. Thread-safe.
-    """
+    """Allows or denies requests by the stored credentials, which it reads again when they are MAX_AGE_SECONDS old, by
+    the wall clock: the monotonic one may stop while an environment is frozen. Thread-safe."""
 
     def __init__(self, store: CredentialStore[Stored], wall: Callable[[], float]) -> None:
         self._store = store
@@ -121,7 +118,6 @@ class BasicAuthorizer(Authorizer[str, Passwords]):
     """Checks only the identity source, because the gateway caches the response under it."""
 
     def _presented(self, event: Mapping[str, object]) -> str | AuthorizerOutcome:
-        """Return the Authorization header, which is the authorizer's only identity source."""
         match event.get("identitySource"):
             case [str(header)] if header:
                 return header
@@ -135,8 +131,6 @@ class BasicAuthorizer(Authorizer[str, Passwords]):
 
 
 class MutualTLSAuthorizer(Authorizer[ClientCertificate, AllowList]):
-    """Checks the certificate that the gateway has verified."""
-
     def _presented(self, event: Mapping[str, object]) -> ClientCertificate | AuthorizerOutcome:
         return client_certificate.read(event)
 

@@ -17,11 +17,7 @@ ALLOW_LIST_KEY: Attributes = {"pk": {"S": "allow-list"}, "sk": {"N": "0"}}
 
 class DynamoDBAllowList(CacheTableAdapter, AllowListStore):
     """The allow-list of a stack, in the cache table. A read is one consistent call, so it has no revoked certificate.
-
-    Its partition has no other item. Every function with a route may read it, and no role of a function may write it:
-    who can publish nodes and pods cannot admit a caller. No resource of the stack has the list as a property, so a
-    deployment cannot overwrite it.
-    """
+    Every function with a route may read its partition, and none may write it. A deployment cannot overwrite it."""
 
     def read(self) -> AllowList:
         try:

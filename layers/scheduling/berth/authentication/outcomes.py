@@ -14,10 +14,8 @@ class Authentication(StrEnum):
 
 
 class AuthorizerOutcome(StrEnum):
-    """The authorizer's outcomes: the first two allow the request. ALLOWED_PREVIOUS: with the previous password.
-
-    UNAVAILABLE: the store of credentials cannot be read.
-    """
+    """The first two allow the request. ALLOWED_PREVIOUS: by the previous password. UNAVAILABLE: the store cannot be
+    read."""
 
     ALLOWED = "allowed"
     ALLOWED_PREVIOUS = "allowed-previous"
@@ -39,10 +37,8 @@ class CredentialStoreUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The outcome, and the detail for the log: it describes the error and never contains credentials.
-
-    is_fallback: the store cannot be read, and the request is allowed by what was read before.
-    """
+    """The outcome, and the detail for the log: it describes the error and never contains credentials. is_fallback: the
+    store cannot be read, and the request is allowed by what was read before."""
 
     outcome: AuthorizerOutcome
     detail: str = ""
@@ -50,5 +46,4 @@ class Decision:
 
     @property
     def allowed(self) -> bool:
-        """Return whether the request is allowed."""
         return self.outcome in _ALLOWED

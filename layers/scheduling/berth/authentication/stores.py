@@ -21,18 +21,14 @@ Stored = TypeVar("Stored")
 
 
 class CredentialStore(ABC, Generic[Stored]):
-    """A store of credentials."""
-
     @abstractmethod
     def read(self) -> Stored:
         """Read the credentials, uncached, with one or two calls. Raises CredentialStoreUnavailable."""
 
 
 PasswordStore = CredentialStore[Passwords]
-"""A store of the current and the previous password."""
 
 AllowListStore = CredentialStore[AllowList]
-"""A store of the allow-list of client certificates."""
 
 
 class Wait(Protocol):
@@ -49,8 +45,6 @@ def wait_to_the_end(read: Callable[[], T]) -> T:
 
 
 class AllowListFile(AllowListStore):
-    """An allow-list in a file, which every call reads."""
-
     def __init__(self, path: Path) -> None:
         self._path = path
 

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from threading import Condition
 
@@ -47,9 +48,6 @@ from berth.scheduling.objects.pod_reading import read_pods
 
 log = logging.getLogger("berth")
 
-NOT_FOUND = 404
-CONFLICT = 409
-
 UID_PREFIX = "dump-"
 """The prefix of the UID of a dump's cluster."""
 
@@ -72,10 +70,7 @@ _NAMES = [resource.key for resource in _PROJECTIONS]
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The contents of the file after its last change.
-
-    modified: identifies the change. objects: those that scheduling uses. pods: by namespace and name.
-    """
+    """The contents of the file after its last change, which `modified` identifies. pods: by namespace and name."""
 
     modified: str
     objects: tuple[KubernetesObject, ...]
@@ -84,8 +79,6 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class DumpBinding:
-    """The node and the annotations that a Binding gave to a pod."""
-
     node: str
     annotations: Mapping[str, str]
 
@@ -94,7 +87,6 @@ class DumpCluster(Cluster, PodBinder):
     """Reads the file and binds its pods as an API server would. Thread-safe."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
-        """`clock`: seconds since the epoch."""
         self._path = path
         self._clock = clock
         self._contents: Contents | None = None
@@ -106,15 +98,12 @@ class DumpCluster(Cluster, PodBinder):
         return f"{UID_PREFIX}{hashlib.sha256(str(self._path.resolve()).encode()).hexdigest()[:16]}"
 
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
-        """Return a watch that lists everything first and ignores the positions, because a file does not have a
-        history."""
+        """Return a watch that lists everything first, because a file does not have a history."""
         return DumpWatch(self, self._clock)
 
     def read(self) -> tuple[Contents, Mapping[str, DumpBinding]]:
-        """Return the file's current contents, and all bindings so far by the pod's UID, in the order of binding.
-
-        Raises ClusterUnavailable.
-        """
+        """Return the file's current contents, and all bindings so far by the pod's UID, in the order of binding. Raises
+        ClusterUnavailable."""
         with self._changed:
             return self._read_file(), dict(self._bound)
 
@@ -129,7 +118,7 @@ class DumpCluster(Cluster, PodBinder):
             return found
         if found.uid != binding.pod_uid:
             return Refused(
-                CONFLICT,
+                HTTPStatus.CONFLICT,
                 f"the UID in the precondition ({binding.pod_uid}) does not match the UID in record ({found.uid})",
             )
         with self._changed:
@@ -137,7 +126,7 @@ class DumpCluster(Cluster, PodBinder):
             bound = self._bound.get(binding.pod_uid)
             node = found.node or (bound.node if bound else "")
             if node:
-                return Refused(CONFLICT, f'pod {binding.pod_name} is already assigned to node "{node}"')
+                return Refused(HTTPStatus.CONFLICT, f'pod {binding.pod_name} is already assigned to node "{node}"')
             self._bound[binding.pod_uid] = DumpBinding(binding.node, binding.annotations)
             self._changed.notify_all()
         return Created()
@@ -148,7 +137,7 @@ class DumpCluster(Cluster, PodBinder):
             with self._changed:
                 pod = self._read_file().pods.get((namespace, pod_name))
                 if pod is None:
-                    return Refused(NOT_FOUND, f'pods "{pod_name}" not found')
+                    return Refused(HTTPStatus.NOT_FOUND, f'pods "{pod_name}" not found')
                 metadata, spec = part(pod, "metadata"), part(pod, "spec")
                 uid = str(metadata.get("uid") or "")
                 bound = self._bound.get(uid)
@@ -233,7 +222,6 @@ class DumpWatch(ClusterWatch):
         return received
 
     def _interrupted(self, cause: str, at: float) -> list[ResourceEvent]:
-        """Report a failure once, not with every read."""
         if cause == self._last_error:
             return []
         self._last_error = cause

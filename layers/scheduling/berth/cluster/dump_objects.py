@@ -82,7 +82,6 @@ def _as_stored(obj: KubernetesObject) -> KubernetesObject:
 
 
 def set_identity(metadata: KubernetesObject) -> None:
-    """Set namespace and UID. Pods are identified by UID."""
     namespace = metadata.get("namespace") or DEFAULT_NAMESPACE
     metadata["namespace"] = namespace
     if metadata.get("name") and not metadata.get("uid"):
@@ -91,10 +90,8 @@ def set_identity(metadata: KubernetesObject) -> None:
 
 
 def select_objects(objects: Iterable[KubernetesObject]) -> tuple[list[KubernetesObject], Counter[str]]:
-    """Return the objects that scheduling uses, and the number of other objects by the reason.
-
-    Of several objects with the same name, the last one is used, as with `kubectl apply`.
-    """
+    """Return the objects that scheduling uses, and the number of other objects by the reason. Of several with the same
+    name, the last one is used, as with `kubectl apply`."""
     found: dict[object, KubernetesObject] = {}
     left_out: Counter[str] = Counter()
     for obj in objects:

@@ -1,26 +1,13 @@
 """The fields of each resource that Berth keeps, from the API server's answer to the cache. All others are dropped.
 
-- nodes: name, labels, taints, unschedulable, phase, whether Ready, allocatable; images if they are scored.
-- pods: name, namespace, UID, labels, node, phase, start time, marks of deletion and disruption, nominated node; and
-  the part that the pods of a controller have in common, as text (see `scheduling/objects/projection`):
-  scheduler, priority, controller, requests, host ports, pod affinity, a resize in progress. Of pending pods also the
-  fields that their own placement depends on, whether Berth rejected them, and whether no verb has decided about them.
-- finished pods: name, namespace, UID, phase. They do not use any resources.
-- poddisruptionbudgets: name, namespace, selector, disruptionsAllowed, disruptedPods.
-- priorityclasses: name, value, globalDefault, preemptionPolicy.
-- namespaces: name, labels.
-- podgroups, if gangs are enabled: name, namespace, creationTimestamp; from the spec the number of members, the topology
-  key, the timeout and the priority. Then the creationTimestamp of pending pods is kept, too.
-- services, replicationcontrollers, replicasets, statefulsets, if default spreading is configured: name, namespace,
-  selector.
-
-Annotations are kept if they define counted amounts or contain the name of a gang. Volumes are kept if they are images.
-The environment, managedFields and all other status fields are dropped.
+`projections` has the fields by resource; pods are in `scheduling/objects/projection`. Of finished pods, which use no
+resources, only identity and phase are kept. Annotations are kept if they define counted amounts or contain the name of
+a gang, volumes if they are images, the creationTimestamp of pending pods if gangs are enabled.
 
 Reasons of a rejection by Berth: plugins define them as their constants `REASON` and `REASON_…`, custom plugins anywhere
-in their code; some reasons do not depend on the plugins. The reasons of an in-tree plugin are included if the profile
-filters with this plugin, because kube-scheduler uses the same texts. A false match costs a wake-up, at most one per
-second. A missed match leaves the pod pending for minutes.
+in their code; some do not depend on the plugins. The reasons of an in-tree plugin are included if the profile filters
+with it, because kube-scheduler uses the same texts. A false match costs a wake-up, at most one per second. A missed
+match leaves the pod pending for minutes.
 """
 
 from __future__ import annotations
@@ -158,13 +145,10 @@ ALL_ANNOTATIONS = Annotations(None)
 
 @dataclass(frozen=True, slots=True)
 class RequiredFields:
-    """The fields that a policy reads in addition to the fields that every policy reads.
-
-    spreading: services and controllers, for the default constraints of PodTopologySpread. images: the image names of
-    nodes and pods, for ImageLocality. gangs: PodGroups, and the creation times of pods. berth_reasons: the reasons of a
-    rejection by Berth. floats: whether there are floating pools. pod_annotations, node_annotations:
-    the annotations for counted resources and for gangs.
-    """
+    """The fields that a policy reads in addition to the fields that every policy reads. spreading: services and
+    controllers, for the default constraints of PodTopologySpread. images: for ImageLocality. gangs: PodGroups, and the
+    creation times of pods. berth_reasons: the reasons of a rejection by Berth. floats: whether there are floating
+    pools."""
 
     spreading: bool = False
     images: bool = False
@@ -208,7 +192,6 @@ def projection_id(required: RequiredFields) -> str:
 
 
 def projections(required: RequiredFields) -> Mapping[Resource, Projection]:
-    """Return the watched resources, each with the function that keeps its required fields."""
     return {
         NODES: partial(_node, required=required),
         PODS: partial(_pod, required=required),

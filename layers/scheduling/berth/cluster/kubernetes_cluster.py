@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
 
-from berth.cluster.api_server.client import APPLY, CREDENTIALS_REFUSED, UNAUTHORIZED, ApiServer, ApiServerUnreachable
+from berth.cluster.api_server.client import APPLY, CREDENTIALS_REFUSED, ApiServer
 from berth.cluster.field_projection import RequiredFields, projection_id, projections
 from berth.cluster.watch.lister_watcher import WATCHERS_REMEDY, WatchOptions
 from berth.cluster.watch.watches import watch
@@ -15,24 +17,18 @@ from berth.upkeep.wake_up import SchedulingQueue
 
 NAMESPACE = "kube-system"
 TIMEOUT_SECONDS = 10.0
-_FORBIDDEN = 403
 
 _SELF_REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 _REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
 
 
 def cluster_uid(api: ApiServer) -> str:
-    """Return the UID of the namespace kube-system. Needs the verb `get` on it. Raises ClusterUnavailable.
-
-    A cluster that was restored from a backup of its etcd keeps the UID; a new cluster with an old name has a new UID.
-    """
-    try:
-        answer = api.request("GET", f"/api/v1/namespaces/{NAMESPACE}", timeout=TIMEOUT_SECONDS)
-    except ApiServerUnreachable as error:
-        raise ClusterUnavailable(str(error)) from error
-    if answer.status == UNAUTHORIZED:
+    """Return the UID of the namespace kube-system. Needs the verb `get` on it. Raises ClusterUnavailable. A cluster
+    that was restored from a backup of its etcd keeps the UID."""
+    answer = api.request("GET", f"/api/v1/namespaces/{NAMESPACE}", timeout=TIMEOUT_SECONDS)
+    if answer.status == HTTPStatus.UNAUTHORIZED:
         raise ClusterUnavailable(f"{answer.message}: {CREDENTIALS_REFUSED}")
-    if answer.status == _FORBIDDEN:
+    if answer.status == HTTPStatus.FORBIDDEN:
         raise ClusterUnavailable(f"{answer.message}; give the watcher's user the verb get on the namespace {NAMESPACE}")
     uid = part(answer.content, "metadata").get("uid")
     if not answer.ok or not isinstance(uid, str) or not uid:
@@ -42,10 +38,7 @@ def cluster_uid(api: ApiServer) -> str:
 
 def user_info(api: ApiServer, timeout: float) -> Mapping[str, object]:
     """Return the `userInfo` of a SelfSubjectReview: username, groups. `timeout`: seconds. Raises ClusterUnavailable."""
-    try:
-        answer = api.request("POST", _SELF_REVIEWS, body=_REVIEW, timeout=timeout)
-    except ApiServerUnreachable as error:
-        raise ClusterUnavailable(str(error)) from error
+    answer = api.request("POST", _SELF_REVIEWS, body=_REVIEW, timeout=timeout)
     info = part(answer.content, "status").get("userInfo")
     if not answer.ok or not isinstance(info, dict):
         raise ClusterUnavailable(answer.message)
@@ -62,48 +55,35 @@ The interval limits how long such data lasts, also across handovers. A list is e
 a gigabyte of JSON."""
 
 
+@dataclass(frozen=True, slots=True)
 class KubernetesCluster(Cluster):
-    """Needs `get` on the namespace kube-system, and `list` and `watch` on the resources (see field_projection)."""
+    """Needs `get` on the namespace kube-system, and `list` and `watch` on the resources (see field_projection).
+    `clock`: seconds since the epoch. `jitter`: a number between 0 and 1 (see Reflector). `remedy`: the remedy if the
+    user may not list or watch a resource; the resource's name is appended. `lists_first`: list even if the predecessor
+    has positions, for a periodic watcher: a resumed watch does not show when it has caught up."""
 
-    def __init__(
-        self,
-        api: ApiServer,
-        required: RequiredFields,
-        clock: Callable[[], float],
-        jitter: Callable[[], float],
-        remedy: str = WATCHERS_REMEDY,
-        *,
-        lists_first: bool = False,
-    ) -> None:
-        """`clock`: seconds since the epoch. `jitter`: a number between 0 and 1 (see Reflector). `remedy`: the remedy if
-        the user may not list or watch a resource; the resource's name is appended. `lists_first`: list even if the
-        predecessor has positions, for a periodic watcher: a resumed watch does not show when it has caught up."""
-        self._api = api
-        self._required = required
-        self._clock = clock
-        self._jitter = jitter
-        self._remedy = remedy
-        self._lists_first = lists_first
+    api: ApiServer
+    required: RequiredFields
+    clock: Callable[[], float]
+    jitter: Callable[[], float]
+    remedy: str = WATCHERS_REMEDY
+    lists_first: bool = False
 
     def uid(self) -> str:
-        """Return the cluster's UID with the identity of the projection.
-
-        A watcher that resumes at its predecessor's positions also takes over the predecessor's objects. After an
-        upgrade or a change of the configuration, fields may be missing from these objects. Then the UID differs, and
-        everything is listed again.
-        """
-        return f"{cluster_uid(self._api)}/{projection_id(self._required)}"
+        """Return the cluster's UID with the identity of the projection: a watcher takes over its predecessor's objects,
+        which may lack fields after an upgrade or a change of the configuration. Then everything is listed again."""
+        return f"{cluster_uid(self.api)}/{projection_id(self.required)}"
 
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
         watches = watch(
-            self._api,
-            projections(self._required),
-            clock=self._clock,
-            jitter=self._jitter,
-            positions={} if self._lists_first else positions,
+            self.api,
+            projections(self.required),
+            clock=self.clock,
+            jitter=self.jitter,
+            positions={} if self.lists_first else positions,
             options=OPTIONS,
             relist_seconds=RELIST_SECONDS,
-            remedy=self._remedy,
+            remedy=self.remedy,
         )
         watches.start()
         return watches
@@ -116,12 +96,9 @@ _WAKE_OBJECT = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapaci
 
 
 class KubernetesObjectQueue(SchedulingQueue):
-    """Wakes the scheduling queue by a change to an object that the scheduler watches (fact 43).
-
-    Applies a CSIStorageCapacity of an unused storage class. Needs `patch` on the object's name.
-
-    Server-side apply creates a missing object, which needs `create` once; the manifests in examples/ create it.
-    """
+    """Wakes the scheduling queue by server-side apply of a CSIStorageCapacity of an unused class, which the scheduler
+    watches (fact 43). Needs `patch` on the object's name, and once `create` if the manifests in examples/ were not
+    applied."""
 
     def __init__(self, api: ApiServer, clock: Callable[[], float]) -> None:
         self._api = api
@@ -135,12 +112,9 @@ class KubernetesObjectQueue(SchedulingQueue):
             "storageClassName": WAKE_NAME,
         }
         query = {"fieldManager": "berth", "force": "true"}
-        try:
-            answer = self._api.request(
-                "PATCH", _WAKE_OBJECT, query=query, body=body, content_type=APPLY, timeout=_WAKE_SECONDS
-            )
-        except ApiServerUnreachable as error:
-            raise ClusterUnavailable(str(error)) from error
+        answer = self._api.request(
+            "PATCH", _WAKE_OBJECT, query=query, body=body, content_type=APPLY, timeout=_WAKE_SECONDS
+        )
         if not answer.ok:
             raise ClusterUnavailable(
                 f"{answer.message}; give the watcher's user the verb patch on csistoragecapacities "

@@ -1,14 +1,20 @@
-"""The Lease of the ledger in the Kubernetes API. Needs `get` and `patch` on the Lease's name.
-
-A missing Lease is created, which needs `create` on leases. The manifests in examples/ contain the object.
-"""
+"""The Lease of the ledger in the Kubernetes API. Needs `get` and `patch` on its name, and `create` on leases if the
+manifests in examples/, which contain it, were not applied."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from http import HTTPStatus
 
-from berth.cluster.api_server.client import JSON, JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
+from berth.cluster.api_server.client import (
+    JSON,
+    JSON_MERGE,
+    PRECONDITION_FAILED,
+    Answer,
+    ApiServer,
+    ApiServerUnreachable,
+)
 from berth.lease.lock import RELEASED_DURATION_SECONDS, Conflict, Lease, LeaseSpec, Unavailable, Written
 from berth.ledger.lease import CALL_SECONDS, NAME, NAMESPACE, Holding, LedgerLease
 from berth.scheduling.fields.reading import part
@@ -19,7 +25,6 @@ the next takeover."""
 
 COLLECTION = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 PATH = f"{COLLECTION}/{NAME}"
-NOT_FOUND, CONFLICT, UNPROCESSABLE = 404, 409, 422
 REMEDY = "apply examples/rbac-counted-resources.yaml: it has the Lease and the rights"
 
 
@@ -78,7 +83,7 @@ class KubernetesLedgerLease(LedgerLease):
 def _read(answer: Answer | Unavailable) -> Lease | Unavailable | None:
     if isinstance(answer, Unavailable):
         return answer
-    if answer.status == NOT_FOUND:
+    if answer.status == HTTPStatus.NOT_FOUND:
         return None
     return _lease(answer) if answer.ok else _refused(answer)
 
@@ -86,7 +91,7 @@ def _read(answer: Answer | Unavailable) -> Lease | Unavailable | None:
 def _written(answer: Answer | Unavailable) -> Written | Conflict | Unavailable:
     if isinstance(answer, Unavailable):
         return answer
-    if answer.status in (NOT_FOUND, CONFLICT, UNPROCESSABLE):
+    if answer.status in (HTTPStatus.NOT_FOUND, *PRECONDITION_FAILED):
         # The answer does not contain the Lease, so the caller reads it again.
         return Conflict(None)
     lease = _lease(answer) if answer.ok else _refused(answer)
@@ -98,7 +103,6 @@ def _refused(answer: Answer) -> Unavailable:
 
 
 def _preconditions(seen: Lease) -> dict[str, object]:
-    """Return the preconditions of a patch: the answer is 409 if the resourceVersion differs, 422 if the UID differs."""
     return {"uid": seen.uid, "resourceVersion": str(seen.resource_version)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from http import HTTPStatus
 
 from berth.cluster.api_server.client import JSON, JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
 from berth.cluster.watch.resources import read_status
@@ -11,8 +12,6 @@ from berth.upkeep.pod_events import PodEvent, PodEventWriter, Series, WriteOutco
 CONTROLLER = "berth.dev/watcher"
 ACTION = "Reconciling"
 TIMEOUT_SECONDS = 2.0
-_NOT_FOUND = 404
-_FORBIDDEN = 403
 _TERMINATING = "NamespaceTerminating"
 
 
@@ -66,8 +65,9 @@ def _result(answer: Answer) -> WriteResult:
     if answer.ok:
         return WriteResult(WriteOutcome.WRITTEN)
     # A namespace that is being deleted answers 403.
-    is_terminating = answer.status == _FORBIDDEN and _TERMINATING in read_status(answer.content, answer.status).causes
-    if answer.status == _NOT_FOUND or is_terminating:
+    is_forbidden = answer.status == HTTPStatus.FORBIDDEN
+    is_terminating = is_forbidden and _TERMINATING in read_status(answer.content, answer.status).causes
+    if answer.status == HTTPStatus.NOT_FOUND or is_terminating:
         return WriteResult(WriteOutcome.GONE, answer.message)
     remedy = "; give the watcher's user the verbs create and patch on events.events.k8s.io"
-    return WriteResult(WriteOutcome.REFUSED, answer.message + (remedy if answer.status == _FORBIDDEN else ""))
+    return WriteResult(WriteOutcome.REFUSED, answer.message + (remedy if is_forbidden else ""))

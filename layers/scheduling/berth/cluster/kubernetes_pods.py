@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from http import HTTPStatus
 
-from berth.cluster.api_server.client import JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
+from berth.cluster.api_server.client import JSON_MERGE, PRECONDITION_FAILED, Answer, ApiServer, ApiServerUnreachable
 from berth.pods import (
     Binding,
     Created,
@@ -90,16 +91,12 @@ ANNOTATION = "berth.dev/touched-at"
 
 TIMEOUT_SECONDS = 2.0
 PAGE_SIZE, PAGE_SECONDS = 500, 30.0
-NOT_FOUND = 404
-CONFLICT = 409
-UNPROCESSABLE = 422
 
 
 class KubernetesReservedPods(ReservedPods):
     """Makes one request per method, and one per page of a list."""
 
     def __init__(self, api: ApiServer, clock: Callable[[], float]) -> None:
-        """clock: seconds since the epoch."""
         self._api = api
         self._clock = clock
 
@@ -108,7 +105,7 @@ class KubernetesReservedPods(ReservedPods):
         answer = self._request("GET", pod)
         if isinstance(answer, Unanswered):
             return answer
-        if answer.status == NOT_FOUND:
+        if answer.status == HTTPStatus.NOT_FOUND:
             return PodNotFound()
         if not answer.ok:
             return Unanswered(f"{answer.message}; give the watcher's user the verb get on pods")
@@ -138,25 +135,15 @@ class KubernetesReservedPods(ReservedPods):
 
     def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
         at = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
-        answer = self._request(
-            "PATCH",
-            pod,
-            {
-                # In a patch both are preconditions: the answer is 409 if the version differs, 422 if the UID differs.
-                "metadata": {
-                    "uid": pod.uid,
-                    "resourceVersion": resource_version,
-                    "annotations": {ANNOTATION: at},
-                }
-            },
-        )
+        preconditions = {"uid": pod.uid, "resourceVersion": resource_version}
+        answer = self._request("PATCH", pod, {"metadata": {**preconditions, "annotations": {ANNOTATION: at}}})
         if isinstance(answer, Unanswered):
             return answer
         if answer.ok:
             return PodTouched()
-        if answer.status == NOT_FOUND:
+        if answer.status == HTTPStatus.NOT_FOUND:
             return PodNotFound()
-        if answer.status in (CONFLICT, UNPROCESSABLE):
+        if answer.status in PRECONDITION_FAILED:
             return PodChanged()
         return Unanswered(f"{answer.message}; give the watcher's user the verb patch on pods")
 

@@ -38,10 +38,8 @@ LEDGER_SLOTS: Sequence[Attributes] = [
 
 @dataclass(frozen=True, slots=True)
 class AppliedDocuments:
-    """The document in force in one table, and the recent versions. Thread-safe.
-
-    Every method may raise TableUnavailable. key: of the document in force. slots: the keys of the recent versions.
-    """
+    """The document in force in one table, and the recent versions. Thread-safe. Every method may raise
+    TableUnavailable. key: of the document in force. slots: the keys of the recent versions."""
 
     client: DynamoDBClient
     key: Attributes
@@ -49,7 +47,6 @@ class AppliedDocuments:
     errors: TableErrors
 
     def read(self) -> AppliedVersion | None:
-        """Read the document in force, consistently; None if it does not exist."""
         item = self._item(self.key)
         if not item:
             return None
@@ -125,11 +122,8 @@ ATTEMPTS = 3
 
 
 class DynamoDBConfigurationStore(ConfigurationStore):
-    """The store in DynamoDB. Stateless; the client may be shared between threads.
-
-    The head's attribute is not part of lease or pointer: writing it neither renews nor deposes a leader, so the write
-    does not need a fence, and a publication does not change the attribute.
-    """
+    """The store in DynamoDB. Stateless; the client may be shared between threads. The head's attribute is not part of
+    lease or pointer: writing it does not need a fence, and a publication does not change it."""
 
     def __init__(self, client: DynamoDBClient, table_name: str, ledger_table_name: str = "") -> None:
         """ledger_table_name: empty without a ledger; then the document is only in the cache table."""

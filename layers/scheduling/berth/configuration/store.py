@@ -15,7 +15,7 @@ import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -133,10 +133,8 @@ class ConfigurationStore(ABC):
         plugin_version: str = "",
     ) -> None:
         """Store the document, then point the head to it. Readers of older releases may read it at any time.
-
-        stops_counting: the document may end counting, although the ledger counted before. at, note, plugin_version:
-        see AppliedVersion.
-        """
+        stops_counting: the document may end counting, although the ledger counted before. Other arguments: see
+        AppliedVersion."""
         self._apply(AppliedVersion(0, document, at, note, plugin_version, stops_counting))
 
     @abstractmethod
@@ -145,10 +143,8 @@ class ConfigurationStore(ABC):
 
     @abstractmethod
     def restore(self) -> str:
-        """Restore the most recently applied document in each table after a loss, and point the head to it.
-
-        Returns a description of the repair for the log; empty if both tables had the document.
-        """
+        """Restore the most recently applied document in each table after a loss, and point the head to it. Return a
+        description of the repair for the log; empty if both tables had the document."""
 
 
 class ConfigurationInvalid(Exception):
@@ -161,11 +157,8 @@ def hash_of(document: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ActiveConfiguration:
-    """A configuration as a verb uses it, and its source document.
-
-    fallback: the reason why another document is in use; empty if the applied document was loaded. plugin_version: the
-    version of this process's custom plugins; empty if the document does not use any.
-    """
+    """A configuration as a verb uses it. fallback: the reason why another document is in use; empty if the applied one
+    was loaded. plugin_version: of this process's custom plugins; empty if the document does not use any."""
 
     document: BerthConfiguration
     policy: Policy
@@ -181,11 +174,9 @@ class ActiveConfiguration:
         return MISSING_REMEDY in self.fallback
 
     def plugin_difference(self, applied: str) -> str:
-        """Return a message if this process's plugins differ from the plugins that the document was tried with; empty if
-        the versions are equal or unknown. applied: the version that the document was tried with, from the head.
-
-        A difference is expected while a deployment replaces the plugin layer. This process's plugins are still used.
-        """
+        """Return a message if this process's plugins differ from `applied`, the version that the document was tried
+        with, from the head; empty if they are equal or unknown. They are still used: a deployment may be replacing the
+        layer."""
         if not applied or not self.plugin_version or applied == self.plugin_version:
             return ""
         return (
@@ -213,30 +204,23 @@ class ActiveConfiguration:
         return cls(configuration, policy, configuration.node_cache, configuration.bind, plugin_version=version)
 
 
+@dataclass(eq=False)
 class Configurations:
     """Loads the configuration of one warm environment. Thread-safe.
 
-    If the applied document cannot be loaded, the newest earlier document that can be loaded is used, otherwise the
-    deployed document, with the applied document's sections about counting and binding (see kept_sections); `warn` is
-    called with the cause. If these sections cannot be read, loading fails.
+    If the applied document cannot be loaded, the newest earlier one that can is used, otherwise the deployed one, with
+    the applied document's sections about counting and binding (see kept_sections); `warn` gets the cause. If these
+    sections cannot be read, loading fails. `deployed`: called on first use; it may raise ConfigurationInvalid.
+    `remembered_bytes`, `time_limit`: see Policy.
     """
 
-    def __init__(
-        self,
-        store: ConfigurationStore,
-        deployed: Callable[[], BerthConfiguration],
-        remembered_bytes: int = MAX_BYTES,
-        time_limit: TimeLimit = NO_TIME_LIMIT,
-        warn: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        """`deployed`: called on first use; it may raise ConfigurationInvalid. `remembered_bytes`, `time_limit`: see
-        Policy."""
-        self._warn = warn
-        self._store = store
-        self._remembered_bytes, self._time_limit = remembered_bytes, time_limit
-        self._deployed = deployed
-        self._lock = Lock()
-        self._known: tuple[str, ActiveConfiguration] | None = None
+    store: ConfigurationStore
+    deployed: Callable[[], BerthConfiguration]
+    remembered_bytes: int = MAX_BYTES
+    time_limit: TimeLimit = NO_TIME_LIMIT
+    warn: Callable[[str], None] = lambda _: None
+    _lock: Lock = field(init=False, default_factory=Lock)
+    _known: tuple[str, ActiveConfiguration] | None = field(init=False, default=None)
 
     @property
     def last(self) -> ActiveConfiguration:
@@ -244,9 +228,8 @@ class Configurations:
         return self._unconfigured if self._known is None else self._known[1]
 
     def at(self, configuration_hash: str) -> ActiveConfiguration:
-        """Return the configuration with this hash; for an empty hash, the deployed configuration.
-
-        Raises ConfigurationInvalid, TableUnavailable."""
+        """Return the configuration with this hash; for an empty hash, the deployed one. Raises ConfigurationInvalid,
+        TableUnavailable."""
         known = self._known
         if known is not None and known[0] == configuration_hash:
             return known[1]
@@ -260,12 +243,12 @@ class Configurations:
         return self._built(BerthConfiguration())
 
     def _built(self, configuration: BerthConfiguration) -> ActiveConfiguration:
-        return ActiveConfiguration.of(configuration, self._remembered_bytes, self._time_limit)
+        return ActiveConfiguration.of(configuration, self.remembered_bytes, self.time_limit)
 
     def _read(self, configuration_hash: str) -> ActiveConfiguration:
         if not configuration_hash:
-            return self._built(self._deployed())
-        document = self._store.read()
+            return self._built(self.deployed())
+        document = self.store.read()
         if document is None:
             raise ConfigurationInvalid("the applied configuration is not in the cache table; apply it again")
         # If the document has another hash, it is newer than the head that was read; the next head has that hash.
@@ -288,16 +271,16 @@ class Configurations:
             except ConfigurationInvalid:
                 continue
             fallback = f"{cause}; {name} is used instead: apply a valid document"
-            self._warn(fallback)
+            self.warn(fallback)
             return replace(found, fallback=fallback)
         raise ConfigurationInvalid(f"{cause}; nor can another document be loaded: {REMEDY}") from cause
 
     def _candidates(self, failed: str) -> Iterator[tuple[str, Callable[[], BerthConfiguration]]]:
-        for each in self._store.history():
+        for each in self.store.history():
             if each.document != failed:
                 name = f"version {each.version}"
                 yield name, partial(parsed, each.document, name)
-        yield "the deployed configuration", self._deployed
+        yield "the deployed configuration", self.deployed
 
 
 def parsed(document: str, where: str) -> BerthConfiguration:
@@ -325,10 +308,8 @@ class CountingLost(Exception):
 
 
 class CountingLossCheck:
-    """Checks calls of a warm environment whose configuration does not count. Thread-safe.
-
-    It reads the ledger's marker at most every 10 s, and the ledger's copy of the document if there is a marker.
-    """
+    """Checks calls of a warm environment whose configuration does not count. Thread-safe. It reads the ledger's marker
+    at most every 10 s, and the ledger's copy of the document if there is a marker."""
 
     def __init__(
         self, marker: Callable[[], Marker | None], counting_is_stopped: Callable[[], bool], clock: Clock

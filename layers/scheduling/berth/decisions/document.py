@@ -74,7 +74,6 @@ def _document(record: Record | CallRecord, profile: str, reasons: Sequence[objec
 
 
 def header(record: Record | CallRecord) -> dict[str, object]:
-    """Return the part that identifies the decision, its pod, and the cluster state that it was based on."""
     observed_at = record.cache.observed_at
     pod = record if isinstance(record, CallRecord) else record.pod
     return {

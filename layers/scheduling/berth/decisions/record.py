@@ -62,12 +62,11 @@ class ScoredNode:
 class Record(NamedTuple):
     """The record of a decision of filter or prioritize.
 
-    at: seconds since the epoch. positions, source: the positions of the request's nodes, and the index that assigns
-    them. unknown: the first names that are missing from the node cache. mask: a byte for each node, 0 if it is
-    rejected; empty if rules were not applied. codes: the index in `statuses` for each rejected node. scores: for each
-    node of the request; of filter_onlyone for each node that passes. snapshot: gone once a later state replaced it.
-
-    A named tuple, because a frozen dataclass with this many fields takes five times as long to create in every call.
+    at: seconds since the epoch. positions, source: of the request's nodes, and the index that assigns them. unknown:
+    the first names that are missing from the node cache. mask: a byte for each node, 0 if rejected; empty if rules were
+    not applied. codes: the index in `statuses` for each rejected node. scores: for each node of the request; of
+    filter_onlyone for each node that passes. snapshot: gone once a later state replaced it. A named tuple, because a
+    frozen dataclass takes five times as long to create in every call.
     """
 
     at: float
@@ -123,7 +122,6 @@ class Record(NamedTuple):
 
     @property
     def feasible(self) -> int | None:
-        """Return the number of nodes that passed; None if rules were not applied."""
         return sum(self.mask) if self.mask else None
 
     def judges(self, node: str) -> bool:
@@ -133,7 +131,6 @@ class Record(NamedTuple):
         return node in self.unknown if position == UNKNOWN else position in self.positions
 
     def rejected(self) -> list[RejectedNodes]:
-        """Return the rejected nodes by reason, the reason with the most nodes first."""
         bits: dict[int, int] = {}
         indexes = compress(range(len(self.mask)), self.mask.translate(_REJECTED))
         for index, code in zip(indexes, self.codes, strict=True):
@@ -199,11 +196,9 @@ MAX_VICTIM_NODES = 10
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """The record of a call of preempt or bind, or of a failed call.
-
-    at: seconds since the epoch. uid, profile: empty if unknown. nodes: the number of nodes of the request. feasible:
-    for bind 1 if the pod is on the node; for preempt the number of accepted nodes. rejected: the rejected nodes by
-    reason, as in the document. victims: the number of victims of the first accepted nodes. error: the reason why a bind
+    """The record of a call of preempt or bind, or of a failed call. at: seconds since the epoch. uid, profile: empty if
+    unknown. nodes: of the request. feasible: for bind 1 if the pod is on the node; for preempt the number of accepted
+    nodes. rejected: by reason, as in the document. victims: their number on the first accepted nodes. error: why a bind
     or a call failed."""
 
     at: float
@@ -231,7 +226,6 @@ class CallRecord:
         at: float,
         milliseconds: float,
     ) -> CallRecord:
-        """Create the record. at: seconds since the epoch."""
         of = partial(cls, at, verb, outcome, milliseconds)
         match decision:
             case BindDecision(binding, reason, cache):
@@ -265,7 +259,6 @@ class CallRecord:
 
 
 def _groups(rejected: Mapping[str, NodeRejection], unreadable: Mapping[str, str]) -> Sequence[Mapping[str, object]]:
-    """Group the nodes by reason, the reason with the most nodes first."""
     found: dict[tuple[ReasonCode, str], list[str]] = {}
     for node, rejection in rejected.items():
         found.setdefault((rejection.reason_code, str(rejection)), []).append(node)

@@ -73,7 +73,6 @@ class BackgroundRecorder(DecisionRecorder):
             self._start()
 
     def close(self) -> None:
-        """Write the queued decisions, and end the thread."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join()

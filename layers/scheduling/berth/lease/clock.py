@@ -30,8 +30,6 @@ class Instant:
 
 
 class Clock(ABC):
-    """The source of the time."""
-
     @abstractmethod
     def monotonic(self) -> float:
         """Return the seconds since an arbitrary point; the value never goes back, but may stop."""
@@ -45,8 +43,6 @@ class Clock(ABC):
 
 
 class SystemClock(Clock):
-    """The clocks of this process."""
-
     def monotonic(self) -> float:
         return time.monotonic()
 

@@ -15,12 +15,10 @@ JITTER_FACTOR = 1.2
 class LeaderElectionConfig:
     """The fields of the component config's LeaderElectionConfiguration, in seconds, with its defaults.
 
-    lease_duration: the time that a candidate waits after the last change of the record that it read. Whole seconds, as
-    in the record: the holder must not assume a longer lease than it wrote.
+    lease_duration: whole seconds, as in the record: the holder must not assume a longer lease than it wrote.
     renew_deadline: the leader stops when its last renewal is this old. client-go counts from the first failed attempt,
-    but can cancel a running call; here a call only ends by the client's timeouts, for which the rest of the lease is
+    but can cancel a running call; here a call ends by the client's timeouts, for which the rest of the lease is
     reserved. So it is shorter than lease_duration, and longer than a retry_period with its jitter.
-    retry_period: the time between two renewals, and (with jitter) between two attempts to acquire.
     """
 
     lease_duration: int = 15
@@ -34,12 +32,9 @@ class LeaderElectionConfig:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """The handover of a leader whose run has an end.
-
-    at: the wall clock time at which this candidate releases the lease if it leads. None: it does not announce one.
-    horizon: a candidate waits if the announced handover is at most this many seconds away. If a healthy leader's
-    handover is later, or not announced, the candidate is not needed. Infinite: it always waits (a standby).
-    """
+    """The handover of a leader whose run has an end. at: the wall clock time at which this candidate releases the
+    lease; None if it does not announce one. horizon: it waits if a healthy leader's announced handover is at most this
+    many seconds away, and else is not needed. Infinite: it always waits (a standby)."""
 
     at: float | None = None
     horizon: float = math.inf
@@ -65,8 +60,6 @@ class ElectionOutcome(StrEnum):
 
 
 class ReleaseOutcome(StrEnum):
-    """The outcome of a release."""
-
     RELEASED = "released"
     NOT_HELD = "not-held"  # the record does not name this candidate
     UNKNOWN = "failure-release-unknown"  # may be released or not; release again, or the lease runs out by itself
@@ -104,9 +97,9 @@ class BecameLeader:
 class LeaderCallbacks:
     """Callbacks of the step or the release that detects a change, called after the elector's state was updated.
 
-    started_leading: called once. stopped_leading: called once, only after started_leading, and before a release is
-    written, so that this leader's work ends before the next leader begins. new_leader: called whenever the record's
-    holder changes, for the first holder and this candidate, too; with an empty name after a release.
+    stopped_leading: called once, only after started_leading, and before a release is written, so that this leader's
+    work ends before the next leader begins. new_leader: called whenever the record's holder changes, for the first
+    holder and this candidate, too; with an empty name after a release.
     """
 
     started_leading: Callable[[BecameLeader], None] = lambda _: None

@@ -47,9 +47,7 @@ FENCE_MATCHES = f"{VERSION_MATCHES} AND #holderIdentity = :holderIdentity AND #l
 
 def fenced_update(fence: Fence, *, renew_time: float, nonce: str) -> Assignments:
     """Return the lease's part of an update that publishes under the condition FENCE_MATCHES, and renews the lease.
-
-    nonce: unique per publication, the same for each retry, so that a write whose answer was lost is recognized.
-    """
+    nonce: unique per publication, so that a retry recognizes a write whose answer was lost."""
     update = Assignments.of(
         {
             "resourceVersion": {"N": str(fence.next_resource_version)},
@@ -69,7 +67,6 @@ def fenced_update(fence: Fence, *, renew_time: float, nonce: str) -> Assignments
 
 
 def lease_update(lease: Lease) -> Assignments:
-    """Set all attributes of the lease, and only these."""
     attributes = lease_attributes(lease).items()
     return Assignments.of(
         {name: {"S": value} if isinstance(value, str) else {"N": str(value)} for name, value in attributes}

@@ -80,11 +80,9 @@ class LeaderElector:
         handover: Handover | None = None,
         epoch_floor: Callable[[], int] = lambda: 0,
     ) -> None:
-        """identity: unique, never reused. random: returns a number in [0, 1), for the jitter.
-
-        epoch_floor: returns the minimum epoch (leaseTransitions) of a new term; called before each claim. A recreated
-        head item restarts at 0, but stores that outlive it and are fenced by epoch need an epoch greater than any
-        earlier one."""
+        """identity: unique, never reused. random: returns a number in [0, 1), for the jitter. epoch_floor: returns the
+        minimum epoch of a new term, before each claim. A recreated head item restarts at 0, but stores that outlive it
+        and are fenced by epoch need an epoch greater than any earlier one."""
         if not identity:
             raise ValueError("a candidate's identity must not be empty: an empty holder means that the lease is free")
         self.identity = identity
@@ -133,27 +131,20 @@ class LeaderElector:
         return step
 
     def fence(self) -> Fence | None:
-        """Return the fence for a publication that is sent now.
-
-        None: do not publish before the next step. The lease has expired by this process's clocks, or a publication was
-        rejected since the record was read.
-        """
+        """Return the fence for a publication that is sent now. None: do not publish before the next step, because the
+        lease has expired by this process's clocks, or a publication was rejected since the record was read."""
         term = self._term
         return None if term is None or self._must_read or not term.is_valid(self._clock.now()) else term.fence
 
     def keep(self) -> bool:
-        """Take the step that is due, during a leader's long work. False: it no longer leads, or must release.
-
-        Without this call, the lease is not renewed while `run`'s `wait` works.
-        """
+        """Take the step that is due, during a leader's long work within `run`'s `wait`. False: it no longer leads, or
+        must release."""
         self.step()
         return self.fence() is not None and self.handover_in > 0
 
     def renewed(self, fence: Fence, at: Instant) -> Fence | None:
-        """Report a written publication under `fence`; `at`: a time before it was sent. Return the next fence.
-
-        It renews the lease: the next renewal is due a retryPeriod later. An outdated fence is ignored.
-        """
+        """Report a written publication under `fence`; `at`: a time before it was sent. Return the next fence. It renews
+        the lease: the next renewal is due a retryPeriod later. An outdated fence is ignored."""
         if self._term is not None and fence == self._term.fence:
             self._term = self._term.published(at)
             self._due = (at, self._config.retry_period)
@@ -167,10 +158,8 @@ class LeaderElector:
             self._due = (self._clock.now(), 0.0)
 
     def release(self) -> ReleaseOutcome:
-        """Stop, and clear the holder if it is still this candidate: a get and an update.
-
-        Without a sent claim it does not make requests. Valid after the elector has ended, and again after UNKNOWN.
-        """
+        """Stop, and clear the holder if it is still this candidate: a get and an update, or no request without a sent
+        claim. Valid after the elector has ended, and again after UNKNOWN."""
         if self._ending is None:
             self._end(Step(ElectionOutcome.RELEASED, ended=True))
         if not self._may_hold:
@@ -185,7 +174,6 @@ class LeaderElector:
     # -------------------------------------------------------------------------------------------------- as a candidate
 
     def _acquire(self) -> Step:
-        """Read the record, and create or update it if the lease is free."""
         now = self._clock.now()
         found = self._lock.get()
         if isinstance(found, Unavailable):
@@ -243,7 +231,6 @@ class LeaderElector:
     # ------------------------------------------------------------------------------------------------------- as leader
 
     def _renew(self, term: Term) -> Step:
-        """Renew the lease with one update; if it fails, with a get and an update."""
         now = self._clock.now()
         if not self._must_read and term.is_valid(now):
             written = self._update(term, term.lease, now)
@@ -297,7 +284,6 @@ class LeaderElector:
     # ------------------------------------------------------------------------------------------------------ the record
 
     def _spec(self, now: Instant, lease_transitions: int, acquire_time: float) -> LeaseSpec:
-        """Return the record with this candidate as holder, renewed now."""
         return LeaseSpec(
             holder_identity=self.identity,
             lease_duration_seconds=self._config.lease_duration,
@@ -308,13 +294,11 @@ class LeaderElector:
         )
 
     def _observe(self, lease: Lease) -> Observation:
-        """Note the record as it was read or written."""
         now = self._clock.now()
         self._seen = Observation(lease, now) if self._seen is None else self._seen.then(lease, now)
         return self._seen
 
     def _report(self) -> None:
-        """Call new_leader if the holder has changed since the last call."""
         if self.leader != self._reported:
             self._reported = self.leader
             self._callbacks.new_leader(self.leader)
@@ -329,11 +313,8 @@ def new_identity(name: str) -> str:
 
 
 def run(elector: LeaderElector, wait: Callable[[float], bool]) -> Step:
-    """Step until the elector ends, the announced handover is due, or `wait` returns True. Then release the lease.
-
-    `wait(seconds)` returns within that time. The leader works in `wait`: it reads the fence, publishes, and reports
-    `renewed`. `wait` may return early: a step that is not due does not make requests. Returns the last step.
-    """
+    """Step until the elector ends, the announced handover is due, or `wait` returns True. Then release the lease, and
+    return the last step. `wait(seconds)`: works as the leader, and returns within that time."""
     try:
         while True:
             step = elector.step()
@@ -347,11 +328,8 @@ def run(elector: LeaderElector, wait: Callable[[float], bool]) -> Step:
 
 
 class Standby:
-    """Limits the number of waiting candidates to one, by a second lease; for one thread.
-
-    The schedule starts a candidate every minute, and each would wait for the same event. The second lease does not
-    protect data: two candidates that wait at the same time only cost money.
-    """
+    """Limits the number of waiting candidates to one, by a second lease; for one thread. The schedule starts a
+    candidate every minute, and each would wait for the same event: two would only cost money."""
 
     def __init__(self, elector: LeaderElector) -> None:
         """`elector`: a candidate for the standby lease, not for the head."""
@@ -360,10 +338,8 @@ class Standby:
         self._was_held = False
 
     def acquire(self, sleep: Callable[[float], None], stopped: Callable[[], bool]) -> bool:
-        """Try to acquire the standby lease, and return whether this candidate holds it.
-
-        Makes one read. If the holder crashed or is about to release, it takes up to the duration of the lease.
-        """
+        """Try to acquire the standby lease, and return whether this candidate holds it. Makes one read; if the holder
+        crashed or is about to release, it takes up to the duration of the lease."""
         while not stopped():
             step = self._step()
             if self._is_held or step.ended:
@@ -372,11 +348,8 @@ class Standby:
         return self._is_held
 
     def may_wait(self) -> bool:
-        """Return whether this candidate may wait, because it seems to be the only one. Call it every two seconds.
-
-        The first call tries to acquire the lease: one read, and one write if the lease is free. A candidate that has
-        held the lease waits to the end, even if it loses the lease.
-        """
+        """Return whether this candidate may wait, because it seems to be the only one. Call it every two seconds: the
+        first call tries to acquire the lease. A candidate that has held it waits to the end, even if it loses it."""
         if self._was_held:
             self.renew()
             return True
@@ -389,7 +362,6 @@ class Standby:
         return self._is_held
 
     def release(self) -> ReleaseOutcome:
-        """Release the lease, so that the next candidate can acquire it."""
         self._is_held = False
         return self._elector.release()
 

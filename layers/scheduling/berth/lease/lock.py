@@ -33,10 +33,8 @@ class MalformedLease(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LeaseSpec:
-    """The fields of a lease. An empty holder: the lease is free. `lease_transitions` is the fencing epoch.
-
-    `handover_at`: the time of the holder's planned release; a hint for candidates, by the holder's wall clock.
-    """
+    """The fields of a lease. An empty holder: it is free. `lease_transitions`: the fencing epoch. `handover_at`: the
+    time of the holder's planned release by its wall clock; a hint for candidates."""
 
     holder_identity: str
     lease_duration_seconds: int
@@ -48,10 +46,8 @@ class LeaseSpec:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A stored spec: `resource_version` grows by one with every write, `uid` identifies the item.
-
-    `nonce`: of the last write, unique per attempt. An item that was never a lease has version 0 and an empty uid.
-    """
+    """A stored spec. `resource_version`: grows by one with every write. `uid`: of the item. `nonce`: of the last write,
+    unique per attempt. An item that was never a lease has version 0 and an empty uid."""
 
     spec: LeaseSpec
     resource_version: int
@@ -65,10 +61,8 @@ NO_RECORD = Lease(LeaseSpec("", RELEASED_DURATION_SECONDS, 0.0, 0.0, 0), 0, "", 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """The precondition of a publication: this holder in this epoch, and the item's version that this holder last read.
-
-    A successful publication sets resourceVersion to `next_resource_version`, and renewTime.
-    """
+    """The precondition of a publication: this holder in this epoch, and the item's version that it last read. A
+    successful publication sets resourceVersion to `next_resource_version`, and renewTime."""
 
     holder_identity: str
     lease_transitions: int
@@ -77,7 +71,6 @@ class Fence:
 
     @property
     def next_resource_version(self) -> int:
-        """Return the version after a publication under this fence."""
         return self.resource_version + 1
 
 
@@ -176,20 +169,14 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """The store did not give a usable answer; `reason` has cause and remedy.
-
-    A write may have been committed, or may still be committed: `get` shows this.
-    """
+    """The store did not give a usable answer; `reason` has cause and remedy. A write may be committed, now or later."""
 
     reason: str
 
 
 class LeaseLock(ABC):
-    """The lock: one item. Of writers that read the same version, one wins. Other attributes of the item do not change.
-
-    There is no delete, because the epoch must not restart. Methods block for as long as the client's timeouts allow,
-    return errors of the store as values, and are thread-safe.
-    """
+    """The lock: one item. Of writers that read the same version, one wins. Other attributes do not change. There is no
+    delete, because the epoch must not restart. Methods return errors of the store as values, and are thread-safe."""
 
     @abstractmethod
     def get(self) -> Lease | Unavailable | None:
@@ -201,7 +188,5 @@ class LeaseLock(ABC):
 
     @abstractmethod
     def update(self, seen: Lease, spec: LeaseSpec) -> Written | Conflict | Unavailable:
-        """Write `spec` if the item still has the uid and the version of `seen`. Makes one conditional write.
-
-        Costs a write unit per KB of the whole item, even if only a part changes or the condition fails.
-        """
+        """Write `spec` if the item still has the uid and the version of `seen`, by one conditional write. It costs a
+        write unit per KB of the whole item, even if only a part changes or the condition fails."""

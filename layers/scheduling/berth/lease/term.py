@@ -42,10 +42,8 @@ class Observation:
         return self.changed or abs(self.since.wall - self.lease.spec.renew_time) <= 2 * config.retry_period
 
     def handover_in(self, now: Instant) -> float:
-        """Return the seconds until the holder's planned release, by the holder's clock; infinite without a plan.
-
-        Too large by the age of the record when it was read.
-        """
+        """Return the seconds until the holder's planned release, by the holder's clock; infinite without a plan. Too
+        large by the age of the record when it was read."""
         spec = self.lease.spec
         if spec.handover_at is None:
             return math.inf

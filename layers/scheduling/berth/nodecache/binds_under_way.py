@@ -150,11 +150,8 @@ class BindsUnderWay:
         require_time: Callable[[], None],
         survive: Callable[[TableUnavailable], None],
     ) -> OpenBinds:
-        """Read each needed kind with a consistent query.
-
-        last: used if a query fails. require_time: raises TableUnavailable if the time is over. survive: called with
-        each failure; it may raise the failure.
-        """
+        """Read each needed kind with a consistent query. last: used if a query fails. require_time: raises
+        TableUnavailable if the time is over. survive: called with each failure, which it may raise."""
 
         def queried(query: Callable[[], T], before: T) -> T:
             try:
@@ -192,7 +189,6 @@ class BindsUnderWay:
         return found
 
     def log(self, read: OpenBinds) -> LogRange:
-        """Return the range of the log that the announcements of this read cover."""
         if self._announcements is None or not read.announcements:
             return EMPTY_LOG
         return LogRange(self._announcements.first, read.announcements[-1].position)

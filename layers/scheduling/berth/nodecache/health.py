@@ -12,12 +12,9 @@ from berth.nodecache.warm_node_cache import StalenessReason
 
 
 class HealthOutcome(StrEnum):
-    """The result of a health check.
-
-    STALE: the data is older than maxStaleness, and the verbs follow `whenStale`. COUNTING_LOST: the verbs reject all
-    pods, because the configuration in force does not count although the ledger does. COUNTED_ELSEWHERE: they reject
-    pods that request counted resources, because another store counts these.
-    """
+    """STALE: the data is older than maxStaleness. COUNTING_LOST: the verbs reject all pods, because the configuration
+    does not count although the ledger does. COUNTED_ELSEWHERE: they reject pods that request counted resources, because
+    another store counts."""
 
     OK = "ok"
     STALE = "failure-cache-stale"
@@ -33,10 +30,8 @@ def health(
     staleness: StalenessReason,
     loss: CountingLossCheck | None = None,
 ) -> tuple[HealthOutcome, dict[str, object]]:
-    """Check the health by one read of the head. Return the outcome and its details; ages are in seconds.
-
-    staleness: shared by all checks of a process. loss: used if the configuration does not count; None without a ledger.
-    """
+    """Check the health by one read of the head. Return the outcome and its details; ages are in seconds. staleness:
+    shared by all checks of a process. loss: used if the configuration does not count; None without a ledger."""
     try:
         head = table.head()
         configured = configurations.at("" if head is None else head.configuration_hash)
@@ -77,10 +72,8 @@ def health(
 
 
 def installation(table: CacheTable, configurations: Configurations) -> dict[str, object]:
-    """Return the cluster of the cache and the configuration in use, without its defaults. This reads the head again.
-
-    Return an empty object if the table or the configuration cannot be read: the health check reports the reason.
-    """
+    """Return the cluster of the cache and the configuration in use, without its defaults. This reads the head again;
+    empty if the table or the configuration cannot be read, for which the health check reports the reason."""
     try:
         head = table.head()
         document = configurations.at("" if head is None else head.configuration_hash).document

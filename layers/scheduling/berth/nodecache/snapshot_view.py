@@ -53,11 +53,8 @@ POD_GROUP_APIS: Mapping[str, PodGroupApi] = {f"podgroups.{api}": api for api in 
 
 
 class DecodedResource(Generic[D]):
-    """The objects of one resource that changed.
-
-    found: the objects by key; None for an object that is deleted or `unreadable`. An unreadable object counts as
-    deleted: otherwise its previous state would be used forever.
-    """
+    """The objects of one resource that changed. found: by key; None for an object that is deleted or `unreadable`,
+    because the previous state of an unreadable one would be used forever."""
 
     def __init__(self, read: Callable[[object], D | UnreadableObject]) -> None:
         self.found: dict[str, D | None] = {}
@@ -65,7 +62,6 @@ class DecodedResource(Generic[D]):
         self._read = read
 
     def put(self, key: str, obj: Object | None) -> None:
-        """Add a changed object; the last one of a key counts."""
         decoded_object = None if obj is None else self._read(obj)
         if isinstance(decoded_object, UnreadableObject):
             self.unreadable.add(key)
@@ -122,10 +118,8 @@ _LEAST = 64
 
 
 class LayeredMap(Generic[V]):
-    """A large dictionary and a small one that overrides it; None marks a deleted entry.
-
-    Every change copies the small dictionary. Once it has a 32nd of the large dictionary's size, both are merged.
-    """
+    """A large dictionary and a small one that overrides it; None marks a deleted entry. A change copies only the small
+    one, until it has a 32nd of the large one's size and both are merged."""
 
     __slots__ = ("_base", "_over")
 
@@ -135,11 +129,9 @@ class LayeredMap(Generic[V]):
         self._over: dict[str, V | None] = {} if over is None else over
 
     def get(self, key: str) -> V | None:
-        """Return the value, or None if the key is not in the map."""
         return self._over[key] if key in self._over else self._base.get(key)
 
     def changed(self, changes: dict[str, V | None]) -> LayeredMap[V]:
-        """Return the map with these values; a key whose value is None is removed."""
         over = self._over | changes
         if len(over) <= max(_LEAST, len(self._base) // _SHARE):
             return LayeredMap(self._base, over)
@@ -157,11 +149,8 @@ T = TypeVar("T", Namespace, PodDisruptionBudget, PriorityClass)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CachedCluster:
-    """The published cluster.
-
-    snapshot: for decisions. unreadable: resource and key of the malformed objects, which the snapshot omits. The other
-    fields find, by key, the objects that a later change replaces.
-    """
+    """The published cluster. unreadable: resource and key of the malformed objects, which the snapshot omits. Other
+    fields find, by key, the objects that a later change replaces."""
 
     snapshot: Snapshot
     unreadable: frozenset[Key] = frozenset()
@@ -297,7 +286,6 @@ def _merged_workloads(before: Workloads, by_resource: Mapping[str, DecodedResour
 def _merged_pod_groups(
     before: Mapping[PodGroupKey, PodGroup], by_resource: Mapping[str, DecodedResource[PodGroup]]
 ) -> Mapping[PodGroupKey, PodGroup]:
-    """Merge the pod groups; returns `before` itself if nothing changed."""
     found = dict(before)
     for resource, latest in by_resource.items():
         for key, decoded_object in latest.found.items():

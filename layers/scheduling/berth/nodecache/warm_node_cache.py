@@ -22,7 +22,7 @@ Not guaranteed:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
@@ -67,7 +67,6 @@ class StalenessReason:
         self._published_at: float | None = None
 
     def note(self, pointer: Pointer) -> None:
-        """Note when a new heartbeat appeared, by this process's own clock."""
         now, seen = self._clock.monotonic(), self._seen
         if seen is not None and seen[0] != pointer.heartbeat and now - seen[1] <= RECENT_SECONDS:
             self._published_at = now
@@ -90,8 +89,6 @@ class StalenessReason:
 
 @dataclass(frozen=True, slots=True)
 class HeadRead:
-    """The result of reading the tables once."""
-
     at: Instant
     head: Head | None
     under_way: OpenBinds
@@ -101,48 +98,35 @@ PODS = "pods"
 NO_BINDS = BindsUnderWay(None, None)
 
 
+@dataclass(eq=False)
 class WarmNodeCache(NodeCache):
-    """Keeps the snapshot and the policy between the calls of a process, and updates them on each call. Thread-safe."""
+    """Keeps the snapshot and the policy between the calls of a process, and updates them on each call. Thread-safe.
+    `warn`: called with failures that the call survived. `on_read`: called by every call that reads the published state,
+    with the data's age in seconds, and by how many versions the call brought the environment's state up to date, None
+    for its first read. It must not raise. `loss`: consulted if nothing is counted; None without a ledger.
+    `on_fallback`: called by every call for which the applied configuration cannot be loaded. `latest_only`: every read
+    is consistent, and a failed read is a failure of the call. `pause`: waits for a publication; None if publications
+    take longer than a call may wait."""
 
-    def __init__(
-        self,
-        table: CacheTable,
-        reader: NodeCacheReader[CachedCluster],
-        configurations: Configurations,
-        clock: Clock,
-        warn: Callable[[str], None],
-        under_way: BindsUnderWay = NO_BINDS,
-        on_read: Callable[[float, int | None], None] = lambda age, lag: None,
-        loss: CountingLossCheck | None = None,
-        reads: BoundedReads | None = None,
-        on_fallback: Callable[[], None] = lambda: None,
-        *,
-        latest_only: bool = False,
-        pause: Callable[[float], None] | None = None,
-    ) -> None:
-        """`warn`: called with failures that the call survived. `on_read`: called by every call that reads the published
-        state, with the data's age in seconds, and by how many versions the call brought the environment's state up to
-        date; None for its first read, which loads everything. It must not raise. `loss`: consulted if nothing is
-        counted; None without a ledger. `reads`: bounded by default. `on_fallback`: called by every call that another
-        configuration decides, because the applied one cannot be loaded. `latest_only`: every read is consistent, and a
-        failed read is a failure of the call. `pause`: waits for a publication; None if publications take longer than a
-        call may wait."""
-        self._table = table
-        self._reader = reader
-        self._configurations = configurations
-        self._clock = clock
-        self._warn = warn
-        self._under_way = under_way
-        self._on_read = on_read
-        self._staleness = StalenessReason(clock)
-        self._loss = loss
-        self._on_fallback = on_fallback
-        self._latest_only = latest_only
-        self._pause = pause
-        self._stalled_at = ""
-        self._last_read: HeadRead | None = None
-        self._warned = ""
-        self._reads = reads or BoundedReads()
+    table: CacheTable
+    reader: NodeCacheReader[CachedCluster]
+    configurations: Configurations
+    clock: Clock
+    warn: Callable[[str], None]
+    under_way: BindsUnderWay = NO_BINDS
+    on_read: Callable[[float, int | None], None] = lambda age, lag: None
+    loss: CountingLossCheck | None = None
+    reads: BoundedReads = field(default_factory=BoundedReads)
+    on_fallback: Callable[[], None] = lambda: None
+    latest_only: bool = False
+    pause: Callable[[float], None] | None = None
+    _staleness: StalenessReason = field(init=False)
+    _last_read: HeadRead | None = field(init=False, default=None)
+    _warned: str = field(init=False, default="")
+    _stalled_at: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        self._staleness = StalenessReason(self.clock)
 
     def current(
         self,
@@ -153,14 +137,14 @@ class WarmNodeCache(NodeCache):
         is_warm_up: bool = False,
     ) -> DecisionContext:
         found = self._at_once(deadline, reads, is_warm_up=is_warm_up)
-        if self._pause is None or found.coverage.covers(pod_version) is not False:
+        if self.pause is None or found.coverage.covers(pod_version) is not False:
             return found
         # A scheduler evaluates a pod milliseconds after its creation, and knows all earlier changes. Do not wait again
         # for a watch that stalls.
         for _ in range(PAUSES if found.coverage.resource_version != self._stalled_at else 0):
             if not deadline.decision_seconds():
                 return found
-            self._pause(PAUSE_SECONDS)
+            self.pause(PAUSE_SECONDS)
             found = self._at_once(deadline, reads)
             if found.coverage.covers(pod_version) is not False:
                 return found
@@ -169,32 +153,32 @@ class WarmNodeCache(NodeCache):
 
     def _at_once(self, deadline: Deadline, reads: Parts, *, is_warm_up: bool = False) -> DecisionContext:
         try:
-            return self._reads.before(deadline, partial(self._read, deadline, reads, is_warm_up=is_warm_up))
+            return self.reads.before(deadline, partial(self._read, deadline, reads, is_warm_up=is_warm_up))
         except DeadlinePassed:
             return self._in_memory(reads)
 
     def asked_about(self, pod: Pod) -> None:
-        self._under_way.asked_about(pod)
+        self.under_way.asked_about(pod)
 
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
         try:
-            return self._reads.before(deadline, partial(self._read_policy, deadline))
+            return self.reads.before(deadline, partial(self._read_policy, deadline))
         except DeadlinePassed:
-            self._warn(DEADLINE_PASSED)
-            return self._configurations.last.policy
+            self.warn(DEADLINE_PASSED)
+            return self.configurations.last.policy
 
     def catch_up(self, reads: Parts = NO_PARTS) -> int:
         """Load a recent snapshot for the next call, possibly without the last publication. Return its version; 0 if
         nothing is published. `reads`: see `current`."""
         self.current(reads=reads, is_warm_up=True)
-        return self._reader.version
+        return self.reader.version
 
     def _read(self, deadline: Deadline, reads: Parts, *, is_warm_up: bool) -> DecisionContext:
         try:
-            last = self._configurations.last.policy
-            read = self._read_tables(deadline, self._under_way.needs(last), is_warm_up=is_warm_up)
+            last = self.configurations.last.policy
+            read = self._read_tables(deadline, self.under_way.needs(last), is_warm_up=is_warm_up)
             configured = self._configured(read)
-            needs = self._under_way.needs(configured.policy)
+            needs = self.under_way.needs(configured.policy)
             if not read.under_way.has(needs):
                 # A new configuration needs more, and it must be read before the head.
                 read = self._read_tables(deadline, needs)
@@ -206,100 +190,99 @@ class WarmNodeCache(NodeCache):
         except CountingLost as error:
             return _counting_lost(configured, error)
         except (TableUnavailable, ConfigurationInvalid) as error:
-            configured = self._configurations.last
+            configured = self.configurations.last
             return DecisionContext(configured.policy, CacheUnavailable(str(error), configured.node_cache.when_stale))
 
     def _read_policy(self, deadline: Deadline) -> Policy:
         try:
             return self._configured(self._read_tables(deadline, Needs())).policy
         except (TableUnavailable, ConfigurationInvalid) as error:
-            self._warn(str(error))
-            return self._configurations.last.policy
+            self.warn(str(error))
+            return self.configurations.last.policy
 
     def _in_memory(self, reads: Parts) -> DecisionContext:
         """Return the context from memory, without reading, and without waiting for a lock that a late read may hold."""
-        last, configured = self._last_read, self._configurations.last
+        last, configured = self._last_read, self.configurations.last
         rules = configured.node_cache
-        if last is None or self._latest_only:
+        if last is None or self.latest_only:
             return DecisionContext(configured.policy, CacheUnavailable(DEADLINE_PASSED, rules.when_stale))
-        self._warn(_in_memory_counts(DEADLINE_PASSED, rules.max_staleness))
+        self.warn(_in_memory_counts(DEADLINE_PASSED, rules.max_staleness))
         try:
-            if self._loss is not None and not configured.policy.counting.counts:
-                self._loss.raise_if_known()
+            if self.loss is not None and not configured.policy.counting.counts:
+                self.loss.raise_if_known()
         except CountingLost as error:
             return _counting_lost(configured, error)
         return self._decision_context(last, configured, PASSED, reads)
 
     def _configured(self, read: HeadRead) -> ActiveConfiguration:
-        found = self._configurations.at("" if read.head is None else read.head.configuration_hash)
+        found = self.configurations.at("" if read.head is None else read.head.configuration_hash)
         if found.fallback:
-            self._on_fallback()
+            self.on_fallback()
         difference = "" if read.head is None else found.plugin_difference(read.head.plugin_version)
         if difference and difference != self._warned:
             self._warned = difference
-            self._warn(difference)
+            self.warn(difference)
         return found
 
     def _check_counting_loss(self) -> None:
-        """Raise CountingLost if the ledger still counts."""
-        if self._loss is None:
+        if self.loss is None:
             return
         try:
-            self._loss.raise_if_lost()
+            self.loss.raise_if_lost()
         except TableUnavailable as error:
             # Filter may then pass a node that bind refuses: bind asks itself.
-            self._warn(f"{error}; whether resources should be counted is unknown")
+            self.warn(f"{error}; whether resources should be counted is unknown")
 
     def _decision_context(
         self, read: HeadRead, configured: ActiveConfiguration, deadline: Deadline, reads: Parts
     ) -> DecisionContext:
         cluster = self._cluster(read, configured, deadline, reads | configured.policy.reads)
-        counts = self._under_way.needs(configured.policy).reservations
+        counts = self.under_way.needs(configured.policy).reservations
         refusal = read.head.counting_refusal if read.head is not None and counts else ""
         state = _state(read.head, configured)
-        log = self._under_way.log(read.under_way)
+        log = self.under_way.log(read.under_way)
         return DecisionContext(configured.policy, cluster, refusal, log, state, _coverage(read.head))
 
     def _cluster(
         self, read: HeadRead, configured: ActiveConfiguration, deadline: Deadline, parts: Parts
     ) -> Snapshot | CacheUnavailable:
         rules, head = configured.node_cache, read.head
-        before = self._reader.version
+        before = self.reader.version
         try:
-            snapshot = self._reader.at(head, deadline.remaining, parts).snapshot
+            snapshot = self.reader.at(head, deadline.remaining, parts).snapshot
         except NothingPublished as error:
             return CacheUnavailable(str(error), rules.when_stale)
         pointer = head.pointer if head else None
-        age = self._clock.wall() - (pointer.observation.observed_at if pointer else 0.0)
-        self._on_read(age, max(0, self._reader.version - before) if before else None)
+        age = self.clock.wall() - (pointer.observation.observed_at if pointer else 0.0)
+        self.on_read(age, max(0, self.reader.version - before) if before else None)
         if pointer is not None and age > rules.max_staleness:
             return CacheUnavailable(self._staleness.reason(pointer, rules.max_staleness), rules.when_stale)
         if read.under_way == NOTHING_READ:
             return snapshot
-        return self._under_way.assume(snapshot, read.under_way, _coverage(head))
+        return self.under_way.assume(snapshot, read.under_way, _coverage(head))
 
     def _read_tables(self, deadline: Deadline, needs: Needs, *, is_warm_up: bool = False) -> HeadRead:
         """Read the tables or, if the configuration allows it, return the last read."""
-        last, rules = self._last_read, self._configurations.last.node_cache
-        now = self._clock.now()
+        last, rules = self._last_read, self.configurations.last.node_cache
+        now = self.clock.now()
         if (
             last is not None
-            and not self._latest_only
+            and not self.latest_only
             and now.longest_since(last.at) < rules.min_head_read_interval
             and last.under_way.has(needs)
         ):
             return last
         earlier = NOTHING_READ if last is None else last.under_way
-        under_way = self._under_way.read(needs, earlier, partial(_require_time, deadline), self._survive)
+        under_way = self.under_way.read(needs, earlier, partial(_require_time, deadline), self._survive)
         try:
             _require_time(deadline)
             head = self._head(needs, is_warm_up=is_warm_up)
             if head is not None and head.unreadable_reason:
                 raise TableUnavailable(head.unreadable_reason)
         except TableUnavailable as error:
-            if last is None or self._latest_only:
+            if last is None or self.latest_only:
                 raise
-            self._warn(_in_memory_counts(str(error), rules.max_staleness))
+            self.warn(_in_memory_counts(str(error), rules.max_staleness))
             return HeadRead(now, last.head, under_way)
         read = HeadRead(now, head, under_way)
         if head is not None:
@@ -309,28 +292,26 @@ class WarmNodeCache(NodeCache):
         return read
 
     def _head(self, needs: Needs, *, is_warm_up: bool) -> Head | None:
-        """Read the head, eventually consistent in a warm-up event if the only effect can be a missed publication.
-
-        An older head must not be combined with newer reservations, be reused by calls within the interval, or bring
-        back an earlier configuration.
-        """
-        last, rules = self._last_read, self._configurations.last.node_cache
-        if self._latest_only:
-            return self._table.head()
+        """Read the head, eventually consistent in a warm-up event if the only effect can be a missed publication: an
+        older head must not be combined with newer reservations, reused within the interval, or bring back a
+        configuration."""
+        last, rules = self._last_read, self.configurations.last.node_cache
+        if self.latest_only:
+            return self.table.head()
         if rules.eventually_consistent:
-            return self._table.head_eventually()
+            return self.table.head_eventually()
         if is_warm_up and last is not None and needs == Needs() and not rules.min_head_read_interval:
-            head = self._table.head_eventually()
+            head = self.table.head_eventually()
             known = "" if last.head is None else last.head.configuration_hash
             if head is not None and head.configuration_hash == known:
                 return head
-        return self._table.head()
+        return self.table.head()
 
     def _survive(self, error: TableUnavailable) -> None:
         """Warn and continue. A verb may then accept a node that bind rejects: bind reads the table itself."""
-        if self._latest_only:
+        if self.latest_only:
             raise error
-        self._warn(f"{error}; pods that are being bound are not counted")
+        self.warn(f"{error}; pods that are being bound are not counted")
 
 
 def _state(head: Head | None, configured: ActiveConfiguration) -> CacheState:
@@ -355,6 +336,5 @@ def _in_memory_counts(cause: str, max_staleness: float) -> str:
 
 
 def _require_time(deadline: Deadline) -> None:
-    """Raises TableUnavailable after the deadline."""
     if not deadline.remaining():
         raise TableUnavailable(DEADLINE_PASSED)

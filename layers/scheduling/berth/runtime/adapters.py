@@ -39,11 +39,8 @@ log = logging.getLogger("berth")
 
 @dataclass(frozen=True, slots=True)
 class CacheAdapters:
-    """Hold the tables and the readers of the snapshot and of the applied configuration.
-
-    placed: links successive snapshots with assumed pods. loss: detects a lost configuration of counting; None without
-    a ledger. begun: the binds that have begun in this process; None unless the tables are in this process.
-    """
+    """Hold the tables and the readers of the snapshot and of the applied configuration. placed: links successive
+    snapshots with assumed pods. loss: None without a ledger. begun: None unless the tables are in this process."""
 
     tables: Tables
     reader: NodeCacheReader[CachedCluster]
@@ -94,7 +91,6 @@ class CacheAdapters:
 
 
 def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdapters:
-    """Return the adapters for these settings. `calls`: timeouts and attempts of each call to a table."""
     return _shared_adapters(*_arguments(settings, calls))
 
 
@@ -119,7 +115,6 @@ _shared_adapters = lru_cache(maxsize=1)(_new_adapters)
 
 
 def counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> CountingLossCheck:
-    """Return the check for a lost configuration of counting, which verbs make while no resource is counted."""
     # An eventually consistent read suffices: the marker was written long before the configuration was lost.
     return CountingLossCheck(ledger.marker_eventually, store.counting_is_stopped, SystemClock())
 
@@ -130,12 +125,9 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
 
 
 def trial_cache(settings: PolicySettings) -> Callable[[Parts], WarmNodeCache]:
-    """Return a factory of node caches, each for one trial of a configuration. Call this while the function's module
-    is imported: only then are the tables known.
-
-    Parts that this environment has not loaded are loaded separately and not kept: otherwise its calls would have to
-    read all later changes of these parts.
-    """
+    """Return a factory of node caches, each for one trial of a configuration. Call this while the function's module is
+    imported: only then are the tables known. Parts that this environment has not loaded are loaded separately and not
+    kept: otherwise its calls would have to read all later changes of these parts."""
     arguments = _arguments(settings, CALLS)
     shared = _shared_adapters(*arguments)
 

@@ -62,7 +62,6 @@ SESSION = new_session()
 
 
 def aws_credentials() -> Credentials | None:
-    """Return the session's credentials, which renew themselves, or None if there are no credentials."""
     return SESSION.get_credentials()
 
 

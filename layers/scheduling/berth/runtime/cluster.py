@@ -77,8 +77,6 @@ class Connection(ABC):
 
 
 class KubernetesConnection(Connection):
-    """Connect to an API server."""
-
     def __init__(self, api: ApiServer) -> None:
         self._api = api
         self._binder = KubernetesBinder(api)
@@ -123,8 +121,6 @@ class KubernetesConnection(Connection):
 
 
 class DumpConnection(Connection):
-    """Use a dump in a file in place of an API server."""
-
     def __init__(self, dump: DumpCluster) -> None:
         self._dump = dump
 

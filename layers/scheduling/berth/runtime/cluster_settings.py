@@ -21,10 +21,8 @@ from berth.runtime.settings import PolicySettings
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSettings(Settings):
-    """Settings of the functions that talk to a cluster, which is given in exactly one way.
-
-    An EKS cluster is reached as the function's own role; `eks_region` is by default the function's. In a cluster
-    (`in_cluster`) it is the pod's service account.
+    """The cluster, which is given in exactly one way: EKS is reached as the function's own role, by default in its
+    region, a cluster from inside (`in_cluster`) as the pod's service account.
 
     scheduler_names: the schedulers that call Berth. bind refuses the pods of all others, and the watcher does not look
     whether verbs decide about them.
@@ -72,11 +70,8 @@ class WatcherMode(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class WatcherSettings(PolicySettings, ClusterSettings):
-    """Settings of the watcher, which reads a cluster and writes the cache.
-
-    standby: a second watcher always waits for the leader to fail. warm_up_functions: those that are kept up to date,
-    by name or ARN.
-    """
+    """standby: a second watcher always waits for the leader to fail. warm_up_functions: those that are kept up to date,
+    by name or ARN."""
 
     mode: WatcherMode = variable("BERTH_WATCHER_MODE", read=one_of(*WatcherMode), default=WatcherMode.CONTINUOUS)
     standby: bool = variable("BERTH_WATCHER_STANDBY", read=boolean, default=False)

@@ -40,10 +40,8 @@ def variable(*names: str, read: Callable[[str], object] = str, default: Any = MI
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Read every field from its `variable`; an empty variable is treated as absent.
-
-    `__post_init__` raises SettingsInvalid for values that do not go together, and calls the next base's method.
-    """
+    """Read every field from its `variable`; an empty variable is treated as absent. `__post_init__` raises
+    SettingsInvalid for values that do not go together, and calls the next base's method."""
 
     def __post_init__(self) -> None:
         pass
@@ -54,7 +52,7 @@ class Settings:
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Self:
-        """Read all fields. Raises SettingsInvalid."""
+        """Raises SettingsInvalid."""
         values: dict[str, Any] = {}
         wrong: list[str] = []
         required = {each.name for each in fields(cls) if each.default is MISSING}
@@ -112,7 +110,6 @@ def number_above(least: float) -> Callable[[str], float]:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Parse names that are separated by commas."""
     found = tuple(name.strip() for name in text.split(","))
     if "" in found:
         raise ValueError("Input should be names separated by commas")

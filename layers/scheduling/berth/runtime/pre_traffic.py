@@ -69,11 +69,8 @@ _ARGUMENTS: Mapping[str, object] = {
 
 
 def _defect_of(verb: str, event: Mapping[str, object], status: int, content: object) -> str:
-    """Return what is wrong with the answer to a probe; empty if nothing is.
-
-    With Basic credentials a failure of prioritize is an empty list (fact 18). bind has to reject its request: by then
-    it has connected, and knows which resources are counted.
-    """
+    """Return what is wrong with the answer to a probe, or an empty text. With Basic credentials a failure of prioritize
+    is an empty list (fact 18). bind has to reject its request: by then it has connected, and knows what is counted."""
     call = "load" if event is WARM_UP_EVENT else verb
     match call, content:
         case "load", {"version": int(version)} if version > 0:
@@ -96,8 +93,6 @@ def _defect_of(verb: str, event: Mapping[str, object], status: int, content: obj
 
 
 class PreTrafficOutcome(StrEnum):
-    """The hook's results, with the values that CodeDeploy expects."""
-
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
 

@@ -16,8 +16,6 @@ from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 
 @dataclass(frozen=True, kw_only=True)
 class PolicySettings(SchedulerSettings):
-    """Settings of the functions that decide."""
-
     cache_table: str = variable("BERTH_CACHE_TABLE")
     ledger_table: str = variable("BERTH_LEDGER_TABLE", default="")
     """Empty without a ledger: then nothing is counted."""
@@ -39,10 +37,8 @@ class PolicySettings(SchedulerSettings):
 
     @property
     def decision_seconds(self) -> float:
-        """Return how many seconds a decision may take: two fifths of the httpTimeout, and 4 s at most.
-
-        A cold start and the network need the rest. kube-scheduler decides about one pod at a time: the others wait.
-        """
+        """Return how many seconds a decision may take: two fifths of the httpTimeout, 4 s at most. A cold start and the
+        network need the rest, and kube-scheduler's other pods wait meanwhile."""
         return 0.4 * min(self.http_timeout, 10.0)
 
     @property

@@ -1,8 +1,5 @@
-"""The tables of a stack, through the ports of the code that uses them.
-
-In Lambda they are DynamoDB's. `berth serve` has a store of its own in the same process and installs it with
-`tables_opened_by` while it loads the functions' modules, which are the same as in the stack.
-"""
+"""The tables of a stack, through the ports of the code that uses them: in Lambda DynamoDB's. `berth serve` installs its
+own store with `tables_opened_by` while it loads the functions' modules, which are the same as in the stack."""
 
 from __future__ import annotations
 
@@ -39,12 +36,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Hold the cache table and the ledger. Thread-safe.
+    """Hold the cache table and the ledger. Thread-safe. Fields that are callables import their code when they are
+    called.
 
     ledger, identity, announcements, gangs: None if there is no ledger. in_process: the tables end with this process,
-    and reads do not wait for a network. decisions: None if there is no table for records of decisions. allow_list:
-    None if the store does not have one. Fields that are callables import their code when they are called: functions
-    that do not need it start without it.
+    and reads do not wait for a network. decisions, allow_list: None if the store does not have it.
     """
 
     cache: CacheTable

@@ -44,11 +44,7 @@ _KNOWN: WeakKeyDictionary[PodSpec, bool] = WeakKeyDictionary()
 
 
 class Exemption(BaseModel):
-    """The pods that pass every node of the request, whatever the profile says.
-
-    daemonSets: pods that the DaemonSet controller made, as far as a pod shows it (see `is_daemon_set_pod`).
-    systemCritical: pods of a priority of 2,000,000,000 or more.
-    """
+    """The pods that pass every node of the request, whatever the profile says. daemonSets: see `is_daemon_set_pod`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -57,7 +53,6 @@ class Exemption(BaseModel):
     namespaces: frozenset[str] = frozenset({"kube-system"})
 
     def covers(self, pod: Pod) -> bool:
-        """Return whether this pod is exempt."""
         spec = pod.spec
         return (
             pod.label_set.namespace in self.namespaces
@@ -77,10 +72,8 @@ def has_daemon_set(pod: Pod) -> bool:
 
 
 def is_daemon_set_pod(pod: Pod) -> bool:
-    """Return whether the pod has the owner, the single node and the tolerations that the DaemonSet controller sets.
-
-    Do not call this for pods on a node: the snapshot does not keep their node affinity and tolerations.
-    """
+    """Return whether the pod has the owner, the single node and the tolerations that the DaemonSet controller sets. Not
+    for pods on a node: the snapshot does not keep these fields of them."""
     required = pod.spec.node_affinity.required
     if not has_daemon_set(pod):
         return False
@@ -101,11 +94,8 @@ NONE_FAILED: Mapping[str, Status] = MappingProxyType({})
 
 
 class Unresolvable(StrEnum):
-    """Which rejected nodes are unresolvable.
-
-    ALWAYS: all of them, as kube-scheduler 1.34 to 1.37 need it (fact 15). AS_PLUGINS_SAY: for a scheduler that also
-    filters by extenders in preemption; with an older one a pod is tried without end.
-    """
+    """Which rejected nodes are unresolvable. AS_PLUGINS_SAY: for a scheduler that also filters by extenders in
+    preemption; kube-scheduler 1.34 to 1.37 tries a pod without end then (fact 15)."""
 
     ALWAYS = "always"
     AS_PLUGINS_SAY = "as-plugins-say"
@@ -114,11 +104,10 @@ class Unresolvable(StrEnum):
 class Feasibility(NamedTuple):
     """The nodes of a request that the pod may go to, in the request's order, and the reasons against the others.
 
-    failed: the rejected nodes on which preemption may help, by name (FailedNodes). unresolvable: the other rejected
-    nodes (FailedAndUnresolvableNodes). No node is in both (fact 15). exempt: no rule of the profile was applied.
-    too_costly: the decision took too long. verdicts: on all nodes of the request, if rules were applied. chosen: the
-    only node that `best` keeps. totals: the score of each node that passes, from which `best` chose. A tuple, because
-    every call creates one.
+    failed: the rejected nodes on which preemption may help (FailedNodes); unresolvable: the others. No node is in both
+    (fact 15). exempt: no rule of the profile was applied. verdicts: on all nodes, if rules were applied. chosen: the
+    only node that `best` keeps; totals: the scores of the nodes that pass, from which it chose. A tuple, because every
+    call creates one.
     """
 
     feasible: list[str]
@@ -136,11 +125,8 @@ class Feasibility(NamedTuple):
 
     @property
     def main_reason_code(self) -> ReasonCode | None:
-        """The code of the reason that rejects the most nodes; None if no node is rejected. Ties go to the first name.
-
-        The order of statuses cannot break ties, because it depends on earlier calls: metrics and records of the same
-        request must be equal in warm and cold environments.
-        """
+        """The code of the reason that rejects the most nodes, or None. Ties go to the first name and not to the order
+        of statuses, which depends on earlier calls: records of one request are equal in warm and cold environments."""
         counts: Counter[ReasonCode] = Counter()
         # Counting bytes takes a microsecond for each status, and there are few statuses.
         for index, status in enumerate(self.unresolvable.statuses if self.unresolvable else ()):
@@ -165,8 +151,6 @@ def only_feasible(nodes: NodeRefs, feasible: Sequence[str], status: Status) -> F
 
 
 class ProfileChoice:
-    """Chooses the profiles of pods, for one policy."""
-
     def __init__(
         self,
         default: Profile,
@@ -174,12 +158,10 @@ class ProfileChoice:
         exemption: Exemption,
         for_planning: Mapping[str, Profile],
     ) -> None:
-        """default: the profile for pods whose scheduler does not have its own. for_planning: maps a profile's name to
-        that profile with kube-scheduler's missing filters added."""
+        """for_planning: by the name of a profile, the profile with kube-scheduler's missing filters added."""
         self._default, self._by_scheduler, self._for_planning = default, by_scheduler, for_planning
         self.is_exempt, self.was_exempt = exemption.covers, exemption.covered
         self.all = (default, *by_scheduler.values())
-        """The profiles of all pods."""
         self._for_exempt_pods = {each.name: each.for_exempt_pods() for each in self.all}
 
     def named_by(self, pod: Pod) -> Profile:
@@ -200,6 +182,5 @@ class ProfileChoice:
         return None if remaining.skips(pod) else remaining
 
     def for_planning(self, pod: Pod) -> Profile:
-        """Return the profile for planning the nodes of gang members."""
         profile = self.named_by(pod)
         return self._for_planning.get(profile.name, profile)

@@ -54,8 +54,6 @@ class Policy:
     """The decisions of one configuration. It caches verdicts and does not have other state. Thread-safe.
 
     `seconds_left` of a decision: the remaining seconds of its call. Raises DeadlineExceeded if they are too few.
-
-    `profiles`: by schedulerName, for pods of schedulers with their own profile; `profile` is for all other pods.
     """
 
     def __init__(
@@ -72,11 +70,9 @@ class Policy:
         remembered_bytes: int = MAX_BYTES,
         time_limit: TimeLimit = NO_TIME_LIMIT,
     ) -> None:
-        """counting: counts resources for bind and the watcher; the profiles' plugins have the same object.
-        gangs: whether and how gangs are planned. planning_profiles: by the name of a profile, the profile with the
-        missing filters of kube-scheduler, for planning. remembered_bytes: the limit in bytes for pods in the cache of
-        verdicts. time_limit: the limit of each decision.
-        """
+        """profiles: by schedulerName; `profile` is for all other pods. counting: the object that the profiles' plugins
+        have. planning_profiles: by the name of a profile, the profile with kube-scheduler's missing filters, for gangs.
+        remembered_bytes: the limit for pods in the cache of verdicts. time_limit: of each decision."""
         self.profile = profile
         self.counting = counting
         self.gangs = gangs
@@ -92,7 +88,6 @@ class Policy:
 
     @cached_property
     def planner(self) -> GangPlanner:
-        """Plans gangs by this policy."""
         # Imported for the first member of a gang: without gangs a cold start does not need it.
         from berth.scheduling.gangs.planner import GangPlanner
 
@@ -101,7 +96,6 @@ class Policy:
 
     @cached_property
     def reads(self) -> Parts:
-        """The parts of the cluster's state that filter and prioritize read."""
         if self.gangs.enabled:
             # Plans read members and PodGroups, and all filters of the scheduler.
             return ALL_PARTS
@@ -130,7 +124,6 @@ class Policy:
         return self.gangs.enabled and names_gang(pod) and not self._profiles.is_exempt(pod)
 
     def events_to_register(self, pod: Pod) -> ClusterEvents:
-        """Return the changes of the cluster that can make this pod fit, if it is rejected."""
         events = self.profile_of(pod).events_to_register
         return events | GANG_EVENTS if self.plans(pod) else events
 
@@ -149,10 +142,8 @@ class Policy:
         return self.planner.statuses(snapshot, open_gangs) if self.gangs.enabled else []
 
     def rejects_bind(self, pod: Pod, node: str, snapshot: Snapshot, seconds_left: float = inf) -> Status | None:
-        """Return the status with which a filter that reads other pods rejects this node; None if all accept it.
-
-        Assumed pods count. Return TOO_COSTLY if the decision takes too long.
-        """
+        """Return the status with which a filter that reads other pods rejects this node, TOO_COSTLY if the decision
+        takes too long, or None if all accept it. Assumed pods count."""
         profile = self.profile_of(pod).for_bind()
         if profile.skips(pod):
             return None
@@ -174,10 +165,8 @@ class Policy:
         seconds_left: float = inf,
         open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
     ) -> Feasibility:
-        """Return a verdict for each distinct name. For an exempt pod all names pass.
-
-        For a member of a gang only its planned nodes pass, if all needed members have one.
-        """
+        """Return a verdict for each distinct name. An exempt pod passes on all of them, a member of a gang only on its
+        planned nodes, if all needed members have one."""
 
         def every(profile: Profile, result: FilterResult, seen: Snapshot, deadline: DecisionDeadline) -> Feasibility:
             return self._feasibility(result.feasible_names, result, pod, seen)
@@ -192,11 +181,9 @@ class Policy:
         seconds_left: float = inf,
         open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
     ) -> Feasibility:
-        """Do as `feasibility`, but keep only the feasible node with the highest score; ties go to the first name.
-
-        The other feasible nodes are not reported as failed, because they did not fail (fact 47). An exempt pod keeps
-        all names. A member of a gang keeps only its planned node.
-        """
+        """Do as `feasibility`, but keep only the feasible node with the highest score; ties go to the first name. The
+        other feasible nodes are not reported as failed (fact 47). An exempt pod keeps all names, a member its planned
+        node."""
 
         def one(profile: Profile, result: FilterResult, seen: Snapshot, deadline: DecisionDeadline) -> Feasibility:
             feasible = result.feasible
@@ -215,10 +202,8 @@ class Policy:
         return found._replace(feasible=first, chosen="".join(first))
 
     def scores(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[int]:
-        """Return one integer per name, in the same order.
-
-        The score is 0 for an exempt pod, for nodes that are not feasible, and for every node if scoring takes too long.
-        """
+        """Return one integer per name, in the same order: 0 for an exempt pod, for nodes that are not feasible, and for
+        every node if scoring takes too long."""
         return self.timely_scores(pod, names, snapshot) or [0] * len(names)
 
     def timely_scores(
@@ -244,10 +229,8 @@ class Policy:
         return self._time_limited.run(f"scores {profile.name}", pod, decide, seconds_left)
 
     def scores_by_plugin(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Mapping[str, int]]:
-        """Return the weighted score that each plugin adds to the total of each feasible node.
-
-        It is for explanations. It does not cache scores, and does not scale totals to the extender's range.
-        """
+        """Return the weighted score that each plugin adds to the total of each feasible node. It is for explanations:
+        it does not cache scores, and does not scale totals to the extender's range."""
         profile = self.profile_of(pod)
         snapshot = profile.seen_by(pod, snapshot)
         nodes = (
@@ -286,13 +269,10 @@ class Policy:
         seconds_left: float = inf,
         answered: Collection[str] = NO_UIDS,
     ) -> PreemptResult:
-        """Return the accepted candidates of the scheduler's preemption. An exempt pod fits on every node.
-
-        With `choose: one` only the best candidate is accepted; ties go to the first name. A gang does not evict pods
-        for a part of itself, because its other members may still not fit.
-
-        answered: the UIDs of victims that an earlier answer listed for the pod's nominated node.
-        """
+        """Return the accepted candidates of the scheduler's preemption, with `choose: one` only the best (ties go to
+        the first name). An exempt pod fits on every node. A gang does not evict pods for a part of itself, because its
+        other members may still not fit. answered: the UIDs of victims that an earlier answer listed for the pod's
+        nominated node."""
         # Imported only if a pod preempts: a cold start of the other verbs does not need it.
         from berth.scheduling.preemption.victim_review import PreemptResult, review_victims
 
@@ -374,7 +354,6 @@ class Policy:
         deadline: DecisionDeadline,
         outside: Mapping[str, Status],
     ) -> FilterResult:
-        """Filter the nodes. outside: nodes that are rejected before the profile is applied."""
         evaluation = self._evaluations.of(profile, pod, snapshot.base, deadline)
         result = evaluation.statuses.filter_nodes(nodes, deadline)
         if outside:

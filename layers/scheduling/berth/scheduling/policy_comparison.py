@@ -35,8 +35,6 @@ class Judgment:
 
 @dataclass(frozen=True, slots=True)
 class PodChange:
-    """A pod on which the policies decide differently."""
-
     pod: str
     node: str
     before: Judgment
@@ -62,11 +60,8 @@ class PolicyFailed(Exception):
 
 
 def recent_pods(snapshot: Snapshot, most: int = SAMPLE_PODS) -> list[Pod]:
-    """Return pending pods, then the most recently started pods, one for each controller, without finished pods.
-
-    At least half are pods on nodes, if there are enough: pending pods that fit under neither policy cannot show that a
-    new policy rejects every node for every pod.
-    """
+    """Return pending pods, then the most recently started pods, one for each controller, without finished pods. At
+    least half are on nodes, if there are enough: pending pods that never fit cannot show that a policy rejects all."""
     on_nodes = (pod for node in snapshot.nodes.values() for pod in node.pods)
     newest = nlargest(_NEWEST, on_nodes, key=lambda pod: -math.inf if pod.start_time is None else pod.start_time)
     by_name = sorted(snapshot.unbound.values(), key=lambda pod: (pod.namespace, pod.name))
@@ -88,10 +83,8 @@ def _one_of_each_controller(pods: Iterable[Pod], most: int) -> list[Pod]:
 def compare_policies(
     before: Policy, after: Policy, snapshot: Snapshot, pods: Iterable[Pod], is_over: Callable[[], bool]
 ) -> Comparison:
-    """Evaluate the pods with both policies, until `is_over`. Raises PolicyFailed if the new policy raises an exception.
-
-    Pods that are exempt in both are left out: they would hide that all other pods are rejected everywhere.
-    """
+    """Evaluate the pods with both policies, until `is_over`. Raises PolicyFailed if the new policy fails. Pods that are
+    exempt in both are left out: they would hide that all other pods are rejected everywhere."""
     judged = pending = fitting_before = fitting_after = 0
     changes = []
     names = sorted(snapshot.nodes)
@@ -127,7 +120,6 @@ def _has_place(judgment: Judgment, policy: Policy) -> bool:
 
 
 def _unplaced(pod: Pod, snapshot: Snapshot) -> tuple[Pod, Snapshot]:
-    """Return the pod and the snapshot as if the pod were not on a node."""
     if not pod.node_name:
         return pod, snapshot
     return replace(pod, node_name=""), snapshot.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid)]))

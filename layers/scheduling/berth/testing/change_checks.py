@@ -66,17 +66,14 @@ class Subject:
 
 
 def limited(snapshot: Snapshot, nodes: int) -> Snapshot:
-    """Return the snapshot with at most so many nodes."""
     return snapshot if len(snapshot.nodes) <= nodes else snapshot.with_nodes(islice(snapshot.nodes.values(), nodes))
 
 
 def pod_name(pod: Pod) -> str:
-    """Return `namespace/name`, for messages."""
     return f"{pod.namespace}/{pod.name}"
 
 
 def check_updated_to(subject: Subject) -> Iterator[str]:
-    """Compare states that follow the histories with new states."""
     for pod in subject.pods[:5]:
         for later in subject.histories:
             yield from _updated_filter(subject, pod, later)

@@ -73,8 +73,6 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule that the plugin breaks, and how."""
-
     rule: Rule
     message: str
 
@@ -103,11 +101,8 @@ def check_plugin(
     pods: Sequence[Pod],
     clock: Callable[[], float] = time.thread_time,
 ) -> CheckResult:
-    """Check a plugin on a cluster, for these pods. Of many nodes and pods it takes the first.
-
-    create: makes the plugin, with the checks of `checked_plugin`. clock: seconds; by default of this thread on the
-    processor, so that a busy machine does not make a plugin slow.
-    """
+    """Check a plugin on a cluster, for these pods; of many nodes and pods it takes the first. create: makes the plugin,
+    with the checks of `checked_plugin`. clock: seconds, by default of this thread on the processor."""
     snapshot = limited(snapshot, MAX_NODES)
     try:
         subject = Subject(create, create(), snapshot, _different(pods))
@@ -126,7 +121,6 @@ def check_plugin(
 
 
 def _different(pods: Sequence[Pod]) -> list[Pod]:
-    """Return one pod for each different content, at most MAX_PODS."""
     found: dict[object, Pod] = {}
     for pod in pods:
         found.setdefault((pod.label_set, pod.spec), pod)
@@ -243,12 +237,10 @@ def _side_effects(subject: Subject) -> Iterator[str]:
 
 
 def _difference(one: Judgment, other: Judgment) -> str:
-    """Return the first node with a different verdict; empty if all verdicts are equal."""
     return next((name for name, verdict in one.items() if verdict != other[name]), "")
 
 
 def _microseconds(subject: Subject, clock: Callable[[], float]) -> float:
-    """Return the time for one node and one pod in the fastest of three rounds."""
     rounds = []
     for _ in range(3):
         started = clock()

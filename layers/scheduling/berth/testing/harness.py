@@ -39,10 +39,7 @@ def _install_audit_hook() -> None:
 
 @contextmanager
 def side_effects() -> Iterator[set[str]]:
-    """Collect the names of I/O, clocks and random numbers that this thread uses until the block ends.
-
-    Import modules before.
-    """
+    """Collect the names of I/O, clocks and random numbers that this thread uses in the block. Import modules before."""
     _install_audit_hook()
     found: set[str] = set()
     before = sys.getprofile()
@@ -123,12 +120,10 @@ class PluginHarness:
         return {} if isinstance(found, Status) else dict(zip(names, found, strict=True))
 
     def statuses(self, pod: Pod) -> dict[str, Status]:
-        """Return the status for each node."""
         evaluation = self._evaluation(pod)
         return {name: evaluation.statuses[name] for name in self.snapshot.nodes}
 
     def judgment(self, pod: Pod) -> Judgment:
-        """Return the verdict on each node, for comparison."""
         statuses = self.statuses(pod)
         raw: dict[str, int] = {}
         if isinstance(self.plugin, ScorePlugin | ClusterScorePlugin):
@@ -138,7 +133,6 @@ class PluginHarness:
         return {name: (status.code, status.reasons, raw.get(name)) for name, status in statuses.items()}
 
     def at(self, snapshot: Snapshot) -> PluginHarness:
-        """Return a harness for the same plugin on another snapshot."""
         return PluginHarness(self.plugin, snapshot)
 
     def _evaluation(self, pod: Pod) -> Evaluation:

@@ -95,13 +95,11 @@ def filled(snapshot: Snapshot, pod: Pod, per_node: int) -> Iterator[tuple[Cluste
 
 
 def _relabelled(node: NodeInfo, other: NodeInfo) -> dict[str, str]:
-    """Return the labels of another node, with the own host name."""
     own = {key: value for key, value in node.labels.items() if key == "kubernetes.io/hostname"}
     return {**other.labels, **own}
 
 
 def placed(pod: Pod, node: str, uid: str) -> Pod:
-    """Return a pod like this one on the node."""
     return replace(pod, name=uid, uid=uid, node_name=node, nominated_node="")
 
 

@@ -14,7 +14,7 @@ from berth.nodecache.feed.changes import Change, Key, Object, pack, part_of
 from berth.nodecache.feed.head import Head, Observation, Pointer, Position, PublishedVersion
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.feed.table import LogItem, LogWrite, StaleFence, TableUnavailable
-from berth.nodecache.feed.writer import Leadership, Retention, Writer
+from berth.nodecache.feed.writer import RETENTION, Leadership, Retention, Writer
 from berth.scheduling.snapshot.parts import SnapshotPart
 from berth_cli.server.store.cache_table import InMemoryCacheTable
 from berth_cli.server.store.lease_lock import InMemoryItem, InMemoryLeaseLock
@@ -175,7 +175,7 @@ class Writing:
     """A writer, its lease, and what it has announced."""
 
     def __init__(
-        self, store: Store, *, retention: Retention | None = None, clock: EnvironmentClock | None = None
+        self, store: Store, *, retention: Retention = RETENTION, clock: EnvironmentClock | None = None
     ) -> None:
         self.store = store
         self.table = FailingTable(store)

@@ -140,7 +140,7 @@ def test_stops_the_flush_if_the_lease_expires_between_requests(store: Store, lea
             super()._called(method)
             leader.lease.run_out()
 
-    leader.writer._table = table = RunsOut(store)
+    leader.writer.table = table = RunsOut(store)
     with pytest.raises(NotLeading):
         leader.flush(TWO)
     assert table.calls == ["put_log"]
@@ -274,7 +274,7 @@ class Announcing:
     def __init__(self) -> None:
         self.store = Store()
         self.leader = Writing(self.store, retention=Retention(least_log_bytes=0, retry=0.0))
-        self.leader.writer._announce = self.announced
+        self.leader.writer.announce = self.announced
         self.objects: State = {}
         self.handed_over: list[Change] = []
 
@@ -338,7 +338,7 @@ def test_failed_callback_does_not_repeat_the_publication(store: Store, leader: W
         leader.announced.append(list(changes))
         raise RuntimeError
 
-    leader.writer._announce = fail
+    leader.writer.announce = fail
     with pytest.raises(RuntimeError):
         leader.flush(TWO)
     with pytest.raises(RuntimeError):

@@ -82,7 +82,7 @@ def test_each_snapshot_attempt_writes_its_own_chunks(store: Store, leader: Writi
             ids.append(snapshot_id)
             super().put_chunks(snapshot_id, *rest)  # type: ignore[arg-type]
 
-    leader.writer._table = table = Noting(store)
+    leader.writer.table = table = Noting(store)
     table.faults["put_chunks"] = ["lost"]
     with pytest.raises(TableUnavailable):
         leader.replace(state_of(TWO), TWO)

@@ -109,4 +109,4 @@ def test_filter_has_a_snapshot_before_its_first_call(
     handler = load_function("filter", {**own, "AWS_LAMBDA_INITIALIZATION_TYPE": initialization_type})
     for hook in hooks:
         hook()
-    assert handler.__globals__["cache"]._reader.version > 0
+    assert handler.__globals__["cache"].reader.version > 0

@@ -41,7 +41,6 @@ class CertificateServer:
     context: ssl.SSLContext
 
     def pool(self) -> urllib3.PoolManager:
-        """Return a new pool of connections without a proxy."""
         return urllib3.PoolManager(ssl_context=self.context)
 
 
@@ -73,13 +72,11 @@ class BearerServer:
     token: Callable[[], str]
 
     def pool(self) -> urllib3.PoolManager:
-        """Return a new pool of connections without a proxy."""
         if isinstance(self.authority, Path):
             return urllib3.PoolManager(cert_reqs=ssl.CERT_REQUIRED, ca_certs=str(self.authority))
         return urllib3.PoolManager(cert_reqs=ssl.CERT_REQUIRED, ca_cert_data=self.authority)
 
     def configuration(self) -> Configuration:
-        """Return a Configuration of the Kubernetes client with this address and authority."""
         from kubernetes.client import Configuration
 
         configuration = Configuration()
@@ -106,10 +103,8 @@ class Access:
         """The current server, which is another object after each renewal."""
 
     def renew(self, refused: Server) -> bool:
-        """Call the source again, unless another thread has done so after `refused`. Raises ClusterUnavailable.
-
-        Returns False if the source returns the same object: there are no other credentials to try.
-        """
+        """Call the source again, unless another thread has done so after `refused`. Return False if it gives the same
+        object: there are no other credentials to try. Raises ClusterUnavailable."""
         with self._lock:
             if self.configuration is refused:
                 self.configuration = self._source()
@@ -229,10 +224,8 @@ _CERTIFICATE = "-----BEGIN CERTIFICATE-----"
 
 @dataclass(frozen=True, slots=True)
 class EksSettings:
-    """The output of `aws eks describe-cluster`: `name`, `endpoint`, `certificateAuthority.data`, and its region.
-
-    Raises ValueError with the field's name if a value cannot work or would not be verified.
-    """
+    """The output of `aws eks describe-cluster`, and its region. Raises ValueError with the field's name if a value
+    cannot work or would not be verified."""
 
     cluster_name: str
     endpoint: str

@@ -13,6 +13,7 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlencode
@@ -113,7 +114,7 @@ def _shut_down(open_socket: socket.socket) -> None:
         socket.socket.shutdown(real, socket.SHUT_RDWR)
 
 
-class ApiServerUnreachable(Exception):
+class ApiServerUnreachable(ClusterUnavailable):
     """The server did not answer. It may still have executed the request."""
 
 
@@ -122,7 +123,6 @@ class CredentialsUnavailable(ApiServerUnreachable):
 
 
 def unreachable(error: urllib3.exceptions.HTTPError, host: str) -> ApiServerUnreachable:
-    """Return the exception for a failed connection to `host`."""
     cause = f"the connection to {host} broke ({type(error).__name__})"
     if isinstance(error, urllib3.exceptions.SSLError):
         cause = f"TLS with {host} failed ({error})"
@@ -149,10 +149,8 @@ class AnswerStream:
         self._host = host
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield each line of any length once it is complete. Ends when the server ends the answer regularly.
-
-        Raises ApiServerUnreachable if the answer breaks off or times out; an incomplete line is dropped.
-        """
+        """Yield each line once it is complete, until the server ends the answer regularly. Raises ApiServerUnreachable
+        if the answer breaks off or times out; an incomplete line is dropped."""
         if not self._response.headers.get("transfer-encoding"):
             # Without chunks, the end of the answer cannot be distinguished from a broken connection.
             raise ApiServerUnreachable(f"{self._host} does not stream its answer; is a proxy between us and it?")
@@ -181,9 +179,10 @@ MAX_IDLE_SECONDS = 30.0
 CONNECT_SECONDS = 5.0
 """The maximum part of a request's timeout for the connection, including TLS."""
 
-OK = 200
-UNAUTHORIZED = 401
 CREDENTIALS_REFUSED = "the API server does not accept these credentials: has the token or the certificate expired?"
+
+PRECONDITION_FAILED = (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY)
+"""The answers to a patch whose metadata has another resourceVersion or another UID than the object."""
 
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"
@@ -203,7 +202,6 @@ class Answer:
 
     @property
     def message(self) -> str:
-        """Return the server's own message from its `Status` object."""
         message = self.content.get("message")
         return message if isinstance(message, str) and message else f"the API server answered {self.status}"
 
@@ -255,14 +253,12 @@ class ApiServer:
 
     def stream(self, path: str, *, query: Mapping[str, str], silence: float) -> Answer | AnswerStream:
         """GET a stream of lines; return an Answer if the server rejects the request. Raises ApiServerUnreachable.
-
-        `silence`: the seconds without a byte after which the connection is treated as broken.
-        """
+        `silence`: the seconds without a byte after which the connection is treated as broken."""
         timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=silence)
         response = self._with_fresh_credentials(
             lambda configuration: self._send(configuration, "GET", path, query, timeout, streamed=True)
         )
-        if response.status == OK:
+        if response.status == HTTPStatus.OK:
             return AnswerStream(response, self._access.configuration.host)
         try:
             return _answer(response)
@@ -273,10 +269,12 @@ class ApiServer:
         configuration = self._access.configuration
         try:
             response = send(configuration)
-            if response.status != UNAUTHORIZED or not self._access.renew(configuration):
+            if response.status != HTTPStatus.UNAUTHORIZED or not self._access.renew(configuration):
                 return response
             response.close()
             return send(self._access.configuration)
+        except ApiServerUnreachable:
+            raise
         except ClusterUnavailable as error:
             raise CredentialsUnavailable(str(error)) from error
 

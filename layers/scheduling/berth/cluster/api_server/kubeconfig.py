@@ -46,8 +46,6 @@ _FILES = ("certificate-authority", "client-certificate", "client-key")
 
 
 class _Context(NamedTuple):
-    """The cluster and the user of the current context."""
-
     cluster: dict[str, object]
     user: dict[str, object]
 

@@ -10,10 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 
-from berth.cluster.api_server.client import CREDENTIALS_REFUSED, UNAUTHORIZED, Answer, ApiServer, ApiServerUnreachable
+from berth.cluster.api_server.client import CREDENTIALS_REFUSED, Answer, ApiServer
 from berth.cluster.watch.resources import (
-    GONE,
     OVERLOADED,
     MalformedObject,
     Projection,
@@ -51,35 +51,24 @@ class ListerWatcher(ABC):
 
     @abstractmethod
     def watch(self, resource_version: str) -> Iterator[WatchEvent]:
-        """Yield the changes after this resourceVersion and the changes from now on, in order.
-
-        Ends when the server ends the watch regularly, after all its events. Raises ResourceExpired, WatchRefused.
-        """
+        """Yield the changes after this resourceVersion, in order, until the server ends the watch regularly. Raises
+        ResourceExpired, WatchRefused."""
 
     @abstractmethod
     def has_reached(self, resource_version: str) -> bool:
-        """Return whether the server has reached this resourceVersion.
-
-        Otherwise the server is another one or was restored from a backup, and a watch would not receive events. Makes
-        one small request; a server that lags has a few seconds to answer.
-        """
+        """Return whether the server has reached this resourceVersion, by one small request. Otherwise it is another
+        server or was restored from a backup, and a watch would not receive events."""
 
 
 LIST_RESTARTS = 3
-BAD_REQUEST = 400
-NOT_FOUND = 404
-_FORBIDDEN = 403
 WATCHERS_REMEDY = "give the watcher's user the verbs list and watch"
 
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """Options of lists and watches: times in seconds, and the number of objects per page.
-
-    `watch_seconds`: the server ends a watch after this time. Without changes only this end shows that the data is
-    current, so the data can get this old. `grace_seconds`: a connection that is silent for this much longer is treated
-    as broken.
-    """
+    """Times in seconds. `watch_seconds`: the server ends a watch after this time. Without changes only this end shows
+    that the data is current, so it can get this old. `grace_seconds`: a connection that is silent for this much longer
+    is treated as broken."""
 
     page_size: int = 500
     page_seconds: float = 30.0
@@ -122,25 +111,22 @@ class KubernetesListerWatcher(ListerWatcher):
             "timeoutSeconds": str(self._options.watch_seconds),
         }
         silence = self._options.watch_seconds + self._options.grace_seconds
-        try:
-            answer = self._api.stream(self._resource.path, query=query, silence=silence)
-            if isinstance(answer, Answer):
-                raise self._refusal(read_status(answer.content, answer.status), "watch")
-            with closing(answer):
-                for line in answer:
-                    with suppress(MalformedObject):
-                        decoded = decode(line, self._projection)
-                        if isinstance(decoded, Status):
-                            raise self._refusal(decoded, "watch")
-                        yield decoded
-        except ApiServerUnreachable as error:
-            raise ClusterUnavailable(str(error)) from error
+        answer = self._api.stream(self._resource.path, query=query, silence=silence)
+        if isinstance(answer, Answer):
+            raise self._refusal(read_status(answer.content, answer.status), "watch")
+        with closing(answer):
+            for line in answer:
+                with suppress(MalformedObject):
+                    decoded = decode(line, self._projection)
+                    if isinstance(decoded, Status):
+                        raise self._refusal(decoded, "watch")
+                    yield decoded
 
     def has_reached(self, resource_version: str) -> bool:
         query = {"limit": "1", "resourceVersion": resource_version, "resourceVersionMatch": "NotOlderThan"}
         answer = self._get(query)
         status = read_status(answer.content, answer.status)
-        if status.expired or answer.status == BAD_REQUEST:
+        if status.expired or answer.status == HTTPStatus.BAD_REQUEST:
             return False
         if not answer.ok:
             raise self._refusal(status, "list")
@@ -152,7 +138,7 @@ class KubernetesListerWatcher(ListerWatcher):
         query = {"limit": str(self._options.page_size)}
         while True:
             answer = self._get(query)
-            if answer.status == GONE:
+            if answer.status == HTTPStatus.GONE:
                 return None
             if not answer.ok:
                 raise self._refusal(read_status(answer.content, answer.status), "list")
@@ -172,19 +158,16 @@ class KubernetesListerWatcher(ListerWatcher):
             query["continue"] = str(following)
 
     def _get(self, query: Mapping[str, str]) -> Answer:
-        try:
-            return self._api.request("GET", self._resource.path, query=query, timeout=self._options.page_seconds)
-        except ApiServerUnreachable as error:
-            raise ClusterUnavailable(str(error)) from error
+        return self._api.request("GET", self._resource.path, query=query, timeout=self._options.page_seconds)
 
     def _refusal(self, status: Status, verb: str) -> Exception:
         if status.expired:
             return ResourceExpired()
-        if status.code == UNAUTHORIZED:
+        if status.code == HTTPStatus.UNAUTHORIZED:
             return ClusterUnavailable(f"{status.message}: {CREDENTIALS_REFUSED}")
-        if status.code == _FORBIDDEN:
+        if status.code == HTTPStatus.FORBIDDEN:
             return ResourceNotServed(f"{status.message}; {self._remedy} on {self._resource}")
-        if status.code == NOT_FOUND:
+        if status.code == HTTPStatus.NOT_FOUND:
             return ResourceNotServed(f"the cluster does not serve {self._resource} {self._resource.version}")
         message = f"the API server refused to {verb} {self._resource}: {status.message}"
         if verb == "list" or status.code in OVERLOADED:
@@ -233,7 +216,6 @@ class OptionalListerWatcher(ListerWatcher):
         return resource_version == NOT_SERVED or self._find_served(resource_version)
 
     def _find_served(self, resource_version: str) -> bool:
-        """Return whether the server serves a version and has reached this resourceVersion."""
         self._served = None
         for each in self._versions:
             try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TypeAlias
 
 import orjson
@@ -15,11 +16,8 @@ from berth.scheduling.objects.pod_group import PodGroupApi
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A Kubernetes resource. `name`: the plural, as in RBAC rules. `group`: empty for the core group.
-
-    earlier_versions: the versions that older clusters serve instead of `version`, the newest first. is_optional: a
-    cluster may not serve any version.
-    """
+    """A Kubernetes resource. `name`: the plural, as in RBAC rules. `group`: empty for the core group. earlier_versions:
+    those that older clusters serve, the newest first. is_optional: a cluster may not serve any version."""
 
     name: str
     version: str = "v1"
@@ -77,8 +75,7 @@ KINDS = {
 """The kinds of a dump's resources: an item of a list does not contain its kind."""
 
 
-GONE = 410
-OVERLOADED = (429, 503, 504)
+OVERLOADED = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
 
 Projection: TypeAlias = Callable[[KubernetesObject], KubernetesObject]
 """Reduces an object to the needed fields. Called for each decoded object, so that memory never holds a full list."""
@@ -101,12 +98,10 @@ class Status:
 
     @property
     def expired(self) -> bool:
-        """Return whether the watch can continue only after a new list.
-
-        This includes a resourceVersion in the future: after a restore of etcd a watch from this version would not
-        receive events until the server reaches it again.
-        """
-        return self.code == GONE or self.reason in ("Expired", "Gone") or "ResourceVersionTooLarge" in self.causes
+        """Return whether the watch can continue only after a new list. This includes a resourceVersion in the future:
+        after a restore of etcd a watch from it would not receive events until the server reaches it again."""
+        is_gone = self.code == HTTPStatus.GONE or self.reason in ("Expired", "Gone")
+        return is_gone or "ResourceVersionTooLarge" in self.causes
 
 
 def read_status(content: Mapping[str, object], code: int) -> Status:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from threading import Condition, Thread
 from threading import Event as Flag
 from typing import Generic, TypeVar
@@ -51,50 +51,45 @@ SHORTEST_WATCH_SECONDS = 1.0
 REFUSALS_BEFORE_LIST = 3
 
 
+@dataclass(slots=True)
 class Reflector:
-    """Follows a resource; for one thread. Other threads may set `stop`, which ends waits but not requests."""
+    """Follows a resource; for one thread. Other threads may set `stop`, which ends waits but not requests.
 
-    def __init__(
-        self,
-        source: ListerWatcher,
-        *,
-        stop: Flag,
-        clock: Callable[[], float],
-        jitter: Callable[[], float],
-        relist_seconds: float | None = None,
-    ) -> None:
-        """jitter: returns a number between 0 and 1, the share by which a wait grows."""
-        self._source = source
-        self._stop = stop
-        self._clock = clock
-        self._jitter, self._next_wait = jitter, FIRST_WAIT_SECONDS
-        self._relist_seconds = relist_seconds
-        self._position: Position | None = None
-        self._is_unverified = True
-        self._just_listed = False
-        self._refusals = 0
+    jitter: returns a number between 0 and 1, the share by which a wait grows.
+    """
+
+    source: ListerWatcher
+    stop: Flag
+    clock: Callable[[], float]
+    jitter: Callable[[], float]
+    relist_seconds: float | None = None
+    _next_wait: float = field(init=False, default=FIRST_WAIT_SECONDS)
+    _position: Position | None = field(init=False, default=None)
+    _is_unverified: bool = field(init=False, default=True)
+    _just_listed: bool = field(init=False, default=False)
+    _refusals: int = field(init=False, default=0)
 
     def events(self, resume: Position | None = None) -> Iterator[ResourceEvent]:
         """Yield all events until `stop` is set. With a valid position to resume from, it does not list first."""
         self._position = resume
         self._is_unverified = True
-        while not self._stop.is_set():
+        while not self.stop.is_set():
             try:
-                position, age = self._position, self._relist_seconds
-                if position is None or (age is not None and self._clock() - position.listed_at >= age):
+                position, age = self._position, self.relist_seconds
+                if position is None or (age is not None and self.clock() - position.listed_at >= age):
                     yield self._listed()
                 else:
                     yield from self._watched(position.resource_version)
             except ResourceExpired:
                 yield from self._expired()
             except (ClusterUnavailable, WatchRefused) as error:
-                if not self._stop.is_set():
+                if not self.stop.is_set():
                     yield from self._interrupted(error)
 
     def _listed(self) -> ResourceEvent:
         # Use the time before the list: later changes may be missing from its pages.
-        at = self._clock()
-        received = ResourceEvent(self._source.resource, at, self._source.list_all())
+        at = self.clock()
+        received = ResourceEvent(self.source.resource, at, self.source.list_all())
         self._position = next_position(self._position, received)
         self._is_unverified = False
         self._just_listed = True
@@ -102,20 +97,20 @@ class Reflector:
         return received
 
     def _watched(self, resource_version: str) -> Iterator[ResourceEvent]:
-        if self._is_unverified and not self._source.has_reached(resource_version):
+        if self._is_unverified and not self.source.has_reached(resource_version):
             raise ResourceExpired
         self._is_unverified = False
-        started, silent = self._clock(), True
-        for event in self._source.watch(resource_version):
-            if self._stop.is_set():
+        started, silent = self.clock(), True
+        for event in self.source.watch(resource_version):
+            if self.stop.is_set():
                 return
             silent = False
             self._succeeded()
             yield self._received(event)
-        if self._stop.is_set():
+        if self.stop.is_set():
             return
-        if silent and self._clock() - started < SHORTEST_WATCH_SECONDS:
-            raise ClusterUnavailable(f"a watch of {self._source.resource} ended at once, without an event")
+        if silent and self.clock() - started < SHORTEST_WATCH_SECONDS:
+            raise ClusterUnavailable(f"a watch of {self.source.resource} ended at once, without an event")
         self._succeeded()
         yield self._received(Ended())
 
@@ -143,10 +138,10 @@ class Reflector:
 
     def _wait(self) -> None:
         wait, self._next_wait = self._next_wait, min(2 * self._next_wait, MAX_WAIT_SECONDS)
-        self._stop.wait(wait * (1 + self._jitter()))
+        self.stop.wait(wait * (1 + self.jitter()))
 
     def _received(self, event: Event) -> ResourceEvent:
-        received = ResourceEvent(self._source.resource, self._clock(), event)
+        received = ResourceEvent(self.source.resource, self.clock(), event)
         self._position = next_position(self._position, received)
         return received
 
@@ -183,7 +178,6 @@ class BoundedQueue(Generic[Item]):
             return items
 
     def close(self) -> None:
-        """Wake all waiting threads. Queued items can still be taken."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -200,10 +194,8 @@ STOP_SECONDS = 6.0
 
 
 class Watches(ClusterWatch):
-    """Watches with a thread for each resource. Call `start`, `take` events, then `stop`; usable once.
-
-    `positions` and `observed_at` include only events that were taken.
-    """
+    """Watches with a thread for each resource. Call `start`, `take` events, then `stop`; usable once. `positions` and
+    `observed_at` include only events that were taken."""
 
     def __init__(
         self,
@@ -244,7 +236,6 @@ class Watches(ClusterWatch):
         return taken
 
     def stop(self) -> None:
-        """End every watch and wait for the threads."""
         self._stop.set()
         self._mailbox.close()
         self._interrupt()
@@ -273,11 +264,8 @@ def watch(
     relist_seconds: float | None = None,
     remedy: str = WATCHERS_REMEDY,
 ) -> Watches:
-    """Return watches of an API server, over separate connections and not started yet.
-
-    `projections`: of the resources to watch. `positions`: the positions of a predecessor. `relist_seconds`: the age at
-    which a resource is listed again, even without an error. `remedy`: see KubernetesListerWatcher.
-    """
+    """Return watches of an API server, over separate connections and not started yet. `relist_seconds`: the age at
+    which a resource is listed again, even without an error. `remedy`: see KubernetesListerWatcher."""
     stop, own = Flag(), api.separate()
 
     def source(resource: Resource) -> ListerWatcher:

@@ -102,7 +102,6 @@ _PARTS = {"nodes": SnapshotPart.NODES, "pods": SnapshotPart.PODS}
 
 
 def part_of(resource: str) -> SnapshotPart:
-    """Return the part of the state that objects of this resource belong to."""
     return _PARTS.get(resource, SnapshotPart.OTHERS)
 
 
@@ -120,18 +119,14 @@ class OmissionReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PackedChanges:
-    """The packed items of each part, and the objects that do not fit into an item (`omissions`).
-
-    Such a pod is published without some of its fields (see reduced_pods). Any other object is published as deleted,
-    because readers must not continue with its older state.
-    """
+    """The packed items of each part, and the objects that do not fit into an item. Such a pod is published without some
+    of its fields; any other object as deleted, because readers must not continue with its older state."""
 
     by_part: Mapping[SnapshotPart, Sequence[bytes]]
     omissions: Mapping[Key, OmissionReason]
 
     @property
     def items(self) -> list[bytes]:
-        """Return all items in the order in which they are stored: part after part."""
         return [item for items in self.by_part.values() for item in items]
 
 
@@ -174,7 +169,6 @@ def _row(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:
 
 
 def _reduced(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:
-    """Return the first smaller version of the pod that fits into an item; otherwise a deletion."""
     pods = reduced_pods(change.object) if change.resource == "pods" and change.object is not None else ()
     for pod in pods:
         reduced = change._replace(object=pod)
@@ -186,7 +180,6 @@ def _reduced(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | Non
 
 
 def _gone(change: Change, cause: OmissionReason, omissions: dict[Key, OmissionReason]) -> _Row | None:
-    """Return a deletion in place of an object that does not fit into an item."""
     omissions[change.resource, change.key] = cause
     change = change._replace(object=None)
     data = _dumped(change)

@@ -54,10 +54,8 @@ class Bookmark:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The regular end of a watch, after all its events. The next watch follows.
-
-    In a cluster without writes there are no Bookmarks, and only this event shows that the data is current.
-    """
+    """The regular end of a watch, after all its events. In a cluster without writes there are no Bookmarks, and only
+    this event shows that the data is current."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,6 @@ class ResourceEvent:
 
 
 def next_position(position: Position | None, received: ResourceEvent) -> Position | None:
-    """Return the position after an event; some events do not change it."""
     match received.event:
         case Listed(resource_version=version):
             return Position(version, received.at, received.at)
@@ -112,10 +109,8 @@ class ClusterUnavailable(Exception):
 
 
 class ClusterWatch(ABC):
-    """Watches of all resources, for one consumer. Objects have only the fields that scheduling reads.
-
-    It tracks the positions of the resources: a subclass advances them with each event that `take` returns.
-    """
+    """Watches of all resources, for one consumer. Objects have only the fields that scheduling reads. A subclass
+    advances the positions with each event that `take` returns."""
 
     def __init__(self, resources: Iterable[str], positions: Mapping[str, Position]) -> None:
         self._positions = {name: positions.get(name) for name in resources}
@@ -141,14 +136,11 @@ class ClusterWatch(ABC):
         """End the watches and drop the remaining events."""
 
     def _advance(self, received: Iterable[ResourceEvent]) -> None:
-        """Advance the positions by events that the consumer takes."""
         for each in received:
             self._positions[each.resource] = next_position(self._positions[each.resource], each)
 
 
 class Cluster(ABC):
-    """A cluster that can be watched."""
-
     @abstractmethod
     def uid(self) -> str:
         """Return the identity of the cluster: the UID of its namespace kube-system. Raises ClusterUnavailable."""

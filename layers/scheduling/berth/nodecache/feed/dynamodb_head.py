@@ -40,7 +40,6 @@ class MalformedHead(Exception):
 
 
 def pointer_update(pointer: Pointer) -> Assignments:
-    """Sets all attributes of the pointer."""
     snapshot, observation = pointer.snapshot, pointer.observation
     attributes: dict[str, UniversalAttributeValueTypeDef] = {
         "schemaVersion": _number(pointer.schema_version),

@@ -51,10 +51,8 @@ _SLOWER = 0.7
 
 @dataclass(slots=True)
 class WritePace:
-    """The rate of one writer, in write units a second. It grows fast until the table throttles, and slowly afterwards.
-
-    The first rate is half of the rate that a new table accepts. The slowest is a quarter of one partition's rate.
-    """
+    """The rate of one writer, in write units a second: at first half of what a new table accepts, at least a quarter of
+    one partition's rate. It grows fast until the table throttles, and slowly afterwards."""
 
     rate: float = 2_000.0
     is_limit_known: bool = False
@@ -67,7 +65,6 @@ class WritePace:
         return size / WRITE_UNIT / self.rate
 
     def adapt(self, *, throttled: bool) -> None:
-        """Adapt the rate after a group of writes. throttled: the table rejected some of them."""
         if throttled:
             self.is_limit_known = True
             self.rate = max(_LEAST, self.rate * _SLOWER)
@@ -250,7 +247,6 @@ def _log_partition(uid: str, part: SnapshotPart) -> str:
 
 
 def _log_item(part: SnapshotPart, item: Item) -> LogItem | None:
-    """Return None if the item is malformed."""
     try:
         version, epoch, *_ = item["previous"]["L"]
         return LogItem(

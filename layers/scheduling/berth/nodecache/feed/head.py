@@ -15,10 +15,8 @@ from berth.scheduling.snapshot.parts import Parts, SnapshotPart
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A position from which a watch can be resumed. Times are seconds since the epoch.
-
-    `observed_at`: all events until this time are known. `listed_at`: the time of the last list.
-    """
+    """A position from which a watch can be resumed. Times are seconds since the epoch. `observed_at`: all events until
+    this time are known. `listed_at`: the time of the last list."""
 
     resource_version: str
     observed_at: float
@@ -60,11 +58,8 @@ def in_every_part(published: PublishedVersion) -> PartVersions:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPointer:
-    """Describes an immutable snapshot, which is stored in chunks.
-
-    `newest`: the newest version of each part in the snapshot; the part's log continues from there. `chunks_by_part`:
-    the number of chunks of each part, in the order of the chunks. `size`: the bytes of all chunks.
-    """
+    """An immutable snapshot, which is stored in chunks. `newest`: of each part in it; the part's log continues from
+    there. `chunks_by_part`: in the order of the chunks. `size`: the bytes of all chunks."""
 
     id: str
     version: int
@@ -101,10 +96,10 @@ class Observation:
 class Pointer:
     """Points to the published version.
 
-    `version` increases by one with each log item of any part; `last_epoch` is the epoch of that item. `newest`: the end
-    of each part's log (see reader). A reader whose cursor is below `compacted_version` must load the snapshot of a
-    changed part: log items up to this version may be deleted or replaced by orphans. `log_bytes`: the bytes of all log
-    items since the snapshot. `heartbeat`: the time of the last publication, which is not the data's age.
+    `version` increases by one with each log item of any part; `last_epoch` is that item's epoch. `newest`: the end of
+    each part's log. A reader below `compacted_version` must load the snapshot: log items up to this version may be
+    deleted or replaced by orphans. `log_bytes`: of all log items since the snapshot. `heartbeat`: the time of the last
+    publication, which is not the data's age.
     """
 
     version: int
@@ -121,25 +116,21 @@ class Pointer:
 
     @property
     def unreadable_reason(self) -> str:
-        """Return why this release cannot read the pointer, with the remedy; then only version, epoch and schema are
-        valid. Empty if it can."""
+        """Return why this release cannot read the pointer; then only version, epoch and schema are valid. Empty if it
+        can."""
         return FUTURE_SCHEMA if self.oldest_reader > SCHEMA_VERSION else ""
 
     @property
     def published(self) -> PublishedVersion:
-        """Return the latest version."""
         return PublishedVersion(self.version, self.last_epoch)
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The item as of one read. `uid` identifies the item: a new item has another uid.
-
-    Without a uid there is no pointer. `pointer` is None from the first lease to the first publication.
-    `configuration_hash` is empty until a document was applied. `plugin_version`: the version of the custom plugins that
-    the document was tried with; empty if it does not use any, or they are unknown. `counting_refusal`: why this store's
-    ledger does not count; empty if it counts, or if that is unknown.
-    """
+    """The item as of one read. `uid`: another one in a new item; empty without a pointer. `pointer`: None until the
+    first publication. `configuration_hash`: empty until a document was applied. `plugin_version`: of the custom plugins
+    that the document was tried with; may be empty. `counting_refusal`: why this store's ledger does not count, or
+    empty."""
 
     uid: str
     pointer: Pointer | None
@@ -149,5 +140,4 @@ class Head:
 
     @property
     def unreadable_reason(self) -> str:
-        """The reason why this release cannot read the pointer; empty if it can, or without a pointer."""
         return "" if self.pointer is None else self.pointer.unreadable_reason

@@ -22,7 +22,7 @@ from berth.nodecache.feed.changes import Change, Key, Object, OmissionReason, is
 from berth.nodecache.feed.cluster import Added, Cluster, Deleted, Failed, Interrupted, Listed, Modified, ResourceEvent
 from berth.nodecache.feed.head import Observation, Pointer, Position
 from berth.nodecache.feed.table import CacheTable
-from berth.nodecache.feed.writer import Leadership, Retention, Writer
+from berth.nodecache.feed.writer import RETENTION, Leadership, Retention, Writer
 from berth.scheduling.fields.reading import part
 
 
@@ -42,14 +42,11 @@ class ObjectsView:
 
 
 class ObservedState:
-    """The objects by resource and key, and the pending changes. For one thread.
-
-    If an object changed several times, its last state is pending. An earlier removal is kept: consumers of the changes
-    must know that a pod was deleted, even if another pod has its name by then.
-    """
+    """The objects by resource and key, and the pending changes. For one thread. Of an object's changes the last state
+    is pending, and an earlier removal: consumers must know that a pod was deleted, even if another has its name by
+    then."""
 
     def __init__(self, objects: Mapping[Key, Object]) -> None:
-        """`objects`: the published objects."""
         self.objects = dict(objects)
         self.events_without_name = 0
         """The number of events whose object has no name; such an object cannot be stored."""
@@ -67,7 +64,6 @@ class ObservedState:
             self.objects[key] = self._changed[key] = obj
 
     def remove(self, resource: str, obj: Object) -> None:
-        """Remove an object, if it is known."""
         name = key_of(obj)
         if name is None:
             self.events_without_name += 1
@@ -102,7 +98,6 @@ class ObservedState:
 
 
 def key_of(obj: Object) -> str | None:
-    """Return `name` or `namespace/name`; None if the object does not have a name."""
     metadata = part(obj, "metadata")
     namespace, name = metadata.get("namespace"), metadata.get("name")
     if not isinstance(name, str) or not name or not isinstance(namespace, str | None):
@@ -115,12 +110,9 @@ _TOLERANCE_SECONDS = 0.001  # sums of floats are not exact
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """One publication, for code that reacts to it.
-
-    epoch: the leadership that published. changes: the published changes, in order; empty for a heartbeat. objects: all
-    objects that the leader knows. is_complete: True if all of `objects` is published, False if changes are pending.
-    observation: the published cluster and positions. omissions: objects that are not published as a whole.
-    """
+    """One publication. epoch: the leadership that published. changes: in order; empty for a heartbeat. objects: all
+    that the leader knows. is_complete: whether all of these are published. omissions: objects that are not published as
+    a whole."""
 
     epoch: int
     changes: Sequence[Change]
@@ -132,16 +124,15 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class PublishIntervals:
-    """Intervals in seconds.
-
-    flush: how long a change may wait for other changes. pause: a change does not wait if the last published change is
-    this old. heartbeat: between publications without changes; shorter than the lease's retryPeriod, so that
-    publications alone renew the lease.
-    """
+    """Seconds. flush: how long a change may wait for others. pause: a change does not wait if the last published one is
+    this old. heartbeat: shorter than the lease's retryPeriod, so that publications alone renew the lease."""
 
     flush: float = 0.5
     pause: float = 1.0
     heartbeat: float = 1.5
+
+
+INTERVALS = PublishIntervals()
 
 
 class Leader:
@@ -161,13 +152,11 @@ class Leader:
         new_id: Callable[[], str],
         intervals: PublishIntervals,
         on_published: Callable[[Publication], None],
-        retention: Retention | None = None,
+        retention: Retention = RETENTION,
     ) -> None:
         """`pointer`: the published pointer. `objects`: the state it points to; None if it cannot be read.
-
-        `on_published`: called after every publication. Each change is in one of them; if the leader had to begin
-        anew, the first one has all objects. It must not raise.
-        """
+        `on_published`: called after every publication; must not raise. Each change is in one of them; if the leader
+        begins anew, the first has all objects."""
         self._cluster_uid = cluster.uid()
         positions: Mapping[str, Position] = {}
         # Another cluster behind the same table: no object and no resourceVersion of the old one is valid.
@@ -187,7 +176,6 @@ class Leader:
         self._changed_at: float | None = None
         self._published_at = self._flushed_at = clock.monotonic() - intervals.heartbeat
         self.interrupted = ""
-        """The last failure of a watch."""
         self._failures: dict[str, tuple[str, int]] = {}
         self.publications = 0
 
@@ -197,10 +185,8 @@ class Leader:
         return next((cause for cause, failures in self._failures.values() if failures > 1), "")
 
     def work(self, seconds: float) -> None:
-        """Take watch events for at most this many seconds, and publish if a publication is due.
-
-        Raises NotLeading, TableUnavailable, StaleFence, and the cause of a watch that failed for good.
-        """
+        """Take watch events for at most this many seconds, and publish if a publication is due. Raises NotLeading,
+        TableUnavailable, StaleFence, and the cause of a watch that failed for good."""
         for received in self._watch.take(min(seconds, self._until_publication())):
             self._apply(received)
         if self.state.has_changes and self._changed_at is None:

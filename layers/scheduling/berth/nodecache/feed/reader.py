@@ -34,10 +34,8 @@ from berth.scheduling.snapshot.parts import ALL_PARTS, NO_PARTS, Parts, Snapshot
 
 
 def published_items(items: Iterable[LogItem], since: PartVersions, through: PartVersions) -> list[LogItem] | None:
-    """Return the items between each part's version in `since` and its version in `through`, ordered by version.
-
-    Return None if an item is missing. Other items are orphans of deposed leaders, and are left out.
-    """
+    """Return the items between each part's version in `since` and its version in `through`, ordered by version; None if
+    one is missing. Other items are orphans of deposed leaders, and are left out."""
     left = {(item.part, item.published): item for item in items}
     chain: list[LogItem] = []
     for part, start in since.items():
@@ -52,17 +50,13 @@ def published_items(items: Iterable[LogItem], since: PartVersions, through: Part
 
 
 class LogPosition(NamedTuple):
-    """The position of a state in the logs: its version, and the newest version of each of its parts."""
-
     version: int
     newest: PartVersions
 
 
 def read_log(table: CacheTable, uid: str, since: LogPosition, through: PartVersions) -> list[LogItem] | None:
-    """Return the published items since this position, with a query for each changed part.
-
-    Return None if an item is missing, or if the table was restored.
-    """
+    """Return the published items since this position, with a query for each changed part; None if an item is missing,
+    or if the table was restored."""
     changed = {part: through[part].version for part, newest in since.newest.items() if newest != through[part]}
     if any(version <= since.version for version in changed.values()):
         # These versions are from another history: the table was restored.
@@ -86,19 +80,14 @@ S = TypeVar("S")
 
 
 class View(Protocol[S]):
-    """Builds states from changes. States are never changed in place.
-
-    Methods must not raise for any content of an object: one object must not stop all readers.
-    """
+    """Builds states from changes, without changing states. Its methods must not raise for any content of an object."""
 
     def empty(self) -> S:
         """Return the state before the first change."""
 
     def applied(self, state: S, changes: Iterable[Change]) -> S:
-        """Return the state after these changes. It shares all unchanged objects with `state`.
-
-        Exceptions of the iterator `changes` must be raised; it has them only if `state` is `empty()`.
-        """
+        """Return the state after these changes, which shares all unchanged objects. Exceptions of the iterator must be
+        raised; it has them only if `state` is `empty()`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +121,6 @@ class _Cursor(Generic[S]):
 
 
 class _Missing(Enum):
-    """The reason why the cursor cannot be moved to the head."""
-
     CHUNK = auto()
     LOG_ITEM = auto()
     NEWER_HEAD = auto()
@@ -163,11 +150,9 @@ class NodeCacheReader(Generic[S]):
         return NO_PARTS if self._cursor is None else self._cursor.parts
 
     def at(self, head: Head | None, remaining: Callable[[], float] = lambda: math.inf, parts: Parts = ALL_PARTS) -> S:
-        """Return these parts of the state that this head points to, or of a later state. The state also has the parts
-        that earlier calls needed, which may be older. Raises NothingPublished and TableUnavailable.
-
-        `remaining`: returns the seconds left for the answer. At 0 neither a read nor a wait begins.
-        """
+        """Return these parts of the state that this head points to, or of a later one, and older parts that earlier
+        calls needed. Raises NothingPublished and TableUnavailable. `remaining`: the seconds left; at 0 neither a read
+        nor a wait begins."""
         uid, pointer = _readable(head)
         cursor = self._cursor
         if cursor is not None and cursor.has(uid, pointer, parts):
@@ -203,10 +188,8 @@ class NodeCacheReader(Generic[S]):
                 self._catching_up.release()
 
     def _cursor_for(self, uid: str, pointer: Pointer, parts: Parts, *, is_current: bool) -> _Cursor[S] | _Missing:
-        """Return the cursor at this pointer, or a later one if another thread was faster.
-
-        `is_current`: True if the head was read after the cursor was set.
-        """
+        """Return the cursor at this pointer, or a later one if another thread was faster. `is_current`: whether the
+        head was read after the cursor was set."""
         cursor = self._cursor
         if cursor is None:
             return self._load_snapshot(uid, pointer, parts)

@@ -23,10 +23,8 @@ __all__ = ["CacheTable", "LogItem", "LogWrite", "StaleFence", "TableUnavailable"
 
 @dataclass(frozen=True, slots=True)
 class LogItem:
-    """Packed changes of one part of the state, from `previous` to `version`, written by the leader of `epoch`.
-
-    `previous`: the part's newest published version before this one (see reader).
-    """
+    """Packed changes of one part of the state by the leader of `epoch`. `previous`: the part's newest published version
+    before this one (see reader)."""
 
     part: SnapshotPart
     version: int
@@ -36,7 +34,6 @@ class LogItem:
 
     @property
     def published(self) -> PublishedVersion:
-        """Return the version and epoch that identify the item once it is published."""
         return PublishedVersion(self.version, self.epoch)
 
 
@@ -53,18 +50,13 @@ class StaleFence(Exception):
 
 
 class CacheTable(ABC):
-    """The operations of the readers and of the writer.
-
-    Each part has a log, whose items are stored by version. The logs belong to one head item: its `uid` is part of their
-    keys. A new head item begins with epoch and version 0 again, and must not be combined with log items of the old one.
-    """
+    """Each part has a log, whose items are stored by version. The logs belong to one head item: its `uid` is part of
+    their keys. A new head item begins with epoch and version 0 again, and must not be combined with old log items."""
 
     @abstractmethod
     def head(self) -> Head | None:
-        """Return the current head by a consistent read (one unit); None if the item does not exist.
-
-        Raises TableUnavailable, also if the item is malformed.
-        """
+        """Return the current head by a consistent read (one unit); None if the item does not exist. Raises
+        TableUnavailable, also if the item is malformed."""
 
     @abstractmethod
     def head_eventually(self) -> Head | None:
@@ -77,46 +69,33 @@ class CacheTable(ABC):
 
     @abstractmethod
     def put_counting_refusal(self, reason: str) -> None:
-        """Store in the head why this store does not count; empty if it counts. Does nothing without a head.
-
-        Like the configuration's hash, it is not part of lease or pointer, so the write does not need a fence.
-        """
+        """Store in the head why this store does not count; empty if it counts. Does nothing without a head. It does not
+        need a fence, because it is not part of lease or pointer."""
 
     @abstractmethod
     def log(self, uid: str, after: int, through: Mapping[SnapshotPart, int]) -> list[LogItem]:
-        """Return the log items of these parts with after < version <= through[part], ascending within each part.
-
-        Makes a consistent query for each part, and reads all its pages. Versions may be missing, and items may be
-        orphans: the caller follows the chain of each part back from the head. Malformed items are left out.
-        """
+        """Return the log items of these parts with after < version <= through[part], ascending within each part, by a
+        consistent query for each part. Versions may be missing, and items may be orphans: the caller follows each
+        part's chain back from the head. Malformed items are left out."""
 
     @abstractmethod
     def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:
-        """Return the snapshot's chunks of these parts in order. Reads are parallel and eventually consistent.
-
-        A chunk that is not visible yet is None. A malformed chunk is empty: writers do not write empty chunks.
-        """
+        """Return the snapshot's chunks of these parts in order, by parallel, eventually consistent reads. A chunk that
+        is not visible yet is None; a malformed one is empty."""
 
     @abstractmethod
     def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
-        """Write the item, unless the table has one of this version and of this epoch or a later one.
-
-        `nonce` identifies these bytes: if the stored item has it, an earlier attempt has succeeded.
-        """
+        """Write the item, unless the table has one of this version and of this epoch or a later one. `nonce` identifies
+        these bytes: if the stored item has it, an earlier attempt has succeeded."""
 
     @abstractmethod
     def put_chunks(
         self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float, wait: Callable[[float], None]
     ) -> None:
-        """Store all chunks of a new snapshot. Writes become slower if the table throttles.
-
-        `wait`: waits for this many seconds; an exception of it ends the writing.
-        """
+        """Store all chunks of a new snapshot, more slowly if the table throttles. `wait`: waits for this many seconds;
+        an exception of it ends the writing."""
 
     @abstractmethod
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
-        """Replace the pointer and renew the lease, if the fence is still valid. Raises StaleFence.
-
-        This is one conditional write, so a deposed leader cannot publish. `nonce` identifies this publication: if the
-        head has it, an earlier attempt has succeeded.
-        """
+        """Replace the pointer and renew the lease by one conditional write, if the fence is still valid. Raises
+        StaleFence. `nonce` identifies this publication: if the head has it, an earlier attempt has succeeded."""

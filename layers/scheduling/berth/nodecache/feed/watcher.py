@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 
 from berth.lease.clock import Clock
@@ -27,15 +27,13 @@ from berth.lease.elector import LeaderElector, run
 from berth.nodecache.feed.changes import Key, Object
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.nodecache.feed.head import Pointer
-from berth.nodecache.feed.leader import Leader, ObjectsView, Publication, PublishIntervals
+from berth.nodecache.feed.leader import INTERVALS, Leader, ObjectsView, Publication, PublishIntervals
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, StaleFence, TableUnavailable
-from berth.nodecache.feed.writer import NotLeading, Retention, StaleEpoch
+from berth.nodecache.feed.writer import RETENTION, NotLeading, Retention, StaleEpoch
 
 
 class WatcherOutcome(StrEnum):
-    """The outcome of one run of the watcher."""
-
     NOT_NEEDED = "not-needed"
     HANDED_OVER = "handed-over"
     DEPOSED = "deposed"
@@ -47,11 +45,9 @@ class WatcherOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of one run. `reason`: the cause of the failure that ended it, or of the last failure that it survived.
-
-    `omissions`: the first ten objects that are not published as a whole, with their reason. `events_without_name`: the
-    number of watch events with an object without a name.
-    """
+    """The result of one run. `reason`: of the failure that ended it, or of the last one that it survived. `omissions`:
+    the first ten objects that are not published as a whole. `events_without_name`: watch events with a nameless
+    object."""
 
     outcome: WatcherOutcome
     publications: int = 0
@@ -85,64 +81,46 @@ _NAMED_CAUSES = 10
 _WELL_SECONDS = 5.0
 
 
+@dataclass(eq=False)
 class Watcher:
-    """One candidate, and the leader if it is elected; for one thread. `sleep` may return early."""
+    """One candidate, and the leader if it is elected; for one thread. `sleep` may return early.
 
-    def __init__(
-        self,
-        elector: LeaderElector,
-        cluster: Cluster,
-        table: CacheTable,
-        *,
-        clock: Clock,
-        sleep: Callable[[float], None],
-        stopped: Callable[[], bool],
-        new_id: Callable[[], str],
-        on_published: Callable[[Publication], None],
-        on_trouble: Callable[[str], None] = lambda _: None,
-        may_wait: Callable[[], bool] = lambda: True,
-        once: bool = False,
-        intervals: PublishIntervals | None = None,
-        retention: Retention | None = None,
-    ) -> None:
-        """`on_published`: see Leader.
+    `on_published`: see Leader. `may_wait`: called before each wait for the leader; returns False if another candidate
+    waits. `on_trouble`: called with each cause that prevents this run's work, or the watch of a resource; with an empty
+    text when there is no such cause any more, and when the run begins to work. `once`: end after the first publication
+    or failure. `new_id`: returns an id that is unique over all processes.
+    """
 
-        `may_wait`: called before each wait for the leader; returns False if another candidate waits.
+    elector: LeaderElector
+    cluster: Cluster
+    table: CacheTable
+    _: KW_ONLY
+    clock: Clock
+    sleep: Callable[[float], None]
+    stopped: Callable[[], bool]
+    new_id: Callable[[], str]
+    on_published: Callable[[Publication], None]
+    on_trouble: Callable[[str], None] = lambda _: None
+    may_wait: Callable[[], bool] = lambda: True
+    once: bool = False
+    intervals: PublishIntervals = INTERVALS
+    retention: Retention = RETENTION
+    _reader: NodeCacheReader[dict[Key, Object]] = field(init=False)
+    _causes: set[str] = field(init=False, default_factory=set)
+    _failed_at: float = field(init=False, default=-math.inf)
+    _is_well: bool = field(init=False, default=False)
+    _is_redundant: bool = field(init=False, default=False)
+    _followed_at: float = field(init=False, default=-math.inf)
+    _leader: Leader | None = field(init=False, default=None)
+    _failure: tuple[WatcherOutcome, str] | None = field(init=False, default=None)
+    _survived_failure: str = field(init=False, default="")
 
-        `on_trouble`: called with each cause that prevents the work of this run, or the watch of a resource; with an
-        empty text when there is no such cause any more, and when the run begins to work.
-
-        `once`: whether to end after the first publication or the first failure.
-
-        `new_id`: returns an id that is unique over all processes.
-        """
-        self._elector = elector
-        self._cluster = cluster
-        self._table = table
-        self._reader = NodeCacheReader(table, ObjectsView(), sleep)
-        self._clock = clock
-        self._sleep = sleep
-        self._stopped = stopped
-        self._new_id = new_id
-        self._on_published = on_published
-        self._on_trouble = on_trouble
-        self._causes: set[str] = set()
-        self._failed_at = -math.inf
-        self._is_well = False
-        self._once = once
-        self._intervals = intervals or PublishIntervals()
-        self._retention = retention
-        self._may_wait = may_wait
-        self._is_redundant = False
-        self._followed_at = -math.inf
-        self._leader: Leader | None = None
-        self._failure: tuple[WatcherOutcome, str] | None = None
-        self._survived_failure = ""
+    def __post_init__(self) -> None:
+        self._reader = NodeCacheReader(self.table, ObjectsView(), self.sleep)
 
     def run(self) -> RunResult:
-        """Run until the handover, or until this candidate is not needed."""
         try:
-            ended = run(self._elector, self._wait)
+            ended = run(self.elector, self._wait)
         finally:
             if self._leader is not None:
                 self._leader.stop()
@@ -164,58 +142,58 @@ class Watcher:
         except TableUnavailable as error:
             self._failure = WatcherOutcome.TABLE_UNAVAILABLE, str(error)
             self._say_cause()
-            self._sleep(min(seconds, self._intervals.flush))
+            self.sleep(min(seconds, self.intervals.flush))
         except ClusterUnavailable as error:
             self._failure = WatcherOutcome.CLUSTER_UNAVAILABLE, str(error)
             self._say_cause()
-            self._sleep(seconds)
+            self.sleep(seconds)
         return self._is_over()
 
     def _say_cause(self) -> None:
         """Report a new cause or its end, unless the run ends with its first failure (`once`): its result then has the
         cause. A failure that recurs within _WELL_SECONDS has not ended."""
-        leader, now = self._leader, self._clock.monotonic()
+        leader, now = self._leader, self.clock.monotonic()
         cause = self._failure[1] if self._failure is not None else ""
         if leader is not None:
             cause = cause or (leader.interruption if leader.publications else leader.interrupted)
-        if self._once:
+        if self.once:
             return
         if cause:
             self._failed_at = now
             if cause not in self._causes and len(self._causes) < _NAMED_CAUSES:
                 self._causes.add(cause)
                 self._is_well = False
-                self._on_trouble(cause)
+                self.on_trouble(cause)
         elif (
             not self._is_well and leader is not None and leader.publications and now - self._failed_at >= _WELL_SECONDS
         ):
             self._causes.clear()
             self._is_well = True
-            self._on_trouble("")
+            self.on_trouble("")
 
     def _is_over(self) -> bool:
         leader = self._leader
         is_done = self._failure is not None or (leader is not None and bool(leader.publications or leader.interrupted))
-        return self._is_redundant or (self._once and is_done) or self._stopped()
+        return self._is_redundant or (self.once and is_done) or self.stopped()
 
     def _work(self, seconds: float) -> None:
-        fence = self._elector.fence()
+        fence = self.elector.fence()
         if fence is None:
             if self._leader is None:
-                self._is_redundant = not self._may_wait()
+                self._is_redundant = not self.may_wait()
                 if self._is_redundant:
                     return
                 self._follow()
-            self._sleep(seconds)
+            self.sleep(seconds)
             return
         leader = self._leader or self._begin(fence.lease_transitions)
         leader.work(seconds)
-        if self._elector.handover_in <= _TOLERANCE_SECONDS or self._is_over():
+        if self.elector.handover_in <= _TOLERANCE_SECONDS or self._is_over():
             leader.finish()
 
     def _follow(self) -> None:
         """Load new publications, so that little is left to load for the leader."""
-        now = self._clock.monotonic()
+        now = self.clock.monotonic()
         if now - self._followed_at >= FOLLOW_SECONDS:
             self._load_published()
             self._followed_at = now
@@ -223,24 +201,24 @@ class Watcher:
     def _begin(self, epoch: int) -> Leader:
         pointer, objects = self._load_published()
         self._leader = Leader(
-            self._cluster,
-            self._table,
-            self._elector,
+            self.cluster,
+            self.table,
+            self.elector,
             epoch,
             pointer,
             objects,
-            clock=self._clock,
-            sleep=self._sleep,
-            new_id=self._new_id,
-            intervals=self._intervals,
-            on_published=self._on_published,
-            retention=self._retention,
+            clock=self.clock,
+            sleep=self.sleep,
+            new_id=self.new_id,
+            intervals=self.intervals,
+            on_published=self.on_published,
+            retention=self.retention,
         )
         return self._leader
 
     def _load_published(self) -> tuple[Pointer | None, dict[Key, Object] | None]:
         """Return the published pointer, and the state that it points to, or None if this release cannot read it."""
-        head = self._table.head()
+        head = self.table.head()
         if head is None or head.pointer is None:
             return None, None
         try:

@@ -15,7 +15,7 @@ Not guaranteed:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Protocol
 
 from berth import __version__
@@ -37,8 +37,6 @@ from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 
 
 class Leadership(Protocol):
-    """The part of the elector that publications use."""
-
     def fence(self) -> Fence | None:
         """Return the fence for a publication that is sent now; None if the writer may not publish now."""
 
@@ -58,11 +56,8 @@ class NotLeading(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Settings for the lifetime of items and for snapshots, in seconds and bytes.
-
-    `lifetime`: the table may delete a log item or a chunk after this time. `least_log_bytes`: smaller logs are not
-    compacted. `retry`: the time between two attempts to write a snapshot.
-    """
+    """Seconds and bytes. `lifetime`: the table may delete a log item or a chunk after this time. `least_log_bytes`:
+    smaller logs are not compacted. `retry`: the time between two attempts to write a snapshot."""
 
     lifetime: float = 24 * 3600.0
     least_log_bytes: int = 256 * 1024
@@ -82,6 +77,9 @@ class Retention:
         # Clocks may be off either way: a snapshot from the future counts as old.
         age = abs(wall - pointer.snapshot.written_at)
         return outgrown or age > self.compaction_age
+
+
+RETENTION = Retention()
 
 
 class StaleEpoch(StaleFence):
@@ -108,48 +106,33 @@ class _Attempt:
     since: Instant
 
 
+@dataclass(eq=False)
 class Writer:
-    """Publishes for one leadership; for one thread. Methods may raise NotLeading, TableUnavailable and StaleFence."""
+    """Publishes for one leadership; for one thread. Methods may raise NotLeading, TableUnavailable and StaleFence.
+    `pointer`: the predecessor's. `epoch`: the leaseTransitions. `new_id`: returns a unique id. `announce`: called after
+    every publication with the published changes, which may be empty, and the pointer. `sleep`: may return early."""
 
-    def __init__(
-        self,
-        table: CacheTable,
-        leadership: Leadership,
-        pointer: Pointer | None,
-        epoch: int,
-        clock: Clock,
-        new_id: Callable[[], str],
-        announce: Callable[[Sequence[Change], Pointer], None] = lambda changes, pointer: None,
-        retention: Retention | None = None,
-        *,
-        sleep: Callable[[float], None],
-    ) -> None:
-        """`pointer`: the predecessor's pointer. `epoch`: the leaseTransitions. `new_id`: returns a unique id.
-
-        `announce`: called after every publication with the published changes, which may be empty, and the pointer; its
-        exceptions reach the caller. `sleep`: called between the chunks of a large snapshot; it may return early.
-        """
-        self.pointer = pointer
-        self.omissions: dict[Key, OmissionReason] = {}
-        """Objects that do not fit into an item. Readers see them as deleted; pods, without some of their fields."""
-        self._table = table
-        self._leadership = leadership
-        self._epoch = epoch
-        self._clock = clock
-        self._new_id = new_id
-        self._sleep = sleep
-        self._announce = announce
-        self._retention = retention or Retention()
-        self._unpublished: list[Change] = []
-        self._packed_count = 0  # of them, those in the batches
-        self._batches: list[_Batch] = []
-        self._unconfirmed: _Attempt | None = None
-        self._compacted_at: float | None = None
+    table: CacheTable
+    leadership: Leadership
+    pointer: Pointer | None
+    epoch: int
+    clock: Clock
+    new_id: Callable[[], str]
+    announce: Callable[[Sequence[Change], Pointer], None] = lambda changes, pointer: None
+    retention: Retention = RETENTION
+    _: KW_ONLY
+    sleep: Callable[[float], None]
+    omissions: dict[Key, OmissionReason] = field(init=False, default_factory=dict)
+    """Objects that do not fit into an item. Readers see them as deleted; pods, without some of their fields."""
+    _unpublished: list[Change] = field(init=False, default_factory=list)
+    _packed_count: int = field(init=False, default=0)  # of the unpublished changes, those in the batches
+    _batches: list[_Batch] = field(init=False, default_factory=list)
+    _unconfirmed: _Attempt | None = field(init=False, default=None)
+    _compacted_at: float | None = field(init=False, default=None)
 
     def flush(self, changes: Iterable[Change], observation: Observation) -> None:
-        """Publish these changes, the pending changes of earlier flushes, and the observation. A heartbeat does not have
-        changes. Pass each change once, even if the flush fails.
-        """
+        """Publish these changes, those of earlier flushes that are pending, and the observation. Pass each change once,
+        even if the flush fails."""
         self._unpublished.extend(changes)
         self.retry_unconfirmed()
         self._pack_batches()
@@ -160,7 +143,7 @@ class Writer:
             following = replace(
                 following,
                 version=self._batches[-1].item.version,
-                last_epoch=self._epoch,
+                last_epoch=self.epoch,
                 newest=self._newest(),
                 log_bytes=following.log_bytes + sum(len(batch.item.data) for batch in self._batches),
             )
@@ -169,9 +152,8 @@ class Writer:
     def replace(self, changes: Iterable[Change], objects: Mapping[Key, Object], observation: Observation) -> None:
         """Publish all objects as a snapshot, without log items: for a leader that cannot continue the published log.
 
-        `changes`: the changes since the last call, which `objects` contains. Every reader has to load the snapshot
-        (`compacted_version`), because each part has its version from now on. This version was never written, so it also
-        supersedes an unconfirmed publication.
+        `changes`: since the last call; `objects` contains them. Every reader has to load the snapshot, because each
+        part has its version from now on. It was never written before, so it also supersedes an unconfirmed publication.
         """
         self._unpublished.extend(changes)
         following = self._next_pointer(observation)
@@ -180,23 +162,21 @@ class Writer:
         following = replace(
             following,
             version=version,
-            last_epoch=self._epoch,
-            newest=in_every_part(PublishedVersion(version, self._epoch)),
+            last_epoch=self.epoch,
+            newest=in_every_part(PublishedVersion(version, self.epoch)),
             compacted_version=version,
         )
         self._publish(self._with_snapshot(objects, following))
 
     def compact_if_due(self, objects: Mapping[Key, Object], observation: Observation) -> bool:
-        """Write a snapshot if one is due. Returns whether it did.
-
-        `objects`: the published state. Call it after a flush that published everything, before the next change.
-        """
+        """Write a snapshot if one is due. Returns whether it did. `objects`: the published state. Call it after a flush
+        that published everything, before the next change."""
         pointer = self.pointer
         if pointer is None or not self.is_fully_published:
             return False
-        now = self._clock.monotonic()
-        is_retry = self._compacted_at is not None and now - self._compacted_at < self._retention.retry
-        if is_retry or not self._retention.is_compaction_due(pointer, self._clock.wall()):
+        now = self.clock.monotonic()
+        is_retry = self._compacted_at is not None and now - self._compacted_at < self.retention.retry
+        if is_retry or not self.retention.is_compaction_due(pointer, self.clock.wall()):
             return False
         self._compacted_at = now
         # Readers at or above the last snapshot can still follow the log: it stays for a grace period.
@@ -215,14 +195,13 @@ class Writer:
     def is_backlog_expiring(self) -> bool:
         """Return whether pending log items may expire before they are published. Then `replace` is necessary."""
         oldest = self._unconfirmed.since if self._unconfirmed else self._batches[0].packed_at if self._batches else None
-        return oldest is not None and self._clock.now().longest_since(oldest) > self._retention.compaction_age
+        return oldest is not None and self.clock.now().longest_since(oldest) > self.retention.compaction_age
 
     @property
     def is_fully_published(self) -> bool:
         return not self._unpublished and self._unconfirmed is None
 
     def _pack_batches(self) -> None:
-        """Pack new changes into log items, with the versions after those of the pending batches."""
         changes = self._unpublished[self._packed_count :]
         packed = pack(changes)
         for resource, key, _ in changes:
@@ -231,17 +210,16 @@ class Writer:
         version = self.pointer.version if self.pointer else 0
         if self._batches:
             version = self._batches[-1].item.version
-        newest, now = dict(self._newest()), self._clock.now()
+        newest, now = dict(self._newest()), self.clock.now()
         for part, items in packed.by_part.items():
             for data in items:
                 version += 1
-                item = LogItem(part, version, self._epoch, newest[part], data)
+                item = LogItem(part, version, self.epoch, newest[part], data)
                 newest[part] = item.published
-                self._batches.append(_Batch(item, self._new_id(), now))
+                self._batches.append(_Batch(item, self.new_id(), now))
         self._packed_count = len(self._unpublished)
 
     def _newest(self) -> PartVersions:
-        """Return the newest version of each part once the batches are published."""
         published = self.pointer.newest if self.pointer else in_every_part(BEGINNING)
         return {**published, **{batch.item.part: batch.item.published for batch in self._batches}}
 
@@ -249,9 +227,9 @@ class Writer:
         if batch.written:
             return
         fence = self._fence()
-        expires_at = self._clock.wall() + self._retention.lifetime
-        if self._table.put_log(fence.uid, batch.item, batch.nonce, expires_at) is LogWrite.STALE_EPOCH:
-            self._leadership.refused(fence)
+        expires_at = self.clock.wall() + self.retention.lifetime
+        if self.table.put_log(fence.uid, batch.item, batch.nonce, expires_at) is LogWrite.STALE_EPOCH:
+            self.leadership.refused(fence)
             raise StaleEpoch(
                 f"version {batch.item.version} of {batch.item.part} has been written in this epoch or a later one"
             )
@@ -261,28 +239,27 @@ class Writer:
         self._fence()
         packed = pack(Change(resource, key, obj) for (resource, key), obj in objects.items())
         self.omissions = dict(packed.omissions)
-        now = self._clock.wall()
+        now = self.clock.wall()
         chunks = packed.items
         snapshot = SnapshotPointer(
-            id=self._new_id(),
+            id=self.new_id(),
             version=pointer.version,
             newest=pointer.newest,
             chunks_by_part={part: len(items) for part, items in packed.by_part.items()},
             size=sum(map(len, chunks)),
             written_at=now,
         )
-        self._table.put_chunks(snapshot.id, chunks, now + self._retention.lifetime, self._wait)
+        self.table.put_chunks(snapshot.id, chunks, now + self.retention.lifetime, self._wait)
         return replace(pointer, snapshot=snapshot, log_bytes=0)
 
     def _wait(self, seconds: float) -> None:
         """Wait between the chunks of a snapshot, and renew the lease: a snapshot may take longer than the lease."""
-        self._sleep(seconds)
-        if not self._leadership.keep():
+        self.sleep(seconds)
+        if not self.leadership.keep():
             raise NotLeading
 
     def _next_pointer(self, observation: Observation) -> Pointer:
-        """Return the current pointer with the observation and this writer's heartbeat, version and schema."""
-        now = self._clock.wall()
+        now = self.clock.wall()
         if self.pointer is None:
             return Pointer(0, 0, in_every_part(BEGINNING), None, 0, 0, observation, now, __version__)
         return replace(
@@ -298,28 +275,27 @@ class Writer:
     def _fence(self) -> Fence:
         """Return the fence for the next request. Raises NotLeading: an item that is sent after the lease has expired
         might never be published."""
-        fence = self._leadership.fence()
+        fence = self.leadership.fence()
         if fence is None:
             raise NotLeading
         return fence
 
     def _publish(self, pointer: Pointer) -> None:
-        """Publish this pointer with all unpublished changes."""
         self._fence()
-        self._unconfirmed = _Attempt(pointer, self._new_id(), len(self._unpublished), self._clock.now())
+        self._unconfirmed = _Attempt(pointer, self.new_id(), len(self._unpublished), self.clock.now())
         self._send(self._unconfirmed)
 
     def _send(self, attempt: _Attempt) -> None:
         fence = self._fence()
-        sent = self._clock.now()
+        sent = self.clock.now()
         try:
-            self._table.publish(attempt.pointer, fence, sent.wall, attempt.nonce)
+            self.table.publish(attempt.pointer, fence, sent.wall, attempt.nonce)
         except StaleFence:
-            self._leadership.refused(fence)
+            self.leadership.refused(fence)
             raise
-        self._leadership.renewed(fence, sent)
+        self.leadership.renewed(fence, sent)
         self.pointer = attempt.pointer
         visible = self._unpublished[: attempt.changes]
         del self._unpublished[: attempt.changes]
         self._unconfirmed, self._batches, self._packed_count = None, [], 0
-        self._announce(visible, attempt.pointer)
+        self.announce(visible, attempt.pointer)

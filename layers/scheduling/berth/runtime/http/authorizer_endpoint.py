@@ -31,19 +31,14 @@ class AuthorizerSettings(SchedulerSettings):
 
 
 class AuthorizerEndpoint:
-    """Authorize callers of the HTTP API."""
-
     def __init__(self, authorizer: AnyAuthorizer, http_timeout: float, clock: Clock = SYSTEM_CLOCK) -> None:
-        """`http_timeout`: the scheduler's, in seconds."""
         self._check = CallerCheck(authorizer)
         self._http_timeout = http_timeout
         self._clock = clock
 
     def handle(self, event: HTTPEvent) -> dict[str, bool]:
-        """Decide about the caller, as a simple response of payload format 2.0. After a denial the caller gets a 403.
-
-        Never raises: the gateway would answer 500, and ask again with every request.
-        """
+        """Decide about the caller, as a simple response of payload format 2.0; after a denial the caller gets a 403.
+        Never raises: the gateway would answer 500, and ask again with every request."""
         if is_from(event, WARM_UP_SOURCE):
             self._check.preload()
             return {"isAuthorized": False}
@@ -55,7 +50,6 @@ class AuthorizerEndpoint:
 
 
 def authorizer_endpoint(settings: AuthorizerSettings) -> AuthorizerEndpoint:
-    """Return the endpoint that these settings describe. Building it reads nothing on demand."""
     client = aws_client("secretsmanager", CALLS)
     passwords = SecretsManagerPasswords(client, settings.password_secret, time.time)
     endpoint = AuthorizerEndpoint(BasicAuthorizer(passwords, time.time), settings.http_timeout)

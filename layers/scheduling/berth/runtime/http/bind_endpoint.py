@@ -117,15 +117,12 @@ def bind_endpoint(endpoint: EndpointSettings, settings: BindSettings) -> VerbEnd
 
 
 class BindHandler:
-    """Binds in the cluster that the settings name."""
-
     def __init__(self, settings: BindSettings, rules: Callable[[], BindRules]) -> None:
         self._settings = settings
         self._rules = rules
         self._reads = BoundedReads()
 
     def answer(self, body: str | bytes, deadline: Deadline) -> Reply:
-        """Answer ExtenderBindingArgs with an ExtenderBindingResult, before the deadline."""
         try:
             rules, binder = self._reads.before(deadline, self._connected)
         except DeadlinePassed:
@@ -140,10 +137,8 @@ class BindHandler:
         return answer_bind(body, binder, deadline, rules)
 
     def warm_up(self) -> int:
-        """Connect, and read which resources are counted; bind has no snapshot, so the version is 0.
-
-        A step that fails here fails again in the next call, which reports it.
-        """
+        """Connect, and read which resources are counted; bind has no snapshot, so the version is 0. A step that fails
+        here fails again in the next call, which reports it."""
         with suppress(ClusterUnavailable, CountingLost, TableUnavailable, ConfigurationInvalid):
             self._connected()
         return 0

@@ -41,11 +41,8 @@ NOT_READ_IN_TIME = "the allow-list or the password's secret was not read in time
 
 @dataclass(frozen=True, kw_only=True)
 class CallerSettings(Settings):
-    """Settings of every function behind the HTTP API. The allow-list is in the cache table or, with `berth serve`, a
-    file.
-
-    Authentication may be None only outside Lambda, if `berth serve` listens without certificates.
-    """
+    """The allow-list is in the cache table or, with `berth serve`, a file. Authentication may be None only outside
+    Lambda, if `berth serve` listens without certificates."""
 
     authentication: Authentication | None = variable("BERTH_AUTHENTICATION", read=one_of(*Authentication), default=None)
     cache_table: str = variable("BERTH_CACHE_TABLE", default="")

@@ -26,10 +26,8 @@ TrialCache = Callable[[Parts], NodeCache]
 def try_configuration(
     document: object, cache: TrialCache | None, monotonic: Callable[[], float] = time.monotonic
 ) -> Mapping[str, object]:
-    """Return a report on the document, which is JSON; it has an `error` if the document must not take effect.
-
-    cache: None if the function does not have a node cache; then the document is only loaded.
-    """
+    """Return a report on the document, which is JSON; it has an `error` if the document must not take effect. cache:
+    None if the function does not have a node cache; then the document is only loaded."""
     report: dict[str, object] = {"berthVersion": __version__, "error": ""}
     try:
         configured = ActiveConfiguration.of(parsed(str(document), "the document"))

@@ -89,7 +89,6 @@ class Endpoint(ABC):
         load_before_first_call(self._warmed_up, settings)
 
     def handle(self, event: HTTPEvent) -> HTTPAnswer:
-        """Answer an allowed caller; return 403 to any other."""
         if is_from(event, WARM_UP_SOURCE):
             return self._warmed_up()
         with measured_call():
@@ -115,16 +114,12 @@ class Endpoint(ABC):
 
 
 class Page(NamedTuple):
-    """An answer that does not concern a pod. `detail`: for the log."""
-
     outcome: StrEnum
     answer: HTTPAnswer
     detail: str = ""
 
 
 class PageEndpoint(Endpoint):
-    """Endpoint of a route that is no verb."""
-
     def __init__(self, name: str, settings: EndpointSettings, page: Callable[[HTTPEvent], Page]) -> None:
         super().__init__(name, settings)
         self._page = page

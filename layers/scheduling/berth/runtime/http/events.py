@@ -86,15 +86,12 @@ class HTTPAnswer(TypedDict):
 
 
 def http_answer(status: int, body: bytes) -> HTTPAnswer:
-    """Return the answer in the gateway's format; `body` is JSON."""
     return {"statusCode": status, "headers": _JSON, "body": body.decode(), "isBase64Encoded": False}
 
 
 def lambda_answer(status: int, body: bytes, event: HTTPEvent) -> HTTPAnswer | None:
-    """Return Lambda's answer: compressed if the body is large and the event's caller accepts it.
-
-    None: the answer is larger than Lambda allows.
-    """
+    """Return Lambda's answer: compressed if the body is large and the event's caller accepts it; None if it is larger
+    than Lambda allows."""
     if len(body) > COMPRESS_ABOVE_BYTES and accepts_gzip(event):
         text = base64.b64encode(gzip.compress(body, GZIP_LEVEL, mtime=0)).decode()
         found: HTTPAnswer = {"statusCode": status, "headers": _GZIP, "body": text, "isBase64Encoded": True}

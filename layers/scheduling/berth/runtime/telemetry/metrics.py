@@ -57,7 +57,6 @@ _CALL: ContextVar[Measures | None] = ContextVar("measures of the current call", 
 
 
 def measured_call() -> AbstractContextManager[None]:
-    """Collect the measurements of a call, for its one log line."""
     return set_until_end(_CALL, Measures())
 
 
@@ -71,8 +70,7 @@ SLOW_CALLS = group([[]], {"SlowCalls": COUNT})
 
 def record_slow_call(seconds_left: float, http_timeout: float) -> None:
     """Count the current call as slow if it took three quarters of the httpTimeout, without its wait for a gang.
-
-    seconds_left: until the httpTimeout. The gateway's own time is not known here, so the limit leaves room for it."""
+    seconds_left: until the httpTimeout. The gateway's own time is not known here."""
     call = measures_of_call()
     if seconds_left + call.waited <= http_timeout / 4:
         call.groups.append(SLOW_CALLS)
@@ -86,10 +84,8 @@ def wait_for_gang(seconds: float, sleep: Callable[[float], None] = time.sleep) -
 
 
 class Metrics:
-    """Print metrics, unless POWERTOOLS_METRICS_DISABLED is set. Each names its stack: an account may have several.
-
-    detailed: whether metrics that no default alarm needs are wanted; each combination of dimensions has a price.
-    """
+    """Print metrics, unless POWERTOOLS_METRICS_DISABLED is set. Each names its stack. detailed: whether metrics that no
+    default alarm needs are wanted; each combination of dimensions has a price."""
 
     def __init__(self) -> None:
         self._measured = os.environ.get("POWERTOOLS_METRICS_DISABLED", "").lower() not in ("true", "1")
@@ -104,7 +100,6 @@ class Metrics:
         now: float,
     ) -> Mapping[str, object]:
         """Return the members that add metrics to a log line; empty without metrics. now: seconds since the epoch.
-
         dimensions: other fields of that line, which the members do not repeat."""
         if not self._measured or not groups:
             return {}
@@ -141,10 +136,7 @@ OLD_SECONDS = 90.0
 
 
 class CacheMetrics:
-    """Record the cache metrics of one verb."""
-
     def __init__(self, verb: str, wall: Callable[[], float]) -> None:
-        """wall: seconds since the epoch."""
         self._verb, self._wall = verb, wall
         self._metrics = Metrics()
         self._oldest = 0.0
@@ -154,7 +146,8 @@ class CacheMetrics:
         """Record that a call has read the published state. The first read of an environment has no lag.
 
         The metrics join the call's log line. A warm-up event has no line: with detailed metrics each event gets one,
-        else the events of about a minute share one, with the oldest age."""
+        else the events of about a minute share one, with the oldest age.
+        """
         if not self._metrics.detailed and _CALL.get() is None:
             self._record_warm_up(age)
             return

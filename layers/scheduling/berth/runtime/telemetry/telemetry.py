@@ -1,6 +1,4 @@
-"""Write one log line per call, with its metrics in it.
-
-Nothing here is shared between calls.
+"""Write one log line per call, with its metrics in it. Nothing here is shared between calls.
 
 A line has the format of Powertools, but is written without it: Powertools took half of a call with 100 names.
 """
@@ -109,10 +107,8 @@ class Telemetry:
         reason_code: str = "",
     ) -> None:
         """Log how a call ended, within `measured_call`: failures as warnings, decisions of the policy as information.
-
-        `caller`: whom this function allowed; empty if another part decided. `reason_code`: of the reason that
-        rejects the most nodes, if no node fits.
-        """
+        `caller`: whom this function allowed, or empty. `reason_code`: of the reason that rejects the most nodes, if no
+        node fits."""
         self._observer.call(self._verb, outcome, milliseconds, reason_code)
         now = time.time()
         identity = {VERB: self._verb, OUTCOME: outcome}

@@ -61,9 +61,7 @@ class WatcherMetrics:
 
     def published(self, changes: int, observed_at: float, left_out: int = 0) -> None:
         """Count a publication; a heartbeat has 0 changes. observed_at: its data's, in seconds since the epoch.
-
-        left_out: objects that the cache lacks, or has without some of their fields.
-        """
+        left_out: objects that the cache lacks, or has without some of their fields."""
         now = self._wall()
         with self._lock:
             self._changes.append(changes)
@@ -86,7 +84,6 @@ class WatcherMetrics:
                 self._commit_times.append(event.seconds)
 
     def close(self) -> None:
-        """Print the metrics that have not been printed yet."""
         self._print(self._wall())
 
     def _print(self, now: float) -> None:

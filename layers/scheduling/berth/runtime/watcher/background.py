@@ -48,11 +48,9 @@ class BackgroundSteps:
             self._thread.start()
 
     def run_soon(self) -> None:
-        """Let the next step begin without waiting."""
         self._is_wanted.set()
 
     def close(self) -> None:
-        """End the thread after the running call."""
         self._is_closed = True
         self._is_wanted.set()
         if self._thread is not None:
@@ -138,8 +136,6 @@ Lambda keeps an environment that is invoked this often, and there are few change
 
 
 class WarmUp:
-    """Invokes the functions without waiting for their answers."""
-
     def __init__(
         self, client: Callable[[], LambdaClient], functions: Sequence[str], warn: Callable[[str], None]
     ) -> None:
@@ -149,7 +145,6 @@ class WarmUp:
         self._warn = warn
 
     def step(self) -> float:
-        """Send the events. Return the seconds until the next ones are due."""
         for function in self._functions:
             try:
                 self._client().invoke(

@@ -56,7 +56,6 @@ class GangWork:
         ]
 
     def published(self, publication: Publication) -> None:
-        """Learn from the publication. Call it with every publication, if gangs are enabled."""
         self._members.published(publication)
         self._waiting.published(publication)
 

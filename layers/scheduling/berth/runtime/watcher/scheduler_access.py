@@ -12,6 +12,7 @@ another pod, and a pod whose call failed only since the last decision of a verb 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import NamedTuple
 
@@ -49,28 +50,23 @@ class UndecidedPod(NamedTuple):
     call_failed: bool
 
 
+@dataclass(eq=False)
 class SchedulerAccess:
-    """Measure in one leadership. One thread calls `published`, another one `step`."""
+    """Measure in one leadership. One thread calls `published`, another one `step`. schedulers: the schedulerNames that
+    Berth serves. allow_list: None without a table. wall: seconds since the epoch."""
 
-    def __init__(
-        self,
-        schedulers: Container[str],
-        allow_list: Callable[[], AllowListStore] | None,
-        metrics: Metrics,
-        wall: Callable[[], float],
-    ) -> None:
-        """schedulers: the schedulerNames that Berth serves. allow_list: None without a table. wall: seconds since the
-        epoch."""
-        self._schedulers, self._allow_list, self._metrics, self._wall = schedulers, allow_list, metrics, wall
-        self._lock = Lock()
-        self._is_complete = False
-        self._pods: dict[str, UndecidedPod] = {}
-        self._progress: dict[tuple[str, bool], float] = {}
-        """When a scheduler last tried a pod (False), and when a verb last decided about a pod of it (True)."""
-        self._was_undecided = False
+    schedulers: Container[str]
+    allow_list: Callable[[], AllowListStore] | None
+    metrics: Metrics
+    wall: Callable[[], float]
+    _lock: Lock = field(init=False, default_factory=Lock)
+    _is_complete: bool = field(init=False, default=False)
+    _pods: dict[str, UndecidedPod] = field(init=False, default_factory=dict)
+    _progress: dict[tuple[str, bool], float] = field(init=False, default_factory=dict)
+    """When a scheduler last tried a pod (False), and when a verb last decided about a pod of it (True)."""
+    _was_undecided: bool = field(init=False, default=False)
 
     def published(self, publication: Publication) -> None:
-        """Learn from the publication, but not before everything that the leader knows is published."""
         changes: Iterable[Change] = publication.changes if self._is_complete else ()
         if not self._is_complete and publication.is_complete:
             self._is_complete = True
@@ -81,13 +77,12 @@ class SchedulerAccess:
                     self._learn(key, obj)
 
     def step(self) -> float:
-        """Measure. Return the seconds until the next measurement."""
         undecided, certificate = self.undecided_seconds(), self._certificate_seconds()
         if undecided or self._was_undecided:  # a last 0, because the alarm looks at the smallest value of a minute
-            self._metrics.emit([UNDECIDED_AGE], {}, {"UndecidedAge": [undecided]}, self._wall())
+            self.metrics.emit([UNDECIDED_AGE], {}, {"UndecidedAge": [undecided]}, self.wall())
         self._was_undecided = undecided > 0
         if certificate is not None and certificate < NOTICE_DAYS * DAY_SECONDS:
-            self._metrics.emit([CERTIFICATES], {}, {"DaysToExpiry": [certificate / DAY_SECONDS]}, self._wall())
+            self.metrics.emit([CERTIFICATES], {}, {"DaysToExpiry": [certificate / DAY_SECONDS]}, self.wall())
         return INTERVAL_SECONDS
 
     def undecided_seconds(self) -> float:
@@ -101,21 +96,20 @@ class SchedulerAccess:
                 return 0.0
             oldest = min(since, key=since.__getitem__)
             pod = self._pods[oldest]
-        seconds = max(0.0, self._wall() - since[oldest])
+        seconds = max(0.0, self.wall() - since[oldest])
         if seconds >= PATIENCE_SECONDS:
             why = "its calls of Berth fail" if pod.call_failed else "it does not run, or is not ready"
             log.warning("%s waits for its scheduler %s for %d s: %s", oldest, pod.scheduler, seconds, why)
         return seconds
 
     def _certificate_seconds(self) -> float | None:
-        """Return the seconds until the first client certificate ends; None if that is unknown."""
-        if self._allow_list is None:
+        if self.allow_list is None:
             return None
         try:
-            end = self._allow_list().read().first_end()
+            end = self.allow_list().read().first_end()
         except CredentialStoreUnavailable:
             return None  # with Basic credentials there is no list; with mutual TLS the verbs report it
-        return None if end is None else end - self._wall()
+        return None if end is None else end - self.wall()
 
     def _learn(self, key: str, obj: Object | None) -> None:
         before, pod = self._pods.pop(key, None), None if obj is None else self._undecided(obj)
@@ -129,13 +123,13 @@ class SchedulerAccess:
         else:
             is_tried = pod.call_failed and not before.call_failed
         if is_decided or is_tried:
-            self._progress[before.scheduler, False] = self._wall()
+            self._progress[before.scheduler, False] = self.wall()
         if is_decided:
-            self._progress[before.scheduler, True] = self._wall()
+            self._progress[before.scheduler, True] = self.wall()
 
     def _undecided(self, obj: Object) -> UndecidedPod | None:
         found = part(obj, UNDECIDED)
         created_at, scheduler = read_time(found.get("createdAt")), found.get("scheduler")
-        if created_at is None or not isinstance(scheduler, str) or scheduler not in self._schedulers:
+        if created_at is None or not isinstance(scheduler, str) or scheduler not in self.schedulers:
             return None
         return UndecidedPod(scheduler, created_at, found.get("callFailed") is True)

@@ -27,8 +27,6 @@ CONFIGURATION_SECONDS = 15.0
 
 
 class LambdaContext(Protocol):
-    """The part of the Lambda context that the watcher uses."""
-
     def get_remaining_time_in_millis(self) -> int:
         """Milliseconds until Lambda ends the invocation."""
 

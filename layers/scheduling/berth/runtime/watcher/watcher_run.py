@@ -21,7 +21,7 @@ from berth.configuration.store import ActiveConfiguration, CountingLost
 from berth.lease.clock import SystemClock
 from berth.lease.config import BecameLeader, Handover, LeaderCallbacks, LeaderElectionConfig
 from berth.lease.elector import LeaderElector, Standby, new_identity
-from berth.nodecache.feed.leader import Publication, PublishIntervals
+from berth.nodecache.feed.leader import INTERVALS, Publication, PublishIntervals
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import RunResult, Watcher
 from berth.runtime.adapters import CALLS, CacheAdapters, log
@@ -90,8 +90,6 @@ class Invocation:
 
 
 class WatcherRun:
-    """Run once, from the first step of the election to the handover."""
-
     def __init__(self, invocation: Invocation, adapters: CacheAdapters, connection: Connection) -> None:
         self._settings = invocation.settings
         self._mode = invocation.mode
@@ -198,7 +196,7 @@ class WatcherRun:
                 on_trouble=self._invocation.observer.trouble,
                 may_wait=self._standby.may_wait,
                 once=once,
-                intervals=IN_PROCESS if self._tables.in_process else None,
+                intervals=IN_PROCESS if self._tables.in_process else INTERVALS,
             ).run()
 
     def _reconciler(
@@ -254,7 +252,6 @@ class WatcherRun:
     def _gang_work(
         self, configured: ActiveConfiguration, on_closed: Callable[[], None], pod_events: Recorder
     ) -> GangWork | None:
-        """Return the work for gangs, or None if there is no table of gangs."""
         table = self._tables.gangs
         if table is None:
             return None

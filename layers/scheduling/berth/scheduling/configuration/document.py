@@ -58,10 +58,8 @@ class WhenStale(StrEnum):
 
 
 class WakeUp(StrEnum):
-    """What the watcher touches so that the scheduler tries rejected pods again (fact 43).
-
-    OBJECT: one inert CSIStorageCapacity. NONE: nothing; rejected pods wait for the scheduler's own flush.
-    """
+    """What the watcher touches so that the scheduler tries rejected pods again (fact 43): one inert CSIStorageCapacity,
+    or nothing, and they wait for the scheduler's own flush."""
 
     OBJECT = "object"
     NONE = "none"
@@ -72,12 +70,7 @@ class _Document(BaseModel):
 
 
 class NodeCacheConfiguration(_Document):
-    """The contract on freshness.
-
-    maxStaleness: the largest age of the data, in seconds. whenStale: `fail` or `pass`. minHeadReadInterval: seconds for
-    which a verb does not look for newer data. eventuallyConsistent: head reads at half the price, which may miss the
-    latest publication. wakeUp: `object` or `none`.
-    """
+    """The contract on freshness, in seconds. docs/reference/configuration.md describes each field."""
 
     max_staleness: float = Field(default=180, gt=0, le=86_400, alias="maxStaleness", allow_inf_nan=False, strict=True)
     when_stale: WhenStale = Field(default=WhenStale.FAIL, alias="whenStale")
@@ -122,7 +115,6 @@ class BindConfiguration(_Document):
     namespaces: Names | None = None
 
     def covers_namespace(self, namespace: str) -> bool:
-        """Return whether pods of this namespace may be bound."""
         return self.namespaces is None or namespace in self.namespaces
 
 
@@ -155,10 +147,8 @@ ProfileName = Annotated[str, AfterValidator(_exists)]
 """The name of an existing profile. The document validates `definitions` first."""
 
 ShippedName = Annotated[str, AfterValidator(_shipped), WithJsonSchema({"type": "string", "enum": list(SHIPPED)})]
-"""The name of a shipped profile."""
 
 NewName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"), AfterValidator(_new)]
-"""The name of a user's own profile."""
 
 
 class EnabledPlugin(_Document):
@@ -207,11 +197,7 @@ PluginConfigs = Annotated[tuple[PluginConfig, ...], AfterValidator(_refuse_repea
 
 
 class ProfileDefinition(_Document):
-    """A profile of the user's own.
-
-    scores, the answer of prioritize: `extender`: totals as kube-scheduler computes them, scaled to 0 to 10; `totals`:
-    the same totals, not scaled; `as-is`: the weighted sum of the plugins' scores, not normalized.
-    """
+    """A profile of the user's own. scores: the answer of prioritize (see Scale)."""
 
     extends: ShippedName | None = None
     plugins: PluginSet = PluginSet()
@@ -239,11 +225,8 @@ class ProfileDefinition(_Document):
 
 
 class BerthConfiguration(_Document):
-    """Everything about Berth's behavior that an operator chooses.
-
-    profile: decides for every pod whose schedulerName is not in `profiles`. Its name, and those there, are names of
-    profiles that come with Berth, or of `definitions`. pluginConfig: for all profiles; a definition's own goes first.
-    """
+    """Everything about Berth's behavior that an operator chooses. profile: for every pod whose schedulerName is not in
+    `profiles`. pluginConfig: for all profiles; a definition's own goes first."""
 
     api_version: Literal["berth.dev/v1alpha1"] = Field(default="berth.dev/v1alpha1", alias="apiVersion")
     kind: Literal["BerthConfiguration"] = "BerthConfiguration"
@@ -309,7 +292,6 @@ class BerthConfiguration(_Document):
         return SHIPPED[name] if definition is None else definition.composition()
 
     def build_profile(self, name: str) -> Profile:
-        """Return a profile, with its plugins built from their arguments."""
         definition = self.definitions.get(name)
         composition = self.composition(name)
         configs = (*self.plugin_config, *(() if definition is None else definition.plugin_config))

@@ -113,18 +113,14 @@ def _alternative(name: JsonSchemaValue, args: JsonSchemaValue) -> JsonSchemaValu
 
 
 def build_plugin(name: str, configs: Iterable[PluginConfig]) -> Plugin:
-    """Build the plugin with the arguments of its last configuration, or with the defaults if it has no configuration.
-
-    Raises PluginFailed if a custom plugin cannot be built, or needs arguments.
-    """
+    """Build the plugin with the arguments of its last configuration, or with the defaults. Raises PluginFailed if a
+    custom plugin cannot be built, or needs arguments."""
     found = plugin_factory(name)
     args = [config.args for config in configs if config.name == name]
     return built_plugin(name, found.plugin, args[-1] if args else _default_args(name, found.args))
 
 
 def _default_args(name: str, kind: type[Args]) -> Args:
-    """Return the default arguments. Raises PluginFailed if the plugin needs arguments."""
-
     def default() -> Args:
         try:
             return kind()

@@ -30,8 +30,6 @@ from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 
 
 class LocalEvaluation(DerivedFromSnapshot):
-    """The results of the plugins that look at one node."""
-
     def __init__(self, scores: LocalScores, statuses: LocalVerdicts, snapshot: Snapshot) -> None:
         super().__init__(snapshot)
         self.filters, self.scores, self.statuses = statuses.filters, scores, statuses
@@ -43,15 +41,12 @@ class LocalEvaluation(DerivedFromSnapshot):
         return cls(LocalScores.of(profile, pod, snapshot), verdicts, snapshot)
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> Self:
-        """Return the evaluation for a later snapshot, with the results that are still valid."""
         changed = delta.positions
         scores, statuses = self.scores.updated_to(snapshot, changed), self.statuses.updated_to(snapshot, changed)
         return type(self)(scores, statuses, snapshot)
 
 
 class Evaluation(DerivedFromSnapshot):
-    """The results of all plugins."""
-
     def __init__(
         self,
         profile: Profile,
@@ -92,7 +87,6 @@ class Evaluation(DerivedFromSnapshot):
         return cls(profile, local, snapshot, None, tuple(filters))
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta, local: LocalEvaluation) -> Self:
-        """Return the evaluation for a later snapshot, with the results that are still valid."""
         filters = []
         affected: list[int] | None = [*delta.positions]
         for each in self.all_filters:
@@ -116,12 +110,8 @@ class Evaluation(DerivedFromSnapshot):
         replaced: Mapping[int, NodeInfo] = NONE_REPLACED,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> list[int] | Status:
-        """Return the weighted scores of these nodes, which must be all candidates; a Status if scoring fails.
-
-        Raises DeadlineExceeded.
-
-        replaced: by position, nodes that are scored in place of those of the snapshot.
-        """
+        """Return the weighted scores of these nodes, which must be all candidates; a Status if scoring fails. Raises
+        DeadlineExceeded. replaced: by position, nodes that are scored in place of those of the snapshot."""
         scored = self._cluster_scores
         if scored is None:
             scored = self._cluster_scores = ClusterScores.of(self._profile, pod, self.snapshot, deadline)
@@ -160,10 +150,8 @@ class ClusterScores:
 
 
 def nominated_verdicts(evaluation: Evaluation, snapshot: Snapshot, pod: Pod, names: Sequence[str]) -> dict[str, Status]:
-    """Return the verdicts on this pod that differ from the verdicts of its shape. Usually empty.
-
-    snapshot: the snapshot of the evaluation, with or without assumed pods.
-    """
+    """Return the verdicts on this pod that differ from the verdicts of its shape. Usually empty. snapshot: the snapshot
+    of the evaluation, with or without assumed pods."""
     narrowed = evaluation.local.filters.node_names is not None
     found: dict[str, Status] = {}
     if not snapshot.nominated and not snapshot.assumed and not (narrowed and pod.nominated_node):

@@ -41,7 +41,6 @@ _LARGE = 2
 
 
 def bytes_of(pod: Pod) -> int:
-    """Estimate the bytes that the contents of the pod take in an evaluation."""
     texts = sum(
         len(key) + len(value) + _BYTES_PER_ENTRY for key, value in (*pod.labels.items(), *pod.annotations.items())
     )
@@ -61,7 +60,6 @@ class _Entry(Generic[V]):
         self._value: V | None = None
 
     def at(self, snapshot: Snapshot, create: Callable[[], V], update: Callable[[V, SnapshotDelta], V]) -> V:
-        """Return the value for this snapshot: the stored value, updated by a delta if needed, or a new value."""
         moment = snapshot.history.moment
         found = self._value
         if found is not None and found.moment is moment:
@@ -81,15 +79,12 @@ class _Entry(Generic[V]):
 
 
 class _LeastRecentlyUsed(Generic[V]):
-    """The most recently used entries, up to a number of bytes."""
-
     def __init__(self, max_bytes: int) -> None:
         self._entries: OrderedDict[Hashable, tuple[_Entry[V], int]] = OrderedDict()
         self._max_bytes, self.size = max_bytes, 0
         self._lock = Lock()
 
     def entry(self, key: Hashable, limit: int, pod: Pod) -> _Entry[V]:
-        """Return the entry of this key, or a new entry with the size of this pod."""
         with self._lock:
             found = self._entries.get(key)
             if found is not None:
@@ -117,7 +112,6 @@ class EvaluationCache:
 
     @property
     def size(self) -> int:
-        """The estimated bytes that the contents of the cached pods take."""
         return self._local.size + self._by_shape.size
 
     def of(

@@ -48,8 +48,6 @@ class _ScoreTable:
 
 
 class LocalScores(DerivedFromSnapshot):
-    """The scores of the nodes of one snapshot, for pods of one shape."""
-
     def __init__(
         self,
         unnormalized: tuple[UnnormalizedScorer, ...],
@@ -79,7 +77,6 @@ class LocalScores(DerivedFromSnapshot):
         return cls(tuple(unnormalized), tuple(normalized), None, snapshot)
 
     def updated_to(self, snapshot: Snapshot, changed: Iterable[int]) -> Self:
-        """Return the scores for a later snapshot. The nodes at the changed positions are scored again."""
         later = type(self)(self._unnormalized, self._normalized, self.error, snapshot)
         if self._table is not None:
             later._table = self._table.carried_over(snapshot.positions.size, changed)
@@ -91,10 +88,8 @@ class LocalScores(DerivedFromSnapshot):
         replaced: Mapping[int, NodeInfo] = NONE_REPLACED,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> list[int]:
-        """Return the weighted sums for these nodes, normalized among them. Raises DeadlineExceeded.
-
-        replaced: by position, nodes that are scored in place of those of the snapshot. Their scores are not cached.
-        """
+        """Return the weighted sums for these nodes, normalized among them. Raises DeadlineExceeded. replaced: by
+        position, nodes that are scored in place of those of the snapshot, without caching."""
         table = self._table
         if table is None:
             # Two threads may each create a table: the later table is kept, and each thread uses its own here.

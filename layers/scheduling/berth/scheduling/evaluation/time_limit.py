@@ -52,8 +52,6 @@ NO_TIME_LIMIT = TimeLimit(inf, lambda: 0.0, lambda: 0.0)
 
 
 class DecisionDeadline:
-    """The time at which a decision has to stop."""
-
     __slots__ = ("_ends", "_monotonic")
 
     def __init__(self, limit: TimeLimit, seconds_left: float = inf) -> None:
@@ -66,7 +64,6 @@ class DecisionDeadline:
         return self._ends - self._monotonic()
 
     def check(self) -> None:
-        """Raise DeadlineExceeded after the deadline."""
         if self._monotonic() >= self._ends:
             raise DeadlineExceeded
 
@@ -101,9 +98,7 @@ class TimeLimited:
 
     def run(self, kind: str, pod: Pod, decide: Callable[[DecisionDeadline], T], seconds_left: float = inf) -> T | None:
         """Run the decision. Return None if it takes too long, or did so recently. kind: the decision's name in the key.
-
-        Raises DeadlineExceeded if a late call leaves too little time to tell whether the shape is costly.
-        """
+        Raises DeadlineExceeded if a late call leaves too little time to tell whether the shape is costly."""
         if self._costly_since and self._is_costly(key := _key(kind, pod)):
             return None
         try:

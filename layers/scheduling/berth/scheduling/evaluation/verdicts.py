@@ -29,7 +29,6 @@ class Rejected(Mapping[str, Status]):
     __slots__ = ("_by_name", "codes", "names", "statuses")
 
     def __init__(self, names: list[str], codes: Sequence[int], statuses: Sequence[Status]) -> None:
-        """names: distinct names. codes: the code of each name. statuses: by code."""
         self.names, self.codes, self.statuses = names, codes, statuses
         self._by_name: dict[str, Status] | None = None
 
@@ -63,9 +62,7 @@ NONE_REJECTED = Rejected([], (), ())
 @dataclass(frozen=True, slots=True)
 class FilterResult:
     """The nodes of a request that pass, and the statuses of the others. mask: a byte for each node, 0 if rejected.
-
-    nodes: not compared, because results are compared only within one snapshot.
-    """
+    nodes: not compared, because results are compared only within one snapshot."""
 
     nodes: NodeRefs = field(compare=False)
     rejected: Rejected
@@ -194,14 +191,11 @@ class Verdicts(DerivedFromSnapshot, ABC):
 
 
 class LocalVerdicts(Verdicts):
-    """The verdicts of the filters that look at one node."""
-
     def __init__(self, filters: LocalFilters, snapshot: Snapshot, codes: StatusCodes) -> None:
         super().__init__(snapshot, codes)
         self.filters = filters
 
     def updated_to(self, snapshot: Snapshot, changed: Iterable[int]) -> LocalVerdicts:
-        """Return the verdicts for a later snapshot; verdicts at the changed positions are computed again."""
         later = LocalVerdicts(self.filters, snapshot, self._codes)
         later.carry_over(self, changed)
         return later

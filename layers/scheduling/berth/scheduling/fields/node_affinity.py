@@ -28,16 +28,13 @@ class FieldRequirement:
     negated: bool
 
     def matches(self, node_name: str) -> bool:
-        """Compare the node's name with the one value, by In or NotIn."""
         return ((node_name if self.field == NODE_NAME else "") == self.value) is not self.negated
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSelectorTerm:
-    """ANDed requirements. An `invalid` term does not match any node.
-
-    node_names: the names that the requirements `metadata.name In` allow; None without such a requirement.
-    """
+    """ANDed requirements. An `invalid` term does not match any node. node_names: the names that the requirements
+    `metadata.name In` allow; None without such a requirement."""
 
     expressions: tuple[Requirement, ...] = ()
     fields: tuple[FieldRequirement, ...] = ()
@@ -80,10 +77,8 @@ def _is_long(terms: Sequence[NodeSelectorTerm]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NodeSelector:
-    """ORed terms. Empty terms are left out; a selector without terms does not match any node.
-
-    node_names: the nodes to which the terms restrict the pod by name; None if a term does not restrict names.
-    """
+    """ORed terms. Empty terms are left out; a selector without terms does not match any node. node_names: the nodes to
+    which the terms restrict the pod by name; None if a term does not restrict names."""
 
     terms: tuple[NodeSelectorTerm, ...]
     node_names: frozenset[str] | None = None
@@ -101,8 +96,6 @@ class NodeSelector:
 
 @dataclass(frozen=True, slots=True)
 class PreferredTerm:
-    """A term and its weight."""
-
     weight: int
     term: NodeSelectorTerm
 

@@ -19,11 +19,8 @@ from berth.scheduling.fields.selectors import LabelSelector, read_label_selector
 
 @dataclass(frozen=True, slots=True)
 class PodAffinityTerm:
-    """A selector of pods by labels and namespace, and a topology key: nodes with an equal value of it are near.
-
-    matchLabelKeys and mismatchLabelKeys are left out: the API server merged them into the selector when the pod was
-    created.
-    """
+    """A selector of pods by labels and namespace, and a topology key: nodes with an equal value of it are near. It
+    lacks matchLabelKeys and mismatchLabelKeys: the API server has merged them into the selector."""
 
     topology_key: str
     selector: LabelSelector
@@ -31,7 +28,6 @@ class PodAffinityTerm:
     namespace_selector: LabelSelector
 
     def matches(self, namespace: str, namespace_labels: Labels, labels: Labels) -> bool:
-        """Return whether the term selects a pod with these labels in this namespace."""
         if namespace not in self.namespaces and not self.namespace_selector.matches(namespace_labels):
             return False
         return self.selector.matches(labels)
@@ -47,10 +43,8 @@ class WeightedPodAffinityTerm:
 
 @dataclass(frozen=True, slots=True)
 class PodAffinity:
-    """The four lists of terms. If a selector cannot be parsed, its list is empty, and `invalid` has the cause.
-
-    preferred: also the terms of the anti-affinity, with negated weights.
-    """
+    """The lists of terms; `preferred` has those of the anti-affinity with negated weights. If a selector cannot be
+    parsed, its list is empty, and `invalid` has the cause."""
 
     required: tuple[PodAffinityTerm, ...] = ()
     anti_required: tuple[PodAffinityTerm, ...] = ()
@@ -137,11 +131,8 @@ class UnsatisfiableConstraintAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TopologySpreadConstraint:
-    """A limit for the uneven spread of pods over the values of one node label.
-
-    honor_affinity, honor_taints: whether the count leaves out nodes that the pod's node affinity does not match, or
-    whose taints it does not tolerate (nodeAffinityPolicy, nodeTaintsPolicy).
-    """
+    """A limit for the uneven spread of pods over the values of one node label. honor_affinity, honor_taints: whether
+    nodes that the pod's affinity does not match, or whose taints it does not tolerate, are left out of the count."""
 
     max_skew: int
     topology_key: str

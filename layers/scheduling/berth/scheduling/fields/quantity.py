@@ -89,7 +89,6 @@ def power_of_ten(places: int) -> int:
 
 
 def fits(number: int) -> bool:
-    """Return whether the number fits into 64 bits."""
     return _MIN_INT64 <= number <= MAX_INT64
 
 

@@ -115,7 +115,6 @@ class _Merged:
                 pass
 
     def values(self) -> Iterable[str]:
-        """Return the allowed values that the other requirements leave."""
         left = (self.allowed or frozenset()) - self.denied
         if self.above is None and self.below is None:
             return left

@@ -35,8 +35,6 @@ LABEL_SELECTOR_OPERATORS = frozenset({Operator.IN, Operator.NOT_IN, Operator.EXI
 
 @dataclass(frozen=True, slots=True)
 class InvalidRequirement:
-    """An invalid requirement. cause: why it is invalid."""
-
     cause: str
 
 

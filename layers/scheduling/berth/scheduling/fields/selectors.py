@@ -31,7 +31,6 @@ class LabelSelector:
 
     @property
     def everything(self) -> bool:
-        """Return whether the selector matches everything: `{}`."""
         return not self.requirements and not self.nothing
 
     def matches(self, labels: Labels) -> bool:
@@ -40,7 +39,6 @@ class LabelSelector:
         return not self.nothing and all(requirement.matches(labels) for requirement in self.requirements)
 
     def narrowed(self, requirements: tuple[Requirement, ...]) -> LabelSelector:
-        """Return the selector with requirements added; an absent selector does not change."""
         return self if self.nothing else LabelSelector(self.requirements + requirements)
 
 

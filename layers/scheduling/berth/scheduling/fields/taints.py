@@ -14,8 +14,6 @@ PREFER_NO_SCHEDULE = "PreferNoSchedule"
 
 @dataclass(frozen=True, slots=True)
 class Taint:
-    """A taint repels the pods that do not tolerate it."""
-
     key: str
     value: str
     effect: str
@@ -28,8 +26,6 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """A pod's toleration of taints."""
-
     key: str
     operator: str
     value: str
@@ -37,11 +33,8 @@ class Toleration:
 
 
 class TolerationIndex:
-    """The tolerations of a pod, indexed by the taints that they tolerate: the cost does not depend on their number.
-
-    An empty effect or key matches any value, whatever the operator. Lt and Gt never match: their feature gate is off in
-    1.36.
-    """
+    """The tolerations of a pod, indexed by the taints that they tolerate. An empty effect or key matches any value,
+    whatever the operator. Lt and Gt never match: their feature gate is off in 1.36."""
 
     __slots__ = ("_equal", "_exists")
 

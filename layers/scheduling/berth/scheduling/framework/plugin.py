@@ -45,11 +45,8 @@ class Code(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The verdict of one plugin on one node.
-
-    A reason is a constant, without names of nodes or pods and without numbers. The scheduler counts equal reasons, and
-    a text that changes between attempts requeues the pod at once (facts 15 and 17).
-    """
+    """The verdict of one plugin on one node. A reason is a constant, without names and numbers: the scheduler counts
+    equal reasons, and a text that changes between attempts requeues the pod at once (facts 15 and 17)."""
 
     code: Code
     reasons: tuple[str, ...] = ()
@@ -130,7 +127,6 @@ _BY_PART: Mapping[SnapshotPart, ClusterEvents] = {
 
 
 def events_of(parts: Parts) -> ClusterEvents:
-    """Return the changes in these parts of the cluster's state."""
     return frozenset().union(*(_BY_PART[part] for part in parts))
 
 
@@ -148,12 +144,11 @@ class PluginState(Generic[S]):
 
 
 class PluginFailed(Exception):
-    """A custom plugin raised an exception, or returned a wrong type. Only the decision for the current pod fails.
+    """A custom plugin raised an exception, or returned a wrong type. Only the decision for the current pod fails; if
+    the plugin is being built, the document that names it is invalid.
 
-    If it is raised while a plugin is built, the document that names the plugin is invalid.
-
-    plugin: `<module>:<Class>`. problem: the exception or the result of its method. node: empty if the method was not
-    called for a single node. failure: the message without the plugin.
+    plugin: `<module>:<Class>`. node: empty if the method was not called for a single node. failure: the message without
+    the plugin.
     """
 
     def __init__(self, plugin: str, method: str, problem: str, node: str = "") -> None:
@@ -166,11 +161,8 @@ FEW = 32
 
 
 def shape_of(part: Collection[object], pod: Pod) -> Hashable:
-    """Return this part of the pod's spec as a key that is fast to hash.
-
-    Pods of different controllers often have equal tolerations, ports or images, and share the results cached for them.
-    A pod with very many of them does not share results: its spec is the key, compared by identity.
-    """
+    """Return this part of the pod's spec as a key that is fast to hash. Pods of different controllers often have equal
+    tolerations, ports or images, and share results. A pod with very many does not: its spec is the key, by identity."""
     return cast(Hashable, part) if len(part) <= FEW else pod.spec
 
 
@@ -209,11 +201,8 @@ class Plugin(ABC):
         return self
 
     def shape(self, pod: Pod) -> Hashable:
-        """Return a key of all pod fields that the plugin reads: pods of equal shape get equal verdicts and scores.
-
-        The default includes all fields except name, UID and times. If a plugin reads fewer fields, return fewer: then
-        more pods share a cached verdict.
-        """
+        """Return a key of all pod fields that the plugin reads: pods of equal shape get equal verdicts and scores. The
+        default has all fields except name, UID and times. With fewer fields, more pods share a cached verdict."""
         return pod.spec, pod.label_set, pod.node_name
 
 
@@ -267,9 +256,7 @@ class ClusterFilter(ABC):
     @abstractmethod
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
         """Return the later snapshot's state, and the nodes outside the delta whose verdicts may change; None for all.
-
-        The time that this takes depends only on the number of changes.
-        """
+        The time that this takes depends only on the number of changes."""
 
     @abstractmethod
     def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
@@ -293,10 +280,8 @@ class ClusterScore(ABC):
 
     @abstractmethod
     def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
-        """Return the scores of these nodes, which are all candidates, from 0 to MAX_NODE_SCORE.
-
-        snapshot: the snapshot that the state is for.
-        """
+        """Return the scores of these nodes, which are all candidates, from 0 to MAX_NODE_SCORE. snapshot: the
+        state's."""
 
     @abstractmethod
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> ClusterScore:
@@ -308,7 +293,5 @@ class ClusterScorePlugin(Plugin):
 
     @abstractmethod
     def pre_score(self, pod: Pod, snapshot: Snapshot) -> ClusterScore | Status | None:
-        """Return the state for this pod. A Status is an error and ends scoring; None scores 0 for every node.
-
-        None also holds for later snapshots.
-        """
+        """Return the state for this pod. A Status is an error and ends scoring; None scores 0 for every node, also of
+        later snapshots."""

@@ -46,10 +46,8 @@ class Scale(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The plugins of a profile. scores: pairs of plugin and weight.
-
-    Filters run in order: first the filters that look at one node, then the filters that look at all nodes.
-    """
+    """The plugins of a profile, scores with their weights. Filters run in order, first the filters that look at one
+    node, then the filters that look at all nodes."""
 
     name: str
     filters: tuple[AnyFilter, ...]
@@ -71,7 +69,6 @@ class Profile:
 
     @property
     def reads(self) -> Parts:
-        """The parts of the cluster's state that its plugins read."""
         return NODES_ONLY.union(*(each.reads for each in self.filters), *(each.reads for each, _ in self.scores))
 
     @property
@@ -80,7 +77,6 @@ class Profile:
         return NODE_EVENTS.union(*(each.events_to_register for each in self.filters))
 
     def shapes(self, pod: Pod) -> tuple[Hashable, Hashable]:
-        """Return two shapes of the pod: for the plugins that look at one node, and for the plugins that look at all."""
         local = (
             tuple([plugin.shape(pod) for plugin in self.local_filters]),
             tuple([plugin.shape(pod) for plugin, _ in self.local_scores]),
@@ -115,20 +111,15 @@ class Profile:
         return LocalFilters(tuple(filters), None, names, outside, reads_pods)
 
     def for_exempt_pods(self) -> Profile:
-        """Return the part of the profile that applies to exempt pods."""
         filters = tuple(plugin for plugin in self.filters if plugin.applies_to_exempt_pods)
         return Profile(f"{self.name} (exempt)", filters, ())
 
     def with_filters(self, filters: Iterable[AnyFilter]) -> Profile:
-        """Return the profile with these filters added, for planning gangs."""
         return Profile(f"{self.name} (gangs)", (*self.filters, *filters), self.scores, self.scale)
 
     def seen_by(self, pod: Pod, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot for the profile's plugins.
-
-        Plugins that look at one node get assumed pods one node at a time, so that verdicts stay cached. Plugins that
-        look at all nodes count assumed pods like other pods.
-        """
+        """Return the snapshot for the profile's plugins. Plugins that look at one node get assumed pods one node at a
+        time, so that verdicts stay cached. Plugins that look at all nodes count assumed pods like other pods."""
         looks_at_all_nodes = self.cluster_filters or self.cluster_scores
         return snapshot.placing_assumed(without=pod.uid) if looks_at_all_nodes else snapshot
 
@@ -156,11 +147,8 @@ def _depends_on_other_pods(plugin: AnyFilter | AnyScore) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LocalFilters:
-    """The filters that look at one node, with their states for pods of one shape.
-
-    rejected: the verdict on every node, if a filter rejects the pod on all nodes. outside: the verdict on nodes that
-    are not in `node_names`. reads_pods: whether a filter reads the pods of the node.
-    """
+    """The filters that look at one node, with their states for pods of one shape. rejected: the verdict on every node,
+    if a filter rejects the pod on all of them. outside: the verdict on nodes that are not in `node_names`."""
 
     filters: tuple[tuple[Callable[[Any, NodeInfo], Status], Any], ...] = ()
     rejected: Status | None = None

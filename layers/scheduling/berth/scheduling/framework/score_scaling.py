@@ -9,10 +9,8 @@ from berth.scheduling.framework.plugin import MAX_NODE_SCORE
 
 
 def default_normalize_score(scores: Sequence[int], *, reverse: bool = False) -> list[int]:
-    """Scale scores in proportion, so that the highest becomes MAX_NODE_SCORE. reverse: the lowest scores are best.
-
-    As in kube-scheduler's DefaultNormalizeScore, scores that are all 0 stay 0, or become MAX_NODE_SCORE if reversed.
-    """
+    """Scale scores in proportion, so that the highest becomes MAX_NODE_SCORE. reverse: the lowest scores are best. As
+    in kube-scheduler, scores that are all 0 stay 0, or become MAX_NODE_SCORE if reversed."""
     highest = max(scores, default=0)
     if highest <= 0:
         return [MAX_NODE_SCORE if reverse else 0] * len(scores)

@@ -25,8 +25,6 @@ from berth.scheduling.objects.pod import LabelSet, Pod
 
 @dataclass(frozen=True, slots=True)
 class PriorityClass:
-    """A scheduling/v1.PriorityClass."""
-
     name: str
     value: int
     global_default: bool = False
@@ -34,7 +32,6 @@ class PriorityClass:
 
 
 def read_priority_class(obj: object) -> PriorityClass | UnreadableObject:
-    """Read a scheduling/v1.PriorityClass."""
     try:
         whole = read_object(obj, "PriorityClass")
         metadata = read_object(whole.get("metadata"), "PriorityClass.metadata")
@@ -50,14 +47,11 @@ def read_priority_class(obj: object) -> PriorityClass | UnreadableObject:
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """A v1.Namespace."""
-
     name: str
     labels: Labels
 
 
 def read_namespace(obj: object) -> Namespace | UnreadableObject:
-    """Read a v1.Namespace."""
     try:
         metadata = read_object(read_object(obj, "Namespace").get("metadata"), "Namespace.metadata")
         return Namespace(
@@ -78,7 +72,6 @@ class PodDisruptionBudget:
     disrupted_pods: frozenset[str] = frozenset()
 
     def covers(self, pod: Pod) -> bool:
-        """Return whether an eviction of the pod counts against the budget (fact 31)."""
         return self.selects(pod.label_set) and pod.name not in self.disrupted_pods
 
     def selects(self, label_set: LabelSet) -> bool:
@@ -93,7 +86,6 @@ class PodDisruptionBudget:
 
 
 def read_disruption_budget(obj: object) -> PodDisruptionBudget | UnreadableObject:
-    """Read a policy/v1.PodDisruptionBudget."""
     kind = "PodDisruptionBudget"
     try:
         whole = read_object(obj, kind)
@@ -142,7 +134,6 @@ class Workloads:
         return cls().changed(workloads, ())
 
     def changed(self, come: Iterable[Workload], gone: Iterable[WorkloadKey]) -> Workloads:
-        """Return the workloads with `come` added or replaced, and `gone` removed."""
         controllers = dict(self.controllers)
         services: dict[str, dict[str, Workload]] = {}
 

@@ -126,11 +126,11 @@ NOTHING: Mapping[str, int] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
-    """A node's own fields, its pods, and their usage. A `defect` is the reason why the node cannot be evaluated.
+    """A node's own fields, its pods, and their usage. Immutable and shared between snapshots: a verdict is valid as
+    long as the node is the same object.
 
-    Immutable and shared between snapshots: a verdict is valid as long as the node is the same object. `ready` is the
-    status of the Ready condition, empty if there is none; `images` maps image names to sizes in bytes. A node in the
-    cache has only the `annotations` that are used for counting.
+    defect: why the node cannot be evaluated. ready: the status of the Ready condition, or empty. images: sizes in bytes
+    by name. annotations: of a node in the cache only those that are used for counting.
     """
 
     name: str
@@ -242,11 +242,8 @@ def read_node(obj: object) -> NodeInfo | UnreadableObject:
 
 
 def trimmed_node(obj: Object, annotated: Container[str] = ()) -> Object:
-    """Return the fields of a node that scheduling needs: `read_node` returns the same as for the whole object.
-
-    The only condition is the Ready status: with the time of the kubelet's last heartbeat, each heartbeat would be a
-    change. annotated: the annotations that are kept.
-    """
+    """Return the fields of a node that scheduling needs: `read_node` returns the same as for the whole object. Of the
+    conditions only the Ready status: with its time, each heartbeat would be a change. annotated: kept annotations."""
     found: Object = {}
     for part, names in _KEPT.items():
         value = obj.get(part)

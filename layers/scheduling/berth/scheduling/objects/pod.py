@@ -30,8 +30,6 @@ class LabelSet:
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """The owner that manages the pod (`controller: true`)."""
-
     api_version: str
     kind: str
     name: str
@@ -44,9 +42,9 @@ NO_REQUESTS = Requests({}, {}, 0, 0, {})
 class PodSpec:
     """The part of a pod that plugins read in addition to its labels. Compared by identity.
 
-    `source` is the JSON from which it was read: a v1.Pod with only these fields. A pod on a node lacks the fields that
-    only its own placement needs: node selector and affinity, tolerations, spread constraints, images, priority class
-    and preemption policy. `scheduling_group` is the name of its PodGroup.
+    source: the JSON from which it was read, a v1.Pod with only these fields. A pod on a node lacks the fields that only
+    its own placement needs: node selector and affinity, tolerations, spread constraints, images, priority class and
+    preemption policy.
     """
 
     namespace: str = ""
@@ -70,13 +68,12 @@ class PodSpec:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """A pod. `node_name` is empty before it is bound; `start_time` is in seconds since the epoch.
+    """A pod. Times are seconds since the epoch.
 
-    terminating: it is being deleted. disruption_target: the scheduler preempted it, to make room. annotations: for a
-    pod in the cache, only the annotations that Berth reads. assumed_shares: the amounts reserved for it on its node, if
-    the cache does not show it there yet (see `AssumedPod`). created_at: in seconds since the epoch; for a pod in the
-    cache, set only if the pod waits and gangs are enabled. waits_for_pool: Berth rejected it because a floating pool
-    has too little left.
+    disruption_target: the scheduler preempted it, to make room. annotations: for a pod in the cache, only the
+    annotations that Berth reads. assumed_shares: the amounts reserved for it, if the cache does not show it on its node
+    yet (see `AssumedPod`). created_at: for a pod in the cache, set only if the pod waits and gangs are enabled.
+    waits_for_pool: Berth rejected it because a floating pool has too little left.
     """
 
     name: str
@@ -113,12 +110,10 @@ class Pod:
 
     @property
     def controller_kind(self) -> str:
-        """The kind of the pod's controller; empty if it does not have a controller."""
         return "" if self.spec.controller is None else self.spec.controller.kind
 
     @property
     def finished(self) -> bool:
-        """Return whether the pod has ended and no longer uses resources of its node."""
         return self.phase in (SUCCEEDED, FAILED)
 
 

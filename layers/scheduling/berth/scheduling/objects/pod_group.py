@@ -22,11 +22,8 @@ from berth.scheduling.objects.pod import Pod
 
 
 class PodGroupApi(StrEnum):
-    """The API group of a PodGroup.
-
-    NATIVE: Kubernetes, v1alpha2 and v1beta1. COSCHEDULING: the custom resource of the scheduler plugin coscheduling.
-    LEGACY: coscheduling's API group before v0.25.
-    """
+    """The API group of a PodGroup. NATIVE: Kubernetes, v1alpha2 and v1beta1. COSCHEDULING: the custom resource of the
+    scheduler plugin coscheduling; LEGACY: its API group before v0.25."""
 
     NATIVE = "scheduling.k8s.io"
     COSCHEDULING = "scheduling.x-k8s.io"
@@ -67,11 +64,8 @@ PodGroupKey = tuple[PodGroupApi, str, str]
 
 @dataclass(frozen=True, slots=True)
 class PodGroup:
-    """A PodGroup of one of the APIs.
-
-    minimum: how many members are placed together; None if the members are placed one by one. timeout: in seconds.
-    created_at: in seconds since the epoch. defect: why the PodGroup cannot be used; empty if it can.
-    """
+    """A PodGroup of one of the APIs. minimum: how many members are placed together; None if they are placed one by one.
+    Times are in seconds. defect: why the PodGroup cannot be used; empty if it can."""
 
     api: PodGroupApi
     namespace: str

@@ -97,10 +97,8 @@ def _read_controller(metadata: Object) -> Controller | None:
 
 
 def read_pod(obj: object) -> Pod | UnreadableObject:
-    """Read a v1.Pod with all fields that its own placement depends on.
-
-    The value must be an object; all its fields may be absent or null.
-    """
+    """Read a v1.Pod, which must be an object, with all fields that its own placement depends on. They may be absent or
+    null."""
     try:
         whole, metadata, spec, status = _parts(obj)
         shared = pod_spec(shared_fields(whole, placed=False))
@@ -125,18 +123,15 @@ def read_placed_pod(obj: object) -> Pod | UnreadableObject:
 
 
 class PodReader:
-    """Reads pods of a cluster one by one: whole objects, as `read_pods` does, and compact pods. For one thread.
-
-    Pods of a controller have most of their bytes in common. The result for these bytes is cached, so that 150,000
-    compact pods take about a second.
-    """
+    """Reads pods of a cluster one by one: whole objects, as `read_pods` does, and compact pods. For one thread. It
+    caches the results for the bytes that pods of a controller have in common: 150,000 compact pods take about a
+    second."""
 
     def __init__(self) -> None:
         self._specs: dict[str, PodSpec] = {}
         self._label_sets: dict[bytes, LabelSet] = {}
 
     def read(self, obj: object) -> Pod | UnreadableObject:
-        """Read a v1.Pod, or the result of `compact_pod`."""
         try:
             whole, metadata, spec, status = _parts(obj)
             source = whole.get(SHARED)

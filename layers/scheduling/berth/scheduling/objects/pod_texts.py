@@ -57,12 +57,10 @@ _ANY = core_schema.any_schema()
 class FieldsOf:
     """Decodes one part of a pod: only the fields that scheduling reads become objects.
 
-    The creator of a pod determines the size of the other fields: managedFields, environments, volumes. orjson creates
-    an object for each value, which takes most of the time of a call with a pod of 1.5 MB. pydantic's parser also checks
-    the whole text, but creates objects only for the named fields.
-
-    The result equals orjson's, without the other fields. It differs only for values that Go never writes: numbers of
-    more than 64 bits, and NaN.
+    The creator of a pod determines the size of the other fields. orjson creates an object for each value, which takes
+    most of the time of a call with a pod of 1.5 MB; pydantic's parser checks the whole text, but creates only the named
+    fields. The result differs from orjson's only for values that Go never writes: numbers of more than 64 bits, and
+    NaN.
     """
 
     def __init__(self, names: Iterable[str], items: Mapping[str, Iterable[str]] | None = None) -> None:
@@ -71,10 +69,8 @@ class FieldsOf:
         self._validator = SchemaValidator(_object(names, lists))
 
     def decode(self, text: str) -> Object:
-        """Return these fields. If a list has the wrong type, return the whole object, so that the parser reports it.
-
-        Raises JSONDecodeError, also if the text is not an object.
-        """
+        """Return these fields; the whole object if a list has the wrong type, so that the parser reports it. Raises
+        JSONDecodeError, also if the text is not an object."""
         try:
             found: Object = self._validator.validate_json(text)
         except ValidationError:
@@ -110,8 +106,6 @@ _LABELS: WeakValueDictionary[tuple[bytes, str], LabelSet] = WeakValueDictionary(
 
 @dataclass(frozen=True, slots=True)
 class _Metadata:
-    """The fields of metadata that are read; the annotations are a separate field."""
-
     fields: Object
     annotations: Mapping[str, str]
 
@@ -177,7 +171,6 @@ def _read(texts: PodTexts) -> Pod | UnreadableObject:
 
 
 def _metadata(text: str) -> tuple[_Metadata, LabelSet]:
-    """Return the metadata without its labels, and the labels."""
     cut = _cut_at_labels(text)
     if cut is None:
         return _whole_metadata(text)

@@ -37,7 +37,6 @@ def select_annotations(metadata: Object, names: Container[str]) -> Object:
 
 
 def select_condition(status: Object, kind: str) -> Object:
-    """Return the condition of this type, under `conditions`."""
     condition = condition_in(status, kind)
     return {"conditions": [select_fields(condition, ("type", "status", "reason"))]} if condition else {}
 
@@ -185,10 +184,8 @@ def individual_fields(obj: Object, annotations: Container[str] = ()) -> Object:
 
 
 def shared_fields(obj: Object, *, placed: bool, images: bool = True) -> Object:
-    """Keep all other fields. For a pod on a node, keep only the fields that the placement of other pods depends on.
-
-    images: keep the fields that only ImageLocality and explanations read.
-    """
+    """Keep all other fields; of a pod on a node only those that the placement of other pods depends on. images: keep
+    the fields that only ImageLocality and explanations read."""
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
     images = images and not placed
     kept = select_fields(spec, _ALWAYS if placed else _ALWAYS + _TO_PLACE)
@@ -216,9 +213,7 @@ def shared_fields(obj: Object, *, placed: bool, images: bool = True) -> Object:
 
 def trimmed_pod(obj: Object, annotations: Container[str] = ()) -> Object:
     """Return the fields of a pod that scheduling needs: `read_pods` returns the same as for the whole object.
-
-    annotations: the annotations that are kept.
-    """
+    annotations: those that are kept."""
     own, shared = individual_fields(obj, annotations), shared_fields(obj, placed=is_placed(obj))
     found = {name: part(own, name) | part(shared, name) for name in own}
     if conditions := [*_conditions_of(own), *_conditions_of(shared)]:
@@ -257,11 +252,9 @@ _EXCHANGED = bytes.maketrans(b"\"'", b"'\"")
 
 
 def compact_pod(obj: Object, annotations: Container[str] = (), *, images: bool = True) -> Object:
-    """Return the pod-specific part (`individual_fields`), and the shared part as text under SHARED.
-
-    As text it is one object for all pods that share it, and can be looked up without decoding. Raises JSONEncodeError
-    if there are keys or values that JSON does not have.
-    """
+    """Return the pod-specific part (`individual_fields`), and under SHARED the shared part as text: one object for all
+    pods that share it, looked up without decoding. Raises JSONEncodeError for keys or values that JSON does not
+    have."""
     shared = encode_shared_fields(shared_fields(obj, placed=is_placed(obj), images=images))
     return without_empty_parts(individual_fields(obj, annotations), obj) | {SHARED: shared}
 

@@ -1,10 +1,7 @@
-"""Custom plugins from the package `berth_plugins`, with checks: if a plugin raises an exception or returns a wrong
-type, PluginFailed is raised.
+"""Custom plugins from the package `berth_plugins`: a configuration cannot import other code.
 
-Shipped plugins run without these checks. A check takes time only when the plugin is called: verdicts and scores are
-cached by pod shape.
-
-A name in a configuration imports only from this package, so a document cannot run other code.
+They run with checks: if a plugin raises an exception or returns a wrong type, PluginFailed is raised. A check takes
+time only when the plugin is called, because verdicts and scores are cached by pod shape.
 """
 
 from __future__ import annotations
@@ -211,7 +208,6 @@ def _defect(status: Any) -> str:
 
 
 def _is_names(found: object) -> bool:
-    """Return whether the value is a collection of node names, or None."""
     if found is None:
         return True
     return isinstance(found, Collection) and not isinstance(found, str) and all(isinstance(each, str) for each in found)
@@ -330,10 +326,8 @@ class NotAPlugin(ValueError):
 
 
 def custom_plugin(name: str) -> PluginFactory:
-    """Import the plugin `berth_plugins.<module>:<Class>`. The type of its arguments is its class attribute `Args`.
-
-    Raises NotAPlugin, also if the module or the class raises an exception, including sys.exit() but not Ctrl-C.
-    """
+    """Import the plugin `berth_plugins.<module>:<Class>`, with its class attribute `Args` as the type of its arguments.
+    Raises NotAPlugin, also for any exception of the module or the class, including sys.exit() but not Ctrl-C."""
     if PATTERN.fullmatch(name) is None:
         raise NotAPlugin(f"{name} is no name of a plugin in {PACKAGE}")
     module_name, _, class_name = name.partition(":")

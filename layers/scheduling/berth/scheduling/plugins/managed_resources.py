@@ -91,7 +91,6 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
 
     @property
     def reasons(self) -> frozenset[str]:
-        """The reasons that the plugin may return."""
         found = {REASON_UNREADABLE, REASON_REQUEST, REASON_PERCENT, REASON_LIMIT, REASON_ANNOTATION}
         return frozenset(found.union(map(insufficient, self._counting.on_nodes)))
 

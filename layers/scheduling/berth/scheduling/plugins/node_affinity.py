@@ -1,7 +1,5 @@
-"""NodeAffinity and NodeName: the nodes that the pod selects by labels or by name, or that the configuration selects.
-
-Each plugin has its own `reasons`: a profile may have one of them without the other.
-"""
+"""NodeAffinity and NodeName: the nodes that the pod or the configuration selects by labels or by name. A profile may
+have one of them without the other, so each has its own `reasons`."""
 
 from __future__ import annotations
 
@@ -98,8 +96,6 @@ class NodeAffinityArgs(Args):
 
 @dataclass(frozen=True, slots=True)
 class RequiredAffinity:
-    """The selector and the terms that a node must match."""
-
     node_selector: Labels | None
     terms: NodeSelector | None
 

@@ -53,23 +53,17 @@ MAX_NAMES = 1000
 
 
 class ScoringStrategyType(StrEnum):
-    """The types of scoring strategies."""
-
     LEAST_ALLOCATED = "LeastAllocated"
     MOST_ALLOCATED = "MostAllocated"
     REQUESTED_TO_CAPACITY_RATIO = "RequestedToCapacityRatio"
 
 
 class UtilizationShapePoint(Args):
-    """A point of the line: the score at a utilization in percent."""
-
     utilization: int = Field(ge=0, le=100)
     score: int = Field(ge=0, le=10)
 
 
 class RequestedToCapacityRatioParam(Args):
-    """The line, utilizations ascending."""
-
     shape: tuple[UtilizationShapePoint, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -81,8 +75,6 @@ class RequestedToCapacityRatioParam(Args):
 
 
 class ScoringStrategy(Args):
-    """`requestedToCapacityRatio` goes only with the type of that name."""
-
     type: ScoringStrategyType = ScoringStrategyType.LEAST_ALLOCATED
     resources: tuple[ResourceSpec, ...] = CPU_AND_MEMORY
     requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = Field(
@@ -129,10 +121,8 @@ node can never have enough; whether it has too many pods."""
 
 @dataclass(frozen=True, slots=True)
 class RequestedAmounts:
-    """The pod's requests that the filter checks, in the order of the reasons.
-
-    statuses: the statuses returned so far, so that equal shortages share one Status.
-    """
+    """The pod's requests that the filter checks, in the order of the reasons. statuses: those returned so far, so that
+    equal shortages share one Status."""
 
     amounts: tuple[tuple[str, int], ...]
     statuses: dict[Shortage, Status] = field(default_factory=dict, compare=False)

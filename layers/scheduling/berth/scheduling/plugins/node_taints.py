@@ -1,7 +1,5 @@
-"""TaintToleration, NodeUnschedulable and NodeReady: nodes that accept only the pods that tolerate a taint.
-
-Each plugin has its own `reasons`: a profile may have one of them without the others.
-"""
+"""TaintToleration, NodeUnschedulable and NodeReady: nodes that accept only the pods that tolerate a taint. A profile
+may have one of them without the others, so each has its own `reasons`."""
 
 from __future__ import annotations
 
@@ -102,10 +100,8 @@ _NOT_RUNNING_PHASES = ("Pending", "Terminated")
 
 
 class NodeReady(FilterPlugin[frozenset[str]]):
-    """Rejects nodes that are not running, or whose Ready condition is False or Unknown: a plugin of Berth.
-
-    In a live cluster the node lifecycle controller adds a taint to such nodes. This plugin checks the node's condition
-    before the taint exists, and accepts the same pods: pods that tolerate the taint.
+    """Rejects nodes that are not running, or whose Ready condition is False or Unknown: a plugin of Berth. It acts
+    before the node lifecycle controller has added its taint, and accepts the same pods: those that tolerate the taint.
 
     The state: the values of the Ready condition that the pod tolerates. A node without the condition passes.
     """

@@ -68,10 +68,8 @@ _FEW = 8
 
 
 class PodCounter:
-    """Counts a node's pods with matching labels. It caches which label sets match. Thread-safe.
-
-    namespaces: the namespaces of pods that may match; None for all.
-    """
+    """Counts a node's pods with matching labels. It caches which label sets match. Thread-safe. namespaces: the
+    namespaces of pods that may match; None for all."""
 
     __slots__ = ("__weakref__", "_classified", "_matches", "_matching", "_namespaces")
 
@@ -82,7 +80,6 @@ class PodCounter:
 
     @property
     def is_oversized(self) -> bool:
-        """Return whether the counter has grown so much that a new one should replace it."""
         return len(self._classified) > MAX_CLASSIFIED
 
     def matches(self, label_set: LabelSet) -> bool:
@@ -129,7 +126,6 @@ class PodCounter:
         return sum(number for label_set, number in label_sets.items() if label_set in matching)
 
     def count_running(self, usage: Usage, *, classified: bool = False) -> int:
-        """Return the number of matching pods that are not terminating."""
         total = self.count(usage, classified=classified)
         if total and usage.terminating:
             total -= sum(number for label_set, number in usage.terminating.items() if label_set in self._matching)

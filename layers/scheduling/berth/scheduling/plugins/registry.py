@@ -37,14 +37,11 @@ plugin has arguments. In-tree plugins are first, in kube-scheduler's order."""
 
 @dataclass(frozen=True, slots=True)
 class PluginFactory:
-    """A plugin's constructor and the type of its arguments."""
-
     plugin: Callable[[Any], Plugin]
     args: type[Args]
 
 
 @cache
 def shipped_plugin(name: str) -> PluginFactory:
-    """Import the plugin of this name, which is one of SHIPPED_PLUGINS."""
     module = import_module(f"{__package__}.{SHIPPED_PLUGINS[name]}")
     return PluginFactory(getattr(module, name), getattr(module, f"{name}Args", NoArgs))

@@ -32,8 +32,6 @@ CPU_AND_MEMORY = (ResourceSpec(name=CPU), ResourceSpec(name=MEMORY))
 
 @dataclass(frozen=True, slots=True)
 class ScoredResource:
-    """A resource of a score, with the amount that the pod requests."""
-
     name: str
     weight: int
     amount: int
@@ -155,8 +153,6 @@ def balance(fractions: Sequence[float]) -> int:
 
 
 class NodeResourcesBalancedAllocationArgs(Args):
-    """`resources`: the resources to balance, each once and with weight 1."""
-
     resources: tuple[ResourceSpec, ...] = CPU_AND_MEMORY
 
     @model_validator(mode="after")

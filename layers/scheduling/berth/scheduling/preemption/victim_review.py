@@ -71,11 +71,8 @@ def review_victims(
     deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     answered: Collection[str] = NO_UIDS,
 ) -> PreemptResult:
-    """Review the proposals. evaluation: None if the pod may go to every node. nodes: the nodes in the cache.
-    answered: the UIDs of victims that an earlier answer listed for the pod's nominated node.
-
-    Raises DeadlineExceeded.
-    """
+    """Review the proposals. evaluation: None if the pod may go to every node. nodes: the nodes in the cache. answered:
+    see Policy.review_victims. Raises DeadlineExceeded."""
     if pod.spec.preemption_policy == NEVER:
         return PreemptResult({}, dict.fromkeys(proposals, NodeRejection.NEVER))
     nominated = pod.nominated_node
@@ -109,8 +106,6 @@ def review_victims(
 
 
 class _VictimReview:
-    """The policy's review of the victims on nodes."""
-
     def __init__(self, evaluation: Evaluation, pod: Pod, names: list[str]) -> None:
         self._evaluation, self._pod, self._priority = evaluation, pod, priority_of(pod)
         self._exceptions = nominated_verdicts(evaluation, evaluation.snapshot, pod, names)
@@ -189,12 +184,10 @@ def fits_without_lower(evaluation: Evaluation, pod: Pod) -> bool:
 def waits_for_preempted(evaluation: Evaluation, pod: Pod, answered: Collection[str]) -> bool:
     """Return whether the nominated node is rejected now and will fit once the preempted pods have left it.
 
-    The scheduler does not request more victims while it sees a preempted pod. It sees the deletion before the cache
-    does. The policy still rejects the node then, and the scheduler would preempt on the next node.
-
-    answered: UIDs of the victims that preempt answered for this node. They leave even if the cache does not show it
-    yet. If they are unknown and the nomination is not in the cache, the evictions are not in the cache either: then
-    every pod of lower priority counts as preempted.
+    The scheduler sees the deletion of a preempted pod before the cache does. The policy still rejects the node then,
+    and the scheduler would preempt on the next node. answered: UIDs of the victims that preempt answered for this node:
+    they leave even if the cache does not show it yet. If they are unknown and the cache lacks the nomination, it lacks
+    the evictions too: then every pod of lower priority counts as preempted.
     """
     snapshot, name = evaluation.snapshot, pod.nominated_node
     node = snapshot.nodes.get(name)

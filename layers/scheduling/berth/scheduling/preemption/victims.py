@@ -1,7 +1,4 @@
-"""Priorities, the victims on one node (fact 30), and the best node to preempt on (fact 32).
-
-The evaluation has the filters' states. Adding or removing a pod updates the states without counting again.
-"""
+"""The victims on one node (fact 30), and the best node to preempt on (fact 32)."""
 
 from __future__ import annotations
 
@@ -40,7 +37,6 @@ class DryRun:
         return self._passes_locally and self._passes_by(self.states)
 
     def without(self, pods: Collection[Pod]) -> DryRun:
-        """Return the dry run without these pods of the node."""
         node, states = _without(self.node, pods), self.states
         for pod in pods if states else ():
             states = tuple([state.without_pod(pod, node) for state in states])
@@ -108,11 +104,8 @@ class DisruptionBudgets:
         self._matching: dict[LabelSet, tuple[tuple[int, PodDisruptionBudget], ...]] = {}
 
     def split(self, pods: Iterable[Pod]) -> tuple[list[Pod], list[Pod]]:
-        """Return the pods whose eviction would violate a budget, and the other pods.
-
-        Each pod, in this order, uses one disruption of every budget that covers it, even if it is reprieved later.
-        As in kube-scheduler, the more important pods use up the budget, and the less important ones violate it.
-        """
+        """Return the pods whose eviction would violate a budget, and the other pods. Each pod, in this order, uses one
+        disruption of every budget that covers it, even if it is reprieved later, as in kube-scheduler."""
         if not self._by_namespace:
             return [], list(pods)
         violating: list[Pod] = []
@@ -135,10 +128,8 @@ class DisruptionBudgets:
         return tuple((index, count, min(self._allowed[index], count)) for index, count in covered.items())
 
     def splits_alike(self, demand: Demand) -> bool:
-        """Return whether the pods of this demand violate the same budgets as when it was computed.
-
-        Only the disruptions that the budgets allow may have changed since then.
-        """
+        """Return whether the pods of this demand violate the same budgets as when it was computed, if only the
+        disruptions that the budgets allow may have changed since then."""
         allowed = self._allowed
         return all(min(allowed[index], count) == least for index, count, least in demand)
 
@@ -179,12 +170,11 @@ def potential_victims(pods: Iterable[Pod], pod: Pod) -> list[Pod]:
 def select_victims(
     node: DryRun, pod: Pod, budgets: DisruptionBudgets, certain: Collection[str] = NO_UIDS
 ) -> Victims | None:
-    """Return the victims on this node; None if the pod does not fit even without all pods of lower priority.
+    """Return the victims on this node; None if the pod does not fit even without all pods of lower priority. certain:
+    UIDs of pods that are always victims.
 
     Pods that violate a budget are reprieved first, then the others, the most important first. A pod is reprieved if the
     pod to place fits together with it and with all pods that were reprieved before.
-
-    certain: UIDs of pods that are always victims.
     """
     potential = potential_victims(node.node.pods, pod)
     if not potential:
@@ -222,11 +212,9 @@ def best_candidates(candidates: Mapping[str, Victims]) -> list[str]:
 
 
 def eviction_cost(victims: Victims) -> EvictionCost:
-    """Return the cost of evicting these victims: a number for each criterion, in order; lower is better.
-
-    The criteria: violated budgets; the highest priority; the sum of the priorities; the number of pods; the earliest
-    start time of the victims with the highest priority (later is better).
-    """
+    """Return the cost of evicting these victims by each criterion, in order; lower is better: violated budgets; the
+    highest priority; the sum of the priorities; the number of pods; the start time of the first of the highest
+    priority."""
     priorities = [priority_of(pod) for pod in victims.pods]
     negated, start = min(map(by_importance, victims.pods))
     return victims.num_pdb_violations, -negated, sum(priorities) + _OFFSET * len(priorities), len(priorities), -start

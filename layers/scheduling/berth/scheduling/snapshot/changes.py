@@ -21,12 +21,9 @@ from berth.scheduling.snapshot.node_list import NodeList
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes since a snapshot.
-
-    nodes: added or changed nodes, without pods; a node keeps its pods. pods: added or changed pods, bound or not.
-    pods_gone: pairs of node name (empty for an unbound pod) and UID. The other fields replace the old value; None keeps
-    the old value.
-    """
+    """Changes since a snapshot. nodes: added or changed nodes, which keep their pods. pods: added or changed, bound or
+    not. pods_gone: pairs of node name (empty for an unbound pod) and UID. Other fields replace the old value, unless
+    None."""
 
     nodes: Collection[NodeInfo] = ()
     nodes_gone: Collection[str] = ()

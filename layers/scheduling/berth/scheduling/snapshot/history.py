@@ -16,11 +16,8 @@ MIN_NODES = 1024
 
 @dataclass(frozen=True, slots=True)
 class PodMoves:
-    """The pods that were added to nodes, removed from nodes or changed on them.
-
-    by_label_set: the names of their nodes, by the pods' label set. by_spec: the same by spec, for pods with affinity
-    terms.
-    """
+    """The names of the nodes to which pods were added, from which pods were removed, or on which pods changed: by the
+    pods' label set, and by spec for pods with affinity terms."""
 
     by_label_set: Mapping[LabelSet, Set[str]]
     by_spec: Mapping[PodSpec, Set[str]]
@@ -40,10 +37,9 @@ class PodMoves:
 class SnapshotDelta:
     """The changes from one snapshot to a later one.
 
-    before: the earlier state of each node that was added, removed or changed; None for an added node. reset: the names
-    of the nodes of which more than the pods changed. pod_moves: the pods that moved, one entry for each update; pods on
-    nodes in `reset` may be missing. positions: the positions of changed nodes that still exist. relabelled: whether a
-    node was added, was removed or got other labels.
+    before: the earlier state of each changed node; None for an added node. reset: the names of nodes of which more than
+    the pods changed. pod_moves: one entry for each update; pods on nodes in `reset` may be missing. positions: of
+    changed nodes that still exist. relabelled: whether a node was added, removed or relabeled.
     """
 
     before: Mapping[str, NodeInfo | None] = field(default_factory=dict)
@@ -54,7 +50,6 @@ class SnapshotDelta:
 
     @classmethod
     def union(cls, deltas: Sequence[Self]) -> Self:
-        """Combine several deltas, which are in order of time, into one."""
         if len(deltas) == 1:
             return deltas[0]
         before: dict[str, NodeInfo | None] = {}
@@ -77,18 +72,15 @@ class SnapshotId:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """The deltas that led to a snapshot, oldest first, each with the identity of the snapshot before it.
-
-    It drops the oldest deltas when more nodes have changed than exist: computing everything again is as fast then. It
-    does not hold references to snapshots.
-    """
+    """The deltas that led to a snapshot, oldest first, each with the identity of the snapshot before it. It does not
+    refer to snapshots. It drops the oldest deltas when more nodes have changed than exist: computing anew is as fast
+    then."""
 
     moment: SnapshotId = field(default_factory=SnapshotId)
     deltas: tuple[tuple[SnapshotId, SnapshotDelta], ...] = ()
     changed: int = 0
 
     def followed_by(self, delta: SnapshotDelta, nodes: int) -> History:
-        """Return the history with one more delta. nodes: the number of nodes."""
         deltas, changed = (*self.deltas, (self.moment, delta)), self.changed + len(delta.before)
         first = 0
         while changed > max(nodes, MIN_NODES) or len(deltas) - first > MAX_DELTAS:

@@ -28,7 +28,6 @@ class GangPodIndex:
         self._by_name: Mapping[GangName, Mapping[str, Pod]] | None = None
 
     def by_name(self, every_pod: EveryPod) -> Mapping[GangName, Mapping[str, Pod]]:
-        """Return the pods of all gangs, by UID. every_pod: the pods of the snapshot."""
         found = self._by_name
         if found is None:
             if self._by_uid is None:
@@ -57,10 +56,8 @@ MAX_GROWTH = 50_000
 
 
 class PodIndex:
-    """The label sets and the specs with affinity of the pods on nodes.
-
-    Consecutive snapshots share one index. Entries are never removed: the entry of a deleted pod is harmless.
-    """
+    """The label sets and the specs with affinity of the pods on nodes. Consecutive snapshots share one index. Entries
+    are never removed: the entry of a deleted pod is harmless."""
 
     def __init__(self) -> None:
         self._label_sets: dict[str, set[LabelSet]] = {}
@@ -70,7 +67,6 @@ class PodIndex:
 
     @property
     def is_oversized(self) -> bool:
-        """Return whether the index has grown so much that a new one should replace it."""
         return self._growth > MAX_GROWTH
 
     def add_nodes(self, nodes: Iterable[NodeInfo]) -> None:
@@ -82,7 +78,6 @@ class PodIndex:
             self._has_nodes = True
 
     def record(self, delta: SnapshotDelta, now: Mapping[str, NodeInfo | None]) -> None:
-        """Add the pods that a delta adds or removes. now: the changed nodes after the delta."""
         for pod_moves in delta.pod_moves:
             self._record(pod_moves.by_label_set, pod_moves.by_spec)
         for name in delta.reset:

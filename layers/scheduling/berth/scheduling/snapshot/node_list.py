@@ -65,7 +65,6 @@ class DistinctValues(Generic[H]):
         self._adding = Lock()
 
     def index_of(self, value: H) -> int:
-        """Return the index of a value, which is added if it is new."""
         found = self._numbers.get(value)
         if found is None:
             with self._adding:
@@ -73,7 +72,6 @@ class DistinctValues(Generic[H]):
         return found
 
     def __iter__(self) -> Iterator[H]:
-        """Return the values in the order of their indexes."""
         return iter(tuple(self._numbers))
 
 
@@ -97,7 +95,6 @@ class NodePositions:
     __slots__ = ("_by_sorted_name", "_calls", "_laid_out", "_numbers", "_vacant", "size")
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        """names: distinct names."""
         self._numbers = dict(zip(names, count(UNKNOWN + 1), strict=False))
         self.size = len(self._numbers) + 1
         self._vacant: tuple[int, ...] = ()
@@ -111,7 +108,6 @@ class NodePositions:
 
     @property
     def by_sorted_name(self) -> NodeRefs:
-        """All nodes in the order of their names."""
         if self._by_sorted_name is None:
             names = sorted(self._numbers)
             self._by_sorted_name = NodeRefs(names, pick(self._numbers, names), self, all_known=True)
@@ -195,7 +191,6 @@ class NodeRefs(Sequence[str]):
         return cls(kept, positions, source, all_known=UNKNOWN not in distinct)
 
     def selected(self, mask: bytes) -> NodeRefs:
-        """Return the nodes whose byte in the mask is not 0."""
         names, positions = list(compress(self.names, mask)), tuple(compress(self.positions, mask))
         return NodeRefs(names, positions, self.source, all_known=self.all_known)
 
@@ -218,11 +213,8 @@ NO_NODE = NodeInfo("", {})
 
 
 class NodeList(Mapping[str, NodeInfo]):
-    """The nodes of a snapshot, immutable.
-
-    A changed list shares the node positions with the previous list unless nodes were added or removed. So usually only
-    a list of nodes is copied, which takes a third of the time of copying a dictionary.
-    """
+    """The nodes of a snapshot, immutable. A changed list shares the positions with the previous one unless nodes were
+    added or removed: then only a list is copied, in a third of the time of a dictionary."""
 
     __slots__ = ("by_position", "positions")
 
@@ -237,7 +229,6 @@ class NodeList(Mapping[str, NodeInfo]):
         return cls(NodePositions(by_name), [NO_NODE, *by_name.values()])
 
     def changed(self, changed: Mapping[str, NodeInfo | None]) -> NodeList:
-        """Return the list with these nodes replaced, added, or removed if the value is None."""
         positions, by_position = self.positions, list(self.by_position)
         gone = [name for name, node in changed.items() if node is None and name in self]
         come = [name for name, node in changed.items() if node is not None and name not in self]

@@ -1,7 +1,4 @@
-"""The parts of the cluster's state that are stored and loaded separately, because many policies read only nodes.
-
-This module is separate because plugins, the log and the tables use parts without the rest of the snapshot.
-"""
+"""The parts of the cluster's state that are stored and loaded separately, because many policies read only nodes."""
 
 from __future__ import annotations
 
@@ -9,10 +6,8 @@ from enum import StrEnum
 
 
 class SnapshotPart(StrEnum):
-    """A part, in the order in which a stored snapshot has them. A later release may add parts at the end.
-
-    OTHERS: namespaces, disruption budgets, priority classes and workloads.
-    """
+    """A part, in the order of a stored snapshot; a later release may add parts at the end. OTHERS: namespaces,
+    disruption budgets, priority classes and workloads."""
 
     NODES = "nodes"
     OTHERS = "others"

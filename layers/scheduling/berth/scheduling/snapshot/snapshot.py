@@ -39,11 +39,10 @@ NO_POD_GROUPS: Mapping[PodGroupKey, PodGroup] = MappingProxyType({})
 class Snapshot:
     """The cluster at one moment. Immutable, shared between calls, compared by identity.
 
-    nodes: the nodes with their pods. unbound: pods without a node, by UID. nominated: the unbound pods that preemption
-    makes room for, by node, without gated pods. pods_on_unknown_nodes: by the name of the node. assumed: pods that are
-    being bound and are not on their nodes yet, by node. without_assumed: the same snapshot without assumed pods, if
-    there are any. placed: the same snapshot with these pods on their nodes, if it exists already. names_by_label: the
-    names of nodes by key and value; snapshots share it as long as node labels do not change.
+    unbound: pods without a node, by UID. nominated: the unbound pods that preemption makes room for, by node, without
+    gated pods. assumed: pods that are being bound and are not on their nodes yet, by node. without_assumed: the same
+    snapshot without them, if there are any. placed: the same snapshot with them on their nodes, if it exists already.
+    names_by_label: names of nodes by key and value; snapshots share it as long as node labels do not change.
     """
 
     nodes: NodeList
@@ -142,10 +141,8 @@ class Snapshot:
         )
 
     def assuming(self, assumed: Iterable[AssumedPod]) -> Snapshot:
-        """Return this snapshot with assumed pods. Results cached for this snapshot stay valid.
-
-        An assumed pod is no longer nominated.
-        """
+        """Return this snapshot with assumed pods, which are no longer nominated. Results cached for this snapshot stay
+        valid."""
         found = assumed_by_node(assumed, self.nodes, self.unbound)
         if not found:
             return self
@@ -180,7 +177,6 @@ class Snapshot:
 
     @property
     def with_assumed(self) -> Snapshot:
-        """A snapshot in which the assumed pods are on their nodes."""
         if self.placed is not None:
             return self.placed
         if not self.assumed:
@@ -204,7 +200,6 @@ class Snapshot:
 
     @property
     def pod_index(self) -> PodIndex:
-        """The label sets and affinity terms of the pods on the nodes."""
         self.pending_pod_index.add_nodes(self.nodes.values())
         return self.pending_pod_index
 
@@ -250,11 +245,8 @@ def _by_name(classes: Iterable[PriorityClass]) -> Mapping[str, PriorityClass]:
 
 
 class DerivedFromSnapshot:
-    """The base class of results for one snapshot. It holds a weak reference: the caller keeps the snapshot alive.
-
-    A result stays in the cache long after the last pod of its shape. With a strong reference, a call that replaces the
-    result would have to free the whole snapshot.
-    """
+    """The base class of results for one snapshot. It holds a weak reference: a result stays in the cache long after the
+    last pod of its shape, and a call that replaces it would have to free the whole snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.moment: SnapshotId = snapshot.history.moment

@@ -35,11 +35,9 @@ AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY = range(3)
 
 @dataclass(frozen=True, slots=True)
 class State(ClusterFilter):
-    """counts: the matching pods, as in kube-scheduler: for affinity, anti-affinity and existing pods' anti-affinity.
-
-    extra: for each of the counts, the pods that preemption tries to add or remove. *_values: the topology values that
-    reject the pod, without these extra pods.
-    """
+    """counts: the matching pods for affinity, anti-affinity and existing pods' anti-affinity. extra: for each of these,
+    the pods that preemption tries to add or remove. *_values: the topology values that reject the pod, without
+    extra."""
 
     terms: Terms
     counts: tuple[TopologyCounts[str], ...]

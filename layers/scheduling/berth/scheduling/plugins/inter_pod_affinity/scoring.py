@@ -39,13 +39,11 @@ class Preferences:
 
     @property
     def is_oversized(self) -> bool:
-        """Return whether the cache of label sets has grown so much that a new object should replace this one."""
         if self._many is not None and self._many.is_oversized:
             return True
         return any(counter.is_oversized for _, _, counter in self._own)
 
     def affected_nodes(self, delta: SnapshotDelta) -> Collection[str]:
-        """Return the nodes of a delta whose counts may have changed."""
         return affected_nodes([counter for _, _, counter in self._own], self._weights_of, delta, self._many)
 
     def match_any_pod(self, pod_index: PodIndex) -> bool:

@@ -28,11 +28,11 @@ MAX_LABEL_SETS = 100_000
 
 
 class ManyTerms:
-    """Very many terms of one pod with weights, matched at once. The cost depends on the pods and the labels of the
-    nodes, not on the number of terms. It caches the terms that each label set matches. Thread-safe.
+    """Very many terms of one pod with weights, matched at once: the cost does not depend on their number. It caches the
+    terms that each label set matches. Thread-safe.
 
-    For a topology key, a label set counts the sum of the weights of the key's matching terms. Without weights it counts
-    1 if at least one of these terms matches.
+    For a topology key, a label set counts the sum of the weights of the key's matching terms, or without weights 1 if
+    one matches.
     """
 
     def __init__(
@@ -60,15 +60,12 @@ class ManyTerms:
 
     @property
     def is_oversized(self) -> bool:
-        """Return whether the cache of label sets has grown so much that a new object should replace this one."""
         return len(self._bits) > MAX_LABEL_SETS
 
     def matches(self, label_set: LabelSet) -> bool:
-        """Return whether one of the terms matches a pod with these labels."""
         return bool(self._matching(label_set))
 
     def keys_on(self, labels: Labels) -> Iterable[str]:
-        """Return the topology keys of the terms that are among these labels of a node."""
         return self._by_key.keys() & labels.keys()
 
     def pairs(self, node: NodeInfo) -> list[tuple[str, str, int]]:
@@ -156,11 +153,9 @@ def _counter_of_all(terms: tuple[IncomingPodTerm, ...]) -> PodCounter:
 
 
 def resolve_term(term: PodAffinityTerm, namespaces: Mapping[str, Labels]) -> IncomingPodTerm:
-    """Resolve the term as kube-scheduler does.
-
-    kube-scheduler lists the namespaces that the selector matches, and then matches the selector again, against empty
-    labels. So a selector that matches empty labels (NotIn, DoesNotExist) means every namespace, and so does `{}`.
-    """
+    """Resolve the term as kube-scheduler does: it lists the namespaces that the selector matches, and then matches the
+    selector against empty labels. So one that matches empty labels (NotIn, DoesNotExist, `{}`) means every
+    namespace."""
     selector = term.namespace_selector
     if selector.nothing or selector.everything:
         return IncomingPodTerm(term.topology_key, term.selector, term.namespaces, selector.everything)
@@ -174,7 +169,6 @@ def affected_nodes(
     delta: SnapshotDelta,
     many: ManyTerms | None = None,
 ) -> Collection[str]:
-    """Return the nodes in a delta that were reset, or that gained or lost a matching pod."""
     names: list[Collection[str]] = []
     for pod_moves in delta.pod_moves:
         for counter in counters:
@@ -208,14 +202,12 @@ class Terms:
 
     @property
     def is_oversized(self) -> bool:
-        """Return whether the cache of label sets has grown so much that a new object should replace this one."""
         return any(
             counter is not None and counter.is_oversized
             for counter in (self._affinity_counter, self._many, *self._anti_affinity_counters)
         )
 
     def affected_nodes(self, delta: SnapshotDelta) -> Collection[str]:
-        """Return the nodes of a delta whose counts may have changed."""
         counters = (
             (self._affinity_counter, *self._anti_affinity_counters) if self.affinity else self._anti_affinity_counters
         )
@@ -266,7 +258,6 @@ class Terms:
         return pairs
 
     def of_one(self, pod: Pod, node: NodeInfo) -> tuple[Pairs, Pairs, Pairs]:
-        """Return the numbers that one pod adds to the three counts on that node."""
         affinity = self.affinity_keys if self.affinity and self._affinity_counter.matches(pod.label_set) else ()
         if self._many is not None:
             anti_affinity = self._many.pairs_of_one(pod.label_set, node)

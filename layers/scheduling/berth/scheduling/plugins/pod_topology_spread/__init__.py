@@ -65,7 +65,6 @@ class DefaultConstraint(Args):
     node_taints_policy: NodeInclusionPolicy = Field(default=NodeInclusionPolicy.IGNORE, alias="nodeTaintsPolicy")
 
     def as_constraint(self) -> TopologySpreadConstraint:
-        """Return the constraint, without a selector yet."""
         return TopologySpreadConstraint(
             self.max_skew,
             self.topology_key,
@@ -78,8 +77,6 @@ class DefaultConstraint(Args):
 
 
 class PodTopologySpreadArgs(Args):
-    """`defaultConstraints` go only with `defaultingType: List`."""
-
     default_constraints: tuple[DefaultConstraint, ...] = Field(default=(), alias="defaultConstraints")
     defaulting_type: DefaultingType = Field(default=DefaultingType.SYSTEM, alias="defaultingType")
 

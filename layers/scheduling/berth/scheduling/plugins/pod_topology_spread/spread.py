@@ -24,8 +24,6 @@ ZONE = "topology.kubernetes.io/zone"
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A constraint with its selector for one pod."""
-
     max_skew: int
     topology_key: str
     selector: LabelSelector
@@ -36,10 +34,8 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The source of constraints: the action of the pod's constraints that are used, and the default constraints.
-
-    system_defaults: the defaults are kube-scheduler's own. They accept nodes without a topology key.
-    """
+    """The action of the pod's constraints that are used, and the default constraints. system_defaults: these are
+    kube-scheduler's own, which accept nodes without a topology key."""
 
     action: UnsatisfiableConstraintAction
     defaults: tuple[TopologySpreadConstraint, ...]
@@ -90,8 +86,6 @@ def spread_of(pod: Pod, rules: Rules, snapshot: Snapshot) -> Spread | InvalidReq
 
 
 class Spread:
-    """The constraints of pods of one shape, and their counts on a node."""
-
     def __init__(self, pod: Pod, rules: Rules, workloads: Workloads, constraints: tuple[Constraint, ...]) -> None:
         self.pod, self.constraints = pod, constraints
         self._rules, self._workloads = rules, workloads
@@ -114,10 +108,8 @@ class Spread:
         ]
 
     def at(self, snapshot: Snapshot) -> Spread:
-        """Return the spread for a later snapshot: itself, unless the pod's workloads changed or a counter is oversized.
-
-        Also return a new spread if this one did not count any node and may count a node now.
-        """
+        """Return the spread for a later snapshot: itself, unless the pod's workloads changed, a counter is oversized,
+        or this one did not count any node and may count a node now."""
         defaulted = not self.pod.spec.topology_spread and snapshot.workloads is not self._workloads
         begins = not self.counts_nodes and self._is_possible(snapshot)
         if not defaulted and not begins and not any(counter.is_oversized for counter in self._counters):
@@ -136,7 +128,6 @@ class Spread:
         return node.labels.keys() >= self._keys
 
     def included(self, node: NodeInfo) -> list[int]:
-        """Return the indexes of the constraints whose policies include the node."""
         if not self._policies or (self._required is None and not node.taints):
             return self._all
         found = []
@@ -169,10 +160,8 @@ class Spread:
         return self._counters[index].count_running(node.usage, classified=classified)
 
     def domains(self, node: NodeInfo, *, classified: bool = False) -> list[tuple[int, str, int]]:
-        """Return the constraint's index, topology value and number of pods, for each constraint that counts the node.
-
-        classified: whether the node's label sets are classified already.
-        """
+        """Return index, topology value and number of pods, for each constraint that counts the node. classified:
+        whether the node's label sets are classified already."""
         labels = node.labels
         if self.requires_all and not labels.keys() >= self._keys:
             return []
@@ -211,7 +200,6 @@ class Spread:
     def changes(
         self, names: Iterable[str], delta: SnapshotDelta, snapshot: Snapshot
     ) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
-        """Return the changes of these nodes in pods and in nodes, by constraint and topology value."""
         pods: list[dict[str, int]] = [defaultdict(int) for _ in self.constraints]
         nodes: list[dict[str, int]] = [defaultdict(int) for _ in self.constraints]
         for name in names:
@@ -225,7 +213,6 @@ class Spread:
         return pods, nodes
 
     def _has_equal_counts(self, before: NodeInfo, after: NodeInfo) -> bool:
-        """Return whether a node with moved pods has the same counts as before."""
         if self._shared is None or before.labels is not after.labels or before.taints is not after.taints:
             return False
         return self._shared.count_running(before.usage) == self._shared.count_running(after.usage)
@@ -233,11 +220,8 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class DomainCounts:
-    """The counts of one constraint. pods: by topology value. nodes: the number of nodes in each domain.
-
-    levels: the number of domains by number of pods. full: the values that do not allow one more pod. least: the domains
-    with the fewest pods, computed on demand.
-    """
+    """The counts of one constraint. pods: by topology value. nodes: the number of nodes in each domain. levels: the
+    number of domains by number of pods. full: the values that do not allow one more pod. least: computed on demand."""
 
     constraint: Constraint
     self_match: int
@@ -251,7 +235,6 @@ class DomainCounts:
     def of(
         cls, constraint: Constraint, self_match: int, pods: Mapping[str, int], nodes: Mapping[str, int]
     ) -> DomainCounts:
-        """Compute levels and full domains from the counts."""
         levels = Counter(pods.values())
         limit = _limit(constraint, self_match, len(pods), min(levels, default=0))
         full = frozenset(value for value, number in pods.items() if number > limit)
