@@ -58,7 +58,6 @@ class Environment(NodeCache):
         self._endpoint = VerbEndpoint(self._verb, EndpointSettings(), partial(answer, cache=self), failed)
 
     def replace_pod(self, pod: Manifest) -> None:
-        """The next calls are for this pod."""
         self._events = cycle([event(self._verb, pod, names) for names in cluster.requested_names(self._nodes)])
 
     def change(self) -> None:
@@ -66,7 +65,6 @@ class Environment(NodeCache):
         self._snapshot = next(self._changes)
 
     def answer(self) -> bytes:
-        """Return the response of the function."""
         return orjson.dumps(self.handle(self.next_event()))
 
     def next_event(self) -> HTTPEvent:
@@ -76,7 +74,6 @@ class Environment(NodeCache):
         return found
 
     def handle(self, event: HTTPEvent) -> HTTPAnswer:
-        """Run the handler once."""
         return self._endpoint.handle(event)
 
     def floor(self) -> bytes:
@@ -95,12 +92,10 @@ class Environment(NodeCache):
 
     @property
     def timed_floor(self) -> Timed:
-        """The baseline."""
         return Timed(self.floor)
 
     @property
     def unchanged(self) -> Timed:
-        """A known pod shape on unchanged nodes."""
         return Timed(self.answer)
 
     @property

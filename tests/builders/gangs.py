@@ -53,7 +53,6 @@ def member_object(
 
 
 def member(name: str = "train-0", gang: str | None = "train", size: object = 4, **fields: Any) -> Pod:
-    """The same as a value."""
     found = read_pod(member_object(name, gang, size, **fields))
     assert isinstance(found, Pod)
     return found
@@ -76,7 +75,6 @@ def native_group_object(name: str = "train", minimum: object = 4, **spec: object
 
 
 def custom_group_object(name: str = "train", minimum: object = 4, **spec: object) -> dict[str, Any]:
-    """A PodGroup of coscheduling."""
     return {
         "apiVersion": "scheduling.x-k8s.io/v1alpha1",
         "kind": "PodGroup",

@@ -71,7 +71,6 @@ class Berth:
         )
 
     def wait_until_ready(self) -> None:
-        """Wait until it responds, with any status."""
         assert self._process is not None
         self._process.wait_until(self._answers, seconds=START_SECONDS)
 
@@ -101,8 +100,6 @@ class Berth:
 
 
 class Scheduler:
-    """kube-scheduler that calls one of them."""
-
     def __init__(self, name: str, control_plane: ControlPlane, url_prefix: str, directory: Path) -> None:
         self.name = name
         self._control_plane = control_plane
@@ -113,16 +110,13 @@ class Scheduler:
         self._process: ChildProcess | None = None
 
     def start(self) -> None:
-        """Returns when it has read the cluster."""
         self._process = self._running.enter_context(self._control_plane.scheduler(self._configuration()))
 
     def send(self, what: Signals) -> None:
-        """A signal to the process."""
         if self._process is not None:
             self._process.send(what)
 
     def stop(self) -> None:
-        """End it, as it is."""
         self._running.close()
 
     @contextmanager
@@ -253,7 +247,6 @@ class SetUp:
 
     @property
     def configuration(self) -> Path:
-        """The file that was applied."""
         return self.directory / "berth.yaml"
 
     @contextmanager
@@ -282,7 +275,6 @@ class SetUp:
             self.wait_until(lambda: self.publishes_within(5), 40, "a watcher publishes")
 
     def publishes_within(self, seconds: float) -> bool:
-        """Whether the head was published so lately."""
         found = self.tables.get_item(TableName=CACHE_TABLE, Key=HEAD_KEY, ConsistentRead=True).get("Item", {})
         return "heartbeat" in found and abs(time.time() - float(found["heartbeat"]["N"])) < seconds
 

@@ -112,7 +112,6 @@ class HostileDecisions(DecisionSource):
 
 
 def hostile_gangs(*_: object) -> bytes:
-    """The same for a gang."""
     members = {"exist": 1, "inBind": 0, "onNodes": 0}
     gang = {"gang": f"default/{HOSTILE}", "state": HOSTILE, "waitsFor": HOSTILE, "minimum": 2, "members": members}
     return orjson.dumps({"gangs": [{**gang, "priority": 0}], "open": HOSTILE, "compared": True})

@@ -112,7 +112,6 @@ class _Leases:
 
 
 def _merged(lease: dict[str, Any], patch: Any) -> tuple[int, object] | None:
-    """Apply the patch, or return the refusal."""
     metadata, wanted = lease["metadata"], patch["metadata"]
     if wanted["uid"] != metadata["uid"]:
         return _status(422, "metadata.uid: Invalid value: field is immutable")

@@ -113,8 +113,6 @@ def berth(
 
 @dataclass(frozen=True)
 class Placement:
-    """The final state at the API server."""
-
     nodes: list[JsonObject]
     pods: list[JsonObject]
 

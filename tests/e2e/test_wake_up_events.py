@@ -79,7 +79,6 @@ class Scene:
         return Pod(namespace, name, created["metadata"]["uid"])
 
     def wait(self, name: str = "waiting", **parts: Any) -> Pod:
-        """A pod that does not fit yet."""
         self.waiting.append(self.create(name, **parts))
         return self.waiting[-1]
 

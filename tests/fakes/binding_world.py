@@ -93,7 +93,6 @@ class World(PodBinder):
         )
 
     def publish_nodes(self, zones: Mapping[str, str]) -> None:
-        """These nodes, with their zones."""
         self.published.publish("nodes", [node_object(name, zone) for name, zone in zones.items()])
 
     def _wait(self, seconds: float) -> None:
@@ -126,7 +125,6 @@ class World(PodBinder):
         return FoundPod(f"uid-{pod_name}", "", self.version, False, content)
 
     def content(self, pod_name: str, namespace: str = "default") -> dict[str, Any]:
-        """The pod at the API server, unbound."""
         spec = self.specs.get(pod_name, {"affinity": APART})
         return pod_with(pod_name, {"app": "db", **self.labels}, namespace=namespace, **spec)
 

@@ -132,7 +132,6 @@ class CountedCluster(PodBinder, ReservedPods):
         return key
 
     def place(self, name: str, node: str) -> None:
-        """Another component binds it."""
         self._change(name).node = node
 
     def annotate(self, name: str, key: str, value: str | None) -> None:
@@ -164,7 +163,6 @@ class CountedCluster(PodBinder, ReservedPods):
         self._change(name).deleting = True
 
     def delete(self, name: str) -> None:
-        """It is gone."""
         del self.pods[name]
 
     def used(self, node: str) -> int:
@@ -179,14 +177,12 @@ class CountedCluster(PodBinder, ReservedPods):
     # ------------------------------------------------------------------------------------------------ what is published
 
     def publish(self) -> tuple[dict[str, NodeInfo | None], dict[str, Pod | None]]:
-        """Return the changes since the last call."""
         nodes, pods = dict(map(self._node, self.nodes.items())), dict(map(self._published_pod, self.pods.values()))
         changes = _difference(self._shown_nodes, nodes), _difference(self._shown_pods, pods)
         self._shown_nodes, self._shown_pods = nodes, pods
         return changes
 
     def published(self) -> tuple[dict[str, NodeInfo | None], dict[str, Pod | None]]:
-        """All of it, for a new leader."""
         pods: dict[str, Pod | None] = {
             key: pod for key, pod in self._shown_pods.items() if pod.finished or pod.uid not in self._hidden
         }

@@ -27,8 +27,6 @@ CHANGED = "the object has been modified; please apply your changes to the latest
 
 @dataclass(frozen=True, slots=True)
 class StoredPod:
-    """One version of a pod."""
-
     uid: str
     requests: Mapping[str, str]
     resource_version: int
@@ -40,7 +38,6 @@ class StoredPod:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def content(self, namespace: str, name: str) -> dict[str, object]:
-        """Return the pod as JSON."""
         metadata: dict[str, object] = {
             "namespace": namespace,
             "name": name,
@@ -62,8 +59,6 @@ class StoredPod:
 
 
 class PodsInMemory(PodBinder, ReservedPods):
-    """Safe to share between threads."""
-
     def __init__(self) -> None:
         self._lock = Lock()
         self._pods: dict[tuple[str, str], StoredPod] = {}
@@ -92,7 +87,6 @@ class PodsInMemory(PodBinder, ReservedPods):
             )
 
     def delete(self, name: str, namespace: str = "ml") -> None:
-        """The pod is gone."""
         with self._lock:
             self._pods.pop((namespace, name), None)
 
@@ -104,12 +98,10 @@ class PodsInMemory(PodBinder, ReservedPods):
                 self._pods[namespace, name] = replace(found, resource_version=self._next(), **changes)  # type: ignore[arg-type]
 
     def all(self) -> dict[tuple[str, str], StoredPod]:
-        """Return all pods as of now."""
         with self._lock:
             return dict(self._pods)
 
     def stored(self, name: str, namespace: str = "ml") -> StoredPod | None:
-        """The pod of this name."""
         with self._lock:
             return self._pods.get((namespace, name))
 

@@ -50,8 +50,6 @@ API = "api"
 
 
 class MutualTLSStack(DeployedStack):
-    """A deployed stack behind its gateway."""
-
     def __init__(self, users: Identities, directory: Path, template: Path | None) -> None:
         timeout = {"HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS)}
         super().__init__(users, directory, timeout, template=template)
@@ -63,7 +61,6 @@ class MutualTLSStack(DeployedStack):
         sam.deploy(self._template, {**sam.deployed_parameters(self._template), **parameters}, self.environment())
 
     def allow(self) -> None:
-        """Write the allow-list, as an operator does."""
         subprocess.run(
             [
                 COMMAND,
@@ -209,7 +206,6 @@ class Scene:
         return diagnosis.bad
 
     def doctor(self) -> Mapping[str, str]:
-        """What berth doctor finds besides, by check."""
         return {check: message for check, message in self._doctor().bad.items() if check not in self.known}
 
     def _doctor(self) -> Diagnosis:

@@ -39,7 +39,6 @@ def answer() -> Answer:
 
 
 def with_value(path: str, value: object) -> Answer:
-    """The answer with another value at this dotted path."""
     other = copy.deepcopy(answer())
     *steps, last = path.split(".")
     within = other
@@ -104,7 +103,6 @@ def pods(*priorities: int) -> Case:
 
 
 def evict_last(case: Case) -> Answer:
-    """A scheduler that evicts the last pod."""
     victims = {"victims": [case["objects"][-1]["metadata"]["uid"]], "numPDBViolations": 0}
     return {"preemption": {"nominated": "n0", "tied": ["n0"], "candidates": {"n0": victims}}}
 

@@ -29,7 +29,6 @@ class Tables:
     store: DynamoDBConfigurationStore
 
     def copies(self) -> tuple[str | None, str | None]:
-        """The cache's copy and the ledger's."""
         return self._document(CACHE, CACHE_KEY), self._document(LEDGER, LEDGER_KEY)
 
     def announced(self) -> str:
@@ -127,7 +126,6 @@ def test_last_applied_of_two_different_copies_is_in_force(tables: Tables, old: t
 
 
 def test_document_applied_without_the_ledger_is_newer_than_the_ledgers_copy(tables: Tables) -> None:
-    """It is in the cache table alone."""
     tables.store.apply(FIRST)
     DynamoDBConfigurationStore(tables.client, CACHE).apply(SECOND)
     assert tables.store.restore() == "the cache table's copy is in force: the ledger's was applied before it"

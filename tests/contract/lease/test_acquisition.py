@@ -19,8 +19,6 @@ HELD = ElectionOutcome.HELD
 
 
 class TestUpstreamAcquire:
-    """The rows of client-go's tryAcquireOrRenew test."""
-
     @pytest.mark.parametrize(
         ("item", "waited", "outcomes", "calls", "now_held"),
         [

@@ -66,8 +66,6 @@ BUDGET = {
 
 
 class _Held(Leadership):
-    """The lease, until another candidate takes it."""
-
     def __init__(self, fence: Fence) -> None:
         self._fence = fence
 
@@ -325,7 +323,6 @@ def test_reports_incompatible_schema_without_reading_the_data(unreadable: Cache)
 
 
 def test_watcher_publishes_a_new_snapshot_after_an_incompatible_release(unreadable: Cache) -> None:
-    """A roll-back."""
     assert_publishes_anew(unreadable)
 
 

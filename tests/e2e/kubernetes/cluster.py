@@ -95,7 +95,6 @@ class Cluster:
         self._api.delete(f"/api/v1/nodes/{node}")
 
     def relabel(self, node: str, labels: Mapping[str, str]) -> None:
-        """Set these labels and keep the others."""
         self._api.patch(f"/api/v1/nodes/{node}", {"metadata": {"labels": dict(labels)}})
 
     def create_priority_class(self, name: str, value: int) -> str:
@@ -152,7 +151,6 @@ class Cluster:
         return Pod(namespace, name, created["metadata"]["uid"])
 
     def object(self, pod: Pod) -> JsonObject:
-        """The pod as JSON."""
         return self._api.get(pod.path)
 
     def dump(self) -> list[JsonObject]:

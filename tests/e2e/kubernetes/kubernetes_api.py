@@ -27,8 +27,6 @@ CALL_SECONDS = 90.0
 
 
 class ApiError(Exception):
-    """An error response of the API server."""
-
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"{status}: {message}")
         self.status = status
@@ -43,7 +41,6 @@ class Credentials:
     token: str
 
     def kubeconfig(self) -> JsonObject:
-        """A kubeconfig with all data inline."""
         authority = b64encode(self.ca_file.read_bytes()).decode()
         return {
             "apiVersion": "v1",

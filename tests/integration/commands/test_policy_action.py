@@ -63,8 +63,6 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class GitHub:
-    """The comments of the pull request."""
-
     folder: Path
 
     @property
@@ -162,7 +160,6 @@ def _run_step(
 
 
 def inputs_of(given: Mapping[str, str]) -> dict[str, str]:
-    """The inputs with their defaults, by expression."""
     assert given.keys() <= ACTION["inputs"].keys()
     values = {"github.token": TOKEN}
     for name, field_ in ACTION["inputs"].items():
@@ -175,7 +172,6 @@ def evaluated(text: str, values: Mapping[str, str]) -> str:
 
 
 def is_run(step: Mapping[str, Any], values: Mapping[str, str]) -> bool:
-    """Whether the step's condition holds."""
     holds = {
         None: True,
         "${{ !cancelled() && inputs.tests != '' }}": values["inputs.tests"] != "",

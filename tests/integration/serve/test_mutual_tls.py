@@ -40,8 +40,6 @@ REFUSED = (ssl.SSLError, ConnectionError)
 
 
 class AheadClock(SystemClock):
-    """The clock of gateway and function."""
-
     def __init__(self) -> None:
         self.ahead = 0.0
 
@@ -51,8 +49,6 @@ class AheadClock(SystemClock):
 
 @dataclass(frozen=True)
 class Client:
-    """Certificate and key, in PEM."""
-
     certificate: Path
     key: Path
 

@@ -120,7 +120,6 @@ def deployer(emulator: Emulator) -> Deployer:
 
 @pytest.fixture(scope="module")
 def ledger(emulator: Emulator) -> str:
-    """Table name of the deployed stack."""
     found = emulator.client("cloudformation").describe_stack_resource(
         StackName=sam.STACK_NAME, LogicalResourceId="LedgerTable"
     )

@@ -73,7 +73,6 @@ def test_rejects_certificate_authority_too_long_for_an_environment_variable() ->
 
 
 def issued(name: str, partition: str) -> str:
-    """The longest value of this partition."""
     values = PARAMETERS_AT_THEIR_LONGEST[name]
     return max((value for value in values if not value.startswith("arn:") or f"arn:{partition}:" in value), key=len)
 

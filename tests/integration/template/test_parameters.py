@@ -35,7 +35,6 @@ def functions(template: dict[str, Any], **parameters: str) -> dict[str, dict[str
 
 
 def schedule_role(**parameters: str) -> dict[str, Any]:
-    """The role of the schedule."""
     roles = Deployment(transformed(), Authentication="basic", **parameters).resources("AWS::IAM::Role")
     return roles["WatcherScheduleRole"]
 

@@ -100,7 +100,6 @@ def stack(tmp_path: Path, recorded: RecordedRequests) -> Iterator[LocalStack]:
 
 @pytest.fixture(scope="module")
 def policies() -> dict[str, list[Any]]:
-    """The documents of each role, by function."""
     roles = Deployment(transformed(), Authentication="basic").resources("AWS::IAM::Role")
     return {name: documents(roles[f"{name}Role"]) for name in GRANTS}
 

@@ -224,7 +224,6 @@ class GangWorld:
         self._add(again)
 
     def come(self, members: Sequence[Member]) -> None:
-        """More pods of the gang are created."""
         for member in members:
             self.members[member.name] = member
             self._add(member)
@@ -282,7 +281,6 @@ class GangWorld:
         return {name for name in on_nodes if gang is None or self.members[name].gang == gang}
 
     def is_counted(self, name: str) -> bool:
-        """Whether the member requests counted resources."""
         return not {LICENCE, GPU_MEMORY}.isdisjoint(self.members[name].requests)
 
     def _living(self, gang: str) -> Iterator[tuple[str, StoredPod]]:
@@ -298,7 +296,6 @@ class GangWorld:
         assert self.bound(gang) in (set(), members), f"only {self.bound(gang)} of {gang} are bound"
 
     def held(self) -> Counter[str]:
-        """Count the entries in each node's ledger."""
         return Counter({ledger.owner: len(ledger.entries) for ledger in self.ledger.nodes() if ledger.entries})
 
     def _assert_committed(self, binding: Binding) -> None:

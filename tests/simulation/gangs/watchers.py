@@ -36,8 +36,6 @@ class WatcherDied(BaseException):
 
 
 class InterruptedGangTable(Interrupted, GangTable):
-    """The table of gangs, for one watcher."""
-
     def __init__(self, table: Callable[[], GangTable], between: Callable[[], None]) -> None:
         super().__init__(between)
         self._table = table
@@ -89,7 +87,6 @@ class Watchers:
         world.ledger.put_marker(Marker(MarkerState.READY, 1, EPOCH, "ready"), world.ledger.marker())
 
     def start(self, *, after: float = 0.0) -> None:
-        """Start another watcher with the next epoch."""
         self._epoch += 1
         epoch = self._epoch
         self._world.world.start(f"watcher {epoch}", lambda: self._run(epoch, after))

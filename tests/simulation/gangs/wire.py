@@ -41,8 +41,6 @@ class Turns(Wire):
 
 
 class WiredGangTable(GangTable):
-    """The table of gangs over the wire."""
-
     def __init__(self, table: GangTable, wire: Wire) -> None:
         self._table = table
         self._wire = wire

@@ -88,8 +88,6 @@ class Ages:
 
 
 class Day(Witness):
-    """Runs an arrangement."""
-
     def __init__(self, arrangement: Arrangement) -> None:
         self.ages = Ages()
         self._plan = arrangement

@@ -45,8 +45,6 @@ RAW_BYTES = 200
 
 @dataclass(frozen=True, slots=True)
 class Disturbances:
-    """How many a minute."""
-
     change: float = 100.0
     crash: float = 0.0
     freeze: float = 0.0
@@ -162,7 +160,6 @@ class History:
         self._schedule = Schedule(self.world, self._starts, self._start_watcher)
 
     def run(self) -> None:
-        """The troubled time, then the quiet one."""
         raw_bytes, changes._RAW_BYTES = changes._RAW_BYTES, RAW_BYTES
         try:
             self._run()

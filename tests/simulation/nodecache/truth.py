@@ -35,7 +35,6 @@ class ObjectsOnlyView:
 
 
 def in_parts(state: State, parts: Parts) -> State:
-    """The objects of these parts."""
     return {key: kept for key, kept in state.items() if part_of(key[0]) in parts}
 
 

@@ -80,7 +80,6 @@ class Wire:
     answered: frozenset[str] = frozenset()
 
     def carry(self, name: str, effect: Callable[[], T], unanswered: Callable[[], T]) -> T:
-        """One call."""
         index = len(self.calls)
         self.calls.append(name)
         action = self.before.get(index)
@@ -103,7 +102,6 @@ class Wire:
         return unanswered()
 
     def deliver(self) -> None:
-        """Deliver the late calls."""
         for effect in self.late:
             effect()
         self.late.clear()
@@ -162,8 +160,6 @@ class WiredBinder(PodBinder):
 
 
 class CheckedTable(InMemoryLedgerTable):
-    """Looks at every version that is written."""
-
     check: Callable[[], None]
     versions = 0
 
@@ -309,7 +305,6 @@ class BindWorld:
         self.publish()
 
     def recover(self) -> None:
-        """The expiry time passes, once."""
         self.clock.advance(EXPIRY_SECONDS + HTTP_TIMEOUT)
         self.publish()
         self.expire()

@@ -30,8 +30,6 @@ class Interrupted:
 
 
 class InterruptedTable(Interrupted, LedgerTable):
-    """A table, for one client."""
-
     def __init__(self, table: LedgerTable, between: Between) -> None:
         super().__init__(between)
         self._table = table
@@ -77,8 +75,6 @@ class InterruptedTable(Interrupted, LedgerTable):
 
 
 class InterruptedPods(Interrupted, ReservedPods):
-    """The API server, for a watcher."""
-
     def __init__(self, pods: ReservedPods, between: Between) -> None:
         super().__init__(between)
         self._pods = pods

@@ -127,7 +127,6 @@ class ReservationsHistory:
         return f"id-{next(self._ids)}"
 
     def arrived(self, binding: Binding) -> Created | Refused | Unanswered:
-        """A Binding is at the API server."""
         done = self.cluster.create_binding(binding, 1.0)
         if isinstance(done, Created):
             self.bound += 1

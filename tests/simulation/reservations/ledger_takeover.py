@@ -32,8 +32,6 @@ CALLS = 6
 
 
 class Variant(StrEnum):
-    """CORRECT, and protocols without one rule."""
-
     CORRECT = "correct"
     UNCHECKED = "bind does not read the Lease"
     CHECKED_FIRST = "bind reads the Lease before the pod"
@@ -42,15 +40,11 @@ class Variant(StrEnum):
 
 
 class _Untouched(CountedCluster):
-    """Whose watchers invalidate no Binding."""
-
     def touch(self, pod: PodKey, resource_version: str) -> PodTouched:
         return PodTouched()
 
 
 class HolderWithoutRebuild(LedgerHolder):
-    """It takes the ledger as it is."""
-
     def _request_rebuild(self) -> Marker:
         return Marker(MarkerState.REBUILDING, 0, 0.0, "not requested")
 

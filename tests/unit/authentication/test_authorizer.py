@@ -24,8 +24,6 @@ CALLER = certificate_event("5eed5eed5eed5e1f", NOW - 60, NOW + 86400)
 
 
 class Clock:
-    """Wall time, moved by hand."""
-
     def __init__(self) -> None:
         self.now = NOW
 

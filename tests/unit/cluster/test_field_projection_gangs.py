@@ -79,5 +79,4 @@ def test_projection_id_differs_with_gangs() -> None:
     ids=["annotations", "label", "legacy label", "spec", "none", "another pod"],
 )
 def test_projected_pod_is_recognized_as_a_gang_member(pod: dict[str, Any], wanted: bool) -> None:
-    """The wake-up looks at each changed pod."""
     assert is_member(projections(GANGS)[PODS](pod)) is wanted

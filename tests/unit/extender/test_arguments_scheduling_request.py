@@ -23,7 +23,6 @@ Manifest = dict[str, Any]
 
 
 def body_of(pod: object, **others: object) -> str:
-    """Return the body as Go encodes it."""
     return orjson.dumps({"Pod": pod, "Nodes": None, "NodeNames": NAMES} | others).decode()
 
 

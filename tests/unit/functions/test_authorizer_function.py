@@ -99,8 +99,6 @@ def test_logs_do_not_contain_credentials(
 
 
 class Failing(BasicAuthorizer):
-    """An unexpected error that quotes a secret."""
-
     def __init__(self) -> None:
         super().__init__(InMemoryPasswords(SECRET), time.time)
 

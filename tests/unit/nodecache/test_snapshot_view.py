@@ -40,7 +40,6 @@ def loaded(*changes: Change) -> CachedCluster:
 
 
 def placed(state: CachedCluster) -> dict[str, list[str]]:
-    """UIDs by node."""
     return {name: sorted(pod.uid for pod in found.pods) for name, found in state.snapshot.nodes.items()}
 
 

@@ -27,8 +27,6 @@ from tests.fakes.verbs import Verbs
 
 
 class FakeTable(DynamoDBDecisionTable):
-    """Keeps what is put."""
-
     def __init__(self) -> None:
         self.names: Queue[object] = Queue()
 

@@ -209,8 +209,6 @@ def test_finds_plugin_that_does_not_register_an_event(plugin: type[Plugin], even
 
 
 def forgetful(plugin: type[Plugin], event: ClusterEvent) -> Callable[[], Plugin]:
-    """The plugin without this event."""
-
     class Forgetful(plugin):  # type: ignore[valid-type, misc]
         @property
         def events_to_register(self) -> ClusterEvents:

@@ -40,7 +40,6 @@ def test_waits_for_the_longest_interval_plus_the_longest_call(
 
 @pytest.fixture
 def deployed_stack(dynamodb: DynamoDBClient, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Deploy a stack with its own table."""
     create_cache_table(dynamodb, TABLE)
     monkeypatch.setattr(stacks, "describe", lambda name, region=None: STACK)
     yield

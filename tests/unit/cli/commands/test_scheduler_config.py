@@ -91,7 +91,6 @@ def test_adds_the_scheduler_names_of_profiles(tmp_path: Path) -> None:
 
 @pytest.fixture
 def gangs(tmp_path: Path) -> Path:
-    """A configuration with gangs."""
     file = tmp_path / "berth.yaml"
     file.write_text("apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\ngangs: {enabled: true}\n")
     return file
@@ -171,7 +170,6 @@ def test_second_scheduler_has_the_version_of_the_cluster(
 # ------------------------------------------------------------------------------------------------------------ the stack
 @pytest.fixture
 def stack(monkeypatch: pytest.MonkeyPatch) -> DeployedStack:
-    """Return the stack that `--stack NAME` finds."""
     found = DeployedStack("berth", None, {"HttpTimeoutSeconds": "8", "Profile": "full"}, {"UrlPrefix": URL})
     monkeypatch.setattr(stacks, "describe", lambda name, region: found)
     monkeypatch.setattr(stacks, "configuration_in_force", lambda stack: _configuration("gpus"))
@@ -215,7 +213,6 @@ def test_uses_address_timeout_and_configuration_of_the_stack() -> None:
 
 @pytest.fixture
 def password(stack: DeployedStack, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The password of the stack."""
     found = {"password": "p w"}
     monkeypatch.setattr(stacks, "basic_credentials", lambda _: BasicCredentials("me", found["password"]))
     return found

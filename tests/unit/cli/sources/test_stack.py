@@ -103,8 +103,6 @@ def test_error_names_plugin_that_cannot_be_built(store: DynamoDBConfigurationSto
 
 
 class Secrets:
-    """Secrets Manager with one secret."""
-
     def __init__(self, text: str) -> None:
         self._text = text
 

@@ -19,8 +19,6 @@ from tests.fakes.clock import HandDrivenClock
 
 @dataclass(frozen=True)
 class Texts:
-    """A certificate and its key as PEM."""
-
     certificate: str
     key: str
 

@@ -87,7 +87,6 @@ def test_reads_the_same_user_as_the_client_and_imports_it_only_if_needed(
 
 @pytest.fixture
 def user_certificate(tmp_path: Path) -> dict[str, object]:
-    """The fields of a user."""
     files = zip(("client-certificate-data", "client-key-data"), self_signed(tmp_path, "user"), strict=True)
     return {name: base64.b64encode(file.read_bytes()).decode() for name, file in files}
 
@@ -137,7 +136,6 @@ def test_resolves_paths_relative_to_file(tmp_path: Path) -> None:
 
 
 def test_resolves_command_in_a_folder_relative_to_file(tmp_path: Path) -> None:
-    """One without is searched for in PATH."""
     plugin = tmp_path / "bin" / "credentials"
     plugin.parent.mkdir()
     plugin.write_text(f"#!/bin/sh\necho '{CREDENTIAL}'\n")

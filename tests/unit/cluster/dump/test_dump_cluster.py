@@ -35,7 +35,6 @@ def cluster(directory: Path, text: str | bytes, name: str = "dump.yaml") -> Dump
 
 
 def published(dump: DumpCluster) -> Snapshot:
-    """The objects of the first list."""
     state = ObservedState({})
     for received in dump.watch({}).take(0):
         assert isinstance(received.event, Listed)

@@ -54,7 +54,6 @@ class Dumped:
         os.utime(self.path, ns=(before + 1_000, before + 1_000))
 
     def take(self) -> list[Event]:
-        """The pending events."""
         return [received.event for received in self.watch.take(0)]
 
 

@@ -60,11 +60,9 @@ class FedSource(ScriptedSource):
             yield self._fed.get()
 
     def wait_until_watched(self) -> None:
-        """Until the list is in the queue."""
         assert self._asked.acquire(timeout=PATIENCE_SECONDS)
 
     def feed(self, *events: WatchEvent) -> None:
-        """These events come."""
         for event in events:
             self._fed.put(event)
             self.wait_until_watched()

@@ -33,6 +33,5 @@ class Reading:
         return dict(self.reader.at(self.table.head(), parts=parts))
 
     def calls(self) -> list[str]:
-        """Since the last time."""
         calls, self.table.calls = self.table.calls, []
         return calls

@@ -41,7 +41,6 @@ class ScriptedCluster(Cluster):
         return ScriptedWatch(self, positions)
 
     def send(self, resource: str, event: Event) -> None:
-        """The event comes now."""
         self._coming.append(ResourceEvent(resource, self.clock.wall(), event))
 
     def send_later(self, seconds: float, resource: str, event: Event) -> None:
@@ -73,8 +72,6 @@ class ScriptedCluster(Cluster):
 
 
 class ScriptedWatch(ClusterWatch):
-    """Waits by advancing the clock."""
-
     def __init__(self, cluster: ScriptedCluster, positions: Mapping[str, Position]) -> None:
         super().__init__(RESOURCES, positions)
         self._cluster = cluster

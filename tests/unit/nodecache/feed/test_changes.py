@@ -27,7 +27,6 @@ ALSO_FINE = Change("pods", "ns/also-fine", {"metadata": {"name": "also-fine", "n
 
 
 def noise(size: int) -> str:
-    """Text that hardly compresses."""
     return random.Random(size).randbytes(size).hex()
 
 

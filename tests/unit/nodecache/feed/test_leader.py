@@ -56,7 +56,6 @@ class Leading:
         return self
 
     def work(self, seconds: float) -> None:
-        """Work for so long."""
         until = self.clock.monotonic() + seconds
         calls = 0
         while self.clock.monotonic() < until - 1e-9:
@@ -65,7 +64,6 @@ class Leading:
             self.leader.work(until - self.clock.monotonic())
 
     def nodes(self) -> list[list[str]]:
-        """Return the changed nodes of each publication."""
         return [[change.key for change in each.changes] for each in self.publications]
 
 

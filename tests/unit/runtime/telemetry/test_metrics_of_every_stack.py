@@ -42,7 +42,6 @@ OUTCOMES = {
 
 @pytest.fixture
 def lines(metrics: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> pytest.CaptureFixture[str]:
-    """Capture the output without detailed metrics."""
     monkeypatch.setenv("BERTH_DETAILED_METRICS", "false")
     return metrics
 
@@ -136,7 +135,6 @@ def test_warm_up_events_write_one_line_per_minute_with_the_oldest_data(
 
 
 def test_warm_up_event_that_finds_old_data_writes_a_line_at_once(lines: pytest.CaptureFixture[str]) -> None:
-    """For the alarm CacheStale."""
     clock = EnvironmentClock()
     metrics = CacheMetrics("filter", clock.wall)
     for age in (1.0, OLD_SECONDS, OLD_SECONDS + 10, 1.0):

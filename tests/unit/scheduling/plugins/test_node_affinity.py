@@ -197,7 +197,6 @@ def test_rejects_malformed_added_affinity() -> None:
     ],
 )
 def test_rejects_added_affinity_that_kube_scheduler_cannot_read(added: dict[str, object], message: str) -> None:
-    """Otherwise every node scores alike."""
     with pytest.raises(ValidationError, match=message):
         NodeAffinityArgs.model_validate({"addedAffinity": added})
 

@@ -19,12 +19,10 @@ GPU = "example.com/gpu"
 
 
 def now(*reasons: str) -> Status:
-    """Evictions might help."""
     return Status(Code.UNSCHEDULABLE, reasons, "NodeResourcesFit")
 
 
 def never(*reasons: str) -> Status:
-    """The node is too small."""
     return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, "NodeResourcesFit")
 
 

@@ -64,7 +64,6 @@ def policy(**args: object) -> Policy:
 
 
 def verdict(args: Mapping[str, object], asking: Pod, candidate: NodeInfo) -> Status:
-    """Return the plugin's verdict on one node."""
     plugin = ResourceSegregation(ResourceSegregationArgs.model_validate(args))
     prepared = plugin.pre_filter(asking)
     return SUCCESS if prepared is None else plugin.filter(prepared.state, candidate)

@@ -41,14 +41,12 @@ def violations(pod: Mapping[str, object], *objects: Mapping[str, object]) -> int
 
 
 def read(pod: Mapping[str, object]) -> Pod:
-    """The pod to place."""
     found = read_pod(pod)
     assert isinstance(found, Pod)
     return found
 
 
 def snapshot(*objects: Mapping[str, object]) -> Snapshot:
-    """The cluster."""
     found = read_objects(objects)
     return Snapshot.of(
         found.nodes, found.pods, namespaces=found.namespaces, disruption_budgets=found.disruption_budgets
@@ -88,7 +86,6 @@ def budget(
     namespace: str = "default",
     disrupted: Sequence[str] = (),
 ) -> Object:
-    """A PodDisruptionBudget that allows so many disruptions."""
     return {
         "kind": "PodDisruptionBudget",
         "metadata": {"name": f"budget-{allowed}", "namespace": namespace},
@@ -98,7 +95,6 @@ def budget(
 
 
 def app(name: str) -> Object:
-    """A selector."""
     return {"matchLabels": {"app": name}}
 
 

@@ -155,8 +155,6 @@ def test_accepts_rejects_or_extends_the_proposed_victims(
 
 
 class Alone(FilterPlugin):
-    """Rejects every node with pods as unresolvable."""
-
     name = "Alone"
 
     def filter(self, pod: Pod, node: NodeInfo) -> Status:

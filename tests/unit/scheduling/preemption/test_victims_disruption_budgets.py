@@ -84,7 +84,6 @@ def three(**labels: str) -> list[Object]:
     ],
 )
 def test_counts_budget_violations(objects: list[Object], wanted: int) -> None:
-    """All pods have to go."""
     assert violations(urgent("4"), NODE, *objects) == wanted
 
 

@@ -57,8 +57,6 @@ EMPTY = FakeEndpoint(
 
 
 class WithoutTable(FakeAccount):
-    """A stack whose table was deleted."""
-
     def head(self) -> HeadItem | None:
         raise AccountUnavailable("the table does not exist")
 

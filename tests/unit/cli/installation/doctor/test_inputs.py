@@ -63,8 +63,6 @@ def test_stack_with_mutual_tls_is_not_called_without_certificate(parameters: dic
 
 
 class Secrets:
-    """Secrets Manager with these config_texts."""
-
     def __init__(self, **config_texts: str) -> None:
         self._manifest_texts = config_texts
 

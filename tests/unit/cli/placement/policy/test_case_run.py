@@ -27,7 +27,6 @@ def failures(
     also: tuple[Object, ...] = (),
     policy: BerthConfiguration = RANKED,
 ) -> list[str]:
-    """Return the failed expectations with their details."""
     failed = run_case(case(*pods, expect=expect, also=also, policy=policy)).failures
     return [line for each in failed for line in (str(each), *each.details)]
 

@@ -81,8 +81,6 @@ GANGS: Mapping[str, Any] = {**FULL, "gangs": {"enabled": True}}
 
 
 class GivenOpenGangs:
-    """These, whenever somebody asks."""
-
     def __init__(self, *gangs: OpenGang) -> None:
         self._gangs = gangs
 

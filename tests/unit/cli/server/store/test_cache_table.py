@@ -21,8 +21,6 @@ PUBLICATIONS = 200
 
 
 class Kept(TrimmedCacheTable):
-    """Says what it has."""
-
     @property
     def versions(self) -> set[int]:
         return {version for *_, version in self._log}
@@ -33,8 +31,6 @@ class Kept(TrimmedCacheTable):
 
 
 class TrimmedCluster(PublishedCluster):
-    """Publishes to a table of that kind."""
-
     def new_table(self, item: InMemoryItem) -> Kept:
         self.kept = Kept(item)
         return self.kept

@@ -59,8 +59,6 @@ SEAT = "example.com/seat"
 
 
 class Pending(FakeAccess):
-    """A cluster with these pending pods."""
-
     def __init__(self, *pods: dict[str, Any]) -> None:
         super().__init__()
         self.pods = list(pods)
