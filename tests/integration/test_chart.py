@@ -281,9 +281,7 @@ def test_custom_plugins_are_mounted_where_the_command_looks_for_them(
             "sidecar.store.region is missing",
             id="tables without a region",
         ),
-        pytest.param(
-            {**SIDECAR, "sidecar": {**SIDECAR["sidecar"], "store": {"kind": "file"}}}, "kind", id="an unknown store"
-        ),
+        pytest.param({**SIDECAR, "sidecar": {**SIDECAR["sidecar"], "store": {"kind": "file"}}}, "kind", id="no store"),
     ],
 )
 def test_rejects_values_that_cannot_work(values: Values, message: str) -> None:

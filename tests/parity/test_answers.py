@@ -81,9 +81,7 @@ BROKEN = pod_with("o", requests={"cpu": "much"}, nodeName="bad")
 @pytest.mark.parametrize(
     ("objects", "code", "reasons"),
     [
-        pytest.param(
-            [{"kind": "Node", "metadata": {"name": "bad"}}], "Unschedulable", ["Too many pods"], id="no status"
-        ),
+        pytest.param([{"kind": "Node", "metadata": {"name": "bad"}}], "Unschedulable", ["Too many pods"], id="empty"),
         pytest.param(
             [node_with("bad", status={"allocatable": {"cpu": "4"}})], "Unschedulable", ["Too many pods"], id="no pods"
         ),
@@ -111,12 +109,7 @@ BROKEN = pod_with("o", requests={"cpu": "much"}, nodeName="bad")
             ["node(s) had a spec that cannot be read"],
             id="invalid taint",
         ),
-        pytest.param(
-            [node_with("bad"), BROKEN],
-            "Error",
-            ["node(s) had a pod that cannot be read"],
-            id="unreadable pod",
-        ),
+        pytest.param([node_with("bad"), BROKEN], "Error", ["node(s) had a pod that cannot be read"], id="broken pod"),
         pytest.param([node_with("bad"), BROKEN | {"status": {"phase": "Failed"}}], "Success", [], id="finished pod"),
     ],
 )

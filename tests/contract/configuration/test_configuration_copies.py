@@ -69,12 +69,8 @@ def test_apply_writes_both_copies_and_the_head(tables: Tables) -> None:
         pytest.param((), "", id="nothing"),
         pytest.param((HEAD,), "", id="the head"),
         pytest.param((CACHE_COPY,), "the ledger's copy is in force: the cache table had none", id="the cache's copy"),
-        pytest.param(
-            (CACHE_COPY, HEAD), "the ledger's copy is in force: the cache table had none", id="the cache table's items"
-        ),
-        pytest.param(
-            (LEDGER_COPY,), "the cache table's copy is in force: the ledger's table had none", id="the ledger's copy"
-        ),
+        pytest.param((CACHE_COPY, HEAD), "the ledger's copy is in force: the cache table had none", id="cache's items"),
+        pytest.param((LEDGER_COPY,), "the cache table's copy is in force: the ledger's table had none", id="ledger's"),
         pytest.param(
             (LEDGER_COPY, HEAD),
             "the cache table's copy is in force: the ledger's table had none",

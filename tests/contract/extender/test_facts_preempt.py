@@ -115,9 +115,7 @@ def test_fact_28_returns_empty_map_for_empty_map(request_body: Request) -> None:
         pytest.param({"Pod": pod_object(), "NodeNameToMetaVictims": "n1"}, id="string instead of the map"),
         pytest.param({"Pod": pod_object(), "NodeNameToVictims": []}, id="empty list instead of the map"),
         pytest.param({"Pod": pod_object(), "NodeNameToMetaVictims": {"n1": ["v1"]}}, id="list instead of a node"),
-        pytest.param(
-            {"Pod": pod_object(), "NodeNameToMetaVictims": {"n1": {"Pods": "v1"}}}, id="string instead of pods"
-        ),
+        pytest.param({"Pod": pod_object(), "NodeNameToMetaVictims": {"n1": {"Pods": "v1"}}}, id="string for pods"),
         pytest.param(
             {"Pod": pod_object(), "NodeNameToMetaVictims": {"n1": {"Pods": [], "NumPDBViolations": 1.5}}},
             id="fractional number of violations",

@@ -264,9 +264,7 @@ EVICTED = node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu=
 @pytest.mark.parametrize(
     ("request_body", "wanted"),
     [
-        pytest.param(
-            victims_by_uid({"m": ["uid-b"]}, pod=urgent(**NOMINATED)), {}, id="waits and does not evict on any node"
-        ),
+        pytest.param(victims_by_uid({"m": ["uid-b"]}, pod=urgent(**NOMINATED)), {}, id="waits and evicts nowhere"),
         pytest.param(
             victims_by_uid({"n": ["uid-c"]}, pod=urgent(**NOMINATED)),
             {"n": ["uid-c"]},

@@ -49,9 +49,7 @@ class TestUpstreamAcquire:
                 ("baz", 5),
                 id="released a moment ago: acquired at once",
             ),
-            pytest.param(
-                stored_lease("bing"), 14.5, [HELD, HELD], ["get", "get"], ("bing", 0), id="not expired: not acquired"
-            ),
+            pytest.param(stored_lease("bing"), 14.5, [HELD, HELD], ["get", "get"], ("bing", 0), id="not acquired"),
             pytest.param(
                 stored_lease("baz", lease_transitions=4),
                 0,
@@ -183,9 +181,7 @@ class TestExpiry:
         "change",
         [
             pytest.param({"renewTime": Decimal(AT + 10), "resourceVersion": Decimal(2)}, id="a renewal"),
-            pytest.param(
-                {"renewTime": Decimal(AT - YEAR), "resourceVersion": Decimal(2)}, id="a renewal from the past"
-            ),
+            pytest.param({"renewTime": Decimal(AT - YEAR), "resourceVersion": Decimal(2)}, id="renewal from the past"),
             pytest.param({"resourceVersion": Decimal(2)}, id="a publication within the same microsecond"),
             pytest.param({"uid": "uid-2"}, id="recreated item"),
             pytest.param({"holderIdentity": "gamma"}, id="another holder"),

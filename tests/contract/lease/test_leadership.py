@@ -133,9 +133,7 @@ class TestRenewal:
     @pytest.mark.parametrize(
         ("change", "detail"),
         [
-            pytest.param(
-                {"holderIdentity": "beta", "leaseTransitions": Decimal(1)}, "beta holds item", id="of another holder"
-            ),
+            pytest.param({"holderIdentity": "beta", "leaseTransitions": Decimal(1)}, "beta holds item", id="another"),
             pytest.param({"holderIdentity": ""}, "no candidate holds item", id="blank"),
             pytest.param({"uid": "uid-2"}, "alpha holds item uid-2", id="of a recreated item"),
             pytest.param({"leaseTransitions": Decimal(2)}, "in epoch 2", id="of another epoch"),

@@ -112,13 +112,9 @@ def test_comparison_without_pods_exits_with_2_and_names_the_schedulers(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(
-            (FILES[0], "missing.yaml", *DUMP), "missing.yaml: No such file or directory", id="missing policy file"
-        ),
+        pytest.param((FILES[0], "missing.yaml", *DUMP), "missing.yaml: No such file or directory", id="missing policy"),
         pytest.param((FILES[0], FILES[1], "--dump", FILES[0]), "has no nodes", id="not a dump"),
-        pytest.param(
-            (*FILES, *DUMP, "--max-moved", "some"), "neither a number of pods nor per cent", id="invalid limit"
-        ),
+        pytest.param((*FILES, *DUMP, "--max-moved", "some"), "neither a number of pods nor per cent", id="bad limit"),
         pytest.param(("-", "-", *DUMP), "only one file can come from standard input", id="standard input twice"),
     ],
 )

@@ -179,14 +179,10 @@ def test_skips_and_reports_unreadable_objects(dump: Write) -> None:
     [
         pytest.param([], "give --cluster FILE", id="no cluster"),
         pytest.param(["--cluster", "absent.yaml"], "absent.yaml: No such file or directory", id="no file"),
-        pytest.param(
-            ["--cluster", "-", "--pod", "-"], "only one file can come from standard input", id="two inputs from a pipe"
-        ),
+        pytest.param(["--cluster", "-", "--pod", "-"], "only one file can come from standard input", id="two pipes"),
         pytest.param(["--cluster", "-", "--weight", "0"], "0 is not in the range", id="weight 0"),
         pytest.param(["--cluster", "-", "-o", "xml"], "'xml' is not one of", id="unknown output format"),
-        pytest.param(
-            ["--cluster", "-"], "standard input is neither JSON nor YAML as kubectl prints it", id="not a dump"
-        ),
+        pytest.param(["--cluster", "-"], "standard input is neither JSON nor YAML as kubectl prints it", id="not dump"),
     ],
 )
 def test_bad_input_prints_one_line_and_exits_with_2(arguments: list[str], message: str) -> None:

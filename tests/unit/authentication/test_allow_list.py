@@ -34,15 +34,9 @@ NOON = 1_764_590_400.0  # 2025-12-01T12:00:00Z
         pytest.param(A, AllowList({SERIAL: None}), id="a serial"),
         pytest.param("00:5E:ED:5E:ED:5E:ED:5E:1F", AllowList({SERIAL: None}), id="in the format of openssl"),
         pytest.param(f"  {A}  # scheduler", AllowList({SERIAL: None}), id="with a comment"),
-        pytest.param(
-            "5eed5eed5eed5e1f\r\n5eed5eed5eed5e2a\r\n",
-            AllowList({SERIAL: None, OTHER: None}),
-            id="with Windows' line ends",
-        ),
+        pytest.param("5eed5eed5eed5e1f\r\n5eed5eed5eed5e2a\r\n", AllowList({SERIAL: None, OTHER: None}), id="CR LF"),
         pytest.param(f"{A} until 2025-12-01T12:00:00Z", AllowList({SERIAL: NOON}), id="until a time"),
-        pytest.param(
-            "5eed5eed5eed5e1f until 2025-12-01T13:00:00+01:00", AllowList({SERIAL: NOON}), id="in another time zone"
-        ),
+        pytest.param("5eed5eed5eed5e1f until 2025-12-01T13:00:00+01:00", AllowList({SERIAL: NOON}), id="another zone"),
         pytest.param(
             "5eed5eed5eed5e1f until 2025-12-01T12:00:00Z\n5eed5eed5eed5e1f",
             AllowList({SERIAL: None}),
@@ -135,9 +129,7 @@ NONE, UNREADABLE = AuthorizerOutcome.NO_CREDENTIALS, AuthorizerOutcome.UNREADABL
         pytest.param("a1:b2:c3", {0xA1B2C3}, id="hexadecimal with colons"),
         pytest.param("A1B2C3", {0xA1B2C3}, id="hexadecimal without colons"),
         pytest.param("00:0a", {0x0A}, id="with a zero in front"),
-        pytest.param(
-            "15126475914434474424", {15126475914434474424, 0x15126475914434474424}, id="only digits may be either base"
-        ),
+        pytest.param("15126475914434474424", {15126475914434474424, 0x15126475914434474424}, id="digits: either base"),
         pytest.param("10:20", {0x1020}, id="digits with colons are hexadecimal"),
     ],
 )

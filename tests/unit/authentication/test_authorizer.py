@@ -43,11 +43,7 @@ def clock() -> Clock:
         pytest.param([], AuthorizerOutcome.NO_CREDENTIALS, id="missing identity source"),
         pytest.param([""], AuthorizerOutcome.NO_CREDENTIALS, id="empty identity source"),
         pytest.param([None], AuthorizerOutcome.NO_CREDENTIALS, id="null"),
-        pytest.param(
-            [basic("berth", "old")] * 2,
-            AuthorizerOutcome.UNREADABLE_CREDENTIALS,
-            id="two identity sources",
-        ),
+        pytest.param([basic("berth", "old")] * 2, AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="two identity sources"),
         pytest.param([{"a": 1}], AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="not a string"),
     ],
 )

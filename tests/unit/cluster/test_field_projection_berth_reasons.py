@@ -105,13 +105,9 @@ class Picky(FilterPlugin):
 @pytest.mark.parametrize(
     ("profile", "message", "is_own"),
     [
-        pytest.param(
-            "label-priority", "0/1 nodes are available: 1 Insufficient cpu.", False, id="only the scheduler's reason"
-        ),
+        pytest.param("label-priority", "0/1 nodes are available: 1 Insufficient cpu.", False, id="the scheduler's"),
         pytest.param("full", "0/1 nodes are available: 1 Insufficient cpu.", True, id="possibly also Berth's reason"),
-        pytest.param(
-            "full", "0/2 nodes are available: 2 Insufficient example.com/x, 1 other.", True, id="any resource"
-        ),
+        pytest.param("full", "0/2 nodes are available: 2 Insufficient example.com/x, 1 other.", True, id="resource"),
         pytest.param("full", "0/1 nodes are available: 1 node(s) had untolerated taint(s). no", True, id="a taint"),
         pytest.param(
             "full", "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules.", True, id="anti-affinity"

@@ -85,9 +85,7 @@ class Base(FilterPlugin):
         pytest.param("class Passes(Base):\n def __init__(self, args):\n  raise Unreadable", id="constructor"),
         pytest.param("class Passes(Base):\n def with_counting(self, counting):\n  raise Unreadable", id="counting"),
         pytest.param("class Passes(Base):\n def __new__(cls, args):\n  return args", id="no plugin"),
-        pytest.param(
-            "class Passes(Base):\n applies_to_exempt_pods = property(lambda self: sys.unknown)", id="attribute"
-        ),
+        pytest.param("class Passes(Base):\n applies_to_exempt_pods = property(lambda self: sys.unknown)", id="no name"),
         pytest.param(
             "class Passes(Base):\n class Args(Args):\n  size: int = Field(default_factory=lambda: 1 / 0)", id="default"
         ),
@@ -141,9 +139,7 @@ def test_refuses_if_the_deployed_configuration_is_invalid_too() -> None:
         pytest.param("[]", "what it counts and binds", id="not a mapping"),
         pytest.param('{"managedResources": null}', "what it counts", id="counted resources are not a list"),
         pytest.param('{"managedResources": ["example.com/slot"]}', "what it counts", id="names instead of resources"),
-        pytest.param(
-            '{"managedResources": [{"nam": "example.com/slot"}]}', "what it counts", id="a resource without a name"
-        ),
+        pytest.param('{"managedResources": [{"nam": "example.com/slot"}]}', "what it counts", id="unnamed resource"),
         pytest.param('{"managed_resources": [{"name": 1}]}', "what it counts", id="by the field's name"),
         pytest.param(
             '{"managedResources": [{"name": "example.com/slot", "fieldOfLaterRelease": 1}]}',
@@ -151,9 +147,7 @@ def test_refuses_if_the_deployed_configuration_is_invalid_too() -> None:
             id="a resource of a later release",
         ),
         pytest.param('{"bind": {"namespaces": "ml"}}', "which pods it binds", id="limits of bind"),
-        pytest.param(
-            '{"bind": {"namespaces": ["ml"], "later": 1}}', "which pods it binds", id="bind of a later release"
-        ),
+        pytest.param('{"bind": {"namespaces": ["ml"], "later": 1}}', "which pods it binds", id="bind of later release"),
         pytest.param('{"gangs": {"enabled": "yes"}}', "which pods it binds", id="gangs"),
     ],
 )
@@ -175,9 +169,7 @@ ML = {"namespaces": ["ml"]}
 @pytest.mark.parametrize(
     ("before", "applied"),
     [
-        pytest.param(
-            {}, {"bind": ML, "gangs": {"enabled": True, "timeout": 30}}, id="the previous document has no limits"
-        ),
+        pytest.param({}, {"bind": ML, "gangs": {"enabled": True, "timeout": 30}}, id="previous document has no limits"),
         pytest.param({"bind": {"namespaces": ["web"]}}, {"bind": ML}, id="the previous document has other limits"),
         pytest.param({"bind": ML, "gangs": {"enabled": True}}, {}, id="the applied document has no limits"),
     ],
@@ -206,9 +198,7 @@ def test_bind_uses_the_applied_document_even_if_a_fallback_is_in_use(
             ("example.com/licence", "example.com/slot"),
             id="the previous document counts fewer resources",
         ),
-        pytest.param(
-            [LICENCE, SLOT], [LICENCE], ("example.com/licence",), id="the previous document counts more resources"
-        ),
+        pytest.param([LICENCE, SLOT], [LICENCE], ("example.com/licence",), id="the previous counts more"),
         pytest.param([LICENCE], [], (), id="the applied document stopped counting"),
     ],
 )

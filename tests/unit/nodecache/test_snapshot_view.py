@@ -60,21 +60,9 @@ def test_is_empty_before_first_change() -> None:
         pytest.param([gone("pods", "ml/w")], {"n1": ["uid-p"], "n2": []}, [], id="a waiting pod is deleted"),
         pytest.param([pod("p", "n1", phase="Succeeded")], {"n1": [], "n2": []}, ["uid-w"], id="a pod finishes"),
         pytest.param([pod("w", phase="Failed")], {"n1": ["uid-p"], "n2": []}, [], id="a waiting pod fails"),
-        pytest.param(
-            [pod("p", "n2", "uid-new")],
-            {"n1": [], "n2": ["uid-new"]},
-            ["uid-w"],
-            id="a pod is recreated on another node",
-        ),
-        pytest.param(
-            [pod("p", "n1", "uid-new")],
-            {"n1": ["uid-new"], "n2": []},
-            ["uid-w"],
-            id="a pod is recreated on the same node",
-        ),
-        pytest.param(
-            [pod("p", "", "uid-new")], {"n1": [], "n2": []}, ["uid-new", "uid-w"], id="a pod is recreated and waits"
-        ),
+        pytest.param([pod("p", "n2", "uid-new")], {"n1": [], "n2": ["uid-new"]}, ["uid-w"], id="recreated elsewhere"),
+        pytest.param([pod("p", "n1", "uid-new")], {"n1": ["uid-new"], "n2": []}, ["uid-w"], id="recreated in place"),
+        pytest.param([pod("p", "", "uid-new")], {"n1": [], "n2": []}, ["uid-new", "uid-w"], id="recreated and waits"),
         pytest.param(
             [gone("pods", "ml/p"), pod("p", "n2", "uid-new")],
             {"n1": [], "n2": ["uid-new"]},

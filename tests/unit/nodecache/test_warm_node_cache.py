@@ -320,9 +320,7 @@ def cluster_of_all_parts(configuration: BerthConfiguration) -> Verbs:
     [
         pytest.param(BerthConfiguration(profile="label-priority"), 0, 0, id="label-priority reads nodes"),
         pytest.param(BerthConfiguration(profile="resource-segregation"), 0, 0, id="resource-segregation reads nodes"),
-        pytest.param(
-            BerthConfiguration(profile="managed-resources"), 1, 0, id="managed-resources reads nodes and pods"
-        ),
+        pytest.param(BerthConfiguration(profile="managed-resources"), 1, 0, id="managed-resources reads nodes, pods"),
         pytest.param(COUNTING, 1, 0, id="counting resources reads pods in every profile"),
         pytest.param(FULL, 1, 1, id="full reads everything"),
     ],

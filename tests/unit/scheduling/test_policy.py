@@ -182,12 +182,7 @@ def test_as_plugins_say_uses_the_plugins_codes() -> None:
     ("asks", "feasible", "exempt"),
     [
         pytest.param(asking(namespace="kube-system"), ["full", "free"], True, id="no counted request: the pod passes"),
-        pytest.param(
-            asking(namespace="kube-system", licence="1"),
-            ["free"],
-            False,
-            id="a counted request: the node needs the resource",
-        ),
+        pytest.param(asking(namespace="kube-system", licence="1"), ["free"], False, id="counted: the node needs it"),
         pytest.param(asking(licence="1"), ["free"], False, id="a pod that is not exempt"),
     ],
 )

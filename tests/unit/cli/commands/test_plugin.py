@@ -263,12 +263,8 @@ def test_names_the_remedy_if_pip_is_missing(written: Path, monkeypatch: pytest.M
     [
         pytest.param("numpy>=2", "numpy>=2 is not pinned with a hash; lock it: uv pip compile", id="a range"),
         pytest.param("numpy==2.4.0", "numpy==2.4.0 is not pinned with a hash", id="no hash"),
-        pytest.param(
-            f"pydantic==1.0 {HASH}", "pydantic is 1.0, but Berth's own layers have ", id="Berth has another version"
-        ),
-        pytest.param(
-            f"PyYAML==1.0 {HASH}", "pyyaml is 1.0, but Berth's own layers have ", id="bind has another version"
-        ),
+        pytest.param(f"pydantic==1.0 {HASH}", "pydantic is 1.0, but Berth's own layers have ", id="another version"),
+        pytest.param(f"PyYAML==1.0 {HASH}", "pyyaml is 1.0, but Berth's own layers have ", id="bind has another"),
     ],
 )
 def test_rejects_invalid_requirement(written: Path, requirement: str, message: str) -> None:

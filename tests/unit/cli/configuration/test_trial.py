@@ -88,9 +88,7 @@ def test_reports_that_no_pod_was_evaluated_without_rejecting_the_document(
             NO_TRIAL,
             id="an earlier release answers a request",
         ),
-        pytest.param(
-            answering({"errorMessage": "Task timed out"}), "the function failed: Task timed out", id="no response"
-        ),
+        pytest.param(answering({"errorMessage": "Task timed out"}), "the function failed: Task timed out", id="silent"),
     ],
 )
 def test_names_verbs_that_cannot_use_the_document(invoke: Invoke, error: str) -> None:

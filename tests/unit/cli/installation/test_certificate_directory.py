@@ -126,13 +126,9 @@ def test_rewritten_allow_list_omits_expired_certificates(directory: CertificateD
     [
         pytest.param(lambda it: it.create("c", NOW, YEAR), "already has an authority", id="a second authority"),
         pytest.param(lambda it: it.issue("scheduler", NOW, YEAR), "berth certificates rotate", id="a second issue"),
-        pytest.param(
-            lambda it: it.issue("other", NOW, YEAR, DAY), "berth certificates issue other", id="unknown client"
-        ),
+        pytest.param(lambda it: it.issue("other", NOW, YEAR, DAY), "berth certificates issue other", id="no such one"),
         pytest.param(lambda it: it.revoke("other", NOW), "has no unrevoked certificate other", id="nothing to revoke"),
-        pytest.param(
-            lambda it: it.issue("other", NOW, 11 * YEAR), "expires on 2036", id="valid longer than the authority"
-        ),
+        pytest.param(lambda it: it.issue("other", NOW, 11 * YEAR), "expires on 2036", id="valid longer than authority"),
     ],
 )
 def test_rejected_operation_does_not_change_any_file(

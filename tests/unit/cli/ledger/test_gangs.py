@@ -94,12 +94,7 @@ def shown(found: Gangs) -> dict[str, Any]:
             "1 of 2 members exist",
             id="never arrived in bind",
         ),
-        pytest.param(
-            Gangs(statuses=[ON_ONE]),
-            "degraded",
-            "1 of 2 members are on nodes",
-            id="a member is on a node after the commit time",
-        ),
+        pytest.param(Gangs(statuses=[ON_ONE]), "degraded", "1 of 2 members are on nodes", id="committed members run"),
     ],
 )
 def test_reports_state_of_the_gang_and_what_it_waits_for(found: Gangs, state: str, waits_for: str) -> None:

@@ -58,9 +58,7 @@ def _cluster(**fields: object) -> dict[str, object]:
     ("changed", "needs_client"),
     [
         pytest.param({}, False, id="an address and a token"),
-        pytest.param(
-            _cluster(**{"certificate-authority-data": CERTIFICATE}), False, id="an address, a token and an authority"
-        ),
+        pytest.param(_cluster(**{"certificate-authority-data": CERTIFICATE}), False, id="address, token and authority"),
         pytest.param(_cluster(**{"certificate-authority-data": ""}), True, id="an empty authority"),
         pytest.param(_cluster(**{"tls-server-name": "api.example"}), True, id="another name of the server"),
         pytest.param(_cluster(**{"proxy-url": "https://proxy.example"}), True, id="a proxy"),
@@ -174,11 +172,7 @@ CERTIFICATES = {"client-certificate": "c.pem", "client-key": "k.pem"}
         pytest.param(_user(), "user has no credentials", id="no credentials"),
         pytest.param(_user(token=""), "user has no credentials", id="an empty token"),
         pytest.param(_user(username="a"), "user has no credentials", id="a name without a password"),
-        pytest.param(
-            _user(**{"client-certificate": "c.pem"}),
-            "a client certificate or a key alone",
-            id="a certificate without key",
-        ),
+        pytest.param(_user(**{"client-certificate": "c.pem"}), "a client certificate or a key alone", id="without key"),
         pytest.param(
             _user(token=SECRET, **{"client-key-data": CERTIFICATE}),
             "a client certificate or a key alone",
@@ -200,11 +194,7 @@ CERTIFICATES = {"client-certificate": "c.pem", "client-key": "k.pem"}
             "exec.interactiveMode is Always",
             id="an interactive exec plugin",
         ),
-        pytest.param(
-            {"contexts": [{"name": "only", "context": {"cluster": "here"}}]},
-            "names no user",
-            id="a context without user",
-        ),
+        pytest.param({"contexts": [{"name": "only", "context": {"cluster": "here"}}]}, "names no user", id="no user"),
         pytest.param({"users": []}, "users does not have the name in the current context", id="unknown user"),
         pytest.param({"clusters": []}, "clusters does not have the name in the current context", id="unknown cluster"),
         pytest.param(

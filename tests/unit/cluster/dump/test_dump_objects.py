@@ -51,9 +51,7 @@ def as_kubectl(value: object) -> bytes:
             [{"apiVersion": "v1", **BARE_NODE}],
             id="items have the version of the list",
         ),
-        pytest.param(
-            as_kubectl({"kind": "List", "items": [LIST, {"items": [POD]}]}), [NODE, POD, POD], id="nested lists"
-        ),
+        pytest.param(as_kubectl({"kind": "List", "items": [LIST, {"items": [POD]}]}), [NODE, POD, POD], id="in lists"),
         pytest.param(
             b"kind: List\nitems:\n- kind: NodeList\n  items:\n  - metadata: {name: a}\n",
             [BARE_NODE],
@@ -81,9 +79,7 @@ def as_kubectl(value: object) -> bytes:
         ),
         pytest.param(b"items:\n  - kind: Node\n", [{"kind": "Node"}], id="indented items"),
         pytest.param(orjson.dumps(NODE) + b"\n---\n" + orjson.dumps(POD), [NODE, POD], id="several documents of JSON"),
-        pytest.param(
-            b"{kind: Node, metadata: {name: a}}", [{"kind": "Node", "metadata": {"name": "a"}}], id="flow style"
-        ),
+        pytest.param(b"{kind: Node, metadata: {name: a}}", [{"kind": "Node", "metadata": {"name": "a"}}], id="inline"),
         pytest.param(b"items: []\n", [], id="an empty List"),
         pytest.param(b"", [], id="an empty file"),
     ],

@@ -167,9 +167,7 @@ def versions(found: Versions) -> PartVersions:
         pytest.param([item(5, 2, (4, 2))], (4, 2), (6, 2), None, id="the last item is missing"),
         pytest.param([item(5, 2, (4, 2)), item(7, 2, (6, 2))], (4, 2), (7, 2), None, id="a middle item is missing"),
         pytest.param([item(5, 1, (4, 1))], (4, 1), (5, 2), None, id="an orphan in place of the newest item"),
-        pytest.param(
-            [item(5, 1, (4, 1)), item(6, 2, (5, 2))], (4, 1), (6, 2), None, id="an orphan before the newest item"
-        ),
+        pytest.param([item(5, 1, (4, 1)), item(6, 2, (5, 2))], (4, 1), (6, 2), None, id="orphan before newest item"),
         pytest.param([item(5, 3, (4, 2))], (4, 1), (5, 3), None, id="it follows an item other than the last one read"),
         pytest.param([item(5, 3, (2, 1))], (4, 1), (5, 3), None, id="it follows an item before the last one read"),
         pytest.param([item(5, 2, (5, 2))], (4, 2), (5, 2), None, id="a malformed item that follows itself"),

@@ -132,9 +132,7 @@ def test_missing_log_item_of_a_needed_part_breaks_the_chain(store: Store, lost: 
     [
         pytest.param(lambda item: None, id="missing"),
         pytest.param(lambda item: replace(item, epoch=item.epoch + 1), id="an orphan in place of the item"),
-        pytest.param(
-            lambda item: replace(item, previous=PublishedVersion(2, 0)), id="a link to an item of another part"
-        ),
+        pytest.param(lambda item: replace(item, previous=PublishedVersion(2, 0)), id="link to an item of another part"),
         pytest.param(lambda item: replace(item, data=GARBAGE), id="malformed"),
     ],
 )

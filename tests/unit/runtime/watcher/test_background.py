@@ -140,9 +140,7 @@ def test_does_not_send_events_without_functions() -> None:
     ("event", "is_one"),
     [
         pytest.param(WARM_UP_EVENT, True, id="the watcher's event"),
-        pytest.param(
-            http_event('{"source": "berth.warm-up"}', "POST /scheduler/filter"), False, id="an event of a caller"
-        ),
+        pytest.param(http_event('{"source": "berth.warm-up"}', "POST /scheduler/filter"), False, id="event of caller"),
         pytest.param({}, False, id="an empty event"),
     ],
 )

@@ -162,9 +162,7 @@ def test_scores_setting_selects_the_scaling(scores: str, wanted: list[int]) -> N
             "String should match pattern",
             id="an invalid profile name",
         ),
-        pytest.param(
-            {"definitions": {"mine": {}}}, ("definitions", "mine"), "the profile has no plugins", id="no plugins"
-        ),
+        pytest.param({"definitions": {"mine": {}}}, ("definitions", "mine"), "the profile has no plugins", id="empty"),
         pytest.param(
             {"definitions": {"mine": {"extends": "full", "scores": "as-is"}}},
             ("definitions", "mine"),

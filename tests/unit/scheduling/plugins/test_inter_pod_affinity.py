@@ -87,9 +87,7 @@ def namespace(name: str, **labels: str) -> Object:
             {"a": NOT_NEAR, "b": NOT_NEAR, "c": SUCCESS, "d": NOT_NEAR},
             id="{} selects all",
         ),
-        pytest.param(
-            near(term(None)), [placed("o", "c")], dict.fromkeys("abcd", NOT_NEAR), id="no selector selects none"
-        ),
+        pytest.param(near(term(None)), [placed("o", "c")], dict.fromkeys("abcd", NOT_NEAR), id="none selects none"),
         pytest.param(
             away(term()),
             [placed("o", "a")],
@@ -120,12 +118,7 @@ def namespace(name: str, **labels: str) -> Object:
             dict.fromkeys("abcd", SUCCESS),
             id="pods with anti-affinity to another pod",
         ),
-        pytest.param(
-            None,
-            [placed("o", "d", affinity=away(term(WEB)))],
-            dict.fromkeys("abcd", SUCCESS),
-            id="others on a node without a zone",
-        ),
+        pytest.param(None, [placed("o", "d", affinity=away(term(WEB)))], dict.fromkeys("abcd", SUCCESS), id="no zone"),
         pytest.param(
             away(term()),
             [placed("o", "a", affinity=away(term(WEB)))],
@@ -207,9 +200,7 @@ def test_own_terms_select_every_namespace_if_no_labels_satisfy_the_selector() ->
 @pytest.mark.parametrize(
     ("other", "wanted"),
     [
-        pytest.param(
-            placed("o", "a", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}), TOO_NEAR, id="terminating"
-        ),
+        pytest.param(placed("o", "a", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}), TOO_NEAR, id="ending"),
         pytest.param(placed("o", "a", status={"phase": "Failed"}), SUCCESS, id="finished"),
         pytest.param(placed("o", "gone"), SUCCESS, id="on a deleted node"),
         pytest.param(pod_with("o", {"app": "db"}, status={"nominatedNodeName": "a"}), TOO_NEAR, id="nominated"),
@@ -319,12 +310,7 @@ SOFT = placed("soft", "b", affinity=preferring("podAffinity", (10, term(WEB, HOS
     ("args", "affinity", "wanted"),
     [
         pytest.param({}, None, {"a": 10, "b": 100, "c": 0}, id="a required term counts 1"),
-        pytest.param(
-            {"hardPodAffinityWeight": 5},
-            None,
-            {"a": 50, "b": 100, "c": 0},
-            id="a required term counts the configured weight",
-        ),
+        pytest.param({"hardPodAffinityWeight": 5}, None, {"a": 50, "b": 100, "c": 0}, id="required: configured weight"),
         pytest.param({"hardPodAffinityWeight": 0}, None, {"a": 0, "b": 100, "c": 0}, id="a required term may count 0"),
         pytest.param(
             {"ignorePreferredTermsOfExistingPods": True},

@@ -40,18 +40,14 @@ NODE = counted_node_object("n", "4", "8000,16000")
     ("pod", "others", "expected"),
     [
         pytest.param(asking_object(licence="4"), (), SUFFICIENT, id="the whole capacity"),
-        pytest.param(
-            asking_object(), (asking_object("a", "n", licence="9"),), SUFFICIENT, id="no demand on a full node"
-        ),
+        pytest.param(asking_object(), (asking_object("a", "n", licence="9"),), SUFFICIENT, id="no demand on full node"),
         pytest.param(
             asking_object(licence="2"),
             (asking_object("a", "n", licence="3"),),
             (UNSCHEDULABLE, (NO_LICENCE,)),
             id="less is available: evictions might help",
         ),
-        pytest.param(
-            asking_object(licence="5"), (), (NEVER, (NO_LICENCE,)), id="more than the capacity: evictions cannot help"
-        ),
+        pytest.param(asking_object(licence="5"), (), (NEVER, (NO_LICENCE,)), id="above the capacity: unresolvable"),
         pytest.param(
             asking_object(gpumem="9000"),
             (asking_object("a", "n", on_device(1), gpumem="8000"),),

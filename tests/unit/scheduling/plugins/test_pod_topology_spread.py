@@ -58,31 +58,17 @@ NO_ZONE = node_with("d", SSD)
         pytest.param(pod(constraint()), [], (SUCCESS, SUCCESS, SUCCESS, NO_LABEL), id="one pod in the first zone"),
         pytest.param(pod(constraint()), on("a"), (SKEWED, SKEWED, SUCCESS, NO_LABEL), id="one pod in each zone"),
         pytest.param(pod(constraint()), on("a", "c"), (SUCCESS, SUCCESS, SUCCESS, NO_LABEL), id="balanced zones"),
-        pytest.param(
-            pod(constraint(skew=2)), on("a"), (SUCCESS, SUCCESS, SUCCESS, NO_LABEL), id="maxSkew 2: one ahead"
-        ),
-        pytest.param(
-            pod(constraint(skew=2)), on("a", "b"), (SKEWED, SKEWED, SUCCESS, NO_LABEL), id="maxSkew 2: two ahead"
-        ),
+        pytest.param(pod(constraint(skew=2)), on("a"), (SUCCESS, SUCCESS, SUCCESS, NO_LABEL), id="maxSkew 2: by one"),
+        pytest.param(pod(constraint(skew=2)), on("a", "b"), (SKEWED, SKEWED, SUCCESS, NO_LABEL), id="maxSkew 2: by 2"),
         pytest.param(pod(constraint(HOST)), on("a"), (SKEWED, SUCCESS, SUCCESS, SUCCESS), id="over nodes"),
-        pytest.param(
-            pod(constraint(), constraint(HOST)),
-            on("a"),
-            (SKEWED, SKEWED, SUCCESS, NO_LABEL),
-            id="every constraint holds",
-        ),
+        pytest.param(pod(constraint(), constraint(HOST)), on("a"), (SKEWED, SKEWED, SUCCESS, NO_LABEL), id="every one"),
         pytest.param(
             pod(constraint(app="db"), app="db"),
             on("a"),
             (SUCCESS, SUCCESS, SUCCESS, NO_LABEL),
             id="a pod that does not match its own selector",
         ),
-        pytest.param(
-            pod(constraint(), app="db"),
-            on("a", "b"),
-            (SKEWED, SKEWED, SUCCESS, NO_LABEL),
-            id="it may join a zone with one more pod",
-        ),
+        pytest.param(pod(constraint(), app="db"), on("a", "b"), (SKEWED, SKEWED, SUCCESS, NO_LABEL), id="one more pod"),
         pytest.param(
             pod(constraint(labelSelector={})),
             on("a", "b"),
@@ -237,9 +223,7 @@ def controller(kind: str, selector: Object) -> Object:
         ),
         pytest.param(pod(), controller("ReplicaSet", WEB), SUCCESS, id="a replica set that does not own the pod"),
         pytest.param(pod(constraint(HOST, 5)), SERVICE, SUCCESS, id="a pod with constraints of its own"),
-        pytest.param(
-            pod(constraint(HOST, 5, "ScheduleAnyway")), SERVICE, SUCCESS, id="a pod with constraints of any kind"
-        ),
+        pytest.param(pod(constraint(HOST, 5, "ScheduleAnyway")), SERVICE, SUCCESS, id="of either constraint kind"),
     ],
 )
 def test_applies_default_constraints(asking: Object, workload: Object, wanted: Status) -> None:
@@ -273,18 +257,12 @@ def soft(key: str = ZONE, skew: int = 1, **fields: Any) -> Object:
         pytest.param(pod(soft()), on("a", "b", "c"), {"a": 33, "b": 33, "c": 100, "d": 0}, id="in proportion"),
         pytest.param(pod(soft()), [], {"a": 100, "b": 100, "c": 100, "d": 0}, id="a node without a zone scores 0"),
         pytest.param(pod(soft(HOST)), on("a", "a", "b"), {"a": 0, "b": 50, "c": 100, "d": 100}, id="over nodes"),
-        pytest.param(
-            pod(soft(), soft(HOST)), on("a"), {"a": 0, "b": 66, "c": 100, "d": 0}, id="the sum of two constraints"
-        ),
+        pytest.param(pod(soft(), soft(HOST)), on("a"), {"a": 0, "b": 66, "c": 100, "d": 0}, id="sum of constraints"),
         pytest.param(
             pod(soft(skew=5)), on("a"), {"a": 80, "b": 80, "c": 100, "d": 0}, id="a larger maxSkew reduces the effect"
         ),
-        pytest.param(
-            pod(soft(labelSelector={})), on("a"), {"a": 100, "b": 100, "c": 100, "d": 0}, id="{} counts no pods"
-        ),
-        pytest.param(
-            pod(constraint(HOST, 9)), on("a"), {"a": 0, "b": 0, "c": 0, "d": 0}, id="DoNotSchedule does not score"
-        ),
+        pytest.param(pod(soft(labelSelector={})), on("a"), {"a": 100, "b": 100, "c": 100, "d": 0}, id="{} counts none"),
+        pytest.param(pod(constraint(HOST, 9)), on("a"), {"a": 0, "b": 0, "c": 0, "d": 0}, id="DoNotSchedule: no score"),
     ],
 )
 def test_scores_by_skew(asking: Object, others: list[Object], wanted: dict[str, int]) -> None:

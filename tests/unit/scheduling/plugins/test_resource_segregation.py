@@ -162,29 +162,19 @@ BOTH = {"resources": [GPU, FPGA]}
         pytest.param(BOTH, {}, {}, SUCCESS, id="a pod without request on a node without the resource"),
         pytest.param(BOTH, {}, {FPGA: "1"}, RESERVED, id="a node with any resource of the set is reserved"),
         pytest.param(BOTH, {GPU: "1"}, {FPGA: "1"}, MISSING, id="a node with another resource of the set is rejected"),
-        pytest.param(
-            BOTH, {GPU: "1"}, {GPU: "1", FPGA: "1"}, SUCCESS, id="a node may have more resources than requested"
-        ),
+        pytest.param(BOTH, {GPU: "1"}, {GPU: "1", FPGA: "1"}, SUCCESS, id="a node may have more than is requested"),
         pytest.param(BOTH, {GPU: "1", FPGA: "1"}, {GPU: "1"}, MISSING, id="all requested resources must exist"),
         pytest.param(BOTH, {GPU: "1", FPGA: "1"}, {GPU: "1", FPGA: "2"}, SUCCESS, id="all requested resources exist"),
-        pytest.param(
-            {"resources": [FPGA]}, {}, {GPU: "1"}, SUCCESS, id="resources of the node outside the set are ignored"
-        ),
-        pytest.param(
-            {"resources": [FPGA]}, {GPU: "1"}, {FPGA: "1"}, RESERVED, id="requests outside the set are ignored"
-        ),
+        pytest.param({"resources": [FPGA]}, {}, {GPU: "1"}, SUCCESS, id="resources of node outside set are ignored"),
+        pytest.param({"resources": [FPGA]}, {GPU: "1"}, {FPGA: "1"}, RESERVED, id="requests outside set are ignored"),
         pytest.param({}, {GPU: "0"}, {GPU: "1"}, RESERVED, id="a request of 0 is no request"),
         pytest.param({}, {GPU: "0"}, {}, SUCCESS, id="a pod with a request of 0 passes a node without the resource"),
         pytest.param({}, {}, {GPU: "0"}, SUCCESS, id="a node with an amount of 0 lacks the resource"),
         pytest.param({}, {GPU: "1"}, {GPU: "0"}, MISSING, id="a node with an amount of 0 rejects a pod with a request"),
         pytest.param({}, {GPU: "8"}, {GPU: "1"}, SUCCESS, id="amounts are left to the scheduler"),
         pytest.param({"resources": ["hugepages-2Mi"]}, {}, {"hugepages-2Mi": "1Gi"}, RESERVED, id="huge pages"),
-        pytest.param(
-            {"mode": "preferred"}, {}, {GPU: "1"}, SUCCESS, id="preferred does not reject pods without request"
-        ),
-        pytest.param(
-            {"mode": "preferred"}, {GPU: "1"}, {}, MISSING, id="preferred still rejects nodes without the resource"
-        ),
+        pytest.param({"mode": "preferred"}, {}, {GPU: "1"}, SUCCESS, id="preferred accepts pods without request"),
+        pytest.param({"mode": "preferred"}, {GPU: "1"}, {}, MISSING, id="preferred rejects nodes without the resource"),
     ],
 )
 def test_filters_by_segregation(

@@ -69,9 +69,7 @@ DB, WEB = {"app": "db"}, {"app": "web"}
             ["a", "c"],
             id="not enough victims: adds the least important pod needed",
         ),
-        pytest.param(
-            urgent("3"), ["c"], [placed("a", 5, "2"), placed("c", 3, "2")], ["a", "c"], id="sorted by priority"
-        ),
+        pytest.param(urgent("3"), ["c"], [placed("a", 5, "2"), placed("c", 3, "2")], ["a", "c"], id="by priority"),
         pytest.param(
             urgent("1"),
             ["a", "b"],
@@ -91,19 +89,11 @@ DB, WEB = {"app": "db"}, {"app": "web"}
             id="a missing label that no eviction changes",
         ),
         pytest.param(urgent("1"), ["a"], [placed("b")], ["a"], id="a victim unknown to the cache"),
-        pytest.param(
-            urgent("4"),
-            ["new"],
-            [placed("a"), placed("b")],
-            ["new", "a", "b"],
-            id="adds blocking pods beside an unknown victim",
-        ),
+        pytest.param(urgent("4"), ["new"], [placed("a"), placed("b")], ["new", "a", "b"], id="beside unknown victims"),
         pytest.param(urgent("4"), ["new"], [placed("b", 100)], None, id="blocking pods cannot be evicted"),
         pytest.param(urgent("1"), [], [placed("a", cpu="4")], ["a"], id="no proposed victim but the policy needs one"),
         pytest.param(urgent("1"), [], [placed("a")], None, id="no victim needed: the node is omitted"),
-        pytest.param(
-            urgent("1", preemptionPolicy="Never"), ["a"], [placed("a", cpu="4")], None, id="preemptionPolicy Never"
-        ),
+        pytest.param(urgent("1", preemptionPolicy="Never"), ["a"], [placed("a", cpu="4")], None, id="policy Never"),
         pytest.param(
             urgent("1", namespace="kube-system", nodeSelector={"disk": "ssd"}),
             ["a"],
@@ -196,9 +186,7 @@ def test_rejects_node_with_defect() -> None:
     ("bodies", "wanted"),
     [
         pytest.param([placed("x", 1), placed("y", 2)], {"n": (["y", "x"], 0)}, id="known from the request"),
-        pytest.param(
-            [placed("x", 100), placed("y", 2)], {}, id="a victim of equal priority known only from the request"
-        ),
+        pytest.param([placed("x", 100), placed("y", 2)], {}, id="victim of equal priority known only from the request"),
         pytest.param([placed("a", 100)], {}, id="equal priority in the request and lower priority in the cache"),
     ],
 )

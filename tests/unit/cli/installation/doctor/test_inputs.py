@@ -99,9 +99,7 @@ def test_each_function_reads_its_own_secret(
 @pytest.mark.parametrize(
     ("error", "skipped"),
     [
-        pytest.param(
-            ClientError({"Error": {"Code": "AccessDeniedException"}}, "Get"), True, id="caller lacks permission"
-        ),
+        pytest.param(ClientError({"Error": {"Code": "AccessDeniedException"}}, "Get"), True, id="caller lacks right"),
         pytest.param(ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "Get"), False, id="missing"),
         pytest.param(None, False, id="not a kubeconfig"),
     ],

@@ -87,9 +87,7 @@ def test_passes_if_a_pending_pod_is_as_expected(expected: dict[str, Any]) -> Non
             id="node pattern without a match",
         ),
         pytest.param({"pending": True}, ["default/p: expected no node, found high"], id="expects pending"),
-        pytest.param(
-            {"reason": "cpu"}, ["default/p: expected a reason with 'cpu', found high"], id="expects an absent reason"
-        ),
+        pytest.param({"reason": "cpu"}, ["default/p: expected a reason with 'cpu', found high"], id="absent reason"),
         pytest.param(
             {"rejected": {"low": "cpu"}},
             ["default/p: expected low rejected with 'cpu', found low: not rejected"],

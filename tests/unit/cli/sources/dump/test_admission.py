@@ -70,11 +70,7 @@ def test_rejects_unknown_priority_class() -> None:
     [
         pytest.param({"limits": {GPU: "1"}}, {GPU: "1"}, id="a limit without a request is the request"),
         pytest.param({"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}, {"cpu": "1"}, id="a request stays"),
-        pytest.param(
-            {"limits": {GPU: "1"}, "requests": {"cpu": "1"}},
-            {GPU: "1", "cpu": "1"},
-            id="requests are filled in per resource",
-        ),
+        pytest.param({"limits": {GPU: "1"}, "requests": {"cpu": "1"}}, {GPU: "1", "cpu": "1"}, id="by resource"),
         pytest.param({"requests": {"cpu": "1"}}, {"cpu": "1"}, id="no limits"),
         pytest.param({}, None, id="nothing"),
     ],
@@ -87,9 +83,7 @@ def test_limits_become_container_requests(field: str, resources: Mapping[str, ob
 @pytest.mark.parametrize(
     ("resources", "requests", "wanted"),
     [
-        pytest.param(
-            {"limits": {"cpu": "2"}}, {}, {"cpu": "2"}, id="a limit that no container asks for is the request"
-        ),
+        pytest.param({"limits": {"cpu": "2"}}, {}, {"cpu": "2"}, id="limit that no container asks for is the request"),
         pytest.param({"limits": {"cpu": "2"}}, {"cpu": "1"}, None, id="otherwise the containers' requests add up"),
         pytest.param({"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}, {}, {"cpu": "1"}, id="a request stays"),
         pytest.param({"limits": {GPU: "1"}}, {}, None, id="only resources allowed at pod level"),
@@ -160,9 +154,7 @@ def _affinity(term: Mapping[str, object], kind: str, *, preferred: bool) -> dict
             },
             id="the pods with another value",
         ),
-        pytest.param(
-            {"labelSelector": {}, "matchLabelKeys": ["absent"]}, {"matchExpressions": []}, id="a missing label"
-        ),
+        pytest.param({"labelSelector": {}, "matchLabelKeys": ["absent"]}, {"matchExpressions": []}, id="missing label"),
         pytest.param({"matchLabelKeys": ["hash"]}, None, id="a term without selector stays unchanged"),
     ],
 )

@@ -80,9 +80,7 @@ REJECTED = "0/1 nodes are available: 1 {}. preemption: 0/1 nodes are available: 
             True,
             id="kept for another pod",
         ),
-        pytest.param(
-            "False", REJECTED.format("gang waits for a floating resource"), SEATS, True, id="a member of a gang"
-        ),
+        pytest.param("False", REJECTED.format("gang waits for a floating resource"), SEATS, True, id="member of gang"),
         pytest.param("False", REJECTED.format("Insufficient cpu"), SEATS, False, id="another reason"),
         pytest.param(
             "False",

@@ -36,12 +36,8 @@ BROKEN = NoResponse("the server closed the connection", connection_closed=True)
         pytest.param(ServerCertificate(NOW + 5 * DAY), WARNING, "expires in 5 days", id="soon"),
         pytest.param(ServerCertificate(NOW - DAY, CertificateProblem.EXPIRED), FAILED, "has expired", id="expired"),
         pytest.param(ServerCertificate(NOW, CertificateProblem.OTHER_HOST), FAILED, "another host", id="another host"),
-        pytest.param(
-            ServerCertificate(NOW, CertificateProblem.UNKNOWN_AUTHORITY), FAILED, "authority", id="no CA for it"
-        ),
-        pytest.param(
-            NoResponse("wrong version number", connection_closed=True), FAILED, "wrong version", id="no TLS there"
-        ),
+        pytest.param(ServerCertificate(NOW, CertificateProblem.UNKNOWN_AUTHORITY), FAILED, "authority", id="no CA"),
+        pytest.param(NoResponse("wrong version number", connection_closed=True), FAILED, "wrong version", id="no TLS"),
         pytest.param(NoResponse("connection refused"), SKIPPED, "connection refused", id="no server"),
         pytest.param(None, SKIPPED, "plain http, no certificate", id="http"),
     ],

@@ -38,12 +38,7 @@ def held(age: float, holder: str = "watcher-1") -> HeadItem:
     [
         pytest.param(HELD, OK, "version 7 is published", id="published"),
         pytest.param(None, FAILED, "no watcher has ever run", id="empty"),
-        pytest.param(
-            replace(HELD, head=Head("u", None)),
-            FAILED,
-            "nothing has been published yet",
-            id="only a lease",
-        ),
+        pytest.param(replace(HELD, head=Head("u", None)), FAILED, "nothing has been published yet", id="only a lease"),
     ],
 )
 def test_reports_whether_the_cache_is_published(item: HeadItem | None, result: Result, message: str) -> None:

@@ -108,15 +108,9 @@ def test_does_not_propose_granting_a_permission_to_a_shared_user(name: str, is_a
 @pytest.mark.parametrize(
     ("access", "how", "result", "message"),
     [
-        pytest.param(
-            FakeAccess(), WakeUp.OBJECT, OK, "the wake-up of the scheduling queue works", id="the object exists"
-        ),
-        pytest.param(
-            FakeAccess(wake_up_error="forbidden"), WakeUp.OBJECT, FAILED, "after minutes", id="the object is missing"
-        ),
-        pytest.param(
-            FakeAccess(wake_up_error="forbidden"), WakeUp.NONE, SKIPPED, "wakeUp: none", id="wake-up disabled"
-        ),
+        pytest.param(FakeAccess(), WakeUp.OBJECT, OK, "the wake-up of the scheduling queue works", id="object exists"),
+        pytest.param(FakeAccess(wake_up_error="forbidden"), WakeUp.OBJECT, FAILED, "after minutes", id="no object"),
+        pytest.param(FakeAccess(wake_up_error="forbidden"), WakeUp.NONE, SKIPPED, "wakeUp: none", id="wake-up off"),
     ],
 )
 def test_reports_whether_the_wake_up_object_exists(
