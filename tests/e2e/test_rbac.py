@@ -252,9 +252,7 @@ def test_api_server_rejects_requests_beyond_the_permissions_of_the_watcher(users
     _assert_rejected(KubernetesApi(users.watcher), right)
 
 
-def test_counted_resource_permissions_exclude_pod_creation_and_deletion(
-    control_plane: ControlPlane, users: Identities
-) -> None:
+def test_counted_resources_need_no_pod_creation_and_deletion(control_plane: ControlPlane, users: Identities) -> None:
     api = KubernetesApi(users.watcher)
     with counted_resources(control_plane):
         deadline = time.monotonic() + RBAC_SECONDS

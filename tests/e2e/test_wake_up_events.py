@@ -308,9 +308,7 @@ GANG_KINDS: dict[str, Setup] = {
 
 
 @pytest.mark.parametrize("kind", GANG_KINDS)
-def test_gang_is_placed_after_a_change(
-    kind: str, scene: Scene, target: Target, tmp_path: Path, figures: Figures
-) -> None:
+def test_gang_is_placed_after_change(kind: str, scene: Scene, target: Target, tmp_path: Path, figures: Figures) -> None:
     scene.scheduler = "default-scheduler"
     change = GANG_KINDS[kind](scene)
     with target.gang_scheduler(tmp_path):

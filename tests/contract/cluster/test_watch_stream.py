@@ -263,9 +263,7 @@ def test_disconnects_if_the_connection_is_silent(server: DrivenApiServer) -> Non
         assert consumer.events(1) == [Interrupted(f"{server.host} did not answer in time")]
 
 
-def test_resumes_from_last_version_after_server_restart(
-    server: DrivenApiServer, consumer: Consumer, stream: Exchange
-) -> None:
+def test_resumes_at_last_version_after_restart(server: DrivenApiServer, consumer: Consumer, stream: Exchange) -> None:
     stream.tell("ADDED", node("a", "11"))
     assert consumer.events(1) == [Added(node("a", "11"), "11")]
     server.stop()
@@ -285,9 +283,7 @@ def test_resumes_from_last_version_after_server_restart(
     assert event == Added(node("b", "12"), "12")
 
 
-def test_lists_again_after_restore_of_server_from_backup(
-    server: DrivenApiServer, consumer: Consumer, stream: Exchange
-) -> None:
+def test_lists_again_after_restore_from_backup(server: DrivenApiServer, consumer: Consumer, stream: Exchange) -> None:
     stream.tell("ADDED", node("a", "11")).drop()
     causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
     server.next(PATH).refuse(504, "Timeout", "Too large resource version: 11, current: 5", causes=causes)

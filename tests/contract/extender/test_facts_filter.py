@@ -233,9 +233,7 @@ def test_fact_46_filter_returns_a_single_feasible_node(verbs: Verbs) -> None:
         pytest.param(["plain", "worded"], [], id="no node if none is feasible"),
     ],
 )
-def test_fact_47_filter_onlyone_chooses_among_names_of_request(
-    verbs: Verbs, names: list[str], chosen: list[str]
-) -> None:
+def test_fact_47_filter_onlyone_chooses_among_names_given(verbs: Verbs, names: list[str], chosen: list[str]) -> None:
     assert verbs.ask("filter_onlyone", cache_mode(names)).json["NodeNames"] == chosen
 
 

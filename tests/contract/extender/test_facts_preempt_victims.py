@@ -248,9 +248,7 @@ def test_fact_15a_does_not_evict_if_the_cache_lacks_the_nomination() -> None:
 @pytest.mark.parametrize(
     "names", [pytest.param(["n"], id="requested alone"), pytest.param(["n", "m"], id="among others")]
 )
-def test_nomination_is_kept_while_the_cache_still_shows_the_victims(
-    names: Sequence[str], cached: Sequence[Object]
-) -> None:
+def test_nomination_is_kept_while_the_cache_shows_the_victims(names: Sequence[str], cached: Sequence[Object]) -> None:
     """The scheduler lists the node, so for it the victims are gone. As unresolvable the nomination would be lost."""
     cluster = node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu="4", node="m")
     reply = answer_filter(body_of(cache_mode(names, urgent(**NOMINATED))), FixedNodeCache.of(FULL, *cluster, *cached))
@@ -273,9 +271,7 @@ EVICTED = node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu=
         pytest.param(victims_by_uid({"m": ["uid-b"]}, pod=urgent()), {"m": ["uid-b"]}, id="was not nominated"),
     ],
 )
-def test_victims_already_returned_by_preempt_do_not_count(
-    request_body: Request, wanted: Mapping[str, list[str]]
-) -> None:
+def test_victims_returned_by_preempt_do_not_count(request_body: Request, wanted: Mapping[str, list[str]]) -> None:
     cache, answered = FixedNodeCache.of(FULL, *EVICTED), AnsweredVictims()
     first = answer_preempt(body_of(victims_by_uid({"n": ["uid-a"]}, pod=urgent())), cache, answered=answered)
     assert victims(first) == {"n": ["uid-a"]}

@@ -197,9 +197,7 @@ def test_fact_04_does_not_redirect_any_path(caller: Caller, method: str, path: s
     assert "location" not in response.headers
 
 
-def test_fact_05_read_times_out_before_the_schedulers_timeout(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_fact_05_read_times_out_before_the_schedulers_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """The default httpTimeout is 5 s. One read of the table must fail at least a second earlier."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # Lambda sets it; a client is not made without one.
     table: Any = cache_adapters(PolicySettings(cache_table="t")).tables.cache

@@ -108,9 +108,7 @@ class TestEpochFloor:
             pytest.param(stored_lease("baz", lease_transitions=4), 7, 4, id="its own claim keeps its epoch"),
         ],
     )
-    def test_claims_an_epoch_that_is_at_least_the_floor(
-        self, store: LeaseStore, item: Any, floor: int, epoch: int
-    ) -> None:
+    def test_claims_an_epoch_not_below_the_floor(self, store: LeaseStore, item: Any, floor: int, epoch: int) -> None:
         if item is not None:
             store.put(item)
         baz = Contender(store, "baz", epoch_floor=lambda: floor)

@@ -139,9 +139,7 @@ class TestRenewal:
             pytest.param({"leaseTransitions": Decimal(2)}, "in epoch 2", id="of another epoch"),
         ],
     )
-    def test_record_of_another_term_ends_term_immediately(
-        self, store: LeaseStore, change: dict[str, object], detail: str
-    ) -> None:
+    def test_record_of_another_term_ends_term(self, store: LeaseStore, change: dict[str, object], detail: str) -> None:
         alpha = leading(store)
         store.put({**store.attributes(), "resourceVersion": Decimal(9), **change})
         before = store.attributes()

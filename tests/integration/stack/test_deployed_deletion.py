@@ -135,9 +135,7 @@ def test_user_without_the_policy_cannot_deploy(emulator: Emulator, template: Pat
     assert "AccessDenied" in done.stdout + done.stderr
 
 
-def test_user_with_the_deployer_policy_can_deploy(
-    template: Path, deployer: Deployer, parameters: dict[str, str]
-) -> None:
+def test_user_with_deployer_policy_can_deploy(template: Path, deployer: Deployer, parameters: dict[str, str]) -> None:
     done = deployer.deploy(template, parameters)
     assert not done.returncode, done.stdout + done.stderr
 

@@ -47,9 +47,7 @@ def clock() -> Clock:
         pytest.param([{"a": 1}], AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="not a string"),
     ],
 )
-def test_allows_or_denies_by_the_identity_source(
-    clock: Clock, identity: list[object], outcome: AuthorizerOutcome
-) -> None:
+def test_allows_or_denies_by_identity_source(clock: Clock, identity: list[object], outcome: AuthorizerOutcome) -> None:
     assert BasicAuthorizer(InMemoryPasswords(OLD), clock).decide(basic_event(*identity)).outcome is outcome
 
 

@@ -48,9 +48,7 @@ class Environment:
         pytest.param([OLDER, BROKEN, BROKEN], "full", 1, id="applied twice"),
     ],
 )
-def test_uses_earlier_document_if_the_applied_one_cannot_be_loaded(
-    documents: list[str], profile: str, version: int
-) -> None:
+def test_uses_earlier_document_if_the_applied_one_is_invalid(documents: list[str], profile: str, version: int) -> None:
     environment = Environment(*documents)
     for _ in range(2):
         configured = environment.configurations.at("hash")
@@ -151,9 +149,7 @@ def test_refuses_if_the_deployed_configuration_is_invalid_too() -> None:
         pytest.param('{"gangs": {"enabled": "yes"}}', "which pods it binds", id="gangs"),
     ],
 )
-def test_refuses_if_the_counted_resources_or_bind_limits_of_the_document_are_unreadable(
-    document: str, unknown: str
-) -> None:
+def test_refuses_unreadable_counted_resources_and_bind_limits(document: str, unknown: str) -> None:
     """Another document could count less, or bind more."""
     environment = Environment(OLDER, document)
     with pytest.raises(ConfigurationInvalid) as caught:
@@ -292,9 +288,7 @@ def test_version_is_the_same_if_kubelet_mounts_the_files(tmp_path: Path) -> None
         pytest.param(lambda root: (root / "conftest.py").touch(), False, id="a file beside the package"),
     ],
 )
-def test_version_changes_with_the_loaded_files_only(
-    plugins: Path, change: Callable[[Path], object], changes: bool
-) -> None:
+def test_version_changes_with_loaded_files_only(plugins: Path, change: Callable[[Path], object], changes: bool) -> None:
     before = version_of(plugins)
     change(plugins)
     assert (version_of(plugins) != before) is changes

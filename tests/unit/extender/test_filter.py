@@ -49,9 +49,7 @@ def test_puts_each_rejected_node_into_exactly_one_map() -> None:
     ],
 )
 @pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
-def test_log_names_the_code_of_the_main_reason_if_no_node_fits(
-    answer: Callable[..., Reply], names: list[str], code: str
-) -> None:
+def test_log_names_the_code_of_the_main_reason(answer: Callable[..., Reply], names: list[str], code: str) -> None:
     nodes = [*map(node, "abc"), labelled("worded", "x"), labelled("fits", "1")]
     cache = FixedNodeCache(BerthConfiguration(), Snapshot.of(nodes))
     assert answer(body_of(cache_mode(names)), cache).reason_code == code

@@ -172,9 +172,7 @@ def test_fails_if_the_call_leaves_no_time_for_a_decision(
 
 
 @pytest.mark.parametrize("answer", [filter.answer_filter, filter.answer_filter_onlyone])
-def test_failure_names_the_step_that_took_too_long(
-    answer: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failure_names_the_step_that_was_slow(answer: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
     def unfinished(*_: object, **__: object) -> NoReturn:
         raise DeadlineExceeded("gangs take long")
 

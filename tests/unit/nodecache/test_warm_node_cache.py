@@ -325,9 +325,7 @@ def cluster_of_all_parts(configuration: BerthConfiguration) -> Verbs:
         pytest.param(FULL, 1, 1, id="full reads everything"),
     ],
 )
-def test_loads_only_the_parts_that_the_policy_reads(
-    configuration: BerthConfiguration, pods: int, namespaces: int
-) -> None:
+def test_loads_only_parts_that_the_policy_reads(configuration: BerthConfiguration, pods: int, namespaces: int) -> None:
     snapshot = snapshot_of(cluster_of_all_parts(configuration))
     found = len(snapshot.nodes["n1"].pods), len(snapshot.unbound), len(snapshot.namespaces)
     assert found == (pods, pods, namespaces)

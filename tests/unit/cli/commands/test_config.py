@@ -199,9 +199,7 @@ def test_waits_until_every_verb_uses_the_document(pauses: list[float]) -> None:
 
 
 @pytest.mark.usefixtures("deployed_stack")
-def test_reports_that_another_document_was_applied_during_the_wait(
-    dynamodb: DynamoDBClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reports_that_another_document_was_applied(dynamodb: DynamoDBClient, monkeypatch: pytest.MonkeyPatch) -> None:
     another = DynamoDBConfigurationStore(dynamodb, TABLE)
     monkeypatch.setattr(time, "sleep", lambda seconds: another.apply('{"profile":"resource-segregation"}'))
     done = apply()

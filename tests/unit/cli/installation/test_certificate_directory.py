@@ -131,9 +131,7 @@ def test_rewritten_allow_list_omits_expired_certificates(directory: CertificateD
         pytest.param(lambda it: it.issue("other", NOW, 11 * YEAR), "expires on 2036", id="valid longer than authority"),
     ],
 )
-def test_rejected_operation_does_not_change_any_file(
-    directory: CertificateDirectory, what: object, message: str
-) -> None:
+def test_rejected_operation_does_not_change_files(directory: CertificateDirectory, what: object, message: str) -> None:
     assert callable(what)
     directory.issue("scheduler", NOW, YEAR)
     before = {path: path.read_bytes() for path in directory.path.iterdir()}
@@ -191,9 +189,7 @@ def test_reports_damaged_directory(directory: CertificateDirectory, name: str, c
         directory.issue("scheduler", NOW, YEAR)
 
 
-def test_interrupted_issue_does_not_allow_any_client(
-    directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_issue_allows_no_client(directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files are there, and the certificate is not on the list; the next try makes another."""
     before = directory.allow_list_file.read_text()
 

@@ -95,9 +95,7 @@ def test_bind_of_every_pod_requires_an_entry_for_all_pods(managed: ManagedResour
 @pytest.mark.parametrize("counts_only", [True, False])
 @pytest.mark.parametrize("by_annotation", [True, False])
 @pytest.mark.parametrize("resources", [(), (LICENCE,)])
-def test_at_most_one_entry_binds(
-    counts_only: bool, by_annotation: bool, resources: tuple[ManagedResource, ...]
-) -> None:
+def test_at_most_one_binds(counts_only: bool, by_annotation: bool, resources: tuple[ManagedResource, ...]) -> None:
     found = entries(managed=ManagedResources(resources, counts_only, by_annotation))
     assert sum("bindVerb" in entry for entry in found) == 1
 

@@ -97,9 +97,7 @@ def test_returns_the_second_401(server: DrivenApiServer, pool: ThreadPoolExecuto
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 500, 503])
-def test_does_not_renew_credentials_after_other_statuses(
-    server: DrivenApiServer, pool: ThreadPoolExecutor, status: int
-) -> None:
+def test_keeps_credentials_after_other_statuses(server: DrivenApiServer, pool: ThreadPoolExecutor, status: int) -> None:
     source = Source(server, "Bearer old")
     asking = pool.submit(get(ApiServer(Access(source), HandDrivenClock())))
     server.next(PATH).refuse(status, "No")

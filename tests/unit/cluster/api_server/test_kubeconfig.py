@@ -204,9 +204,7 @@ CERTIFICATES = {"client-certificate": "c.pem", "client-key": "k.pem"}
         ),
     ],
 )
-def test_rejects_and_names_settings_that_it_does_not_support(
-    document: dict[str, object], message: str, tmp_path: Path
-) -> None:
+def test_rejects_and_names_unsupported_settings(document: dict[str, object], message: str, tmp_path: Path) -> None:
     with pytest.raises(ClusterUnavailable) as caught:
         kubeconfig.from_file(written(tmp_path, yaml.safe_dump(_document(**document))))
     assert message in str(caught.value)
@@ -272,9 +270,7 @@ def test_gets_token_from_exec_plugin(tmp_path: Path) -> None:
         pytest.param(["echo", "not JSON"], id="the plugin prints another format"),
     ],
 )
-def test_reports_exec_plugin_without_credentials_instead_of_calling_anonymously(
-    command: list[str], tmp_path: Path
-) -> None:
+def test_reports_exec_plugin_without_credentials(command: list[str], tmp_path: Path) -> None:
     path = written(tmp_path, yaml.safe_dump(a_kubeconfig("https://h", exec_plugin(*command))))
     with pytest.raises(ClusterUnavailable, match="its exec plugin gave no credentials"):
         kubeconfig.from_file(path)

@@ -96,9 +96,7 @@ def test_each_item_names_the_previous_item_of_its_part(store: Store, leader: Wri
     }
 
 
-def test_items_of_one_part_in_a_flush_are_chained(
-    store: Store, leader: Writing, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_items_of_a_part_in_a_flush_are_chained(store: Store, leader: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("berth.nodecache.feed.changes._RAW_BYTES", 10)  # an item for each change
     leader.flush(TWO, THREE)
     assert [item.previous for item in store.log_items()] == [PublishedVersion(1, 0), PublishedVersion(2, 0)]
@@ -309,9 +307,7 @@ class Announcing:
 
 
 @given(st.lists(st.tuples(STEPS, FAULTS, FAULTS, FAULTS), max_size=15))
-def test_announces_every_change_once_after_it_is_readable(
-    steps: list[tuple[str, list[str], list[str], list[str]]],
-) -> None:
+def test_announces_every_change_once_readable(steps: list[tuple[str, list[str], list[str], list[str]]]) -> None:
     history = Announcing()
     leader = history.leader
     for step, log, chunks, publication in steps:

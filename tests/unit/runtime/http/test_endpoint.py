@@ -173,9 +173,7 @@ def test_mutual_tls_denies_if_the_allow_list_cannot_be_read(tmp_path: Path, log_
     assert line["outcome"] == "failure-record-unavailable"
 
 
-def test_denial_is_counted_under_the_authorizer(
-    mutual_tls: EndpointSettings, metrics: pytest.CaptureFixture[str]
-) -> None:
+def test_denial_is_counted_under_authorizer(mutual_tls: EndpointSettings, metrics: pytest.CaptureFixture[str]) -> None:
     handled, _ = endpoint(reply({}, BindOutcome.BOUND), mutual_tls)
     handled.handle(valid(OTHER))
     [line] = metrics.readouterr().out.splitlines()

@@ -135,9 +135,7 @@ def test_warm_up_event_writes_its_own_line(lines: pytest.CaptureFixture[str]) ->
     assert series(printed(lines)) == {("CacheAge", "local")}
 
 
-def test_warm_up_events_write_one_line_per_minute_with_the_oldest_data(
-    lines: pytest.CaptureFixture[str],
-) -> None:
+def test_warm_up_events_write_one_line_per_minute_with_the_oldest_data(lines: pytest.CaptureFixture[str]) -> None:
     """Six lines a minute for one value of the alarm's period were the largest part of an idle stack's logs."""
     clock = EnvironmentClock()
     metrics = CacheMetrics("filter", clock.wall)

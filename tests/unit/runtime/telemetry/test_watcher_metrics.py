@@ -95,9 +95,7 @@ def test_counts_failures_while_objects_are_omitted(
     assert [line["Failures"] for line in lines] == [[1.0]] * 2
 
 
-def test_reservation_events_are_counted_only_by_type(
-    watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]
-) -> None:
+def test_reservation_events_are_counted_by_type(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:
     for event_type in (ReservationEventType.CONFIRMED, ReservationEventType.OWED, ReservationEventType.CONFIRMED):
         watcher.happened(ReservationEvent(event_type, "n1", "ml/train-0"))
     watcher.close()

@@ -44,9 +44,7 @@ def test_exemption_of_the_document_applies_to_the_policy() -> None:
         pytest.param({"namespaces": ["ml"]}, "web", False, id="another namespace"),
     ],
 )
-def test_bind_covers_only_pods_of_the_listed_namespaces(
-    bind: dict[str, object], namespace: str, is_covered: bool
-) -> None:
+def test_bind_covers_pods_of_the_listed_namespaces(bind: dict[str, object], namespace: str, is_covered: bool) -> None:
     assert BerthConfiguration.model_validate({"bind": bind}).bind.covers_namespace(namespace) is is_covered
 
 

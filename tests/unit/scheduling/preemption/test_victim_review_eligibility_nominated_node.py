@@ -68,9 +68,7 @@ def leaving(cpu: str = "4", priority: int = 0, reason: str = "PreemptionBySchedu
         ),
     ],
 )
-def test_nominated_node_with_terminating_victims_is_resolvable(
-    pod: Object, objects: list[Object], wanted: set[str]
-) -> None:
+def test_nominated_node_of_terminating_victims_resolves(pod: Object, objects: list[Object], wanted: set[str]) -> None:
     cluster, asking = snapshot(*objects), read(pod)
     rejected = POLICY.feasibility(asking, list(cluster.nodes), cluster).rejected
     assert rejected.keys() == cluster.nodes.keys()

@@ -75,9 +75,7 @@ class Secrets:
 @pytest.mark.parametrize(
     "secrets", [pytest.param(Secrets(own="text"), id="no kubeconfig"), pytest.param(Secrets(), id="no secret")]
 )
-def test_unusable_secret_is_a_failure(
-    secrets: Secrets, parameters: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unusable_secret_fails(secrets: Secrets, parameters: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boto3, "client", lambda *_, **__: secrets)
     parameters["WatcherKubeconfigSecretArn"] = "own"
     found = read_inputs(Options(stack="berth"))

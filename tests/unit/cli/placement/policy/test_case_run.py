@@ -118,9 +118,7 @@ def test_failure_describes_the_actual_outcome(expected: dict[str, Any], says: li
         pytest.param({"reason": "cpu"}, [], id="pod with a node"),
     ],
 )
-def test_failure_lists_the_reason_codes_of_the_actual_outcome(
-    expected: dict[str, Any], codes: list[ReasonCode]
-) -> None:
+def test_failure_lists_the_reason_codes_of_the_outcome(expected: dict[str, Any], codes: list[ReasonCode]) -> None:
     [found] = run_case(case(pod("p"), expect={"p": expected})).failures
     assert list(found.codes) == codes
 

@@ -69,9 +69,7 @@ def test_snapshot_being_written_is_kept(cluster: TrimmedCluster) -> None:
     assert "next" in cluster.kept.snapshots
 
 
-def test_readers_never_go_back_during_compaction_and_reach_the_last_version(
-    cluster: TrimmedCluster,
-) -> None:
+def test_readers_never_go_back_during_compaction_and_reach_the_last_version(cluster: TrimmedCluster) -> None:
     cluster.publish_version(0)
     ended = Event()
 

@@ -158,9 +158,7 @@ def _affinity(term: Mapping[str, object], kind: str, *, preferred: bool) -> dict
         pytest.param({"matchLabelKeys": ["hash"]}, None, id="a term without selector stays unchanged"),
     ],
 )
-def test_merges_label_keys_of_pod_affinity(
-    kind: str, preferred: bool, term: Mapping[str, object], wanted: object
-) -> None:
+def test_merges_label_keys_of_affinity(kind: str, preferred: bool, term: Mapping[str, object], wanted: object) -> None:
     pod = stored({"affinity": _affinity(term, kind, preferred=preferred)}, {"labels": {"hash": "1"}})
     [rules] = pod["spec"]["affinity"][kind].values()
     found = rules[0]["podAffinityTerm"] if preferred else rules[0]

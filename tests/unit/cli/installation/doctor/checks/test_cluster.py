@@ -113,9 +113,7 @@ def test_does_not_propose_granting_a_permission_to_a_shared_user(name: str, is_a
         pytest.param(FakeAccess(wake_up_error="forbidden"), WakeUp.NONE, SKIPPED, "wakeUp: none", id="wake-up off"),
     ],
 )
-def test_reports_whether_the_wake_up_object_exists(
-    access: FakeAccess, how: WakeUp, result: Result, message: str
-) -> None:
+def test_reports_whether_wake_up_object_exists(access: FakeAccess, how: WakeUp, result: Result, message: str) -> None:
     expect([check_wake_up(access, how)], "wake-up", result, message)
 
 
