@@ -175,7 +175,6 @@ def test_fact_13_full_mode_reads_capacity_from_request_and_usage_from_cache() ->
     assert answer["FailedAndUnresolvableNodes"] == {"a": NO_MEMORY}
 
 
-# ----------------------------------------------------------------------------------------- fact 40: what is being bound
 def reserved(name: str, node: str = "a", **shares: int) -> OpenReservation:
     return OpenReservation(PodKey("ml", name, f"uid-{name}"), node, "attempt", {LICENCE: 1, **shares}, 0.0)
 

@@ -184,7 +184,6 @@ def cache_of(any_dynamodb: DynamoDBClient) -> Iterator[Callable[[list[Item]], Ca
 Filled = Callable[[list[Item]], Cache]
 
 
-# -------------------------------------------------------------------------------------------------- this very release
 def test_writes_recorded_items(cache_of: Filled, any_dynamodb: DynamoDBClient) -> None:
     """If this fails, the format has changed: raise SCHEMA_VERSION, record it: python -m tests.recorded RELEASE."""
     cache = cache_of([])
@@ -212,7 +211,6 @@ def test_reads_recorded_items(release: str, cache_of: Filled) -> None:
     assert configured.at(head.configuration_hash).policy.counting.counts is False
 
 
-# --------------------------------------------------------------------------------------------------- the release after
 def later(items: list[Item], *, oldest_reader: int) -> list[Item]:
     """As the next release might have written it: more of everything that may become more."""
     return [_later(dict(item), oldest_reader) for item in items]
@@ -348,7 +346,6 @@ def test_head_without_required_attribute_is_malformed(cache_of: Filled, attribut
         cache_of(items).table.head()
 
 
-# -------------------------------------------------------------------------------------------------- the release before
 def test_assumes_defaults_for_attributes_of_earlier_release(cache_of: Filled) -> None:
     """Everything that comes after the first release has to have a default; `oldestReader` shows how."""
     items = recorded(LATEST, "cache")

@@ -181,7 +181,6 @@ def is_run(step: Mapping[str, Any], values: Mapping[str, str]) -> bool:
     return holds[step.get("if")]
 
 
-# -------------------------------------------------------------------------------------------------------------- results
 def test_comments_on_the_pull_request_and_fails_if_a_limit_is_exceeded(run_action: RunAction, github: GitHub) -> None:
     done = run_action()
     assert done.status == 1
@@ -213,7 +212,6 @@ def test_does_not_import_a_module_of_the_pull_request(run_action: RunAction, rep
     assert "1 moved" in done.summary
 
 
-# ------------------------------------------------------------------------------------------------------------ its files
 def test_installs_the_versions_locked_by_the_repository() -> None:
     """The package itself is built by what is locked, and not by what pip would fetch for an isolated build."""
     [install] = [step for step in STEPS if step.get("name") == "Install Berth"]

@@ -37,7 +37,6 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
     return CliRunner().invoke(main, ["policy", "diff", *arguments], input=stdin, prog_name="berth")
 
 
-# ----------------------------------------------------------------------------------------------------------- what moves
 def test_names_the_rules_and_the_pods_that_lose_their_node() -> None:
     found = json.loads(run(*FILES, *DUMP, "-o", "json").stdout)
     assert (found["judged"], found["newlyPending"], found["moved"]) == (11, 2, 1)
@@ -67,7 +66,6 @@ def test_identical_policy_does_not_change_any_pod() -> None:
     )
 
 
-# ----------------------------------------------------------------------------------------------------------- which pods
 def judged(*arguments: str) -> int:
     found: int = json.loads(run(*FILES, *arguments, "-o", "json").stdout)["judged"]
     return found
@@ -102,9 +100,6 @@ def test_comparison_without_pods_names_the_schedulers(files: Write, objects: lis
     done = run(*FILES, "--dump", files("dump.json", node("a"), *objects))
     assert (done.exit_code, done.stdout) == (2, "")
     assert f"dump.json: no pods to compare: {message}" in done.stderr
-
-
-# ---------------------------------------------------------------------------------------------------------- exit status
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,6 @@ def dump(tmp_path: Path) -> Write:
     return write
 
 
-# --------------------------------------------------------------------------------------------------------- what it says
 def test_table_has_one_line_per_pod_and_a_summary(dump: Write) -> None:
     done = run("--cluster", dump(node("a"), pod("small"), pod("large", "3", priority=5)))
     assert done.exit_code == 1
@@ -126,9 +125,6 @@ def test_explain_prints_the_total_or_the_reason_of_each_node(dump: Write) -> Non
     assert lines[5] == "default/q: 0/3 nodes are available: 3 Insufficient cpu."
 
 
-# -------------------------------------------------------------------------------------------------------- what it reads
-
-
 def preempting(dump: Write) -> str:
     """Two full nodes, and on the one with the less important pod a budget."""
     db = pod("db", "2", nodeName="a", priority=1)
@@ -173,7 +169,6 @@ def test_skips_and_reports_unreadable_objects(dump: Write) -> None:
     assert done.stdout.splitlines()[-1] == "left out: 1 unreadable (Pod.spec.containers is not a list)"
 
 
-# --------------------------------------------------------------------------------------------- what it cannot work with
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -96,7 +96,6 @@ def test_empty_list_does_not_need_the_cache(request_body: dict[str, object]) -> 
     assert snapshots.asked == 0
 
 
-# ----------------------------------------------------------------------------- full mode, for what is counted
 def test_full_mode_reads_pods_from_the_cache_if_the_pod_requests_a_counted_resource() -> None:
     """The request has nodes without their pods: what they hold would be free otherwise."""
     holding = asking("holds", "n1", licence="3")

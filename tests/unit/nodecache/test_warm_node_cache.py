@@ -302,7 +302,6 @@ def test_returns_the_last_policy_if_the_head_is_late(silence: Callable[[], objec
     assert verbs.cache.policy(soon()) is last
 
 
-# --------------------------------------------------------------------------------------------- the parts of the state
 FULL = BerthConfiguration(profile="full")
 COUNTING = BerthConfiguration.model_validate({"managedResources": [{"name": "example.com/seat"}]})
 

@@ -177,7 +177,6 @@ def test_as_plugins_say_uses_the_plugins_codes() -> None:
     assert resolvable(decides, snapshot) == {"full"}
 
 
-# ------------------------------------------------------------------------------------------------ what is counted
 @pytest.mark.parametrize(
     ("asks", "feasible", "exempt"),
     [

@@ -29,7 +29,6 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
     return CliRunner().invoke(main, ["config", *arguments], input=stdin, prog_name="berth")
 
 
-# ---------------------------------------------------------------------------------------------------------------- check
 @pytest.mark.parametrize(
     ("document", "message"),
     [
@@ -111,9 +110,6 @@ def test_check_rejects_two_clusters(tmp_path: Path) -> None:
     assert (done.exit_code, "not both" in done.stderr) == (2, True)
 
 
-# ----------------------------------------------------------------------------------------------------------- the manual
-
-
 MANUAL = ("README.md", "docs/tutorial.md", "docs/how-to/policies.md", "docs/concepts/preemption.md")
 """Pages in which each block of YAML is a BerthConfiguration document."""
 
@@ -126,7 +122,6 @@ def test_check_accepts_every_document_in_the_manual(page: str) -> None:
         assert run("check", "-", stdin=example).exit_code == 0, example
 
 
-# ------------------------------------------------------------------------------------------------------------- nodepool
 def test_nodepool_prints_documents_for_kubectl() -> None:
     text = (
         "profile: managed-resources\nmanagedResources: [{name: example.com/licence, capacity: {nodeLabel: licences}}]"

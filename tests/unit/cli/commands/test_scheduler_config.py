@@ -56,7 +56,6 @@ def container(documents: Mapping[str, Any]) -> dict[str, Any]:
     return dict(documents["Deployment/mine"]["spec"]["template"]["spec"]["containers"][0])
 
 
-# --------------------------------------------------------------------------------------------------------- the examples
 @pytest.mark.parametrize(
     ("file", "arguments"),
     [
@@ -74,9 +73,6 @@ def container(documents: Mapping[str, Any]) -> dict[str, Any]:
 def test_example_files_equal_the_output(file: str, arguments: list[str]) -> None:
     again = f"berth scheduler-config {' '.join(arguments)} > examples/scheduler/{file}"
     assert (EXAMPLES / file).read_text() == run(*arguments).stdout, again
-
-
-# ---------------------------------------------------------------------------------------------- the cluster's scheduler
 
 
 def test_adds_the_scheduler_names_of_profiles(tmp_path: Path) -> None:
@@ -128,9 +124,6 @@ def test_prints_a_note_if_the_kubeconfig_is_missing(arguments: tuple[str, ...], 
     assert ("give --scheduler-kubeconfig\n" in run("--url", URL, *arguments).stderr) is message
 
 
-# ------------------------------------------------------------------------------------------------- the second scheduler
-
-
 def test_client_key_is_only_in_the_secret(tmp_path: Path) -> None:
     certificate, key = self_signed(tmp_path, "client")
     documents = second("--tls-client-cert", str(certificate), "--tls-client-key", str(key), "--ca", str(certificate))
@@ -167,7 +160,6 @@ def test_second_scheduler_has_the_version_of_the_cluster(
         assert f"image: {image}\n" in done.stdout
 
 
-# ------------------------------------------------------------------------------------------------------------ the stack
 @pytest.fixture
 def stack(monkeypatch: pytest.MonkeyPatch) -> DeployedStack:
     found = DeployedStack("berth", None, {"HttpTimeoutSeconds": "8", "Profile": "full"}, {"UrlPrefix": URL})
@@ -289,7 +281,6 @@ def test_prints_a_note_if_bind_refuses_the_schedulers_pods(
     assert f"bind refuses the pods of {refused}; name every scheduler" in said or not refused
 
 
-# -------------------------------------------------------------------------------------------------------- wrong options
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -22,7 +22,6 @@ from tests.unit.nodecache.feed.feeds import Store, Writing, log_item, state_of
 from tests.unit.nodecache.feed.reading import FOUR, ONE, THREE, TWO, Reading
 
 
-# -------------------------------------------------------------------------------------------------- what is read when
 @pytest.mark.usefixtures("leader")
 def test_cold_reader_loads_the_snapshot_and_the_log_after_it(store: Store) -> None:
     reading = Reading(store)
@@ -71,7 +70,6 @@ def test_ignores_an_older_head(store: Store) -> None:
     assert reading.reader.version == 4
 
 
-# -------------------------------------------------------------------------------------------------------- the chain
 @pytest.mark.usefixtures("leader")
 @pytest.mark.parametrize(
     "stands",

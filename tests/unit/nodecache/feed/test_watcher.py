@@ -231,7 +231,6 @@ def test_leader_is_deposed_if_another_takes_the_lease() -> None:
     assert result.reason.startswith("another holds item")
 
 
-# ----------------------------------------------------------------------------------------------------------- failures
 def test_waits_at_most_a_flush_interval_while_the_table_is_unavailable() -> None:
     running = Running()
     running.cluster.list_all("n1")

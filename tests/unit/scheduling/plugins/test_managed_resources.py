@@ -182,7 +182,6 @@ def test_scores_by_devices(pod: Object, expected: Mapping[str, int]) -> None:
     assert scores(plugin(), pod, *nodes) == expected
 
 
-# ------------------------------------------------------------------------------------------- what the scheduler judges
 def test_fact_38_scheduler_resource_filter_skips_an_ignored_resource() -> None:
     """A node whose label has the resource lacks it in allocatable: NodeResourcesFit would reject it for ever."""
     fit = NodeResourcesFit(NodeResourcesFitArgs())

@@ -69,7 +69,6 @@ def verdict(args: Mapping[str, object], asking: Pod, candidate: NodeInfo) -> Sta
     return SUCCESS if prepared is None else plugin.filter(prepared.state, candidate)
 
 
-# ---------------------------------------------------------------------------------------------- the use case, required
 def test_pod_without_gpu_request_passes_only_nodes_without_gpu() -> None:
     found = policy().feasibility(pod(), ALL, CLUSTER)
     assert found.feasible == WITHOUT
@@ -119,7 +118,6 @@ def test_rejects_node_where_pod_does_not_fit_without_victims() -> None:
     assert list(policy().review_victims(pod({GPU: "1"}), proposals, CLUSTER).victims) == WITH
 
 
-# ----------------------------------------------------------------------------------------------------------- preferred
 def test_pod_without_gpu_request_uses_gpu_nodes_last_if_preferred() -> None:
     decides = policy(mode="preferred")
     assert decides.feasibility(pod(), ALL, CLUSTER).feasible == ALL
@@ -152,7 +150,6 @@ def test_scores_by_segregation(mode: str, requests: Mapping[str, str], wanted: l
     assert (prepared and [plugin.score(prepared.state, candidate) for candidate in candidates]) == wanted
 
 
-# --------------------------------------------------------------------------------------------------- any set, in detail
 BOTH = {"resources": [GPU, FPGA]}
 
 
@@ -220,7 +217,6 @@ def test_passes_only_nodes_that_have_all_requested_resources(
     assert (verdict(args, pod(asked), node("n", there)) is SUCCESS) is fits
 
 
-# ----------------------------------------------------------------------------------------------------------- arguments
 @pytest.mark.parametrize(
     ("args", "field", "message"),
     [

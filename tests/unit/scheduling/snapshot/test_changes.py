@@ -186,7 +186,6 @@ def test_counts_nominated_pods_in_addition_to_assumed_pods() -> None:
     assert policy().feasibility(asking("asks", licence="2", priority=9), NAMES, snapshot).feasible == NAMES
 
 
-# ----------------------------------------------------------------------------------------------------- what it costs
 def test_assumed_pods_do_not_invalidate_cached_results(monkeypatch: pytest.MonkeyPatch) -> None:
     found, snapshot = policy(), cluster()
     pod = asking("asks", licence="1")

@@ -55,7 +55,6 @@ def outcomes(loop: ControlLoop, *pods: Pod) -> list[Outcome]:
     return list(loop.run(pods))
 
 
-# ------------------------------------------------------------------------------------------------- the scheduler alone
 def test_each_pod_sees_earlier_placements() -> None:
     loop = ControlLoop(FULL, Snapshot.of([node("a"), node("b")]))
     found = outcomes(loop, *(pod(f"web-{index}", "2") for index in range(5)))
@@ -137,7 +136,6 @@ def test_reserves_room_for_the_nominated_pod() -> None:
     assert outcomes(loop, pod("web", "1", priority=5))[0].message == "0/1 nodes are available: 1 Insufficient cpu."
 
 
-# -------------------------------------------------------------------------------------------------- with Berth's policy
 SEGREGATED = Snapshot.of([*(node(f"cpu-{index}", "2") for index in range(2)), node("gpu", "8", more={GPU: "8"})])
 
 

@@ -90,7 +90,6 @@ def test_reports_why_other_nodes_were_not_selected() -> None:
     }
 
 
-# -------------------------------------------------------------------------------------------------- with Berth's policy
 LABEL = {"profile": "label-priority"}
 
 
