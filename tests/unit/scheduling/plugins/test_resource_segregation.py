@@ -17,7 +17,6 @@ from berth.scheduling.framework.plugin import SUCCESS, Code, Status
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.plugins.resource_segregation import ResourceSegregation, ResourceSegregationArgs
 from berth.scheduling.policy import Policy
-from berth.scheduling.preemption.victim_review import Proposal
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node_object
 from tests.builders.pods import pod_object
@@ -81,41 +80,9 @@ def test_pod_with_gpu_request_passes_only_nodes_with_gpu() -> None:
     assert found.rejected == dict.fromkeys(WITHOUT, MISSING)
 
 
-@pytest.mark.parametrize(
-    "agent",
-    [
-        pytest.param(pod(controller_kind="DaemonSet"), id="pods of a DaemonSet"),
-        pytest.param(pod(priority=2_000_000_000), id="system-cluster-critical pods"),
-        pytest.param(pod(namespace="kube-system"), id="pods in kube-system"),
-    ],
-)
-@pytest.mark.parametrize("mode", ["required", "preferred"])
-def test_exempt_pods_pass_every_node(agent: Pod, mode: str) -> None:
-    found = policy(mode=mode).feasibility(agent, ALL, CLUSTER)
-    assert (found.feasible, found.rejected, found.exempt) == (ALL, {}, True)
-
-
-@pytest.mark.parametrize(
-    "ordinary",
-    [
-        pytest.param(pod(priority=1_999_999_999), id="the highest priority below system-cluster-critical"),
-        pytest.param(pod(controller_kind="ReplicaSet"), id="pods of another controller"),
-        pytest.param(pod(namespace="kube-public"), id="another namespace"),
-    ],
-)
-def test_does_not_exempt_other_pods(ordinary: Pod) -> None:
-    assert policy().feasibility(ordinary, ALL, CLUSTER).feasible == WITHOUT
-
-
 def test_scores_remaining_nodes_equally_when_segregation_is_required() -> None:
     assert policy().scores(pod(), WITHOUT, CLUSTER) == [10] * 9
     assert policy().scores(pod({GPU: "1"}), WITH, CLUSTER) == [10] * 6
-
-
-def test_rejects_node_where_pod_does_not_fit_without_victims() -> None:
-    proposals = {name: Proposal(("uid-victim",), 0) for name in ALL}
-    assert list(policy().review_victims(pod(), proposals, CLUSTER).victims) == WITHOUT
-    assert list(policy().review_victims(pod({GPU: "1"}), proposals, CLUSTER).victims) == WITH
 
 
 def test_pod_without_gpu_request_uses_gpu_nodes_last_if_preferred() -> None:
@@ -123,10 +90,6 @@ def test_pod_without_gpu_request_uses_gpu_nodes_last_if_preferred() -> None:
     assert decides.feasibility(pod(), ALL, CLUSTER).feasible == ALL
     assert decides.scores(pod(), ALL, CLUSTER) == [10] * 9 + [0] * 6
     assert decides.best(pod(), ["gpu-1", "cpu-9", "gpu-2"], CLUSTER).feasible == ["cpu-9"]
-
-
-def test_pod_may_use_segregated_nodes_if_the_request_has_no_others() -> None:
-    assert policy(mode="preferred").best(pod(), ["gpu-2", "gpu-1"], CLUSTER).feasible == ["gpu-1"]
 
 
 def test_pod_with_gpu_request_never_uses_other_nodes() -> None:

@@ -10,6 +10,7 @@ import pytest
 from berth.cluster.dump_cluster import DumpCluster
 from berth.scheduling.managed_resources.counting import Counting
 from berth_cli.sources.dump.cluster import read_cluster, read_dump, trim
+from berth_cli.sources.dump.objects import POD_UNREADABLE, read_objects
 from berth_cli.terminal.input_files import InvalidInput
 from tests.builders.counted import counting
 from tests.builders.nodes import node_with
@@ -110,3 +111,10 @@ def test_pod_waits_for_a_pool_by_its_condition(status: str, message: object, cou
     found = read_cluster(objects, "dump")
     assert [pod.waits_for_pool for pod in found.pods] == [waits, False]
     assert [pod.name for pod in found.snapshot.unbound.values()] == (["p"] if waits else [])
+
+
+@pytest.mark.parametrize(("phase", "defect"), [("Running", POD_UNREADABLE), ("Failed", None)])
+def test_unreadable_pod_makes_its_node_defective_until_it_has_ended(phase: str, defect: str | None) -> None:
+    broken = pod_with("o", requests={"cpu": "much"}, nodeName="n") | {"status": {"phase": phase}}
+    [found] = read_objects([node_with("n"), broken]).nodes
+    assert found.defect == defect
