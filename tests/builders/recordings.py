@@ -52,7 +52,8 @@ def recorded(release: str, table: str) -> list[Item]:
 def record(release: str, table: str, items: list[Item]) -> None:
     path = RECORDED / release / f"{table}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(items, indent=2, default=lambda data: base64.b64encode(data).decode()) + "\n")
+    lines = [json.dumps(item, default=lambda data: base64.b64encode(data).decode()) for item in items]
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
 
 
 def _stored(value: Any) -> Any:
