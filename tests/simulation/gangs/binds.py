@@ -45,11 +45,11 @@ from tests.simulation.reservations.binds import (
     Fault,
     Wire,
     WiredBinder,
-    WiredTable,
+    wired_table,
 )
 from tests.simulation.world import EPOCH, World
 
-from .wire import REQUEST_SECONDS, Turns, WiredGangTable
+from .wire import REQUEST_SECONDS, Turns, wired_gang_table
 
 BACKOFF_SECONDS = 1.0
 CALL_SECONDS = 0.5
@@ -182,7 +182,7 @@ class GangWorld:
             self._slots += 1
 
     def _bind(self, member: Member, wire: Wire) -> BindOutcome | None:
-        ledger, gangs = WiredTable(self.ledger, wire), WiredGangTable(self.gangs, wire)
+        ledger, gangs = wired_table(self.ledger, wire), wired_gang_table(self.gangs, wire)
         new_id = lambda: f"attempt-{next(self._ids)}"  # noqa: E731
         reservations = Reservations(ledger, new_id, self._clock, CALL_SECONDS)
         barrier = GangBarrier(

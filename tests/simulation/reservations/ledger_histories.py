@@ -18,8 +18,8 @@ from berth.bind.rules import BindRules, CountedResources
 from berth.bind.share import Reservations
 from berth.extender.deadline import Deadline
 from berth.ledger.nodes.entry import EntryState
-from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState
+from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, ReservedPods, Unanswered
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import Reconciler
@@ -28,7 +28,7 @@ from tests.fakes.counted_cluster import BY_ANNOTATION, COUNTING, NAMESPACE, REQU
 from tests.simulation.world import EPOCH, Actor, World
 from tests.unit.upkeep.reconciler.reconciler_harness import check
 
-from .interrupted import Interrupted, InterruptedPods, InterruptedTable
+from .interrupted import interrupted, interrupted_call
 
 HTTP_TIMEOUT = 5.0
 LATE_SECONDS = 80.0
@@ -43,11 +43,10 @@ Nodes = dict[str, NodeInfo | None]
 Pods = dict[str, Pod | None]
 
 
-class _SlowBinder(Interrupted, PodBinder):
+class _SlowBinder(PodBinder):
     """The API server, for bind: one answer in four is lost, and then the Binding arrives at any time."""
 
     def __init__(self, history: ReservationsHistory) -> None:
-        super().__init__(history.between)
         self._history = history
 
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
@@ -56,10 +55,10 @@ class _SlowBinder(Interrupted, PodBinder):
             self._history.world.after(late, lambda: self._history.arrived(binding))
             self._history.world.pause(min(timeout, 1.0))
             return Unanswered("timed out")
-        return self.call(lambda: self._history.arrived(binding))
+        return interrupted_call(self._history.between, lambda: self._history.arrived(binding))
 
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
-        return self.call(lambda: self._history.cluster.pod(namespace, pod_name, timeout))
+        return interrupted_call(self._history.between, lambda: self._history.cluster.pod(namespace, pod_name, timeout))
 
 
 class ReservationsHistory:
@@ -138,7 +137,9 @@ class ReservationsHistory:
         random = self.world.random
         counted = CountedResources(
             self.counting,
-            Reservations(InterruptedTable(self.table, self.between), self._new_id, self._wall, call_seconds=0.1),
+            Reservations(
+                interrupted(LedgerTable, lambda: self.table, self.between), self._new_id, self._wall, call_seconds=0.1
+            ),
         )
         while not self.ends:
             self.world.pause(random.uniform(0.1, self.pause))
@@ -163,8 +164,8 @@ class ReservationsHistory:
             calls, seconds = self.world.random.randint(0, 3), self.world.random.uniform(1.0, 40.0)
             self.world.freeze(self._actor, seconds, monotonic_stalls=False, calls=calls)
         reconciler = Reconciler(
-            InterruptedTable(self.table, self.between),
-            InterruptedPods(self.cluster, self.between),
+            interrupted(LedgerTable, lambda: self.table, self.between),
+            interrupted(ReservedPods, lambda: self.cluster, self.between),
             self.counting,
             self._epoch,
             HTTP_TIMEOUT,
