@@ -30,13 +30,7 @@ Verb = Literal["filter", "filter_onlyone", "prioritize"]
 class Environment(NodeCache):
     """A warm environment of a verb. The cache is a given snapshot, so its update is not measured."""
 
-    def __init__(
-        self,
-        verb: Verb,
-        profile: str,
-        pod: Manifest,
-        nodes: int,
-    ) -> None:
+    def __init__(self, verb: Verb, profile: str, pod: Manifest, nodes: int) -> None:
         self._verb, self._profile = verb, profile
         self._nodes = nodes
         self.replace_pod(pod)

@@ -37,10 +37,7 @@ def member_object(
         annotations["berth.dev/gang-topology-key"] = topology_key
     if timeout is not None:
         annotations["berth.dev/gang-timeout"] = timeout
-    labels = {
-        "scheduling.x-k8s.io/pod-group": label,
-        "pod-group.scheduling.sigs.k8s.io": legacy_label,
-    }
+    labels = {"scheduling.x-k8s.io/pod-group": label, "pod-group.scheduling.sigs.k8s.io": legacy_label}
     found["metadata"] |= {
         "annotations": annotations,
         "labels": {key: value for key, value in labels.items() if value is not None},

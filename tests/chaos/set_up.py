@@ -66,8 +66,7 @@ class Berth:
         self._starts += 1
         self.clock.write_text("0")
         self._process = ChildProcess(
-            ["env", f"{CLOCK}={self.clock}", *self._command],
-            self._directory / f"{self.name}-{self._starts}.log",
+            ["env", f"{CLOCK}={self.clock}", *self._command], self._directory / f"{self.name}-{self._starts}.log"
         )
 
     def wait_until_ready(self) -> None:
@@ -177,9 +176,7 @@ class SetUp:
         self.ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), "new"), None)
         self.api_proxy = running.enter_context(
             FaultyProxy(
-                self.credentials.server,
-                ca_file=self.credentials.ca_file,
-                own=self.control_plane.serving_certificate(),
+                self.credentials.server, ca_file=self.credentials.ca_file, own=self.control_plane.serving_certificate()
             )
         )
         self.tables_proxy = running.enter_context(FaultyProxy(self.emulator.endpoint_url))

@@ -33,7 +33,7 @@ PICTURES = {
     "overview": Picture("document.getElementById('summary').innerText.includes('pods; cpu')"),
     "pending": Picture(
         "document.querySelectorAll('#reasons button').length > 2"
-        " && document.getElementById('gangs-list').innerText.includes('render')",
+        " && document.getElementById('gangs-list').innerText.includes('render')"
     ),
     "decisions": Picture(
         "document.querySelectorAll('#decision table tr').length > 5",

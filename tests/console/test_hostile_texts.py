@@ -135,10 +135,7 @@ def hostile_console() -> ConsoleContents:
     # The names of gangs are names: Berth takes no other ones. Those of its members are shown.
     annotations = {"berth.dev/gang": "train", "berth.dev/gang-size": "2", HOSTILE: HOSTILE}
     member = replace(pod("member"), name=f"{HOSTILE} 2", annotations=annotations)
-    return ConsoleContents(
-        LiveSource([node("n1")], [alone, member], FULL),
-        HostileDecisions(),
-    )
+    return ConsoleContents(LiveSource([node("n1")], [alone, member], FULL), HostileDecisions())
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,7 @@ from .berth.stack import DeployedStack
 from .kubernetes.control_plane import ControlPlane
 from .kubernetes.kubernetes_api import JsonObject, KubernetesApi
 from .kubernetes.plugin_oracle import rejected_placements
-from .kubernetes.scheduler_configuration import (
-    ExtenderConfiguration,
-    filter_prioritize_bind,
-    scheduler_configuration,
-)
+from .kubernetes.scheduler_configuration import ExtenderConfiguration, filter_prioritize_bind, scheduler_configuration
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 ZONES = 4

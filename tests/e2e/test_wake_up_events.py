@@ -325,10 +325,7 @@ def test_watcher_events_do_not_wake_a_pod_whose_preemption_was_refused(scene: Sc
     scene.create("victim", scene.node, cpu="3500m")
     neighbour = scene.create("neighbour", scene.node, labels={"team": "blue"}, priorityClassName=higher)
     pod = scene.wait(cpu="3500m", labels={"team": "blue"}, priorityClassName=high)
-    with (
-        RecordingProxy(target.url_prefix) as proxy,
-        target.scheduler(proxy.url_prefix),
-    ):
+    with RecordingProxy(target.url_prefix) as proxy, target.scheduler(proxy.url_prefix):
         message = scene.cluster.wait_until_unschedulable(pod, "0/1 nodes are available: 1 Insufficient cpu.")
         assert message.endswith("preemption: no candidate node for preemption")
         before = proxy.count("preempt")

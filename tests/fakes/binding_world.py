@@ -84,12 +84,7 @@ class World(PodBinder):
         """The time that has passed for binds, in seconds."""
         ids = count(1)
         self._announcements = Announcements(
-            self.log,
-            self.cache,
-            lambda: f"attempt-{next(ids)}",
-            self.published.clock.wall,
-            self._wait,
-            lambda: 0.5,
+            self.log, self.cache, lambda: f"attempt-{next(ids)}", self.published.clock.wall, self._wait, lambda: 0.5
         )
 
     def publish_nodes(self, zones: Mapping[str, str]) -> None:
@@ -139,10 +134,7 @@ def node_object(name: str, zone: str) -> Mapping[str, object]:
 
 
 SCORES_ALONE = BerthConfiguration.model_validate(
-    {
-        "profile": "one",
-        "definitions": {"one": {"plugins": {"enabled": [{"name": "NodeResourcesBalancedAllocation"}]}}},
-    }
+    {"profile": "one", "definitions": {"one": {"plugins": {"enabled": [{"name": "NodeResourcesBalancedAllocation"}]}}}}
 )
 
 

@@ -134,11 +134,7 @@ class PodsInMemory(PodBinder, ReservedPods):
         if found is None:
             return Refused(404, f'pods "{pod_name}" not found')
         return FoundPod(
-            found.uid,
-            found.node,
-            str(found.resource_version),
-            found.deleting,
-            found.content(namespace, pod_name),
+            found.uid, found.node, str(found.resource_version), found.deleting, found.content(namespace, pod_name)
         )
 
     # ----------------------------------------------------------------------------------------------- for the watcher

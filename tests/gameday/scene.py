@@ -126,9 +126,7 @@ class Scene:
         self.api = KubernetesApi(self.credentials)
         self.api_proxy = running.enter_context(
             FaultyProxy(
-                self.credentials.server,
-                ca_file=self.credentials.ca_file,
-                own=self.control_plane.serving_certificate(),
+                self.credentials.server, ca_file=self.credentials.ca_file, own=self.control_plane.serving_certificate()
             )
         )
         for number in range(NODES):

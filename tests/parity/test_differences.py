@@ -109,10 +109,7 @@ def evict_last(case: Case) -> Answer:
 
 @pytest.mark.parametrize(
     ("case", "allowed"),
-    [
-        pytest.param(pods(1, 1), True, id="equal priority"),
-        pytest.param(pods(1, 2), False, id="different priority"),
-    ],
+    [pytest.param(pods(1, 1), True, id="equal priority"), pytest.param(pods(1, 2), False, id="different priority")],
 )
 def test_accepts_other_victims_only_if_they_are_equal(case: Case, *, allowed: bool) -> None:
     berth = {"preemption": {"candidates": {"n0": {"victims": ["p0"], "numPDBViolations": 0}}}}

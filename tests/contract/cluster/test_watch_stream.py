@@ -135,10 +135,7 @@ def test_watches_again_from_last_version_on_same_connection_after_clean_end(
     ],
 )
 def test_lists_again_after_expired_version(
-    server: DrivenApiServer,
-    consumer: Consumer,
-    stream: Exchange,
-    expire: Callable[[DrivenApiServer, Exchange], object],
+    server: DrivenApiServer, consumer: Consumer, stream: Exchange, expire: Callable[[DrivenApiServer, Exchange], object]
 ) -> None:
     expire(server, stream)
     again = server.next(PATH)
@@ -174,11 +171,7 @@ def test_reports_other_error_event_and_resumes(server: DrivenApiServer, consumer
     ],
 )
 def test_resumes_broken_watch_and_drops_incomplete_line(
-    server: DrivenApiServer,
-    watches: Watches,
-    consumer: Consumer,
-    stream: Exchange,
-    cut: Callable[[Exchange], None],
+    server: DrivenApiServer, watches: Watches, consumer: Consumer, stream: Exchange, cut: Callable[[Exchange], None]
 ) -> None:
     stream.tell("ADDED", node("a", "11"))
     assert consumer.events(1) == [Added(node("a", "11"), "11")]

@@ -316,12 +316,7 @@ OURS = "berth-scheduler"
             id="a pod that was replaced",
         ),
         pytest.param(
-            None,
-            "",
-            [pod_missing()],
-            BindOutcome.POD_GONE,
-            'pods "train-0" not found',
-            id="a pod that is gone",
+            None, "", [pod_missing()], BindOutcome.POD_GONE, 'pods "train-0" not found', id="a pod that is gone"
         ),
         pytest.param(
             None,

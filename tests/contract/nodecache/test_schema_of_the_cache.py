@@ -22,13 +22,7 @@ from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.lock import Fence, Lease, LeaseSpec, Written
 from berth.nodecache.feed.changes import Change, Key, Object
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-from berth.nodecache.feed.head import (
-    FUTURE_SCHEMA,
-    SCHEMA_VERSION,
-    Head,
-    Observation,
-    Position,
-)
+from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION, Head, Observation, Position
 from berth.nodecache.feed.leader import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import TableUnavailable

@@ -115,8 +115,6 @@ def custom_resource_of_pod_groups() -> JsonObject:
             "group": "scheduling.x-k8s.io",
             "names": {"kind": "PodGroup", "listKind": "PodGroupList", "plural": "podgroups", "singular": "podgroup"},
             "scope": "Namespaced",
-            "versions": [
-                {"name": "v1alpha1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}},
-            ],
+            "versions": [{"name": "v1alpha1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
         },
     }

@@ -76,10 +76,7 @@ class Cluster:
         full_name = f"{name}-{self._suffix}"
         allocatable = {"cpu": cpu, "memory": "8Gi", "pods": "110", **(extended or {})}
         node = {
-            "metadata": {
-                "name": full_name,
-                "labels": {"kubernetes.io/hostname": full_name, **(labels or {})},
-            },
+            "metadata": {"name": full_name, "labels": {"kubernetes.io/hostname": full_name, **(labels or {})}},
             "spec": {"taints": [{"key": taint.key, "effect": taint.effect} for taint in taints]},
             "status": {
                 "capacity": allocatable,

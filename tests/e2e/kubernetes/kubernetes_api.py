@@ -45,12 +45,7 @@ class Credentials:
         return {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [
-                {
-                    "name": "e2e",
-                    "cluster": {"server": self.server, "certificate-authority-data": authority},
-                }
-            ],
+            "clusters": [{"name": "e2e", "cluster": {"server": self.server, "certificate-authority-data": authority}}],
             "users": [{"name": "e2e", "user": {"token": self.token}}],
             "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": "e2e"}}],
             "current-context": "e2e",

@@ -46,10 +46,7 @@ class Deployer:
         users.put_user_policy(UserName=name, PolicyName="deployer", PolicyDocument=document)
         key = users.create_access_key(UserName=name)["AccessKey"]
         self._emulator = emulator
-        self._credentials = {
-            "AWS_ACCESS_KEY_ID": key["AccessKeyId"],
-            "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"],
-        }
+        self._credentials = {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
 
     def deploy(self, template: Path, parameters: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
         """With its own bucket: SAM's bucket requires TLS, which the emulator does not offer."""
@@ -78,9 +75,7 @@ class Deployer:
 
     def client(self, service: str) -> Any:
         session = boto3.Session(
-            self._credentials["AWS_ACCESS_KEY_ID"],
-            self._credentials["AWS_SECRET_ACCESS_KEY"],
-            region_name=REGION,
+            self._credentials["AWS_ACCESS_KEY_ID"], self._credentials["AWS_SECRET_ACCESS_KEY"], region_name=REGION
         )
         return session.client(service, endpoint_url=self._emulator.endpoint_url)
 

@@ -13,13 +13,7 @@ from tests.deployment.resource_schemas import violations
 from tests.deployment.template import read_template
 from tests.deployment.transform import transformed
 
-from .issued_values import (
-    LONGEST_CERTIFICATE_AUTHORITY,
-    PARAMETERS_AT_THEIR_LONGEST,
-    STACK_NAME,
-    domain,
-    regions_of,
-)
+from .issued_values import LONGEST_CERTIFICATE_AUTHORITY, PARAMETERS_AT_THEIR_LONGEST, STACK_NAME, domain, regions_of
 
 PARAMETERS = read_template()["Parameters"]
 LONGEST_PARAMETER = 4096

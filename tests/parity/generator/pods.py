@@ -91,11 +91,7 @@ def nominated(draw: Draw, setting: Setting, name: str) -> Pod:
 
 
 def _pod(draw: Draw, setting: Setting, name: str, *, modest: bool) -> Pod:
-    metadata: dict[str, Any] = {
-        "name": name,
-        "namespace": draw.weighted(NAMESPACE_SHARES),
-        "uid": f"uid-{name}",
-    }
+    metadata: dict[str, Any] = {"name": name, "namespace": draw.weighted(NAMESPACE_SHARES), "uid": f"uid-{name}"}
     pod_labels = labels(draw, POD_LABELS)
     if pod_labels:
         metadata["labels"] = pod_labels

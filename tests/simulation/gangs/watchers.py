@@ -71,12 +71,7 @@ class Watchers:
 
         pods = interrupted(ReservedPods, lambda: world.pods, between)
         watch = GangWatch(
-            interrupted(GangTable, lambda: world.gangs, between),
-            pods,
-            on_nodes,
-            wall,
-            lambda event: None,
-            lambda: None,
+            interrupted(GangTable, lambda: world.gangs, between), pods, on_nodes, wall, lambda event: None, lambda: None
         )
         reconciler = Reconciler(
             interrupted(LedgerTable, lambda: world.ledger, between),

@@ -63,14 +63,7 @@ class Store:
         self.identity = IdentityInMemory(name)
         self._ids = count()
         self._holder = (HolderWithoutRebuild if variant is Variant.NOT_REBUILT else LedgerHolder)(
-            lease,
-            self.table,
-            self.identity,
-            lambda refusal: None,
-            self.clock,
-            lambda: 0.0,
-            self._new_id,
-            name=name,
+            lease, self.table, self.identity, lambda refusal: None, self.clock, lambda: 0.0, self._new_id, name=name
         )
         self._reconciler = Reconciler(
             self.table,
@@ -96,10 +89,7 @@ class Store:
             self.clock.advance(1.0)
 
     def bind(
-        self,
-        name: str,
-        wire: Callable[[str], None] | None = None,
-        late: list[Callable[[], object]] | None = None,
+        self, name: str, wire: Callable[[str], None] | None = None, late: list[Callable[[], object]] | None = None
     ) -> BindResult:
         """bind of this store. wire: called before each of its calls to the cluster and the ledger's Lease."""
         carry = wire or (lambda call: None)

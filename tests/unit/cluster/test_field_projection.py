@@ -11,13 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.cluster.field_projection import (
-    BERTH_REASONS,
-    PROJECTION_VERSION,
-    RequiredFields,
-    projection_id,
-    projections,
-)
+from berth.cluster.field_projection import BERTH_REASONS, PROJECTION_VERSION, RequiredFields, projection_id, projections
 from berth.cluster.watch.resources import (
     BASE_RESOURCES,
     GANG_RESOURCES,

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from berth.cluster.field_projection import BERTH_REASONS, IN_TREE, RequiredFields, has_any_reason, reasons_of
-from berth.cluster.watch.resources import (
-    PODS,
-)
+from berth.cluster.watch.resources import PODS
 from berth.extender.outcomes import WAITING
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, Plugin, Status
@@ -22,11 +20,7 @@ from berth.scheduling.objects.projection import rejected_by_berth
 from berth.scheduling.plugins.custom_plugins import custom_plugin
 from berth.scheduling.plugins.node_taints import REASON_NOT_READY, NodeReady
 from berth.scheduling.plugins.registry import SHIPPED_PLUGINS, shipped_plugin
-from tests.builders.counted import (
-    LICENCES,
-    SLICES,
-    configuration,
-)
+from tests.builders.counted import LICENCES, SLICES, configuration
 from tests.unit.cluster.projected import WHOLE_POD, kept
 
 REASON_OF_A_PLUGIN_OF_THE_USERS = "node(s) were not to my liking"

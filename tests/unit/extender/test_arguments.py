@@ -13,14 +13,7 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import AssumedPod
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
-from tests.builders.counted import (
-    LICENCE,
-    asking,
-    asking_object,
-    configuration,
-    counted_node,
-    counted_node_object,
-)
+from tests.builders.counted import LICENCE, asking, asking_object, configuration, counted_node, counted_node_object
 from tests.builders.nodes import labelled, labelled_object
 from tests.builders.requests import body_of, cache_mode, full_mode
 

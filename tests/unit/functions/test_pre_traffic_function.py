@@ -140,10 +140,7 @@ def test_manual_invocation_does_not_report(handlers: dict[str, Handler], codedep
     client, _ = codedeploy
     assert PreTrafficHook(VERSIONS, Published(handlers), client.put_lifecycle_event_hook_execution_status).handle(
         {}
-    ) == {
-        "status": "Succeeded",
-        "defects": [],
-    }
+    ) == {"status": "Succeeded", "defects": []}
 
 
 def test_raises_if_report_to_codedeploy_fails(handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]) -> None:

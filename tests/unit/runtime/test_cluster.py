@@ -57,11 +57,7 @@ def test_watcher_mode_selects_watch_or_list(settings: ClusterSettings, mode: Wat
 
 
 @pytest.mark.parametrize(
-    ("wake_up", "kind"),
-    [
-        (WakeUp.OBJECT, KubernetesObjectQueue),
-        (WakeUp.NONE, NoSchedulingQueue),
-    ],
+    ("wake_up", "kind"), [(WakeUp.OBJECT, KubernetesObjectQueue), (WakeUp.NONE, NoSchedulingQueue)]
 )
 def test_configuration_selects_wake_up_target(
     settings: ClusterSettings, wake_up: WakeUp, kind: type[SchedulingQueue]

@@ -75,8 +75,7 @@ def test_in_memory_store_does_not_have_a_decision_table(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("document", "kept"),
-    [pytest.param({}, 1, id="by default"), pytest.param({"decisions": "off"}, 0, id="disabled")],
+    ("document", "kept"), [pytest.param({}, 1, id="by default"), pytest.param({"decisions": "off"}, 0, id="disabled")]
 )
 def test_records_in_process_memory_if_the_configuration_selects_it(document: Mapping[str, str], kept: int) -> None:
     recent = RecentDecisions(lambda: 0.0)
@@ -88,8 +87,7 @@ def test_records_in_process_memory_if_the_configuration_selects_it(document: Map
 
 
 @pytest.mark.parametrize(
-    ("level", "lines"),
-    [pytest.param(logging.INFO, 1, id="INFO"), pytest.param(logging.WARNING, 0, id="WARNING")],
+    ("level", "lines"), [pytest.param(logging.INFO, 1, id="INFO"), pytest.param(logging.WARNING, 0, id="WARNING")]
 )
 def test_log_contains_the_second_decision_at_info_level(
     level: int, lines: int, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]

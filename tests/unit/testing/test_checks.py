@@ -12,11 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from berth.scheduling.framework import (
-    SUCCESS,
-    Plugin,
-    Status,
-)
+from berth.scheduling.framework import SUCCESS, Plugin, Status
 from berth.scheduling.framework.plugin import ClusterEvent, ClusterEvents
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.custom_plugins import checked_plugin

@@ -92,11 +92,7 @@ TABLES = (
         _methods("NodeUnschedulable", "New Filter"),
         rows=(
             _hint(
-                "node_unschedulable_test.go",
-                r"pl\.isSchedulableAfterNodeChange",
-                "NodeUnschedulable",
-                NODE,
-                "testCase",
+                "node_unschedulable_test.go", r"pl\.isSchedulableAfterNodeChange", "NodeUnschedulable", NODE, "testCase"
             ),
         ),
     ),

@@ -93,8 +93,7 @@ JUDGED = {"error": "", "judged": 2, "pending": 1, "nodes": 3, "changes": []}
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [pytest.param([], id="the only version before"), pytest.param(["--to", "0"], id="by its number")],
+    "arguments", [pytest.param([], id="the only version before"), pytest.param(["--to", "0"], id="by its number")]
 )
 def test_rollback_of_the_first_document_applies_the_deployed_configuration(
     store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch, arguments: list[str]

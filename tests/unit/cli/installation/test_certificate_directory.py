@@ -168,10 +168,7 @@ def test_incomplete_authority_is_not_overwritten(tmp_path: Path, left: str) -> N
     [
         pytest.param("certificates.json", b"{", "is not a valid certificate record", id="an invalid record"),
         pytest.param(
-            "certificates.json",
-            b'{"certificates": [{}]}',
-            "is not a valid certificate record",
-            id="an invalid entry",
+            "certificates.json", b'{"certificates": [{}]}', "is not a valid certificate record", id="an invalid entry"
         ),
         pytest.param("ca.crt", b"x", "not a certificate and its key in PEM", id="invalid certificate"),
         pytest.param("ca.key", b"x", "not a certificate and its key in PEM", id="an invalid key"),

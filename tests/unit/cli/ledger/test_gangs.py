@@ -11,10 +11,7 @@ from berth.ledger.gangs.item import Domain, GangItem, GangState
 from berth.scheduling.gangs.overview import GangStage, GangStatus, MemberStatus
 from berth.upkeep.gangs import EXPIRY_SECONDS
 from berth_cli.ledger.claims import NotRead
-from berth_cli.ledger.gangs import (
-    Gangs,
-    document,
-)
+from berth_cli.ledger.gangs import Gangs, document
 from tests.builders.gang_items import TRAIN, claim, gang, intent
 
 NOW = 1_800_000_000.0

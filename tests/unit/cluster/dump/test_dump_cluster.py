@@ -88,8 +88,7 @@ def test_rejects_other_files_in_one_line_with_their_name(tmp_path: Path, text: s
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
-    [("absent.yaml", "No such file or directory"), ("folder", "Is a directory")],
+    ("name", "message"), [("absent.yaml", "No such file or directory"), ("folder", "Is a directory")]
 )
 def test_reports_unreadable_file(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "folder").mkdir()

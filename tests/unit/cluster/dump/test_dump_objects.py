@@ -149,10 +149,7 @@ def test_sets_api_server_defaults(text: bytes, wanted: object) -> None:
 def test_last_object_with_a_name_is_used() -> None:
     other = {**POD, "metadata": {**META, "namespace": "web"}}
     newer = {**POD, "spec": {"nodeName": "a"}}
-    assert select_objects([POD, NODE, other, newer]) == (
-        [newer, NODE, other],
-        {"Pod that occurs again": 1},
-    )
+    assert select_objects([POD, NODE, other, newer]) == ([newer, NODE, other], {"Pod that occurs again": 1})
 
 
 def test_counts_skipped_objects() -> None:

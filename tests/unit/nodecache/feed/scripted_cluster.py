@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from berth.nodecache.feed.cluster import (
-    Added,
-    Cluster,
-    ClusterUnavailable,
-    ClusterWatch,
-    Event,
-    Listed,
-    ResourceEvent,
-)
+from berth.nodecache.feed.cluster import Added, Cluster, ClusterUnavailable, ClusterWatch, Event, Listed, ResourceEvent
 from berth.nodecache.feed.head import Position
 from tests.unit.lease.clocks import EnvironmentClock
 

@@ -11,13 +11,7 @@ import pytest
 from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
 from berth.nodecache.feed.cluster import Added, Ended, Event, Interrupted, Modified
-from berth.nodecache.feed.head import (
-    BEGINNING,
-    OLDEST_READER,
-    SCHEMA_VERSION,
-    PublishedVersion,
-    in_every_part,
-)
+from berth.nodecache.feed.head import BEGINNING, OLDEST_READER, SCHEMA_VERSION, PublishedVersion, in_every_part
 from berth.nodecache.feed.leader import Publication, PublishIntervals
 from berth.nodecache.feed.table import LogItem, LogWrite
 from berth.nodecache.feed.watcher import FOLLOW_SECONDS, RunResult, Watcher, WatcherOutcome
@@ -358,8 +352,7 @@ def test_result_counts_and_names_omitted_objects_by_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "failed"),
-    [(outcome, outcome.value.startswith("failure-")) for outcome in WatcherOutcome],
+    ("outcome", "failed"), [(outcome, outcome.value.startswith("failure-")) for outcome in WatcherOutcome]
 )
 def test_run_counts_as_failed_only_for_failure_outcomes(outcome: WatcherOutcome, failed: bool) -> None:
     assert RunResult(outcome).failed is failed

@@ -7,10 +7,7 @@ from collections import Counter
 import pytest
 
 from berth.runtime.telemetry.telemetry import Observer, current_observer, observed_by
-from berth.runtime.telemetry.watcher_metrics import (
-    INTERVAL_SECONDS,
-    WatcherMetrics,
-)
+from berth.runtime.telemetry.watcher_metrics import INTERVAL_SECONDS, WatcherMetrics
 from berth.scheduling.gangs.gang import GangKey
 from berth.upkeep.gangs import GangEvent, GangEventType
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType

@@ -86,16 +86,10 @@ def namespace(name: str, **labels: str) -> Object:
             id="affinity to a zone and anti-affinity to a node",
         ),
         pytest.param(
-            None,
-            [placed("o", "a", affinity=away(term(WEB)))],
-            "bb++",
-            id="other pods with anti-affinity to the pod",
+            None, [placed("o", "a", affinity=away(term(WEB)))], "bb++", id="other pods with anti-affinity to the pod"
         ),
         pytest.param(
-            None,
-            [placed("o", "a", affinity=away(term(DB)))],
-            "++++",
-            id="pods with anti-affinity to another pod",
+            None, [placed("o", "a", affinity=away(term(DB)))], "++++", id="pods with anti-affinity to another pod"
         ),
         pytest.param(None, [placed("o", "d", affinity=away(term(WEB)))], "++++", id="no zone"),
         pytest.param(
@@ -238,10 +232,7 @@ AVOID = preferring("podAntiAffinity", (10, term(key=HOST)))
         pytest.param(PREFER, [placed("o", "a")], (100, 0, 0), id="preferred affinity"),
         pytest.param(AVOID, [placed("o", "a")], (0, 100, 100), id="preferred anti-affinity"),
         pytest.param(
-            PREFER,
-            [placed("o", "a"), placed("o2", "a"), placed("o3", "b")],
-            (100, 50, 0),
-            id="each pod counts",
+            PREFER, [placed("o", "a"), placed("o2", "a"), placed("o3", "b")], (100, 50, 0), id="each pod counts"
         ),
         pytest.param(
             preferring("podAffinity", (10, term(key=HOST)), (4, term())),
@@ -270,10 +261,7 @@ AVOID = preferring("podAntiAffinity", (10, term(key=HOST)))
             id="other pods with required affinity to the pod",
         ),
         pytest.param(
-            None,
-            [placed("o", "a", affinity=near(term(DB, HOST)))],
-            (0, 0, 0),
-            id="pods with affinity to another pod",
+            None, [placed("o", "a", affinity=near(term(DB, HOST)))], (0, 0, 0), id="pods with affinity to another pod"
         ),
     ],
 )

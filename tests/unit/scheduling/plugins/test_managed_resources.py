@@ -11,15 +11,7 @@ from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.plugins.managed_resources import ManagedResources, ManagedResourcesArgs
 from berth.scheduling.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
-from tests.builders.counted import (
-    LICENCE,
-    SLICES,
-    asking,
-    asking_object,
-    counted_node_object,
-    counting,
-    on_device,
-)
+from tests.builders.counted import LICENCE, SLICES, asking, asking_object, counted_node_object, counting, on_device
 from tests.unit.scheduling.plugins.asking import Object, scores, verdict, verdicts
 
 UNSCHEDULABLE, NEVER = Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE

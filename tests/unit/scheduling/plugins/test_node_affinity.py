@@ -157,11 +157,7 @@ def test_evaluates_only_nodes_named_by_the_affinity(terms: list[Term], wanted: d
 
 def test_also_evaluates_the_nominated_node() -> None:
     nominated = requiring(names("In", "a")) | {"status": {"nominatedNodeName": "b"}}
-    assert verdicts(plugin, nominated, node("a"), node("b"), node("c")) == {
-        "a": SUCCESS,
-        "b": NO_MATCH,
-        "c": OUTSIDE,
-    }
+    assert verdicts(plugin, nominated, node("a"), node("b"), node("c")) == {"a": SUCCESS, "b": NO_MATCH, "c": OUTSIDE}
 
 
 @pytest.mark.parametrize(

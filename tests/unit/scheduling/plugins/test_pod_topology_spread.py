@@ -64,19 +64,13 @@ NO_ZONE = node_with("d", SSD)
         pytest.param(pod(constraint(HOST)), on("a"), "s+++", id="over nodes"),
         pytest.param(pod(constraint(), constraint(HOST)), on("a"), "ss+x", id="every one"),
         pytest.param(
-            pod(constraint(app="db"), app="db"),
-            on("a"),
-            "+++x",
-            id="a pod that does not match its own selector",
+            pod(constraint(app="db"), app="db"), on("a"), "+++x", id="a pod that does not match its own selector"
         ),
         pytest.param(pod(constraint(), app="db"), on("a", "b"), "ss+x", id="one more pod"),
         pytest.param(pod(constraint(labelSelector={})), on("a", "b"), "+++x", id="{} counts no pods"),
         pytest.param(pod(constraint(labelSelector=None)), on("a", "b"), "+++x", id="no selector counts no pods"),
         pytest.param(
-            pod(constraint(action="ScheduleAnyway")),
-            on("a", "b"),
-            "++++",
-            id="ScheduleAnyway does not filter",
+            pod(constraint(action="ScheduleAnyway")), on("a", "b"), "++++", id="ScheduleAnyway does not filter"
         ),
         pytest.param(pod(), on("a", "b"), "++++", id="no constraints"),
     ],

@@ -80,11 +80,7 @@ def placed(  # a pod has that many sides
 
 
 def budget(
-    allowed: int,
-    selector: Mapping[str, object] | None,
-    *,
-    namespace: str = "default",
-    disrupted: Sequence[str] = (),
+    allowed: int, selector: Mapping[str, object] | None, *, namespace: str = "default", disrupted: Sequence[str] = ()
 ) -> Object:
     return {
         "kind": "PodDisruptionBudget",

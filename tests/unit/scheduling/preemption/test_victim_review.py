@@ -16,14 +16,7 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.victim_review import Proposal
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
-from tests.unit.scheduling.preemption.preempting import (
-    NODE,
-    app,
-    placed,
-    read,
-    snapshot,
-    urgent,
-)
+from tests.unit.scheduling.preemption.preempting import NODE, app, placed, read, snapshot, urgent
 
 Object = dict[str, Any]
 

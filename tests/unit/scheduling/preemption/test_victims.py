@@ -92,10 +92,7 @@ DB, WEB = {"app": "db"}, {"app": "web"}
         ),
         pytest.param(urgent("4", affinity=near("db")), [placed("a", cpu="4", labels=DB)], None, id="affinity to it"),
         pytest.param(
-            urgent("1", containers=port(80)),
-            [placed("a", containers=port(80)), placed("b")],
-            ["a"],
-            id="a host port",
+            urgent("1", containers=port(80)), [placed("a", containers=port(80)), placed("b")], ["a"], id="a host port"
         ),
         pytest.param(
             urgent("1", containers=port(80)),

@@ -158,8 +158,5 @@ def test_names_the_scheduler_of_skipped_pods_and_places_them_if_listed() -> None
     )
     [failure] = run_case(case).failures
     assert str(failure) == "default/p: expected such a pod among those to place, found none"
-    assert failure.details == (
-        "left out: 1 of another scheduler",
-        "other schedulers: berth (see --scheduler-name)",
-    )
+    assert failure.details == ("left out: 1 of another scheduler", "other schedulers: berth (see --scheduler-name)")
     assert run_case(case, ["berth"]).failures == ()

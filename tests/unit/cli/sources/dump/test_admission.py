@@ -148,10 +148,7 @@ def _affinity(term: Mapping[str, object], kind: str, *, preferred: bool) -> dict
         ),
         pytest.param(
             {"labelSelector": {"matchLabels": {"a": "b"}}, "mismatchLabelKeys": ["hash"]},
-            {
-                "matchLabels": {"a": "b"},
-                "matchExpressions": [{"key": "hash", "operator": "NotIn", "values": ["1"]}],
-            },
+            {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "hash", "operator": "NotIn", "values": ["1"]}]},
             id="the pods with another value",
         ),
         pytest.param({"labelSelector": {}, "matchLabelKeys": ["absent"]}, {"matchExpressions": []}, id="missing label"),

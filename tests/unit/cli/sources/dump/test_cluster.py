@@ -28,9 +28,7 @@ WAITING = "{kind: Pod, metadata: {name: wait}, spec: {}}"
         pytest.param(f"items: [{{items: [{NODE}]}}, {{items: [{RUNNING}, {WAITING}]}}]", {}, id="nested lists"),
         pytest.param(f"{NODE}\n---\nitems:\n- {RUNNING}\n- {WAITING}\n", {}, id="a list as the second document"),
         pytest.param(
-            f"items:\n- {NODE}\n- {RUNNING}\n- {RUNNING}\n- {WAITING}\n",
-            {"Pod that occurs again": 1},
-            id="a pod twice",
+            f"items:\n- {NODE}\n- {RUNNING}\n- {RUNNING}\n- {WAITING}\n", {"Pod that occurs again": 1}, id="a pod twice"
         ),
         pytest.param(
             f"items:\n- {NODE}\n- {RUNNING}\n- {WAITING}\n- {{kind: Secret}}\n",

@@ -57,10 +57,7 @@ def mine(tmp_path: Path) -> TLSMaterial:
     [
         pytest.param(answered(HEALTHY), WARNING, "expires in 0 days", id="accepted, expires soon"),
         pytest.param(
-            NoResponse("TLS: tlsv1 alert unknown ca", connection_closed=True),
-            FAILED,
-            "unknown ca",
-            id="another CA",
+            NoResponse("TLS: tlsv1 alert unknown ca", connection_closed=True), FAILED, "unknown ca", id="another CA"
         ),
         pytest.param(answered({}, 403), FAILED, "not authorized", id="not on the list"),
     ],

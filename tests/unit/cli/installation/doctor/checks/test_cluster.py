@@ -95,8 +95,7 @@ def test_reports_whether_permissions_are_granted(access: FakeAccess, result: Res
 
 
 @pytest.mark.parametrize(
-    "name",
-    [*sorted(EVERYBODY), pytest.param("system:serviceaccounts:ml", id="the service accounts of a namespace")],
+    "name", [*sorted(EVERYBODY), pytest.param("system:serviceaccounts:ml", id="the service accounts of a namespace")]
 )
 @pytest.mark.parametrize("is_allowed", [True, False])
 def test_does_not_propose_granting_a_permission_to_a_shared_user(name: str, is_allowed: bool) -> None:

@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from berth_cli.installation.doctor.checks.pending_pods import (
-    UNTRIED_SECONDS,
-    check_pending_pods,
-    check_pool_requests,
-)
+from berth_cli.installation.doctor.checks.pending_pods import UNTRIED_SECONDS, check_pending_pods, check_pool_requests
 from berth_cli.installation.doctor.cluster_access import UntriedPod
 from berth_cli.installation.doctor.findings import Result
 from tests.builders.counted import counting
