@@ -228,8 +228,6 @@ class SetUp:
     def _environment(self, endpoint_url: str) -> Mapping[str, str]:
         return self.emulator.environment() | {"AWS_ENDPOINT_URL": endpoint_url}
 
-    # --------------------------------------------------------------------------------------------------- what rounds do
-
     def apply_configuration(self) -> None:
         """Apply the configuration as an operator does. A round does not wait: its document is always the same."""
         file = self.directory / "berth.yaml"

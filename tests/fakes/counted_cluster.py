@@ -122,8 +122,6 @@ class CountedCluster(PodBinder, ReservedPods):
         self._hidden: set[str] = set()
         self._reduced: set[str] = set()
 
-    # ------------------------------------------------------------------------------------------- what happens there
-
     def create_pod(self, name: str, units: int = 1, namespace: str = NAMESPACE) -> PodKey:
         """Create a pod that requests this number of slots. The same name again creates another pod."""
         key = PodKey(namespace, name, f"uid-{name}-{next(self._uids)}")
@@ -174,8 +172,6 @@ class CountedCluster(PodBinder, ReservedPods):
         pod.version = next(self._versions)
         return pod
 
-    # ------------------------------------------------------------------------------------------------ what is published
-
     def publish(self) -> tuple[dict[str, NodeInfo | None], dict[str, Pod | None]]:
         nodes, pods = dict(map(self._node, self.nodes.items())), dict(map(self._published_pod, self.pods.values()))
         changes = _difference(self._shown_nodes, nodes), _difference(self._shown_pods, pods)
@@ -203,8 +199,6 @@ class CountedCluster(PodBinder, ReservedPods):
         found = read_pod(content)
         assert isinstance(found, Pod)
         return f"{pod.key.namespace}/{pod.key.name}", found
-
-    # ------------------------------------------------------------------------------------------------------- the ports
 
     def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
         found = self.pods.get(pod.name)

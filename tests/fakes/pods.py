@@ -66,8 +66,6 @@ class PodsInMemory(PodBinder, ReservedPods):
         self.refuse_bindings = 0
         """So many Bindings from now on are forbidden."""
 
-    # ------------------------------------------------------------------------------------------------- what tests do
-
     def add(
         self,
         name: str,
@@ -105,8 +103,6 @@ class PodsInMemory(PodBinder, ReservedPods):
         with self._lock:
             return self._pods.get((namespace, name))
 
-    # ------------------------------------------------------------------------------------------------------ for bind
-
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
         with self._lock:
             key = binding.namespace, binding.pod_name
@@ -136,8 +132,6 @@ class PodsInMemory(PodBinder, ReservedPods):
         return FoundPod(
             found.uid, found.node, str(found.resource_version), found.deleting, found.content(namespace, pod_name)
         )
-
-    # ----------------------------------------------------------------------------------------------- for the watcher
 
     def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
         found = self.pod(pod.namespace, pod.name, 0.0)

@@ -158,8 +158,6 @@ class Scene:
                 raise TimeoutError(f"after {READY_SECONDS:g} s still not: {what}")
             time.sleep(1)
 
-    # --------------------------------------------------------------------------------------------- what is looked at
-
     def _answers(self, verb: str) -> bool:
         return self.stack.call("POST", f"scheduler/{verb}", b"{}") not in (0, 429, 502)
 
@@ -216,8 +214,6 @@ class Scene:
             f"--timeout={HTTP_TIMEOUT_SECONDS}",
             environment=self.stack.environment(),
         )
-
-    # --------------------------------------------------------------------------------------------- what faults do
 
     @property
     def scheduler_file(self) -> Path:

@@ -180,8 +180,6 @@ class AnnouncementsHistory:
         slow = self.world.random.random() < 0.05
         self.world.pause(2.5 if slow else self.world.random.choice((0.0, 0.0, 0.01, 0.1, 0.6)))
 
-    # ------------------------------------------------------------------------------------------------- the API server
-
     def find(self, name: str) -> FoundPod | Refused:
         pod = self.pods.get(name)
         if pod is None:
@@ -220,8 +218,6 @@ class AnnouncementsHistory:
     def create(self, name: str, team: str, scheduler: str = RULED) -> None:
         spec = self.rule.spec(team, scheduler)
         self.pods[name] = _Pod(name, f"uid-{next(self._ids)}", team, scheduler, spec, self._next_version())
-
-    # ------------------------------------------------------------------------------------------------------ the others
 
     def _observed(self) -> _Published:
         pods, _ = read_pods(pod.content for pod in self.pods.values())

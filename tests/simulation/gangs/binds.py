@@ -169,8 +169,6 @@ class GangWorld:
             annotations["berth.dev/gang-timeout"] = str(member.timeout)
         self.pods.add(member.name, member.uid, member.requests, annotations=annotations, priority=member.priority)
 
-    # -------------------------------------------------------------------------------------------------------- actors
-
     def bind(self, member: Member, wire: Wire | None = None) -> BindOutcome | None:
         """Run one call of bind; None if its process died or there is no slot for it."""
         if not self._slots:
@@ -272,8 +270,6 @@ class GangWorld:
             self.schedule(member, after=0.01 * number, tries=tries)
         self.world.run(seconds)
         self.wire.deliver()
-
-    # --------------------------------------------------------------------------------------------- what must hold
 
     def bound(self, gang: str | None = "train") -> set[str]:
         """The members that are on a node; None: of all gangs."""

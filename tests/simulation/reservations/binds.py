@@ -227,8 +227,6 @@ class BindWorld:
         for node in NODES:
             self.table.create(new_ledger(node, CAPACITY, {}, EPOCH))
 
-    # ---------------------------------------------------------------------------------------------------- the actors
-
     def bind(
         self,
         name: str,
@@ -304,8 +302,6 @@ class BindWorld:
         self.expire()
         self.publish()
         self.expire()
-
-    # --------------------------------------------------------------------------------------------------- what must hold
 
     def assert_consistent(self) -> None:
         """Exactly the pods that are on a node are in its ledger, and everything else is free again."""

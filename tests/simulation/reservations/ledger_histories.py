@@ -108,8 +108,6 @@ class ReservationsHistory:
         world.run(LASTS + LATE_SECONDS + RECOVERY)
         self.check_end()
 
-    # ---------------------------------------------------------------------------------------------------- the actors
-
     def between(self) -> None:
         """Between two calls: it takes some time, and everything that must always hold is looked at."""
         self.check()
@@ -240,8 +238,6 @@ class ReservationsHistory:
             self.cluster.hide(name)
         elif chance < 0.8:
             self.cluster.annotate(name, REQUEST, self.world.random.choice((None, "1", "100", "-")))
-
-    # -------------------------------------------------------------------------------------------------- what must hold
 
     def check(self) -> None:
         """Every ledger adds up, and has every pod that Berth brought to its node for as long as it is there."""
