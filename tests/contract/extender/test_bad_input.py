@@ -201,18 +201,6 @@ def test_rejects_body_with_invalid_base64(handlers: Handlers, verb: str, encoded
 
 
 @pytest.mark.parametrize("verb", LISTING)
-def test_unknown_node_name_is_not_an_error(handlers: Handlers, verb: str, log_lines: LogLines) -> None:
-    assert call(handlers[verb], body_of(cache_mode(["never-heard-of"])), verb).status == 200
-    assert [line["level"] for line in log_lines.all()] == ["INFO"]
-
-
-@pytest.mark.parametrize("verb", LISTING)
-def test_duplicate_names_appear_once_in_the_response(handlers: Handlers, verb: str) -> None:
-    twice = call(handlers[verb], body_of(cache_mode(["n10", "plain", "n10", "plain"])), verb)
-    assert twice == call(handlers[verb], body_of(cache_mode(["n10", "plain"])), verb)
-
-
-@pytest.mark.parametrize("verb", LISTING)
 def test_accepts_body_of_six_megabytes(handlers: Handlers, verb: str) -> None:
     body = body_of_size(SIX_MB)
     assert len(body.encode()) == SIX_MB

@@ -182,14 +182,6 @@ def test_expiry_applies_to_open_connections(served: Served) -> None:
     connection.close()
 
 
-def test_rejects_every_certificate_without_an_allow_list(served: Served, log_lines: LogLines) -> None:
-    _, client = served.issue("scheduler")
-    served.directory.allow_list_file.unlink()
-    assert served.post(client).status == 403
-    [line] = log_lines.all()
-    assert line["outcome"] == "failure-record-unavailable"
-
-
 def test_every_route_checks_the_certificate(served: Served, stack: object) -> None:
     before = os.environ.copy()
     try:

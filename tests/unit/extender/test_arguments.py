@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.extender.arguments import MAX_BODY_BYTES, RequestNodes, decode_object, folded, pod_named_in, read_candidates
+from berth.extender.arguments import RequestNodes, decode_object, folded, pod_named_in, read_candidates
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
@@ -41,16 +41,6 @@ def test_cache_mode_uses_nodes_from_the_cache() -> None:
     assert found.items is None
     assert dict(found.snapshot.nodes) == {"n1": labelled("n1", "1")}
     assert snapshots.asked == 1
-
-
-def test_full_mode_uses_nodes_from_the_request_and_keeps_its_objects() -> None:
-    snapshots = Answering(CacheUnavailable("not to be asked"))
-    obj = labelled_object("n1", "1")
-    found = read_candidates(body_of(full_mode([obj])), snapshots)
-    assert isinstance(found, RequestNodes)
-    assert list(found.names) == ["n1"]
-    assert found.items == {"n1": obj}
-    assert snapshots.asked == 0
 
 
 def test_last_object_with_a_name_is_used_and_returned() -> None:
@@ -129,15 +119,6 @@ def test_full_mode_without_cache_responds_as_configured(when_stale: WhenStale, n
         assert found.policy.feasibility(found.pod, found.names, found.snapshot).feasible == names
 
 
-@pytest.mark.parametrize("body", ['{"A": 1}', b'{"A": 1}', ' \n{"a":1}\n'])
-def test_reads_text_and_bytes_alike(body: str | bytes) -> None:
-    assert decode_object(body) == {"a": 1}
-
-
-def test_folds_keys_and_keeps_values() -> None:
-    assert decode_object('{"NodeNames": ["N1"], "POD": {"Name": "P"}}') == {"nodenames": ["N1"], "pod": {"Name": "P"}}
-
-
 @pytest.mark.parametrize("key", ["NodeNames", "nodenames", "NODENAMES", "nodeName\u017f"])
 def test_matches_keys_like_go_encoding_json(key: str) -> None:
     assert list(folded({key: None})) == ["nodenames"]
@@ -145,16 +126,6 @@ def test_matches_keys_like_go_encoding_json(key: str) -> None:
 
 def test_last_of_several_keys_that_differ_only_in_case_is_used() -> None:
     assert decode_object('{"pod": 1, "Pod": 2}') == {"pod": 2}
-
-
-@pytest.mark.parametrize("letters", [pytest.param("xx", id="ASCII"), pytest.param("é", id="two bytes")])
-def test_size_limit_is_exact(letters: str) -> None:
-    body = '{"a":"' + letters + "x" * (MAX_BODY_BYTES - 10) + '"}'
-    assert len(body.encode()) == MAX_BODY_BYTES
-    assert isinstance(decode_object(body), dict)
-    refused = decode_object(body + " ")
-    assert isinstance(refused, Failure)
-    assert refused.outcome is FailureOutcome.BAD_REQUEST
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ from tests.fakes.cache_tables import outage
 from tests.fakes.verbs import Verbs
 
 OUTAGE = "node cache table berth-cache: the table is throttled (ThrottlingException)"
-EMPTY = "the node cache is empty: no watcher has published yet; is its schedule enabled?"
 
 
 def configured(**node_cache: object) -> BerthConfiguration:
@@ -101,17 +100,6 @@ def test_stale_cache_returns_the_same_reason_each_time() -> None:
     assert unavailable(verbs).reason == reason
 
 
-@pytest.mark.parametrize("when_stale", WhenStale)
-def test_configuration_selects_behavior_without_cache(when_stale: WhenStale) -> None:
-    verbs = Verbs([labelled("n1", "10")], configuration=configured(whenStale=when_stale))
-    verbs.clock.advance(1000)
-    assert unavailable(verbs).when_stale is when_stale
-
-
-def test_empty_cache_error_names_the_remedy() -> None:
-    assert unavailable(Verbs(nodes=None)).reason == EMPTY
-
-
 def test_uses_data_in_memory_during_outage_until_it_is_stale() -> None:
     verbs = Verbs([labelled("n1", "10")])
     before = snapshot_of(verbs)
@@ -124,10 +112,6 @@ def test_uses_data_in_memory_during_outage_until_it_is_stale() -> None:
     del verbs.table.before["head"]
     verbs.cluster.publish_nodes([labelled("n1", "20")])
     assert snapshot_of(verbs) is not before
-
-
-def test_reports_error_of_a_table_that_was_never_read() -> None:
-    assert unavailable(Verbs(interrupted={"head": outage})).reason == OUTAGE
 
 
 def test_does_not_read_the_head_again_within_the_minimum_interval() -> None:
