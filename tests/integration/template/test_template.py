@@ -155,7 +155,8 @@ def test_schedule_role_may_only_invoke_the_watcher() -> None:
 
 
 def test_cache_table_is_deleted_with_the_stack(template: dict[str, Any]) -> None:
-    assert template["Resources"]["CacheTable"]["DeletionPolicy"] == "Delete"
+    table = template["Resources"]["CacheTable"]
+    assert table["DeletionPolicy"] == table["UpdateReplacePolicy"] == "Delete"
     assert Deployment(template).resources(TABLE)["CacheTable"] == {
         "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [

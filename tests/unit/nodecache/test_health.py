@@ -121,8 +121,3 @@ def test_configuration_that_counts_nothing_fails_while_the_ledger_counts(documen
     )
     assert (found, report["status"]) == (outcome, outcome)
     assert report.get("reason", COUNTING_LOST) == COUNTING_LOST
-
-
-@pytest.mark.parametrize("outcome", HealthOutcome)
-def test_outcomes_are_lowercase_metric_names(outcome: HealthOutcome) -> None:
-    assert outcome == outcome.lower()
