@@ -289,24 +289,6 @@ def test_pod_may_evict_elsewhere_if_another_pod_took_the_place_of_its_victims() 
     assert victims(reply) == {"m": ["uid-b"]}
 
 
-@pytest.mark.parametrize(
-    ("pod", "objects"),
-    [
-        pytest.param(urgent(), WAITING, id="the room is reserved for another pod"),
-        pytest.param(urgent("5", **NOMINATED), WAITING, id="the pod would still not fit"),
-        pytest.param(
-            urgent(**NOMINATED),
-            [node_with("n"), placed("a", 100, cpu="4"), node_with("m"), placed("b", cpu="4", node="m")],
-            id="the pod on the node cannot be a victim",
-        ),
-    ],
-)
-def test_fact_15_other_nodes_stay_unresolvable(pod: Object, objects: Sequence[Object]) -> None:
-    reply = answer_filter(body_of(cache_mode(["n", "m"], pod)), FixedNodeCache.of(FULL, *objects))
-    found = orjson.loads(reply.body)
-    assert (found["FailedNodes"], list(found["FailedAndUnresolvableNodes"])) == ({}, ["n", "m"])
-
-
 def test_fact_15_as_plugins_say_uses_the_plugins_codes() -> None:
     configuration = BerthConfiguration.model_validate({"profile": "full", "unresolvable": "as-plugins-say"})
     cluster = node_with("full"), placed("a", node="full"), node_with("small", allocatable={"cpu": "1"})

@@ -150,16 +150,6 @@ def test_uses_last_read_for_at_most_15_minutes_while_store_is_unavailable(
     assert GRACE_SECONDS == 15 * 60
 
 
-def test_certificate_revoked_in_an_outage_is_denied_within_15_minutes(clock: Clock) -> None:
-    store = InMemoryAllowList("5eed5eed5eed5e1f")
-    authorizer = MutualTLSAuthorizer(store, clock)
-    assert authorizer.decide(CALLER).allowed
-    store.text, store.unavailable = "", True
-    while authorizer.decide(CALLER).allowed:
-        clock.now += 1
-    assert clock.now - NOW == GRACE_SECONDS
-
-
 def test_revoked_certificate_is_denied_30_seconds_after_the_outage(clock: Clock) -> None:
     store = InMemoryAllowList("5eed5eed5eed5e1f")
     authorizer = MutualTLSAuthorizer(store, clock)
@@ -212,12 +202,6 @@ def test_denies_revoked_certificate(clock: Clock) -> None:
     assert authorizer.decide(CALLER) == Decision(
         AuthorizerOutcome.NOT_LISTED, "certificate 5eed5eed5eed5e1f; malformed lines in the allow-list: 1"
     )
-
-
-def test_denies_certificate_while_allow_list_is_unavailable(clock: Clock) -> None:
-    store = InMemoryAllowList("5eed5eed5eed5e1f")
-    store.unavailable = True
-    assert MutualTLSAuthorizer(store, clock).decide(CALLER).outcome is AuthorizerOutcome.UNAVAILABLE
 
 
 def test_does_not_read_allow_list_if_the_certificate_is_missing(clock: Clock) -> None:

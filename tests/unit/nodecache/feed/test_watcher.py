@@ -349,10 +349,3 @@ def test_result_counts_and_names_omitted_objects_by_reason() -> None:
         "1 publications, 2 objects of them 2 nodes; left out 1 without a name; "
         "left out nodes bad: not to be written as JSON"
     )
-
-
-@pytest.mark.parametrize(
-    ("outcome", "failed"), [(outcome, outcome.value.startswith("failure-")) for outcome in WatcherOutcome]
-)
-def test_run_counts_as_failed_only_for_failure_outcomes(outcome: WatcherOutcome, failed: bool) -> None:
-    assert RunResult(outcome).failed is failed

@@ -24,7 +24,7 @@ from berth.runtime.http.events import (
 )
 from berth.runtime.telemetry.metrics import wait_for_gang
 from berth.scheduling.framework.plugin import PluginFailed
-from tests.builders.authorizer_events import certificate_event, with_client_certificate
+from tests.builders.authorizer_events import certificate_event
 from tests.builders.nodes import labelled
 from tests.builders.requests import cache_mode
 from tests.fakes.log_lines import LogLines
@@ -127,20 +127,8 @@ IMITATED = {
     [
         pytest.param(valid(OTHER), "denied-not-listed", id="not listed"),
         pytest.param(certificate_event(LISTED, 1.0, 2.0), "denied-expired", id="expired"),
-        pytest.param(with_client_certificate(None), "denied-no-credentials", id="null certificate"),
-        pytest.param(with_client_certificate({}), "denied-no-credentials", id="empty certificate"),
-        pytest.param(with_client_certificate([LISTED]), "denied-no-credentials", id="a list"),
-        pytest.param(with_client_certificate(LISTED), "denied-no-credentials", id="text"),
-        pytest.param(with_client_certificate({"serialNumber": LISTED}), "denied-unreadable-credentials", id="no times"),
-        pytest.param(
-            with_client_certificate({"serialNumber": LISTED, "validity": {"notBefore": 0, "notAfter": "9"}}),
-            "denied-unreadable-credentials",
-            id="times in another format",
-        ),
         pytest.param({}, "denied-no-credentials", id="empty event"),
         pytest.param({"body": "{}"}, "denied-no-credentials", id="no requestContext"),
-        pytest.param({"requestContext": None}, "denied-no-credentials", id="null requestContext"),
-        pytest.param({"requestContext": {"authentication": None}}, "denied-no-credentials", id="null authentication"),
         pytest.param({"requestContext": {}, **IMITATED}, "denied-no-credentials", id="forged by the caller"),
         pytest.param(
             {"requestContext": {}, "source": PRE_TRAFFIC_SOURCE}, "denied-no-credentials", id="the hook by the gateway"
