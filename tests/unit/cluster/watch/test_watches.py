@@ -170,6 +170,10 @@ class Run:
         return [(received.at - START, received.event) for received in islice(self.events, count)]
 
 
+def interrupted(cause: object, *times: float) -> list[tuple[float, Event]]:
+    return [(time, Interrupted(str(cause))) for time in times]
+
+
 @pytest.mark.parametrize(
     ("steps", "resume", "wanted", "waits"),
     [
@@ -228,33 +232,22 @@ class Run:
             id="a broken watch is resumed from the last version after a wait",
         ),
         pytest.param(
-            [List(DOWN), List(DOWN), List(DOWN), List(DOWN), List(DOWN), List(DOWN), List(listed("5"))],
+            [*[List(DOWN)] * 6, List(listed("5"))],
             None,
-            [
-                (0, Interrupted(str(DOWN))),
-                (0.5, Interrupted(str(DOWN))),
-                (1.5, Interrupted(str(DOWN))),
-                (3.5, Interrupted(str(DOWN))),
-                (7.5, Interrupted(str(DOWN))),
-                (15.5, Interrupted(str(DOWN))),
-                (23.5, listed("5")),
-            ],
+            [*interrupted(DOWN, 0, 0.5, 1.5, 3.5, 7.5, 15.5), (23.5, listed("5"))],
             [0.5, 1.0, 2.0, 4.0, 8.0, 8.0],
             id="waits double up to a limit",
         ),
         pytest.param(
             [
-                List(DOWN),
-                List(DOWN),
+                *[List(DOWN)] * 2,
                 List(listed("5")),
                 Watch("5", [added("6"), DOWN]),
-                Reached("6"),
-                Watch("6", [added("7")]),
+                *(Reached("6"), Watch("6", [added("7")])),
             ],
             None,
             [
-                (0, Interrupted(str(DOWN))),
-                (0.5, Interrupted(str(DOWN))),
+                *interrupted(DOWN, 0, 0.5),
                 (1.5, listed("5")),
                 (11.5, added("6")),
                 (21.5, Interrupted(str(DOWN))),
@@ -264,14 +257,7 @@ class Run:
             id="an event makes waits short again",
         ),
         pytest.param(
-            [
-                List(listed("5")),
-                Watch("5", [], 0.0),
-                Reached("5"),
-                Watch("5", [], 0.0),
-                Reached("5"),
-                Watch("5", [added("6")]),
-            ],
+            [List(listed("5")), *(Watch("5", [], 0.0), Reached("5")) * 2, Watch("5", [added("6")])],
             None,
             [
                 (0, listed("5")),
@@ -285,21 +271,12 @@ class Run:
         pytest.param(
             [
                 List(listed("5")),
-                Watch("5", [REFUSED], 0.0),
-                Reached("5"),
-                Watch("5", [REFUSED], 0.0),
-                Reached("5"),
+                *(Watch("5", [REFUSED], 0.0), Reached("5")) * 2,
                 Watch("5", [REFUSED], 0.0),
                 List(listed("6")),
             ],
             None,
-            [
-                (0, listed("5")),
-                (0, Interrupted(str(REFUSED))),
-                (0.5, Interrupted(str(REFUSED))),
-                (1.5, Interrupted(str(REFUSED))),
-                (3.5, listed("6")),
-            ],
+            [(0, listed("5")), *interrupted(REFUSED, 0, 0.5, 1.5), (3.5, listed("6"))],
             [0.5, 1.0, 2.0],
             id="a version at which the server fails again and again is given up",
         ),
@@ -307,21 +284,12 @@ class Run:
             [
                 List(listed("5")),
                 Watch("5", [DOWN], 0.0),
-                Reached("5", DOWN),
-                Reached("5", DOWN),
-                Reached("5", DOWN),
+                *[Reached("5", DOWN)] * 3,
                 Reached("5"),
                 Watch("5", [added("6")]),
             ],
             None,
-            [
-                (0, listed("5")),
-                (0, Interrupted(str(DOWN))),
-                (0.5, Interrupted(str(DOWN))),
-                (1.5, Interrupted(str(DOWN))),
-                (3.5, Interrupted(str(DOWN))),
-                (17.5, added("6")),
-            ],
+            [(0, listed("5")), *interrupted(DOWN, 0, 0.5, 1.5, 3.5), (17.5, added("6"))],
             [0.5, 1.0, 2.0, 4.0],
             id="a long outage does not cause a list",
         ),
