@@ -115,7 +115,6 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> LocalStack:
 
 @pytest.fixture(scope="session")
 def dynamodb(stack: LocalStack) -> DynamoDBClient:
-    """A client of the stack's DynamoDB."""
     import boto3
 
     client: DynamoDBClient = boto3.client("dynamodb")
@@ -188,7 +187,6 @@ def log_lines() -> Iterator[LogLines]:
 
 @pytest.fixture(scope="session")
 def gateway_port(stack: LocalStack) -> Iterator[int]:
-    """The gateway of the stack on 127.0.0.1."""
     from berth_cli.server.http import server
 
     listener = server.listen("127.0.0.1", 0)

@@ -29,7 +29,6 @@ def main() -> None:
 
 
 def progress(text: str) -> None:
-    """Overwrite the progress line."""
     if sys.stderr.isatty():
         print(f"\r{text:<78}\r{text}", end="", file=sys.stderr, flush=True)
 

@@ -30,13 +30,7 @@ Verb = Literal["filter", "filter_onlyone", "prioritize"]
 class Environment(NodeCache):
     """A warm environment of a verb. The cache is a given snapshot, so its update is not measured."""
 
-    def __init__(
-        self,
-        verb: Verb,
-        profile: str,
-        pod: Manifest,
-        nodes: int,
-    ) -> None:
+    def __init__(self, verb: Verb, profile: str, pod: Manifest, nodes: int) -> None:
         self._verb, self._profile = verb, profile
         self._nodes = nodes
         self.replace_pod(pod)
@@ -60,7 +54,6 @@ class Environment(NodeCache):
         self._endpoint = VerbEndpoint(self._verb, EndpointSettings(), partial(answer, cache=self), failed)
 
     def replace_pod(self, pod: Manifest) -> None:
-        """The next calls are for this pod."""
         self._events = cycle([event(self._verb, pod, names) for names in cluster.requested_names(self._nodes)])
 
     def change(self) -> None:
@@ -68,7 +61,6 @@ class Environment(NodeCache):
         self._snapshot = next(self._changes)
 
     def answer(self) -> bytes:
-        """Return the response of the function."""
         return orjson.dumps(self.handle(self.next_event()))
 
     def next_event(self) -> HTTPEvent:
@@ -78,7 +70,6 @@ class Environment(NodeCache):
         return found
 
     def handle(self, event: HTTPEvent) -> HTTPAnswer:
-        """Run the handler once."""
         return self._endpoint.handle(event)
 
     def floor(self) -> bytes:
@@ -97,12 +88,10 @@ class Environment(NodeCache):
 
     @property
     def timed_floor(self) -> Timed:
-        """The baseline."""
         return Timed(self.floor)
 
     @property
     def unchanged(self) -> Timed:
-        """A known pod shape on unchanged nodes."""
         return Timed(self.answer)
 
     @property

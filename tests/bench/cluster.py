@@ -29,8 +29,6 @@ Manifest = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """The common properties of its pods."""
-
     index: int
     labels: dict[str, str]
     labels_of_all: LabelSet
@@ -38,11 +36,9 @@ class Controller:
 
     @property
     def namespace(self) -> str:
-        """The namespace of its pods."""
         return self.labels_of_all.namespace
 
     def pod(self, name: str, node_name: str) -> Pod:
-        """One of its pods on that node."""
         own = self.labels_of_all
         if self.index % STATEFUL == 0:
             own = label_set(self.namespace, {**self.labels, "statefulset.kubernetes.io/pod-name": name})
@@ -51,7 +47,6 @@ class Controller:
 
 @cache
 def controllers() -> tuple[Controller, ...]:
-    """All controllers."""
     found = []
     for index in range(CONTROLLERS):
         manifest = pod_manifest(index)
@@ -63,7 +58,6 @@ def controllers() -> tuple[Controller, ...]:
 
 @cache
 def snapshot(count: int) -> Snapshot:
-    """The first `count` nodes with their pods."""
     workloads = [
         Workload("Service", each.namespace, each.labels["app"], {"app": each.labels["app"]}) for each in controllers()
     ]

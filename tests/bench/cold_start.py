@@ -60,7 +60,6 @@ print(taken, file=sys.stderr)
 
 
 def families() -> Iterator[Family]:
-    """One family."""
     yield Family("cold", figures)
 
 

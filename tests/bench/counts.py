@@ -81,18 +81,7 @@ def excesses(measured: Mapping[str, float]) -> list[str]:
 
 def measured() -> Mapping[str, float]:
     """Return the counts by name, in the order of the page."""
-    return dict(
-        [
-            *_imports(),
-            *_cold(),
-            *_warm(),
-            *_changed(),
-            *_after_pod_changes(),
-            *_http(),
-            *_binds(),
-            *_bytes(),
-        ]
-    )
+    return dict([*_imports(), *_cold(), *_warm(), *_changed(), *_after_pod_changes(), *_http(), *_binds(), *_bytes()])
 
 
 def _imports() -> Iterator[tuple[str, float]]:

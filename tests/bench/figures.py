@@ -67,6 +67,5 @@ def beside_floor(name: str, floor: Timed, timed: Timed, target: float | None = N
 
 
 def shown(figure: Figure) -> str:
-    """One line."""
     target = "" if figure.target is None else f"   (target {figure.target:g})"
     return f"{figure.name:<52}{figure.value:>10.3f} {figure.unit}{target}"

@@ -68,7 +68,6 @@ class Contents(NamedTuple):
 
 
 def families() -> Iterator[Family]:
-    """One family."""
     yield Family("function", figures)
 
 
@@ -139,7 +138,6 @@ TARGETS = {"function.filter.label-priority.5000.memory": 90.0}
 
 
 def measure(function: str, contents: Contents, profile: str) -> Measured:
-    """Measure one function in this new process."""
     os.environ["BERTH_CONFIGURATION"] = json.dumps({"profile": profile})
     return {**dict.fromkeys(READERS, _reader), **_OTHERS}[function](function, contents)
 
@@ -248,7 +246,6 @@ def table_of(contents: Contents) -> InMemoryCacheTable:
 
 
 def put(table: CacheTable, contents: Contents, uid: str, now: float) -> None:
-    """Everything but the head."""
     from berth.nodecache.feed.head import PublishedVersion
     from berth.nodecache.feed.table import LogItem
     from berth.scheduling.snapshot.parts import SnapshotPart

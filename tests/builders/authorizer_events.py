@@ -11,7 +11,6 @@ OPENSSL_TIME = "%b %d %H:%M:%S %Y GMT"
 
 
 def basic(username: str, password: str) -> str:
-    """The value of an Authorization header."""
     return f"Basic {base64.b64encode(f'{username}:{password}'.encode()).decode()}"
 
 

@@ -34,7 +34,6 @@ def counting(*resources: Mapping[str, object]) -> Counting:
 
 
 def configuration(*resources: Mapping[str, object], **others: object) -> BerthConfiguration:
-    """The profile managed-resources for them."""
     return BerthConfiguration.model_validate(
         {"profile": "managed-resources", "managedResources": list(resources or (LICENCES, SLICES)), **others}
     )

@@ -35,7 +35,6 @@ class FailsForOne(FilterPlugin):
 
 
 def failing_policy() -> Policy:
-    """Every node for every pod but `bad`."""
     return Policy(build("mine", Scale.TOTALS, [(checked_plugin(FailsForOne, PATH)(), 1)]), Exemption())
 
 

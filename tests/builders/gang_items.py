@@ -42,7 +42,6 @@ def gang(
     coordinator: str = "",
     topology_key: str = "",
 ) -> GangItem:
-    """One in its first round."""
     by_uid = {each.pod.uid: each for each in intents}
     return GangItem(key, state, round_, minimum, 0, version, at, at, by_uid, coordinator, reason, topology_key)
 

@@ -37,10 +37,7 @@ def member_object(
         annotations["berth.dev/gang-topology-key"] = topology_key
     if timeout is not None:
         annotations["berth.dev/gang-timeout"] = timeout
-    labels = {
-        "scheduling.x-k8s.io/pod-group": label,
-        "pod-group.scheduling.sigs.k8s.io": legacy_label,
-    }
+    labels = {"scheduling.x-k8s.io/pod-group": label, "pod-group.scheduling.sigs.k8s.io": legacy_label}
     found["metadata"] |= {
         "annotations": annotations,
         "labels": {key: value for key, value in labels.items() if value is not None},
@@ -53,7 +50,6 @@ def member_object(
 
 
 def member(name: str = "train-0", gang: str | None = "train", size: object = 4, **fields: Any) -> Pod:
-    """The same as a value."""
     found = read_pod(member_object(name, gang, size, **fields))
     assert isinstance(found, Pod)
     return found
@@ -76,7 +72,6 @@ def native_group_object(name: str = "train", minimum: object = 4, **spec: object
 
 
 def custom_group_object(name: str = "train", minimum: object = 4, **spec: object) -> dict[str, Any]:
-    """A PodGroup of coscheduling."""
     return {
         "apiVersion": "scheduling.x-k8s.io/v1alpha1",
         "kind": "PodGroup",

@@ -216,8 +216,7 @@ SPECS: dict[str, Callable[[int], Manifest]] = {
         count // 4, lambda index: {"resources": {"requests": {"cpu": f"{1 + index % 3}m"}}}
     ),
     "resources of many names": lambda count: _containers(
-        1,
-        lambda _: {"resources": {"requests": {f"example.com/resource-{index}": "1" for index in range(count)}}},
+        1, lambda _: {"resources": {"requests": {f"example.com/resource-{index}": "1" for index in range(count)}}}
     ),
     "labels": lambda count: {},
 }

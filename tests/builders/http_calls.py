@@ -20,7 +20,6 @@ class Response:
 
     @property
     def json(self) -> Any:
-        """The content, decoded."""
         return orjson.loads(self.content)
 
 
@@ -48,5 +47,4 @@ class Caller:
         return Response(response.status, found, response.read())
 
     def close(self) -> None:
-        """Hang up."""
         self._connection.close()

@@ -34,7 +34,6 @@ def kubeconfig_for(server: str, directory: Path, authority: str = "") -> Path:
 
 
 def exec_plugin(*command: str) -> dict[str, object]:
-    """A user whose credentials this command prints."""
     return {
         "exec": {
             "apiVersion": "client.authentication.k8s.io/v1",

@@ -11,12 +11,10 @@ PRIORITY = "priority.lixueduan.com"
 
 
 def node(name: str, labels: Mapping[str, str] | None = None, defect: str | None = None) -> NodeInfo:
-    """A node with these labels."""
     return NodeInfo(name, dict(labels or {}), defect)
 
 
 def labelled(name: str, value: str) -> NodeInfo:
-    """A node whose priority label has this value."""
     return node(name, {PRIORITY: value})
 
 

@@ -27,7 +27,6 @@ def gang_configuration(**document: Any) -> BerthConfiguration:
 
 
 def gang_policy(**document: Any) -> Policy:
-    """The policy of this configuration."""
     return gang_configuration(**document).policy()
 
 

@@ -38,13 +38,7 @@ def pod_object(
     metadata: dict[str, object] = {"name": name, "namespace": namespace, "uid": uid or f"uid-{name}"}
     if controller_kind:
         metadata["ownerReferences"] = [
-            {
-                "apiVersion": "apps/v1",
-                "kind": controller_kind,
-                "name": "owner",
-                "uid": "uid-owner",
-                "controller": True,
-            }
+            {"apiVersion": "apps/v1", "kind": controller_kind, "name": "owner", "uid": "uid-owner", "controller": True}
         ]
     spec: dict[str, object] = {
         "schedulerName": "berth-scheduler",

@@ -39,7 +39,6 @@ def table_of(client: DynamoDBClient, items: Iterable[Item], sort_key: Literal["N
 
 
 def items_of(client: DynamoDBClient, table: str) -> list[Item]:
-    """All there are, by key."""
     found: list[Item] = list(map(_stored, client.scan(TableName=table, ConsistentRead=True)["Items"]))
     return sorted(found, key=lambda item: (item["pk"]["S"], str(item["sk"])))
 
@@ -51,10 +50,10 @@ def recorded(release: str, table: str) -> list[Item]:
 
 
 def record(release: str, table: str, items: list[Item]) -> None:
-    """Write the file."""
     path = RECORDED / release / f"{table}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(items, indent=2, default=lambda data: base64.b64encode(data).decode()) + "\n")
+    lines = [json.dumps(item, default=lambda data: base64.b64encode(data).decode()) for item in items]
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
 
 
 def _stored(value: Any) -> Any:

@@ -30,7 +30,6 @@ def full_mode(nodes: Sequence[object] | None, pod: Request | None = None) -> Req
 
 
 def binding(pod_name: str = "train-0", namespace: str = "ml", uid: str = "uid-train-0", node: str = "n10") -> Request:
-    """bind."""
     return {"PodName": pod_name, "PodNamespace": namespace, "PodUID": uid, "Node": node}
 
 
@@ -60,5 +59,4 @@ def victims_in_full(
 
 
 def body_of(request: object) -> str:
-    """The request as JSON text."""
     return orjson.dumps(request).decode()

@@ -19,7 +19,6 @@ def create_ledger_table(client: DynamoDBClient, name: str) -> None:
 
 
 def create_table(client: DynamoDBClient, name: str, sort_key: Literal["N", "S"]) -> None:
-    """For either."""
     client.create_table(
         TableName=name,
         BillingMode="PAY_PER_REQUEST",

@@ -13,7 +13,6 @@ T = TypeVar("T")
 
 
 def _items(size: int, make: Callable[[int], T]) -> list[T]:
-    """As many as take so many bytes."""
     return [make(index) for index in range(size // (len(orjson.dumps(make(10_000))) + 1))]
 
 

@@ -15,7 +15,6 @@ CLOCK = "CHAOS_CLOCK"
 
 
 def main() -> None:
-    """The command, with its clock."""
     follow(Path(os.environ[CLOCK]))
     # Only now: modules may take the clock when they are imported.
     from berth_cli.main import main as berth

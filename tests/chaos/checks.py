@@ -42,15 +42,11 @@ class CheckKind(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a check does not hold."""
-
     check: CheckKind
     message: str
 
 
 class _Objects(View[dict[Key, Object]]):
-    """The published objects as they are."""
-
     def empty(self) -> dict[Key, Object]:
         return {}
 
@@ -65,8 +61,6 @@ class _Objects(View[dict[Key, Object]]):
 
 
 class Checks:
-    """For one set-up."""
-
     def __init__(self, set_up: SetUp) -> None:
         self._set_up = set_up
         configuration: BerthConfiguration = load_configuration(set_up.configuration, None)
@@ -204,7 +198,6 @@ def _reasons(pod: PodOnAccount) -> Iterator[str]:
 
 
 def differences(what: str, truth: Mapping[str, object], found: Mapping[str, object]) -> list[str]:
-    """Object by object."""
     lines = []
     for key in sorted({*truth, *found}):
         if key not in found:
@@ -217,7 +210,6 @@ def differences(what: str, truth: Mapping[str, object], found: Mapping[str, obje
 
 
 def expected_ledger(pods: Sequence[PodOnAccount], nodes: Iterable[str]) -> Mapping[str, object]:
-    """Return the ledger expected by pod and amount."""
     found: dict[str, object] = {}
     on = held(pods)
     for name in nodes:

@@ -55,7 +55,6 @@ profile: label-priority
 
 
 def node(name: str) -> JsonObject:
-    """A ready node."""
     allocatable = {"cpu": "64", "memory": "64Gi", "pods": "110", SLOT: str(SLOTS)}
     labels = {"kubernetes.io/hostname": name, COUNT_LABEL: str(DEVICES), SIZE_LABEL: str(DEVICE_SIZE), **priority(10)}
     return {
@@ -86,7 +85,6 @@ def drawn_team(random: Random) -> str:
 
 
 def pod(name: str, request: Mapping[str, int], scheduler: str, team: str = "") -> JsonObject:
-    """A pod with one container."""
     resources = {"requests": {"cpu": "1m"}, "limits": {each: str(amount) for each, amount in request.items()}}
     labels = {TEAM: team} if team else {}
     term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
@@ -146,7 +144,6 @@ def _amount(text: str) -> int:
 
 
 def pod_on_account(found: JsonObject) -> PodOnAccount:
-    """Parse an object of the API."""
     metadata, spec = found["metadata"], found["spec"]
     limits = spec["containers"][0].get("resources", {}).get("limits", {})
     message = next(
@@ -179,7 +176,6 @@ def held(pods: Iterable[PodOnAccount]) -> Mapping[str, Mapping[str, int]]:
 
 
 def teams_on(pods: Iterable[PodOnAccount], node: str) -> Counter[str]:
-    """Count the pods of each team on a node."""
     return Counter(each.team for each in pods if each.node == node and each.team)
 
 

@@ -25,8 +25,6 @@ CHUNK = 65536
 
 @dataclass(frozen=True)
 class Answer:
-    """The response of a faulty server."""
-
     status: int
     body: bytes
     content_type: str = "application/json"
@@ -120,7 +118,6 @@ class FaultyProxy:
                 each.shutdown(socket.SHUT_RDWR)
 
     def drawn(self, path: str) -> Fault | None:
-        """Choose the fate of the next call."""
         with self._lock:
             self.calls += 1
             if self._expired is not None and "watch=" in path.lower() and "resourceversion=" in path.lower():
@@ -139,7 +136,6 @@ class FaultyProxy:
         """Called with the status of each answer from behind."""
 
     def connect(self) -> http.client.HTTPConnection:
-        """A connection to the server behind."""
         host, port = self._upstream.hostname or HOST, self._upstream.port
         if self._upstream.scheme == "https":
             context = ssl.create_default_context(cafile=None if self._ca_file is None else str(self._ca_file))

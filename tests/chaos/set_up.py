@@ -66,12 +66,10 @@ class Berth:
         self._starts += 1
         self.clock.write_text("0")
         self._process = ChildProcess(
-            ["env", f"{CLOCK}={self.clock}", *self._command],
-            self._directory / f"{self.name}-{self._starts}.log",
+            ["env", f"{CLOCK}={self.clock}", *self._command], self._directory / f"{self.name}-{self._starts}.log"
         )
 
     def wait_until_ready(self) -> None:
-        """Wait until it responds, with any status."""
         assert self._process is not None
         self._process.wait_until(self._answers, seconds=START_SECONDS)
 
@@ -101,8 +99,6 @@ class Berth:
 
 
 class Scheduler:
-    """kube-scheduler that calls one of them."""
-
     def __init__(self, name: str, control_plane: ControlPlane, url_prefix: str, directory: Path) -> None:
         self.name = name
         self._control_plane = control_plane
@@ -113,16 +109,13 @@ class Scheduler:
         self._process: ChildProcess | None = None
 
     def start(self) -> None:
-        """Returns when it has read the cluster."""
         self._process = self._running.enter_context(self._control_plane.scheduler(self._configuration()))
 
     def send(self, what: Signals) -> None:
-        """A signal to the process."""
         if self._process is not None:
             self._process.send(what)
 
     def stop(self) -> None:
-        """End it, as it is."""
         self._running.close()
 
     @contextmanager
@@ -183,9 +176,7 @@ class SetUp:
         self.ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), "new"), None)
         self.api_proxy = running.enter_context(
             FaultyProxy(
-                self.credentials.server,
-                ca_file=self.credentials.ca_file,
-                own=self.control_plane.serving_certificate(),
+                self.credentials.server, ca_file=self.credentials.ca_file, own=self.control_plane.serving_certificate()
             )
         )
         self.tables_proxy = running.enter_context(FaultyProxy(self.emulator.endpoint_url))
@@ -237,8 +228,6 @@ class SetUp:
     def _environment(self, endpoint_url: str) -> Mapping[str, str]:
         return self.emulator.environment() | {"AWS_ENDPOINT_URL": endpoint_url}
 
-    # --------------------------------------------------------------------------------------------------- what rounds do
-
     def apply_configuration(self) -> None:
         """Apply the configuration as an operator does. A round does not wait: its document is always the same."""
         file = self.directory / "berth.yaml"
@@ -253,7 +242,6 @@ class SetUp:
 
     @property
     def configuration(self) -> Path:
-        """The file that was applied."""
         return self.directory / "berth.yaml"
 
     @contextmanager
@@ -282,7 +270,6 @@ class SetUp:
             self.wait_until(lambda: self.publishes_within(5), 40, "a watcher publishes")
 
     def publishes_within(self, seconds: float) -> bool:
-        """Whether the head was published so lately."""
         found = self.tables.get_item(TableName=CACHE_TABLE, Key=HEAD_KEY, ConsistentRead=True).get("Item", {})
         return "heartbeat" in found and abs(time.time() - float(found["heartbeat"]["N"])) < seconds
 

@@ -42,7 +42,6 @@ class Witness:
         self._thread.join(2 * WATCH_SECONDS)
 
     def violations(self) -> list[str]:
-        """Return the violations since the last call."""
         with self._lock:
             found, self._seen = self._seen, []
             return found

@@ -97,7 +97,6 @@ class Browser:
         self.stop()
 
     def stop(self) -> None:
-        """End the process."""
         self._process.terminate()
         try:
             self._process.wait(10)
@@ -154,8 +153,6 @@ class Browser:
 
 
 class Tab:
-    """One page."""
-
     def __init__(self, browser: Browser, session: str, context: str, target: str) -> None:
         self._browser, self._session, self._context, self._target = browser, session, context, target
 
@@ -187,7 +184,6 @@ class Tab:
         self.wait_for("!window.isOld")
 
     def resize(self, width: int, height: int) -> None:
-        """In pixels."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def emulate(self, scheme: str = "light", media: str = "") -> None:
@@ -231,7 +227,6 @@ class Tab:
         raise AssertionError(f"{condition}: the page was loaded anew each time")
 
     def text(self, selector: str) -> str:
-        """Return the text that an element shows."""
         found: str = self.evaluate(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
         return found
 
@@ -265,7 +260,6 @@ class Tab:
 
     @property
     def errors(self) -> list[str]:
-        """Return the uncaught exceptions."""
         return [
             str(each["exceptionDetails"]) for each in self._browser.events(self._session, "Runtime.exceptionThrown")
         ]

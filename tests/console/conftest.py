@@ -10,13 +10,11 @@ from tests.console.chromium import Browser, NoBrowser, Tab, find_browser, missin
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--browser COMMAND."""
     parser.addoption("--browser", default="", help="Command of a Chromium.")
 
 
 @pytest.fixture(scope="session")
 def browser(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Chromium."""
     try:
         command = find_browser(request.config.getoption("--browser"))
     except NoBrowser as error:

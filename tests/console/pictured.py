@@ -35,7 +35,6 @@ CONFIGURED = ActiveConfiguration.of(
 
 
 def shown() -> ConsoleContents:
-    """All that a console can show."""
     nodes, pods = cluster()
     return ConsoleContents(PicturedSource(nodes, pods, CONFIGURED), PicturedDecisions(decisions(nodes)))
 
@@ -66,7 +65,6 @@ def cluster() -> tuple[list[NodeInfo], list[Pod]]:
 
 
 def waiting() -> Iterator[Pod]:
-    """Pending pods of several reasons."""
     for number in range(6):
         yield pod(f"train-{number}", requests={"cpu": "15500m"})
     for number in range(3):
@@ -93,8 +91,6 @@ def decisions(nodes: Sequence[NodeInfo]) -> RecentDecisions:
 
 
 class PicturedSource(LiveSource):
-    """Its data is always fresh."""
-
     @property
     def name(self) -> str:
         return "berth-production"
@@ -104,8 +100,6 @@ class PicturedSource(LiveSource):
 
 
 class PicturedDecisions(DecisionsHere):
-    """Real ones on fresh data."""
-
     def all(self) -> Sequence[Decision]:
         return [self._fresh(each) for each in super().all()]
 

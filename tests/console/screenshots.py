@@ -33,7 +33,7 @@ PICTURES = {
     "overview": Picture("document.getElementById('summary').innerText.includes('pods; cpu')"),
     "pending": Picture(
         "document.querySelectorAll('#reasons button').length > 2"
-        " && document.getElementById('gangs-list').innerText.includes('render')",
+        " && document.getElementById('gangs-list').innerText.includes('render')"
     ),
     "decisions": Picture(
         "document.querySelectorAll('#decision table tr').length > 5",
@@ -59,7 +59,6 @@ def take(tab: Tab, console: Served, name: str, path: Path) -> None:
 @click.option("--folder", type=click.Path(path_type=Path, file_okay=False), default=FOLDER, show_default=True)
 @click.option("--only", type=click.Choice(list(PICTURES)), multiple=True, help="These views; default: all.")
 def main(browser: str, folder: Path, only: tuple[str, ...]) -> None:
-    """Write each view, light and dark."""
     with (
         tempfile.TemporaryDirectory() as directory,
         Browser(find_browser(browser), Path(directory)) as chromium,

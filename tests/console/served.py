@@ -39,11 +39,9 @@ class LiveSource(ClusterSource):
     def shows(
         self, nodes: Iterable[NodeInfo], pods: Iterable[Pod] = (), *, problem: str = "", age: float = 0.0
     ) -> None:
-        """From now on."""
         self._show(ObservedCluster(Snapshot.of(nodes, pods), time() - age, self._configured, problem))
 
     def change(self, changes: Changes) -> None:
-        """The rest stays."""
         self._show(replace(self._found, snapshot=self._found.snapshot.with_changes(changes), observed_at=time()))
 
     def _show(self, found: ObservedCluster) -> None:
@@ -73,12 +71,10 @@ class Served:
 
     @property
     def origin(self) -> str:
-        """The page's."""
         return self.addresses[-1].partition("/#")[0]
 
     @property
     def port(self) -> int:
-        """Return the port it listens on."""
         return int(self.origin.rpartition(":")[2])
 
 
@@ -92,7 +88,6 @@ def served(source: ClusterSource, port: int = 0, recent: RecentDecisions | None 
 
 @contextmanager
 def served_as(shown: ConsoleContents, port: int = 0) -> Iterator[Served]:
-    """Until the block ends."""
     found = Served()
     with console_in_thread(shown, port, found.addresses.append) as console:
         found.feed = console.feed

@@ -112,7 +112,6 @@ class HostileDecisions(DecisionSource):
 
 
 def hostile_gangs(*_: object) -> bytes:
-    """The same for a gang."""
     members = {"exist": 1, "inBind": 0, "onNodes": 0}
     gang = {"gang": f"default/{HOSTILE}", "state": HOSTILE, "waitsFor": HOSTILE, "minimum": 2, "members": members}
     return orjson.dumps({"gangs": [{**gang, "priority": 0}], "open": HOSTILE, "compared": True})
@@ -136,10 +135,7 @@ def hostile_console() -> ConsoleContents:
     # The names of gangs are names: Berth takes no other ones. Those of its members are shown.
     annotations = {"berth.dev/gang": "train", "berth.dev/gang-size": "2", HOSTILE: HOSTILE}
     member = replace(pod("member"), name=f"{HOSTILE} 2", annotations=annotations)
-    return ConsoleContents(
-        LiveSource([node("n1")], [alone, member], FULL),
-        HostileDecisions(),
-    )
+    return ConsoleContents(LiveSource([node("n1")], [alone, member], FULL), HostileDecisions())
 
 
 @pytest.mark.parametrize(

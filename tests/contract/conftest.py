@@ -10,5 +10,4 @@ from tests.unit.ledger.nodes.ledger_tables import MOTO, ON_DYNAMODB_LOCAL, dynam
 
 @pytest.fixture(params=[MOTO, ON_DYNAMODB_LOCAL])
 def any_dynamodb(request: pytest.FixtureRequest) -> DynamoDBClient:
-    """A client of each."""
     return dynamodb_client(request.param, request)

@@ -58,7 +58,6 @@ class Metrics:
                     self.add(group["Namespace"], metric["Name"], dimensions, described["Timestamp"] / 1000, values)
 
     def values(self, metric: Metric, minutes: range) -> list[float]:
-        """The values of these minutes."""
         found = self.minutes.get(metric, {})
         return [value for minute in minutes for value in found.get(minute, ())]
 

@@ -86,7 +86,6 @@ class ComposedDeployment(Deployment):
         return str(self.value(self._template["Resources"][logical_id]["Properties"][name]))
 
     def _name(self, logical_id: str) -> str:
-        """The template's, or one that CloudFormation generates."""
         kind = self._type(logical_id)
         if kind in NAME_PROPERTIES:
             return self._property(logical_id, NAME_PROPERTIES[kind])

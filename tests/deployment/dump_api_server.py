@@ -112,7 +112,6 @@ class _Leases:
 
 
 def _merged(lease: dict[str, Any], patch: Any) -> tuple[int, object] | None:
-    """Apply the patch, or return the refusal."""
     metadata, wanted = lease["metadata"], patch["metadata"]
     if wanted["uid"] != metadata["uid"]:
         return _status(422, "metadata.uid: Invalid value: field is immutable")
@@ -195,10 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
         return _status(404, f"{url.path} is not part of a dump")
 
     def _list(self, kind: str) -> tuple[int, object]:
-        return 200, {
-            "metadata": {"resourceVersion": self.server.version()},
-            "items": self.server.objects(kind),
-        }
+        return 200, {"metadata": {"resourceVersion": self.server.version()}, "items": self.server.objects(kind)}
 
     def _watch(self, query: Mapping[str, list[str]]) -> None:
         """Has no events: it ends after its time, or with an error as soon as something has changed."""

@@ -63,12 +63,10 @@ class Emulator:
             self._process.stop()
 
     def wait(self) -> None:
-        """Wait until the emulator has ended."""
         if self._process is not None:
             self._process.wait()
 
     def send(self, what: Signals) -> None:
-        """A signal to the process."""
         if self._process is not None:
             self._process.send(what)
 

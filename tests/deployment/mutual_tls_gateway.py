@@ -42,7 +42,6 @@ class MutualTLSGateway(FaultyProxy):
 
     @property
     def url_prefix(self) -> str:
-        """The stack's output UrlPrefix."""
         return f"{self.url}/scheduler"
 
     def parameters(self) -> dict[str, str]:

@@ -19,7 +19,6 @@ from .template import KUBECONFIGS
 
 
 def partition(key: Any) -> str:
-    """The partition key of an item's key."""
     return str(key["pk"]["S"])
 
 
@@ -46,7 +45,6 @@ def on_table(table: Mapping[str, str], actions: str, *keys: str) -> Grant:
 
 
 def on_resources(action: str, *resources: object) -> Grant:
-    """An action of another service."""
     return Grant(frozenset({action}), str(resources[0] if len(resources) == 1 else list(resources)))
 
 

@@ -39,7 +39,6 @@ class Request:
 
     @property
     def context(self) -> Mapping[str, list[str]]:
-        """The condition keys that AWS fills in."""
         keys = {"dynamodb:LeadingKeys": self.leading_key, "cloudwatch:namespace": self.namespace}
         return {
             key: [value] if isinstance(value, str) else list(value) for key, value in keys.items() if value is not None
@@ -82,7 +81,6 @@ def _matches(request: Request, policies: Sequence[Any]) -> bool:
 
 
 def listed(found: str | list[str]) -> list[str]:
-    """A statement has one string or several."""
     return [found] if isinstance(found, str) else found
 
 

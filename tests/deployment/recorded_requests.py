@@ -107,5 +107,4 @@ def leading_key(operation: str, parameters: Mapping[str, Any]) -> str | None:
 
 
 def _action(service: str, operation: str) -> str:
-    """IAM's name of the operation."""
     return "lambda:InvokeFunction" if (service, operation) == ("lambda", "Invoke") else f"{service}:{operation}"

@@ -41,7 +41,6 @@ class Machine:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The template's parameters for this platform."""
         return {"Architecture": self.architecture}
 
     @property
@@ -95,7 +94,6 @@ def deploy(template: Path, parameters: Mapping[str, str], environment: Mapping[s
 
 
 def deployed_parameters(template: Path) -> dict[str, str]:
-    """Return the parameters of the last deployment of this template."""
     found: dict[str, str] = json.loads(_parameters_file(template.parent).read_text())
     return found
 

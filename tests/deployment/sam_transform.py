@@ -16,7 +16,6 @@ class NoManagedPolicies:
     """The template names no managed policy, so none is looked up."""
 
     def load(self) -> dict[str, str]:
-        """ARNs by name."""
         return {}
 
 

@@ -52,10 +52,7 @@ def _transform(parameters: str) -> bytes:
 def _translator() -> subprocess.Popen[bytes]:
     """The process that transforms, one for all templates: its imports take longer than a transform."""
     return subprocess.Popen(
-        [PYTHON, "-P", TRANSFORM],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={"AWS_DEFAULT_REGION": REGION},
+        [PYTHON, "-P", TRANSFORM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"AWS_DEFAULT_REGION": REGION}
     )
 
 

@@ -46,7 +46,6 @@ _FIGURES = pytest.StashKey[Figures]()
 
 @pytest.fixture(scope="session")
 def figures(pytestconfig: pytest.Config) -> Figures:
-    """Shown at the end of the session."""
     return pytestconfig.stash.setdefault(_FIGURES, Figures())
 
 

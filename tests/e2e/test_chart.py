@@ -28,7 +28,6 @@ ADMISSION: dict[str, Any] = {
 
 
 def _scheduler(url: str, *options: str) -> dict[str, Any]:
-    """The values that the command prints."""
     second = (f"--second-scheduler={NAME}", "--image=scheduler")
     printed = berth_scheduler_config(f"--url={url}", *second, "-o", "chart", *options)
     values: dict[str, Any] = yaml.safe_load(printed)

@@ -142,7 +142,6 @@ def _pods(api: KubernetesApi) -> list[JsonObject]:
 
 
 def _pods_per_node(api: KubernetesApi) -> dict[str, int]:
-    """Pods per node. Asserts that no node is overcommitted."""
     found = Counter(pod["spec"]["nodeName"] for pod in _pods(api) if pod["spec"].get("nodeName"))
     assert all(count <= UNITS for count in found.values()), f"overcommitted: {found}"
     return dict(found)
@@ -179,7 +178,6 @@ def _ledger_entries(berth: WithLedger, nodes: list[str]) -> dict[str, set[tuple[
 
 
 def _bound_pods(api: KubernetesApi, nodes: list[str]) -> dict[str, set[tuple[str, str]]]:
-    """Bound pods by node."""
     found: dict[str, set[tuple[str, str]]] = {name: set() for name in nodes}
     for pod in _pods(api):
         if pod["spec"].get("nodeName"):

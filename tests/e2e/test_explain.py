@@ -23,7 +23,6 @@ PENDING, UNREADABLE = 1, 2
 
 
 def command(control_plane: ControlPlane, pod: Pod) -> list[str | Path]:
-    """With the live cluster."""
     return [COMMAND, "explain", f"{pod.namespace}/{pod.name}", f"--kubeconfig={control_plane.kubeconfig()}"]
 
 
@@ -49,7 +48,6 @@ def without_times(line: str) -> str:
 
 
 def pending_for(pod: Pod) -> str:
-    """How the verdict begins."""
     return f"{pod.namespace}/{pod.name}: pending for N s"
 
 

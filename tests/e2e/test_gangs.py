@@ -70,14 +70,12 @@ def berth(naming: Mapping[str, str], control_plane: ControlPlane, tmp_path: Path
 
 @pytest.fixture
 def scheduled(berth: BerthServe, scheduler: GangScheduler) -> Iterator[ExtenderCache]:
-    """Berth and the scheduler with gangs."""
     with scheduler.run(berth.url_prefix):
         yield ExtenderCache(berth)
 
 
 @pytest.fixture
 def calls(berth: BerthServe, scheduler: GangScheduler) -> Iterator[RecordingProxy]:
-    """The same with the calls between them."""
     with RecordingProxy(berth.url_prefix) as proxy, scheduler.run(proxy.url_prefix):
         yield proxy
 

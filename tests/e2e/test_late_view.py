@@ -43,8 +43,6 @@ definitions:
 
 @dataclass(frozen=True)
 class Classes:
-    """Names of priority classes."""
-
     low: str
     high: str
 

@@ -37,7 +37,6 @@ def command(directory: Path) -> list[str]:
 
 
 def variables(directory: Path) -> dict[str, str]:
-    """Of the file that a shell reads."""
     words = (shlex.split(line) for line in (directory / "environment").read_text().splitlines())
     return dict(word.split("=", 1) for _, word in words)
 
@@ -109,7 +108,6 @@ def doctor(environment: Mapping[str, str], *options: str | Path) -> Diagnosis:
 
 
 def failed(diagnosis: Diagnosis) -> list[str]:
-    """The checks of all failures."""
     return [each.check for each in diagnosis.findings if each.result == "failed"]
 
 
@@ -126,7 +124,6 @@ def local_stack(directory: Path, *options: str) -> Iterator[ChildProcess]:
 
 
 def logged(environment: Mapping[str, str]) -> str:
-    """All messages of the functions."""
     session = boto3.Session(
         environment["AWS_ACCESS_KEY_ID"], environment["AWS_SECRET_ACCESS_KEY"], region_name=environment["AWS_REGION"]
     )

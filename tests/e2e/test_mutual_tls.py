@@ -49,7 +49,6 @@ def test_rejects_scheduler_with_revoked_client_certificate(
 def _failure(
     server: MutualTLSServe, issued: IssuedCertificate | None, cluster: Cluster, run_scheduler: RunScheduler
 ) -> str:
-    """Why the scheduler cannot place a pod."""
     cluster.create_node("node", priority(10))
     run_scheduler(server.extender(issued))
     pod = cluster.create_pod("web")

@@ -17,16 +17,7 @@ import pytest
 from .berth.extender import ExtenderCache
 from .berth.identities import counted_resources, serve
 from .berth.serve_with_ledger import ledger_in
-from .gangs.members import (
-    COUNTED,
-    DOES_NOT_FIT,
-    LICENCE,
-    NODE_LEDGER_SECONDS,
-    PLAIN,
-    STABLE_SECONDS,
-    Gangs,
-    wait_until,
-)
+from .gangs.members import COUNTED, DOES_NOT_FIT, LICENCE, NODE_LEDGER_SECONDS, PLAIN, STABLE_SECONDS, Gangs, wait_until
 from .gangs.pod_groups import NATIVE, NativePodGroup
 from .gangs.scheduler import GangScheduler
 from .gangs.targets import BACK_OFF_SECONDS, GANG_SECONDS, Figures
@@ -44,10 +35,7 @@ FILTERED = ("0/", "minCount (")
 @pytest.fixture(scope="module")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     native = NATIVE[KUBERNETES]
-    flags = [
-        f"--feature-gates={','.join(native.gates)}",
-        f"--runtime-config=scheduling.k8s.io/{native.version}=true",
-    ]
+    flags = [f"--feature-gates={','.join(native.gates)}", f"--runtime-config=scheduling.k8s.io/{native.version}=true"]
     with ControlPlane(tmp_path_factory.mktemp("control-plane-with-gangs"), flags=flags) as control_plane:
         yield control_plane
 

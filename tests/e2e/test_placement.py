@@ -18,11 +18,7 @@ both_modes = pytest.mark.parametrize("mode", list(Mode))
 @pytest.mark.core_on_stack
 @both_modes
 def test_places_pod_on_highest_label(
-    mode: Mode,
-    cluster: Cluster,
-    cache: ExtenderCache,
-    proxy: RecordingProxy,
-    run_scheduler: RunScheduler,
+    mode: Mode, cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     # Without Berth the scheduler spreads load and chooses one of the large nodes.
     best = cluster.create_node("best", priority(30), cpu="2")
@@ -46,11 +42,7 @@ def test_places_pod_on_highest_label(
 @pytest.mark.core
 @both_modes
 def test_filter_onlyone_passes_only_the_best_node(
-    mode: Mode,
-    cluster: Cluster,
-    cache: ExtenderCache,
-    proxy: RecordingProxy,
-    run_scheduler: RunScheduler,
+    mode: Mode, cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     best = cluster.create_node("best", priority(11), cpu="2")
     good = cluster.create_node("good", priority(10), cpu="16")

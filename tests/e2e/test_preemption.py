@@ -20,8 +20,6 @@ from .kubernetes.scheduler_configuration import Mode, filter_prioritize_bind
 
 @dataclass(frozen=True)
 class Classes:
-    """Names of priority classes."""
-
     low: str
     middle: str
     high: str

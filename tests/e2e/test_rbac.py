@@ -104,7 +104,6 @@ COUNTED_BINDER_RIGHTS = documented_rights(BINDER, COUNTED_RESOURCES)
 
 @pytest.fixture(scope="module")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A separate cluster that records every request."""
     with ControlPlane(tmp_path_factory.mktemp("control-plane"), audited=True) as control_plane:
         yield control_plane
 
@@ -220,7 +219,6 @@ OF_BINDER = (Right("get", "", "pods", "default", "x"), Right("create", "", "pods
 
 
 def _request(api: KubernetesApi, right: Right) -> object:
-    """Send the request that needs this right."""
     resource, _, subresource = right.resource.partition("/")
     group = f"/apis/{right.group}/v1" if right.group else "/api/v1"
     namespace = f"namespaces/{right.namespace}" if right.namespace else ""
@@ -254,9 +252,7 @@ def test_api_server_rejects_requests_beyond_the_permissions_of_the_watcher(users
     _assert_rejected(KubernetesApi(users.watcher), right)
 
 
-def test_counted_resource_permissions_exclude_pod_creation_and_deletion(
-    control_plane: ControlPlane, users: Identities
-) -> None:
+def test_counted_resources_need_no_pod_creation_and_deletion(control_plane: ControlPlane, users: Identities) -> None:
     api = KubernetesApi(users.watcher)
     with counted_resources(control_plane):
         deadline = time.monotonic() + RBAC_SECONDS

@@ -19,11 +19,7 @@ MAX_CALLS_WHILE_QUIET = 3
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])
 def test_rejected_pod_is_not_retried_in_a_loop(
-    verb: str,
-    cluster: Cluster,
-    cache: ExtenderCache,
-    proxy: RecordingProxy,
-    run_scheduler: RunScheduler,
+    verb: str, cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     """Pods of lower priority on all nodes could cause endless retries (contract fact 15)."""
     low = cluster.create_priority_class("low", 100)

@@ -24,11 +24,7 @@ from .berth.stack import DeployedStack
 from .kubernetes.control_plane import ControlPlane
 from .kubernetes.kubernetes_api import JsonObject, KubernetesApi
 from .kubernetes.plugin_oracle import rejected_placements
-from .kubernetes.scheduler_configuration import (
-    ExtenderConfiguration,
-    filter_prioritize_bind,
-    scheduler_configuration,
-)
+from .kubernetes.scheduler_configuration import ExtenderConfiguration, filter_prioritize_bind, scheduler_configuration
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 ZONES = 4
@@ -113,8 +109,6 @@ def berth(
 
 @dataclass(frozen=True)
 class Placement:
-    """The final state at the API server."""
-
     nodes: list[JsonObject]
     pods: list[JsonObject]
 

@@ -34,7 +34,6 @@ def berth(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Self-signed certificate and key."""
     return self_signed(tmp_path_factory.mktemp("server"), "server")
 
 

@@ -57,7 +57,6 @@ class Pod:
         return [self._localized(each) for each in self._containers[container]["args"]]
 
     def configuration(self) -> JsonObject:
-        """The configuration of kube-scheduler."""
         [path] = [each for each in self.arguments("kube-scheduler") if each.startswith("--config=")]
         found: JsonObject = yaml.safe_load(Path(path.removeprefix("--config=")).read_text())
         return found
@@ -70,7 +69,6 @@ class Pod:
 
     @contextmanager
     def berth(self) -> Iterator[None]:
-        """Berth's container, ready until the context exits."""
         process = ChildProcess([COMMAND, *self.arguments("berth")], log=self._directory / "berth.log")
         try:
             process.wait_until(lambda: self.probe("startupProbe") == 0, seconds=START_SECONDS)

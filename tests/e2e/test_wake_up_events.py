@@ -79,7 +79,6 @@ class Scene:
         return Pod(namespace, name, created["metadata"]["uid"])
 
     def wait(self, name: str = "waiting", **parts: Any) -> Pod:
-        """A pod that does not fit yet."""
         self.waiting.append(self.create(name, **parts))
         return self.waiting[-1]
 
@@ -309,9 +308,7 @@ GANG_KINDS: dict[str, Setup] = {
 
 
 @pytest.mark.parametrize("kind", GANG_KINDS)
-def test_gang_is_placed_after_a_change(
-    kind: str, scene: Scene, target: Target, tmp_path: Path, figures: Figures
-) -> None:
+def test_gang_is_placed_after_change(kind: str, scene: Scene, target: Target, tmp_path: Path, figures: Figures) -> None:
     scene.scheduler = "default-scheduler"
     change = GANG_KINDS[kind](scene)
     with target.gang_scheduler(tmp_path):
@@ -328,10 +325,7 @@ def test_watcher_events_do_not_wake_a_pod_whose_preemption_was_refused(scene: Sc
     scene.create("victim", scene.node, cpu="3500m")
     neighbour = scene.create("neighbour", scene.node, labels={"team": "blue"}, priorityClassName=higher)
     pod = scene.wait(cpu="3500m", labels={"team": "blue"}, priorityClassName=high)
-    with (
-        RecordingProxy(target.url_prefix) as proxy,
-        target.scheduler(proxy.url_prefix),
-    ):
+    with RecordingProxy(target.url_prefix) as proxy, target.scheduler(proxy.url_prefix):
         message = scene.cluster.wait_until_unschedulable(pod, "0/1 nodes are available: 1 Insufficient cpu.")
         assert message.endswith("preemption: no candidate node for preemption")
         before = proxy.count("preempt")

@@ -58,7 +58,6 @@ class Container:
         return [self._localized(each) for each in self.spec["args"]]
 
     def probes(self) -> list[bool]:
-        """Whether each succeeds."""
         commands = [[self._localized(each) for each in self.spec[probe]["exec"]["command"]] for probe in PROBES]
         return [subprocess.run(command, check=False).returncode == 0 for command in commands]
 
@@ -118,7 +117,6 @@ def watching(
     deployment: JsonObject,
     directory: Path,
 ) -> Iterator[Watcher]:
-    """A process until the context exits."""
     directory.mkdir()
     environment = {**stack.environment(), **credentials}
     [spec] = deployment["spec"]["template"]["spec"]["containers"]
@@ -176,7 +174,6 @@ def _holder(stack: DeployedStack) -> str:
 
 
 def _version(stack: DeployedStack) -> int:
-    """Return the version of the published state."""
     item = stack.client("dynamodb").get_item(TableName=stack.name("CacheTable"), Key=HEAD_KEY)["Item"]
     head = read_head(item)
     return 0 if head.pointer is None else head.pointer.version

@@ -12,8 +12,6 @@ from berth.pods import Binding, FoundPod
 
 
 class NoAnnouncements(Announcements):
-    """Fails at every call."""
-
     def __init__(self) -> None:
         pass
 

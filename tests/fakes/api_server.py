@@ -98,7 +98,6 @@ class History:
             return len(self._events)
 
     def since(self, revision: int) -> list[dict[str, Any]]:
-        """The events after this resourceVersion."""
         with self._lock:
             return self._events[revision:]
 
@@ -132,7 +131,6 @@ class KubernetesOnLoopback:
         }
 
     def client(self, clock: Callable[[], float] = time.time) -> ApiServer:
-        """Reach it without TLS."""
         configuration = Configuration()
         configuration.host = self.host
         return ApiServer(configuration, clock)
@@ -158,11 +156,9 @@ class KubernetesOnLoopback:
         return None
 
     def has_expired(self, request: Received) -> bool:
-        """Return whether the request's token has expired."""
         return bool(self.expired) and request.headers.get("Authorization") == f"Bearer {self.expired}"
 
     def answer(self, request: Received) -> tuple[int, object]:
-        """Status and JSON."""
         if request.method == "GET" and request.path == KUBE_SYSTEM:
             return 200, {"metadata": {"name": "kube-system", "uid": "uid-of-the-cluster"}}
         if request.method == "GET" and request.path in RESOURCES:
@@ -205,7 +201,6 @@ class KubernetesOnLoopback:
         return 200, deepcopy(found)
 
     def objects(self, path: str) -> list[object]:
-        """Return the current objects of the resource."""
         if path == NODES:
             return self.nodes
         return list(self.pods.values()) if path == PODS else []

@@ -16,7 +16,6 @@ def created(seconds: float = 0.0) -> Step:
 
 
 def refused(status: int, message: str) -> Step:
-    """The Binding is refused."""
     return ("create", Refused(status, message), 0.0)
 
 
@@ -31,12 +30,10 @@ def pod_on(node: str, uid: str = "uid-train-0", seconds: float = 0.0) -> Step:
 
 
 def pod_missing() -> Step:
-    """Let reads not find the pod."""
     return ("read", Refused(404, 'pods "train-0" not found'), 0.0)
 
 
 def pod_unread(cause: str = "the API server did not answer in time", seconds: float = 0.0) -> Step:
-    """Reading the pod brings no answer."""
     return ("read", Unanswered(cause), seconds)
 
 
@@ -53,7 +50,6 @@ class ScriptedBinder(PodBinder):
 
     @property
     def finished(self) -> bool:
-        """Whether every step was asked for."""
         return not self._steps
 
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:

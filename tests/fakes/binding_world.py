@@ -84,16 +84,10 @@ class World(PodBinder):
         """The time that has passed for binds, in seconds."""
         ids = count(1)
         self._announcements = Announcements(
-            self.log,
-            self.cache,
-            lambda: f"attempt-{next(ids)}",
-            self.published.clock.wall,
-            self._wait,
-            lambda: 0.5,
+            self.log, self.cache, lambda: f"attempt-{next(ids)}", self.published.clock.wall, self._wait, lambda: 0.5
         )
 
     def publish_nodes(self, zones: Mapping[str, str]) -> None:
-        """These nodes, with their zones."""
         self.published.publish("nodes", [node_object(name, zone) for name, zone in zones.items()])
 
     def _wait(self, seconds: float) -> None:
@@ -126,7 +120,6 @@ class World(PodBinder):
         return FoundPod(f"uid-{pod_name}", "", self.version, False, content)
 
     def content(self, pod_name: str, namespace: str = "default") -> dict[str, Any]:
-        """The pod at the API server, unbound."""
         spec = self.specs.get(pod_name, {"affinity": APART})
         return pod_with(pod_name, {"app": "db", **self.labels}, namespace=namespace, **spec)
 
@@ -141,10 +134,7 @@ def node_object(name: str, zone: str) -> Mapping[str, object]:
 
 
 SCORES_ALONE = BerthConfiguration.model_validate(
-    {
-        "profile": "one",
-        "definitions": {"one": {"plugins": {"enabled": [{"name": "NodeResourcesBalancedAllocation"}]}}},
-    }
+    {"profile": "one", "definitions": {"one": {"plugins": {"enabled": [{"name": "NodeResourcesBalancedAllocation"}]}}}}
 )
 
 

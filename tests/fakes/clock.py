@@ -14,10 +14,8 @@ class HandDrivenClock:
         return self.now
 
     def advance(self, seconds: float) -> None:
-        """Let time pass."""
         self.now += seconds
 
     def sleep(self, seconds: float) -> None:
-        """Sleep by advancing this clock."""
         self.slept.append(seconds)
         self.advance(seconds)

@@ -122,8 +122,6 @@ class CountedCluster(PodBinder, ReservedPods):
         self._hidden: set[str] = set()
         self._reduced: set[str] = set()
 
-    # ------------------------------------------------------------------------------------------- what happens there
-
     def create_pod(self, name: str, units: int = 1, namespace: str = NAMESPACE) -> PodKey:
         """Create a pod that requests this number of slots. The same name again creates another pod."""
         key = PodKey(namespace, name, f"uid-{name}-{next(self._uids)}")
@@ -132,7 +130,6 @@ class CountedCluster(PodBinder, ReservedPods):
         return key
 
     def place(self, name: str, node: str) -> None:
-        """Another component binds it."""
         self._change(name).node = node
 
     def annotate(self, name: str, key: str, value: str | None) -> None:
@@ -164,7 +161,6 @@ class CountedCluster(PodBinder, ReservedPods):
         self._change(name).deleting = True
 
     def delete(self, name: str) -> None:
-        """It is gone."""
         del self.pods[name]
 
     def used(self, node: str) -> int:
@@ -176,17 +172,13 @@ class CountedCluster(PodBinder, ReservedPods):
         pod.version = next(self._versions)
         return pod
 
-    # ------------------------------------------------------------------------------------------------ what is published
-
     def publish(self) -> tuple[dict[str, NodeInfo | None], dict[str, Pod | None]]:
-        """Return the changes since the last call."""
         nodes, pods = dict(map(self._node, self.nodes.items())), dict(map(self._published_pod, self.pods.values()))
         changes = _difference(self._shown_nodes, nodes), _difference(self._shown_pods, pods)
         self._shown_nodes, self._shown_pods = nodes, pods
         return changes
 
     def published(self) -> tuple[dict[str, NodeInfo | None], dict[str, Pod | None]]:
-        """All of it, for a new leader."""
         pods: dict[str, Pod | None] = {
             key: pod for key, pod in self._shown_pods.items() if pod.finished or pod.uid not in self._hidden
         }
@@ -207,8 +199,6 @@ class CountedCluster(PodBinder, ReservedPods):
         found = read_pod(content)
         assert isinstance(found, Pod)
         return f"{pod.key.namespace}/{pod.key.name}", found
-
-    # ------------------------------------------------------------------------------------------------------- the ports
 
     def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
         found = self.pods.get(pod.name)

@@ -25,8 +25,6 @@ class InMemoryPasswords(PasswordStore):
 
 
 class InMemoryAllowList(AllowListStore):
-    """The same for certificates."""
-
     def __init__(self, text: str) -> None:
         self.text = text
         self.unavailable = False

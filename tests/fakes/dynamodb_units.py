@@ -39,7 +39,6 @@ def value_size(value: Mapping[str, Any]) -> int:
 
 
 def write_units(size: int) -> int:
-    """Write units of an item of this size in bytes."""
     return -(-size // KB)
 
 

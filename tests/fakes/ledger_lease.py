@@ -43,7 +43,6 @@ class LeaseInMemory(LedgerLease):
         return Holding(found.spec.holder_identity, self.counting_transition == found.spec.lease_transitions)
 
     def delete(self) -> None:
-        """Somebody deletes the object."""
         self.stored, self.counting_transition = None, None
 
     def _write(self, seen: Lease, spec: LeaseSpec) -> Written | Conflict | Unavailable:
@@ -57,8 +56,6 @@ class LeaseInMemory(LedgerLease):
 
 
 class IdentityInMemory(StoreIdentity):
-    """The identity of one store."""
-
     def __init__(self, identity: str | None = None) -> None:
         self.identity = identity
 
@@ -72,5 +69,4 @@ class IdentityInMemory(StoreIdentity):
         return is_absent
 
     def lose(self) -> None:
-        """The table has lost it."""
         self.identity = None

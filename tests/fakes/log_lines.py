@@ -15,5 +15,4 @@ class LogLines:
         self.stream = StringIO()
 
     def all(self) -> list[dict[str, Any]]:
-        """Every line, decoded."""
         return [orjson.loads(line) for line in self.stream.getvalue().splitlines()]

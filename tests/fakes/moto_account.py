@@ -31,6 +31,5 @@ def moto_session(*services: str) -> boto3.Session:
 
 
 def moto_client(service: str) -> Any:
-    """A client of one service."""
     session: Any = moto_session(service)
     return session.client(service)

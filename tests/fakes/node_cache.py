@@ -29,7 +29,6 @@ class FixedNodeCache(NodeCache):
     def of(
         cls, configuration: BerthConfiguration, *objects: Mapping[str, object], pods_version: str = ""
     ) -> FixedNodeCache:
-        """The cluster as a dump lists it."""
         found = read_objects(objects)
         cluster = Snapshot.of(
             found.nodes, found.pods, namespaces=found.namespaces, disruption_budgets=found.disruption_budgets
@@ -43,7 +42,6 @@ class FixedNodeCache(NodeCache):
         return DecisionContext(self._policy, self._cluster, coverage=self._coverage)
 
     def for_trial(self, reads: Parts) -> FixedNodeCache:
-        """The same."""
         return self
 
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:

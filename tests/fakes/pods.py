@@ -27,8 +27,6 @@ CHANGED = "the object has been modified; please apply your changes to the latest
 
 @dataclass(frozen=True, slots=True)
 class StoredPod:
-    """One version of a pod."""
-
     uid: str
     requests: Mapping[str, str]
     resource_version: int
@@ -40,7 +38,6 @@ class StoredPod:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def content(self, namespace: str, name: str) -> dict[str, object]:
-        """Return the pod as JSON."""
         metadata: dict[str, object] = {
             "namespace": namespace,
             "name": name,
@@ -62,16 +59,12 @@ class StoredPod:
 
 
 class PodsInMemory(PodBinder, ReservedPods):
-    """Safe to share between threads."""
-
     def __init__(self) -> None:
         self._lock = Lock()
         self._pods: dict[tuple[str, str], StoredPod] = {}
         self._version = 0
         self.refuse_bindings = 0
         """So many Bindings from now on are forbidden."""
-
-    # ------------------------------------------------------------------------------------------------- what tests do
 
     def add(
         self,
@@ -92,7 +85,6 @@ class PodsInMemory(PodBinder, ReservedPods):
             )
 
     def delete(self, name: str, namespace: str = "ml") -> None:
-        """The pod is gone."""
         with self._lock:
             self._pods.pop((namespace, name), None)
 
@@ -104,16 +96,12 @@ class PodsInMemory(PodBinder, ReservedPods):
                 self._pods[namespace, name] = replace(found, resource_version=self._next(), **changes)  # type: ignore[arg-type]
 
     def all(self) -> dict[tuple[str, str], StoredPod]:
-        """Return all pods as of now."""
         with self._lock:
             return dict(self._pods)
 
     def stored(self, name: str, namespace: str = "ml") -> StoredPod | None:
-        """The pod of this name."""
         with self._lock:
             return self._pods.get((namespace, name))
-
-    # ------------------------------------------------------------------------------------------------------ for bind
 
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
         with self._lock:
@@ -142,14 +130,8 @@ class PodsInMemory(PodBinder, ReservedPods):
         if found is None:
             return Refused(404, f'pods "{pod_name}" not found')
         return FoundPod(
-            found.uid,
-            found.node,
-            str(found.resource_version),
-            found.deleting,
-            found.content(namespace, pod_name),
+            found.uid, found.node, str(found.resource_version), found.deleting, found.content(namespace, pod_name)
         )
-
-    # ----------------------------------------------------------------------------------------------- for the watcher
 
     def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
         found = self.pod(pod.namespace, pod.name, 0.0)

@@ -45,7 +45,6 @@ class PublishedCluster:
         )
 
     def new_table(self, item: InMemoryItem) -> InMemoryCacheTable:
-        """The table to publish to."""
         return InMemoryCacheTable(item)
 
     def publish(self, resource: str, objects: Iterable[Object]) -> list[Change]:
@@ -67,7 +66,6 @@ class PublishedCluster:
 
     @property
     def objects(self) -> Mapping[Key, Object]:
-        """All that is published."""
         return self._state.objects
 
     def _observation(self) -> Observation:

@@ -41,13 +41,11 @@ class TokenBucket:
         self._at = now
 
     def has_any(self, now: float) -> bool:
-        """Whether a request is admitted."""
         self._tokens = min(self._rate, self._tokens + (now - self._at) * self._rate)
         self._at = now
         return self._tokens > 0
 
     def take(self, units: float) -> None:
-        """Of an admitted request."""
         self._tokens -= units
 
 
@@ -141,7 +139,6 @@ class ThrottledMoto:
         self._moto.enabled = True
 
     def send(self, request: AWSPreparedRequest) -> AWSResponse | None:
-        """Return the response that botocore receives."""
         if self.guard is None:
             return self._answer(request)
         return send_throttled(self.guard, request, self._answer)

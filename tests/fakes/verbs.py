@@ -42,12 +42,10 @@ class Answer:
 
     @property
     def json(self) -> Any:
-        """The body, decoded."""
         return orjson.loads(self.text)
 
     @property
     def error(self) -> str:
-        """The `Error` of the body."""
         error: str = self.json["Error"]
         return error
 
@@ -111,10 +109,8 @@ class Verbs:
         }
 
     def ask(self, verb: str, request: object) -> Answer:
-        """Send the request, as JSON."""
         return self.send(verb, body_of(request))
 
     def send(self, verb: str, body: str | bytes | None) -> Answer:
-        """Send the body as it is."""
         endpoint = self._endpoints[verb]
         return call(lambda event, context: endpoint.handle(event), body, verb)

@@ -37,7 +37,6 @@ class Fault:
 
     @property
     def name(self) -> str:
-        """For the command line."""
         return re.sub("[^a-z0-9]+", "-", self.label.lower())
 
 

@@ -93,7 +93,6 @@ def _calm(scene: Scene) -> None:
 
 
 def table(rounds: Sequence[Round]) -> list[str]:
-    """A table in Markdown."""
     lines = ["| Fault | Alarm, after | `berth doctor` | Ended by | Recovered after |", "|---|---|---|---|---|"]
     for each in rounds:
         fired = sorted(each.fired.items(), key=lambda pair: (pair[1], pair[0]))

@@ -50,8 +50,6 @@ API = "api"
 
 
 class MutualTLSStack(DeployedStack):
-    """A deployed stack behind its gateway."""
-
     def __init__(self, users: Identities, directory: Path, template: Path | None) -> None:
         timeout = {"HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS)}
         super().__init__(users, directory, timeout, template=template)
@@ -63,7 +61,6 @@ class MutualTLSStack(DeployedStack):
         sam.deploy(self._template, {**sam.deployed_parameters(self._template), **parameters}, self.environment())
 
     def allow(self) -> None:
-        """Write the allow-list, as an operator does."""
         subprocess.run(
             [
                 COMMAND,
@@ -129,9 +126,7 @@ class Scene:
         self.api = KubernetesApi(self.credentials)
         self.api_proxy = running.enter_context(
             FaultyProxy(
-                self.credentials.server,
-                ca_file=self.credentials.ca_file,
-                own=self.control_plane.serving_certificate(),
+                self.credentials.server, ca_file=self.credentials.ca_file, own=self.control_plane.serving_certificate()
             )
         )
         for number in range(NODES):
@@ -162,8 +157,6 @@ class Scene:
             if time.monotonic() > until:
                 raise TimeoutError(f"after {READY_SECONDS:g} s still not: {what}")
             time.sleep(1)
-
-    # --------------------------------------------------------------------------------------------- what is looked at
 
     def _answers(self, verb: str) -> bool:
         return self.stack.call("POST", f"scheduler/{verb}", b"{}") not in (0, 429, 502)
@@ -209,7 +202,6 @@ class Scene:
         return diagnosis.bad
 
     def doctor(self) -> Mapping[str, str]:
-        """What berth doctor finds besides, by check."""
         return {check: message for check, message in self._doctor().bad.items() if check not in self.known}
 
     def _doctor(self) -> Diagnosis:
@@ -222,8 +214,6 @@ class Scene:
             f"--timeout={HTTP_TIMEOUT_SECONDS}",
             environment=self.stack.environment(),
         )
-
-    # --------------------------------------------------------------------------------------------- what faults do
 
     @property
     def scheduler_file(self) -> Path:

@@ -28,7 +28,6 @@ print(urllib.request.urlopen(request, timeout=20).read().decode())
 
 
 def answers_healthz(container: str) -> None:
-    """/healthz has the age of the data."""
     answer = json.loads(docker("exec", container, "python", "-c", HEALTHZ))
     if "age" not in json.dumps(answer).lower():
         raise Failed(f"/healthz answers {answer}")

@@ -40,8 +40,6 @@ def wait_until(container: str, problem: Callable[[], str]) -> None:
 
 
 def becomes_healthy(container: str) -> None:
-    """Docker's own health check passes."""
-
     def problem() -> str:
         state = docker("inspect", "--format={{.State.Health.Status}}", container)
         return "" if state == "healthy" else f"the container is {state}"
@@ -65,5 +63,4 @@ def stops_at_sigterm(container: str) -> None:
 
 
 def logs(container: str) -> str:
-    """Return both outputs of the command."""
     return docker("logs", "--tail=30", container)

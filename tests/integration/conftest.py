@@ -9,5 +9,4 @@ from tests.unit.ledger.nodes.ledger_tables import CONCURRENT, emulator_url
 
 @pytest.fixture(params=CONCURRENT)
 def concurrent_dynamodb_url(request: pytest.FixtureRequest) -> str:
-    """Where each answers."""
     return emulator_url(request.param, request)

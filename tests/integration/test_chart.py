@@ -281,9 +281,7 @@ def test_custom_plugins_are_mounted_where_the_command_looks_for_them(
             "sidecar.store.region is missing",
             id="tables without a region",
         ),
-        pytest.param(
-            {**SIDECAR, "sidecar": {**SIDECAR["sidecar"], "store": {"kind": "file"}}}, "kind", id="an unknown store"
-        ),
+        pytest.param({**SIDECAR, "sidecar": {**SIDECAR["sidecar"], "store": {"kind": "file"}}}, "kind", id="no store"),
     ],
 )
 def test_rejects_values_that_cannot_work(values: Values, message: str) -> None:
@@ -293,9 +291,7 @@ def test_rejects_values_that_cannot_work(values: Values, message: str) -> None:
 
 @pytest.mark.parametrize("values", [pytest.param(STACK, id="scheduler"), pytest.param(SIDECAR, id="sidecar")])
 @pytest.mark.parametrize(("cluster", "image"), [("v1.35.4-eks-3025e55", "v1.35.4"), ("1.36", "v1.36.0")])
-def test_scheduler_has_the_version_of_the_cluster_and_the_default_memory(
-    values: Values, cluster: str, image: str
-) -> None:
+def test_scheduler_has_the_version_of_the_cluster_and_default_memory(values: Values, cluster: str, image: str) -> None:
     documents = rendered(values, f"--kube-version={cluster}")
     [deployment] = [each for each in documents if each["kind"] == "Deployment"]
     container = deployment["spec"]["template"]["spec"]["containers"][0]

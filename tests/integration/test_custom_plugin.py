@@ -139,9 +139,7 @@ def test_failing_plugin_fails_only_its_own_pod_in_a_deployed_verb(
 
 
 @pytest.mark.usefixtures("failing")
-def test_deployed_preempt_does_not_evict_for_a_pod_with_a_failing_plugin(
-    load_function: Callable[..., Callable[..., Any]],
-) -> None:
+def test_deployed_preempt_does_not_evict_if_a_plugin_fails(load_function: Callable[..., Callable[..., Any]]) -> None:
     handler = load_function("preempt", {"BERTH_CONFIGURATION": FAILING_DOCUMENT})
     for team, status in (("black", 500), ("blue", 200)):
         request = body_of(victims_by_uid({"n10": []}, pod=pod_of("team", team)))

@@ -43,7 +43,6 @@ class Compared:
 
 
 def batches(programs: Programs, family: Family, seed: int, count: int, *, with_forms: bool) -> Iterator[Batch]:
-    """The first `count` cases of a family."""
     for first in range(0, count, SIZE):
         yield Batch(programs, family, seed, first, min(SIZE, count - first), with_forms)
 
@@ -55,7 +54,6 @@ def compared(found: Iterator[Batch], jobs: int) -> Iterator[Compared]:
 
 
 def compare(batch: Batch) -> Compared:
-    """Compare one batch in this process."""
     version = batch.programs.version
     drawn = [comparable(each, version) for each in cases(batch.seed, batch.family, batch.count, batch.first)]
     comparison = _comparison(batch.programs)

@@ -76,7 +76,6 @@ class Comparison:
         return found + preemption_differences(oracle, berth)
 
     def ask(self, family: Family, case: Case) -> list[Difference]:
-        """The differences of one case."""
         return self.differences(family, case, self._oracle.answer(case), self._berth.answer(case))
 
     def minimised(self, family: Family, case: Case, rule: str) -> Case:

@@ -15,8 +15,6 @@ _COLUMNS = ("accepted", "rejected", FILTERED, "rejected first", SCORED)
 
 
 class Coverage:
-    """Counts cases by plugin and by result."""
-
     def __init__(self, *, with_forms: bool = False) -> None:
         self._with_forms = with_forms  # they take longer to count than everything else
         self.cases: Counter[tuple[str, str]] = Counter()
@@ -25,7 +23,6 @@ class Coverage:
         self.forms: Counter[str] = Counter()
 
     def add(self, case: Case, answer: Answer) -> None:
-        """Count a case and its answer."""
         self.forms.update(forms(case) if self._with_forms else ())
         self.outcomes["cases"] += 1
         self.outcomes["cycle failed"] += answer["error"] is not None
@@ -37,7 +34,6 @@ class Coverage:
         self._add_preemption(answer)
 
     def update(self, other: Coverage) -> None:
-        """Add the counts of the other."""
         for mine, its in (
             (self.cases, other.cases),
             (self.outcomes, other.outcomes),

@@ -72,7 +72,6 @@ _QUANTITY = re.compile(r"(?P<sign>[+-]?)(?P<number>[0-9.]+)(?P<suffix>[a-zA-Z]*)
 
 
 def forms(case: Case) -> set[str]:
-    """The forms in a case."""
     return set(_forms({"objects": case["objects"], "pod": case["pod"], "args": case["args"]}))
 
 

@@ -38,7 +38,6 @@ class Responder:
         self._process.wait()
 
     def answer(self, case: Case) -> Answer:
-        """The answer to one case."""
         return self.answer_all([orjson.dumps(case)])[0]
 
     def answer_all(self, lines: Sequence[bytes]) -> list[Answer]:

@@ -39,7 +39,6 @@ def answer() -> Answer:
 
 
 def with_value(path: str, value: object) -> Answer:
-    """The answer with another value at this dotted path."""
     other = copy.deepcopy(answer())
     *steps, last = path.split(".")
     within = other
@@ -104,17 +103,13 @@ def pods(*priorities: int) -> Case:
 
 
 def evict_last(case: Case) -> Answer:
-    """A scheduler that evicts the last pod."""
     victims = {"victims": [case["objects"][-1]["metadata"]["uid"]], "numPDBViolations": 0}
     return {"preemption": {"nominated": "n0", "tied": ["n0"], "candidates": {"n0": victims}}}
 
 
 @pytest.mark.parametrize(
     ("case", "allowed"),
-    [
-        pytest.param(pods(1, 1), True, id="equal priority"),
-        pytest.param(pods(1, 2), False, id="different priority"),
-    ],
+    [pytest.param(pods(1, 1), True, id="equal priority"), pytest.param(pods(1, 2), False, id="different priority")],
 )
 def test_accepts_other_victims_only_if_they_are_equal(case: Case, *, allowed: bool) -> None:
     berth = {"preemption": {"candidates": {"n0": {"victims": ["p0"], "numPDBViolations": 0}}}}

@@ -5,12 +5,7 @@ from __future__ import annotations
 from tests.conftest import PROJECT
 from tests.parity.generator.cases import case, cases
 from tests.parity.generator.features import Family
-from tests.parity.versions import (
-    CASES,
-    DIFFERENCES,
-    VERSION,
-    comparable,
-)
+from tests.parity.versions import CASES, DIFFERENCES, VERSION, comparable
 
 LOCKED = {path.stem for path in (PROJECT / "tests" / "kubernetes").glob("*.mod")}
 

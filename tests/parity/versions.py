@@ -45,18 +45,15 @@ class VersionDifference:
     uncovered: frozenset[str] = frozenset()
 
     def saved(self) -> tuple[Family, Case]:
-        """The family and the case."""
         case = orjson.loads((CASES / f"{self.name}.json").read_bytes())
         return Family(case.pop("family")), case
 
 
 def remove_node_name(case: Case) -> None:
-    """The pending pod's spec.nodeName."""
     case["pod"]["spec"].pop("nodeName", None)
 
 
 def remove_image_volumes(case: Case) -> None:
-    """The pending pod's volumes that are images."""
     spec = case["pod"]["spec"]
     if "volumes" in spec:
         spec["volumes"] = [volume for volume in spec["volumes"] if "image" not in volume]

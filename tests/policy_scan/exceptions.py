@@ -41,7 +41,6 @@ class PolicyException(BaseModel):
         return any(self.matches(pattern, finding) for pattern in self.resources)
 
     def matches(self, pattern: str, finding: Finding) -> bool:
-        """Whether this pattern matches the finding's resource."""
         return (
             self.check == finding.check
             and self.applies_to(finding.deployment)

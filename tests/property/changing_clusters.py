@@ -176,16 +176,13 @@ class Cluster:
     served: bool = False
 
     def namespaces(self) -> list[Namespace]:
-        """Return the namespaces as objects."""
         return [Namespace(name, {"team": "yes"} if self.teams else {}) for name in NAMESPACES]
 
     def workloads(self) -> Workloads:
-        """Return the workloads as objects."""
         service = [Workload("Service", name, "web", {"app": "web"}) for name in NAMESPACES]
         return Workloads.of(service if self.served else [])
 
     def anew(self) -> Snapshot:
-        """Return a snapshot without a history."""
         found, _ = read_pods(self.pods.values())
         return Snapshot.of(
             map(as_node, self.nodes.values()), found, namespaces=self.namespaces(), workloads=self.workloads()
@@ -193,7 +190,6 @@ class Cluster:
 
 
 def as_node(manifest: Manifest) -> NodeInfo:
-    """Read it."""
     found = read_node(manifest)
     assert isinstance(found, NodeInfo)
     return found
@@ -211,8 +207,6 @@ Event = Callable[[Cluster], tuple[Cluster, Changes]]
 
 
 def node_comes(manifest: Manifest) -> Event:
-    """Or becomes another."""
-
     def event(cluster: Cluster) -> tuple[Cluster, Changes]:
         nodes = cluster.nodes | {manifest["metadata"]["name"]: manifest}
         return replace(cluster, nodes=nodes), Changes(nodes=[as_node(manifest)])
@@ -245,8 +239,6 @@ def pod_comes(manifest: Manifest) -> Event:
 
 
 def pod_goes(name: str) -> Event:
-    """If there is one of that name."""
-
     def event(cluster: Cluster) -> tuple[Cluster, Changes]:
         pods = {each: manifest for each, manifest in cluster.pods.items() if each != name}
         if name not in cluster.pods:
@@ -257,8 +249,6 @@ def pod_goes(name: str) -> Event:
 
 
 def teams_are(teams: bool) -> Event:
-    """The namespaces' labels change."""
-
     def event(cluster: Cluster) -> tuple[Cluster, Changes]:
         later = replace(cluster, teams=teams)
         return later, Changes(namespaces=later.namespaces())
@@ -267,8 +257,6 @@ def teams_are(teams: bool) -> Event:
 
 
 def apps_are_served(served: bool) -> Event:
-    """A Service comes or goes."""
-
     def event(cluster: Cluster) -> tuple[Cluster, Changes]:
         later = replace(cluster, served=served)
         return later, Changes(workloads=later.workloads())
@@ -294,7 +282,6 @@ events = st.one_of(
 
 @st.composite
 def clusters(draw: st.DrawFn) -> Cluster:
-    """Some nodes with some pods."""
     found = draw(st.lists(nodes, min_size=2, max_size=6, unique_by=lambda each: each["metadata"]["name"]))
     placed = draw(st.lists(pods, max_size=8, unique_by=lambda each: each["metadata"]["name"]))
     return Cluster(

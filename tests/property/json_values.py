@@ -46,9 +46,7 @@ keys = st.text(max_size=6) | st.sampled_from(
 )
 
 json_values: st.SearchStrategy[Any] = st.recursive(
-    scalars,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
-    max_leaves=12,
+    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4), max_leaves=12
 )
 
 VALID: dict[str, list[dict[str, object]]] = {

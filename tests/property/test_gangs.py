@@ -76,8 +76,6 @@ def a_member(name: str, gang: str, size: int, shape: Mapping[str, Any], topology
 
 @dataclass(frozen=True)
 class Case:
-    """Gangs on a cluster, the oldest first."""
-
     nodes: Sequence[NodeInfo]
     gangs: Sequence[Sequence[Pod]]
 

@@ -47,7 +47,6 @@ def lists_indexed_above(length: int) -> Iterator[None]:
 def test_indexed_terms_give_the_same_decisions_as_a_linear_scan(
     cluster: Cluster, changes: list[list[Event]], manifest: Manifest
 ) -> None:
-    """At first, and after changes."""
     found = []
     for length in (1_000, -1):
         with lists_indexed_above(length):

@@ -130,9 +130,7 @@ def shares_a_port(pods: list[Pod]) -> bool:
 
 
 @given(asking, pods_on_nodes, budgets)
-def test_victims_have_lower_priority_and_the_pod_fits_without_them(
-    pod: Object, pods: list[Object], others: list[Object]
-) -> None:
+def test_pod_fits_without_victims_of_lower_priority(pod: Object, pods: list[Object], others: list[Object]) -> None:
     cluster = Cluster(pod, pods, others)
     found = cycle.run(PROFILE, cluster.pod, cluster.snapshot).preemption
     for name, victims in ({} if found is None else found.candidates).items():

@@ -51,7 +51,6 @@ POLICIES = {name: policy_of(name) for name in PLUGINS}
 
 
 def changes(before: Cluster, now: Cluster) -> Iterator[ClusterEvent]:
-    """As the watcher sees them."""
     for name in before.nodes.keys() | now.nodes.keys():
         if before.nodes.get(name) != now.nodes.get(name):
             yield object_event("nodes", now.nodes.get(name))

@@ -108,7 +108,6 @@ def test_cluster_from_the_cache_equals_the_cluster(family: Family) -> None:
 
 
 def paths(found: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Every place in an object."""
     yield path
     if isinstance(found, dict):
         for name, value in found.items():

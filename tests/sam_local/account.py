@@ -50,7 +50,6 @@ def invocation_environment(
 
 
 def _authentication_settings(emulator: Emulator, name: str, *, needs_password: bool) -> dict[str, str]:
-    """The authentication settings that the events expect."""
     if needs_password:
         return {
             "BERTH_AUTHENTICATION": "basic",

@@ -39,7 +39,6 @@ class ScriptedExtender(LoopbackService):
 
     @property
     def configuration(self) -> ExtenderConfiguration:
-        """The entry of kube-scheduler's configuration."""
         return ExtenderConfiguration(
             url_prefix=self._server.url,
             mode=self._mode,
@@ -49,7 +48,6 @@ class ScriptedExtender(LoopbackService):
         )
 
     def calls(self, verb: str) -> list[Call]:
-        """The calls of a verb so far."""
         with self._changed:
             return [call for call in self._calls if call.verb == verb]
 

@@ -68,10 +68,8 @@ class Facts:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a file written by `write`."""
         values = json.loads(path.read_text())
         return cls(**{**values, "empty_victims": EmptyVictims(values["empty_victims"])})
 
     def write(self, path: Path) -> None:
-        """As JSON, a value a line."""
         path.write_text(json.dumps(asdict(self), indent=2) + "\n")

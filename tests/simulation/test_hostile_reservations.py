@@ -28,9 +28,7 @@ def test_never_overcommits_and_keeps_the_reservations_of_running_pods(first: int
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_detects_ledger_without_one_of_its_rules_against_hostile_owners(
-    broken: Break, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_detects_ledger_without_a_rule_against_hostile_owners(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     assert any(_fails(first + number) for first in FIRST for number in range(PER_TEST))
 

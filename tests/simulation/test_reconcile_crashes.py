@@ -12,13 +12,14 @@ from contextlib import suppress
 import pytest
 
 from berth.ledger.nodes.entry import EntryState, OpenReservation
-from berth.ledger.nodes.table import Marker, MarkerState
+from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState
+from berth.pods import ReservedPods
 from berth.scheduling.managed_resources.counting import Counting
 from berth.upkeep.reconciler.reconciler import Reconciler
 from tests.fakes.counted_cluster import COUNTING, LIMITED_SLOTS, NAMESPACE, SLOT, SLOTS_AND_FLOATING_SEATS
 from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness, check
 
-from .reservations.interrupted import InterruptedPods, InterruptedTable
+from .reservations.interrupted import interrupted
 
 pytestmark = pytest.mark.long
 
@@ -137,9 +138,7 @@ SITUATIONS = (
     ],
 )
 @pytest.mark.parametrize("situation", SITUATIONS)
-def test_next_watcher_completes_interrupted_work(
-    situation: Callable[[ReconcilerHarness], None], counting: Counting
-) -> None:
+def test_next_watcher_completes_the_work(situation: Callable[[ReconcilerHarness], None], counting: Counting) -> None:
     boundaries = 0
     while _dies_at(boundaries, situation, counting):
         boundaries += 1
@@ -169,7 +168,10 @@ def _dies_at(boundary: int, situation: Callable[[ReconcilerHarness], None], coun
 def _hand_over(harness: ReconcilerHarness, boundary: int) -> Death:
     """A watcher works and dies at this boundary; its successor completes the work."""
     death = Death(harness, boundary)
-    mortal = harness.lead(InterruptedPods(harness.cluster, death), InterruptedTable(harness.table, death))
+    mortal = harness.lead(
+        interrupted(ReservedPods, lambda: harness.cluster, death),
+        interrupted(LedgerTable, lambda: harness.table, death),
+    )
     with suppress(Died):
         _works(harness, mortal)
     _works(harness, harness.lead())

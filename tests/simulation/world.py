@@ -63,8 +63,6 @@ class Actor:
 
 
 class World:
-    """The actors and the time."""
-
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.now = 0.0
@@ -110,7 +108,6 @@ class World:
             self._arm(actor, seconds)
 
     def current(self) -> Actor:
-        """Return the current actor."""
         return self._actor()
 
     def crash(self, actor: Actor) -> None:
@@ -119,7 +116,6 @@ class World:
             self.after(0.0, lambda: self._throw(actor))
 
     def run(self, until: float) -> None:
-        """Let time pass."""
         queue = self._queue
         while queue and queue[0][0] <= until:
             due, _, _, do = heapq.heappop(queue)
@@ -131,7 +127,6 @@ class World:
         self.now = until
 
     def clock(self, actor: Actor) -> Clock:
-        """The actor's own clocks."""
         return _ActorClock(self, actor)
 
     def freeze(self, actor: Actor, seconds: float, *, monotonic_stalls: bool, calls: int = 0) -> None:
@@ -139,7 +134,6 @@ class World:
         actor.freeze = _Freeze(calls, seconds, monotonic_stalls)
 
     def thaw(self, actor: Actor) -> None:
-        """It goes on now."""
         actor.freeze = None
         if actor.frozen_until > self.now:
             actor.frozen_until = 0.0
@@ -200,7 +194,6 @@ class Mutex:
         self.release()
 
     def acquire(self, *, blocking: bool = True) -> bool:
-        """Acquire it like threading.Lock."""
         while self._held:
             if not blocking:
                 return False
@@ -210,7 +203,6 @@ class Mutex:
         return True
 
     def release(self) -> None:
-        """Release it like threading.Lock."""
         self._held = False
         waiting, self._waiting = self._waiting, []
         for actor in waiting:

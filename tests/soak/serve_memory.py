@@ -71,7 +71,6 @@ class Pods:
             del self._kubernetes.pods["default", self._running.popleft()[1]]
 
     def _bind(self, binding: str) -> bool:
-        """Repeat it, as the scheduler does."""
         error = ""
         for _ in range(BIND_ATTEMPTS):
             error = self._caller.post("/scheduler/bind", binding).json["Error"]

@@ -67,7 +67,6 @@ def _serve(listener: socket.socket, running: dict[socket.socket, int]) -> None:
 
 
 def _start(connection: socket.socket, others: tuple[socket.socket, ...]) -> int:
-    """The child's process id."""
     with connection.makefile("r") as lines:
         request = json.loads(lines.readline())
     child = os.fork()

@@ -21,8 +21,6 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A package below test/integration/scheduler."""
-
     name: str
     modes: tuple[Mode, ...] = tuple(Mode)
 
@@ -47,5 +45,4 @@ SUITES = (
 
 
 def suites(names: Container[str]) -> list[Suite]:
-    """Return the suites with these names."""
     return [suite for suite in SUITES if suite.name in names]

@@ -29,7 +29,6 @@ class Extender(StrEnum):
 
     @property
     def passes_one(self) -> bool:
-        """Whether its filter passes one node only."""
         return self in (Extender.GO_ONLYONE, Extender.BERTH_ONLYONE)
 
     @property
@@ -59,7 +58,6 @@ class Case:
 
     @property
     def name(self) -> str:
-        """The same over releases."""
         return f"{self.extender}.schedulers-{self.schedulers}" if self.extender.has_conflicts else self.extender
 
 

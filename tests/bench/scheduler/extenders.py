@@ -55,7 +55,6 @@ class Servers:
 
     @contextmanager
     def of(self, case: Case, nodes: int) -> Iterator[Running]:
-        """Start the extender that the scheduler calls."""
         self._started += 1
         folder = self._directory / f"{self._started}-{case.name}"
         folder.mkdir()

@@ -69,8 +69,6 @@ def overcommitted(units: Mapping[str, int]) -> int:
 
 
 class Workload:
-    """One API server, by several connections."""
-
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
         self._nodes = 0
@@ -78,7 +76,6 @@ class Workload:
 
     @property
     def api(self) -> KubernetesApi:
-        """This thread's."""
         if not hasattr(self._own, "api"):
             self._own.api = KubernetesApi(self._credentials)
         api: KubernetesApi = self._own.api
@@ -93,17 +90,14 @@ class Workload:
         self._nodes = count
 
     def create_pods(self, manifests: Sequence[Manifest]) -> None:
-        """Returns when the API server has them."""
         self._each(lambda pod: self.api.create(PODS_PATH, pod), manifests)
 
     def clear(self) -> None:
-        """Delete all pods."""
         self.api.delete(PODS_PATH, {"gracePeriodSeconds": "0"})
         while self.pods():
             time.sleep(0.1)
 
     def pods(self) -> list[JsonObject]:
-        """All of them."""
         found: list[JsonObject] = self.api.get(PODS_PATH)["items"]
         return found
 

@@ -86,7 +86,6 @@ def tables_frozen(set_up: SetUp) -> AbstractContextManager[None]:
 
 @contextmanager
 def standing_still(send: Callable[[Signals], None]) -> Iterator[None]:
-    """Stop a process until the block ends."""
     send(SIGSTOP)
     try:
         yield

@@ -118,12 +118,7 @@ def test_rejects_response_that_is_not_a_list(server: DrivenApiServer, begin: Beg
             "Forbidden; give the watcher's user the verbs list and watch on poddisruptionbudgets.policy",
             id="a verb that is not granted",
         ),
-        pytest.param(
-            401,
-            "Unauthorized",
-            f"Unauthorized: {CREDENTIALS_REFUSED}",
-            id="not authenticated",
-        ),
+        pytest.param(401, "Unauthorized", f"Unauthorized: {CREDENTIALS_REFUSED}", id="not authenticated"),
         pytest.param(404, "NotFound", "the cluster does not serve poddisruptionbudgets.policy v1", id="disabled API"),
         pytest.param(
             500,

@@ -183,9 +183,7 @@ def test_stop_ends_wait_between_attempts(server: DrivenApiServer, api: ApiServer
         assert running(watches) == []
 
 
-def test_stop_ends_wait_for_slow_consumer(
-    server: DrivenApiServer, api: ApiServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stop_ends_wait_for_consumer(server: DrivenApiServer, api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("berth.cluster.watch.watches.CAPACITY", 1)
     with started(watch(api, whole(NODES), clock=HandDrivenClock(), jitter=at_once)) as watches:
         server.next(NODES.path).page(version="5")

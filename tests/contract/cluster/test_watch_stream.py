@@ -135,10 +135,7 @@ def test_watches_again_from_last_version_on_same_connection_after_clean_end(
     ],
 )
 def test_lists_again_after_expired_version(
-    server: DrivenApiServer,
-    consumer: Consumer,
-    stream: Exchange,
-    expire: Callable[[DrivenApiServer, Exchange], object],
+    server: DrivenApiServer, consumer: Consumer, stream: Exchange, expire: Callable[[DrivenApiServer, Exchange], object]
 ) -> None:
     expire(server, stream)
     again = server.next(PATH)
@@ -174,11 +171,7 @@ def test_reports_other_error_event_and_resumes(server: DrivenApiServer, consumer
     ],
 )
 def test_resumes_broken_watch_and_drops_incomplete_line(
-    server: DrivenApiServer,
-    watches: Watches,
-    consumer: Consumer,
-    stream: Exchange,
-    cut: Callable[[Exchange], None],
+    server: DrivenApiServer, watches: Watches, consumer: Consumer, stream: Exchange, cut: Callable[[Exchange], None]
 ) -> None:
     stream.tell("ADDED", node("a", "11"))
     assert consumer.events(1) == [Added(node("a", "11"), "11")]
@@ -263,9 +256,7 @@ def test_disconnects_if_the_connection_is_silent(server: DrivenApiServer) -> Non
         assert consumer.events(1) == [Interrupted(f"{server.host} did not answer in time")]
 
 
-def test_resumes_from_last_version_after_server_restart(
-    server: DrivenApiServer, consumer: Consumer, stream: Exchange
-) -> None:
+def test_resumes_at_last_version_after_restart(server: DrivenApiServer, consumer: Consumer, stream: Exchange) -> None:
     stream.tell("ADDED", node("a", "11"))
     assert consumer.events(1) == [Added(node("a", "11"), "11")]
     server.stop()
@@ -285,9 +276,7 @@ def test_resumes_from_last_version_after_server_restart(
     assert event == Added(node("b", "12"), "12")
 
 
-def test_lists_again_after_restore_of_server_from_backup(
-    server: DrivenApiServer, consumer: Consumer, stream: Exchange
-) -> None:
+def test_lists_again_after_restore_from_backup(server: DrivenApiServer, consumer: Consumer, stream: Exchange) -> None:
     stream.tell("ADDED", node("a", "11")).drop()
     causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
     server.next(PATH).refuse(504, "Timeout", "Too large resource version: 11, current: 5", causes=causes)

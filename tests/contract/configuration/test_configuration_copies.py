@@ -29,7 +29,6 @@ class Tables:
     store: DynamoDBConfigurationStore
 
     def copies(self) -> tuple[str | None, str | None]:
-        """The cache's copy and the ledger's."""
         return self._document(CACHE, CACHE_KEY), self._document(LEDGER, LEDGER_KEY)
 
     def announced(self) -> str:
@@ -70,12 +69,8 @@ def test_apply_writes_both_copies_and_the_head(tables: Tables) -> None:
         pytest.param((), "", id="nothing"),
         pytest.param((HEAD,), "", id="the head"),
         pytest.param((CACHE_COPY,), "the ledger's copy is in force: the cache table had none", id="the cache's copy"),
-        pytest.param(
-            (CACHE_COPY, HEAD), "the ledger's copy is in force: the cache table had none", id="the cache table's items"
-        ),
-        pytest.param(
-            (LEDGER_COPY,), "the cache table's copy is in force: the ledger's table had none", id="the ledger's copy"
-        ),
+        pytest.param((CACHE_COPY, HEAD), "the ledger's copy is in force: the cache table had none", id="cache's items"),
+        pytest.param((LEDGER_COPY,), "the cache table's copy is in force: the ledger's table had none", id="ledger's"),
         pytest.param(
             (LEDGER_COPY, HEAD),
             "the cache table's copy is in force: the ledger's table had none",
@@ -127,7 +122,6 @@ def test_last_applied_of_two_different_copies_is_in_force(tables: Tables, old: t
 
 
 def test_document_applied_without_the_ledger_is_newer_than_the_ledgers_copy(tables: Tables) -> None:
-    """It is in the cache table alone."""
     tables.store.apply(FIRST)
     DynamoDBConfigurationStore(tables.client, CACHE).apply(SECOND)
     assert tables.store.restore() == "the cache table's copy is in force: the ledger's was applied before it"

@@ -34,10 +34,7 @@ def test_records_have_an_expiry_time(client: DynamoDBClient, name: str) -> None:
 
 def test_error_names_the_missing_table(client: DynamoDBClient) -> None:
     table = DynamoDBDecisionTable(client, "no-table")
-    for call in (
-        lambda: table.put(record("a", NOW)),
-        lambda: table.of_pod("ml", "a", 1),
-    ):
+    for call in (lambda: table.put(record("a", NOW)), lambda: table.of_pod("ml", "a", 1)):
         with pytest.raises(TableUnavailable, match="no-table: the table does not exist"):
             call()
 

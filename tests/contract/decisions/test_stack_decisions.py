@@ -54,12 +54,10 @@ class Stack:
         return BackgroundRecorder(self._table.put, lambda: self.now, print)
 
     def shows(self, *pods: Pod, nodes: Iterable[NodeInfo] = NODES) -> None:
-        """From now on. A look is due."""
         self.observed = ObservedCluster(snapshot(nodes, pods), NOW, self._configured)
         self.seconds += LOOK_SECONDS
 
     def all(self) -> Sequence[Decision]:
-        """At the next look."""
         self.seconds += LOOK_SECONDS
         found = self.decisions.all()
         assert not isinstance(found, NotRead), found

@@ -64,11 +64,7 @@ def test_bad_input_returns_200(load: Load, verb: str, body: str) -> None:
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone", "prioritize", "preempt"])
 @pytest.mark.parametrize(("variables", "outcome"), FAILURES)
 def test_failure_returns_200_and_emits_log_line_and_metric(
-    load: Load,
-    verb: str,
-    variables: dict[str, str],
-    outcome: str,
-    log_lines: LogLines,
+    load: Load, verb: str, variables: dict[str, str], outcome: str, log_lines: LogLines
 ) -> None:
     answer = call(load(verb, BASIC | variables), REQUESTS[verb], verb)
     assert answer.status == 200

@@ -62,9 +62,7 @@ def test_fact_22_returns_empty_error_after_successful_binding() -> None:
             'pods "train-0" not found',
             id="the pod was deleted",
         ),
-        pytest.param(
-            [refused(422, "spec is invalid")], BindOutcome.REFUSED, "spec is invalid", id="refused as invalid"
-        ),
+        pytest.param([refused(422, "spec is invalid")], BindOutcome.REFUSED, "spec is invalid", id="found invalid"),
         pytest.param(
             [refused(409, CONFLICT), pod_on("n20")],
             BindOutcome.BOUND_ELSEWHERE,
@@ -101,12 +99,7 @@ def test_fact_22_returns_empty_error_after_successful_binding() -> None:
             'pod "train-0" is already assigned to node "n20"',
             id="no response: the pod is on another node",
         ),
-        pytest.param(
-            [lost(), pod_missing()],
-            BindOutcome.POD_GONE,
-            'pods "train-0" not found',
-            id="no response: the pod was deleted",
-        ),
+        pytest.param([lost(), pod_missing()], BindOutcome.POD_GONE, 'pods "train-0" not found', id="no answer: gone"),
         pytest.param(
             [lost(), pod_on("", uid="uid-of-another")],
             BindOutcome.POD_GONE,
@@ -312,22 +305,8 @@ OURS = "berth-scheduler"
         pytest.param(None, OURS, [pod_on(""), created()], BindOutcome.BOUND, "", id="a scheduler that is named"),
         pytest.param(None, "x", [pod_on("")], BindOutcome.NOT_COVERED, REASON_SCHEDULER, id="another scheduler"),
         pytest.param(None, "", [pod_on("")], BindOutcome.NOT_COVERED, REASON_SCHEDULER, id="no scheduler"),
-        pytest.param(
-            None,
-            "x",
-            [pod_on("n20")],
-            BindOutcome.NOT_COVERED,
-            REASON_SCHEDULER,
-            id="does not reveal the node of another scheduler's pod",
-        ),
-        pytest.param(
-            None,
-            OURS,
-            [pod_on("n10")],
-            BindOutcome.ALREADY_BOUND,
-            "",
-            id="a repeated bind does not create a second Binding",
-        ),
+        pytest.param(None, "x", [pod_on("n20")], BindOutcome.NOT_COVERED, REASON_SCHEDULER, id="another scheduler's"),
+        pytest.param(None, OURS, [pod_on("n10")], BindOutcome.ALREADY_BOUND, "", id="one Binding for repeated calls"),
         pytest.param(
             None,
             "x",
@@ -337,12 +316,7 @@ OURS = "berth-scheduler"
             id="a pod that was replaced",
         ),
         pytest.param(
-            None,
-            "",
-            [pod_missing()],
-            BindOutcome.POD_GONE,
-            'pods "train-0" not found',
-            id="a pod that is gone",
+            None, "", [pod_missing()], BindOutcome.POD_GONE, 'pods "train-0" not found', id="a pod that is gone"
         ),
         pytest.param(
             None,
@@ -353,17 +327,8 @@ OURS = "berth-scheduler"
             id="a pod that cannot be read is not bound",
         ),
         pytest.param(ML, OURS, [pod_on(""), created()], BindOutcome.BOUND, "", id="a namespace that is listed"),
-        pytest.param(
-            {"web"}, OURS, [], BindOutcome.NOT_COVERED, REASON_NAMESPACE, id="another namespace does not read the pod"
-        ),
-        pytest.param(
-            ML,
-            "x",
-            [pod_on("")],
-            BindOutcome.NOT_COVERED,
-            REASON_SCHEDULER,
-            id="scheduler and namespace must both match",
-        ),
+        pytest.param({"web"}, OURS, [], BindOutcome.NOT_COVERED, REASON_NAMESPACE, id="another namespace: not read"),
+        pytest.param(ML, "x", [pod_on("")], BindOutcome.NOT_COVERED, REASON_SCHEDULER, id="scheduler is not enough"),
     ],
 )
 def test_binds_only_pods_that_deployment_and_configuration_cover(

@@ -36,11 +36,7 @@ def verbs(pods: Iterable[Object] = (), ledger: InMemoryLedgerTable | None = None
     """Three nodes: a with two licences and two devices, b with one licence, c with nothing."""
     found = Verbs(configuration=configuration(), ledger=ledger)
     kept = projections(RequiredFields.of(configuration().policy()))
-    nodes = [
-        counted_node_object("a", "2", "8000,4000"),
-        counted_node_object("b", "1"),
-        counted_node_object("c"),
-    ]
+    nodes = [counted_node_object("a", "2", "8000,4000"), counted_node_object("b", "1"), counted_node_object("c")]
     found.cluster.publish("nodes", map(kept[NODES], nodes))
     found.cluster.publish("pods", map(kept[PODS], pods))
     return found
@@ -148,11 +144,7 @@ def test_fact_17_same_shortage_gives_same_bytes() -> None:
 def test_fact_17_reasons_do_not_contain_numbers_or_names(pod: Object) -> None:
     for reason in rejected(verbs(), pod).values():
         for part in reason.split(", "):
-            assert part in {
-                NO_LICENCE,
-                NO_MEMORY,
-                f"the pod's request of {PERCENTAGE} is more than 100 per cent",
-            }
+            assert part in {NO_LICENCE, NO_MEMORY, f"the pod's request of {PERCENTAGE} is more than 100 per cent"}
 
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])
@@ -175,7 +167,6 @@ def test_fact_13_full_mode_reads_capacity_from_request_and_usage_from_cache() ->
     assert answer["FailedAndUnresolvableNodes"] == {"a": NO_MEMORY}
 
 
-# ----------------------------------------------------------------------------------------- fact 40: what is being bound
 def reserved(name: str, node: str = "a", **shares: int) -> OpenReservation:
     return OpenReservation(PodKey("ml", name, f"uid-{name}"), node, "attempt", {LICENCE: 1, **shares}, 0.0)
 

@@ -58,12 +58,6 @@ def test_fact_12_keeps_order_of_request(verbs: Verbs) -> None:
     assert verbs.ask("filter", cache_mode(["n20", "plain", "n10"])).json["NodeNames"] == ["n20", "n10"]
 
 
-def test_fact_12_rejects_unknown_name_with_a_reason_of_its_own(verbs: Verbs) -> None:
-    answer = verbs.ask("filter", cache_mode(["n10", "new"])).json
-    assert answer["NodeNames"] == ["n10"]
-    assert answer["FailedAndUnresolvableNodes"] == {"new": NOT_IN_CACHE}
-
-
 @pytest.mark.parametrize("verb", FILTERS)
 def test_fact_13_full_mode_returns_objects_unchanged(verbs: Verbs, verb: str) -> None:
     best = labelled_object("n30", "30") | {"unknown": {"kept": [1, 2.5, None, "ü", True]}}
@@ -233,9 +227,7 @@ def test_fact_46_filter_returns_a_single_feasible_node(verbs: Verbs) -> None:
         pytest.param(["plain", "worded"], [], id="no node if none is feasible"),
     ],
 )
-def test_fact_47_filter_onlyone_chooses_among_names_of_request(
-    verbs: Verbs, names: list[str], chosen: list[str]
-) -> None:
+def test_fact_47_filter_onlyone_chooses_among_names_given(verbs: Verbs, names: list[str], chosen: list[str]) -> None:
     assert verbs.ask("filter_onlyone", cache_mode(names)).json["NodeNames"] == chosen
 
 

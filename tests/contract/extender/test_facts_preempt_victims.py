@@ -248,9 +248,7 @@ def test_fact_15a_does_not_evict_if_the_cache_lacks_the_nomination() -> None:
 @pytest.mark.parametrize(
     "names", [pytest.param(["n"], id="requested alone"), pytest.param(["n", "m"], id="among others")]
 )
-def test_nomination_is_kept_while_the_cache_still_shows_the_victims(
-    names: Sequence[str], cached: Sequence[Object]
-) -> None:
+def test_nomination_is_kept_while_the_cache_shows_the_victims(names: Sequence[str], cached: Sequence[Object]) -> None:
     """The scheduler lists the node, so for it the victims are gone. As unresolvable the nomination would be lost."""
     cluster = node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu="4", node="m")
     reply = answer_filter(body_of(cache_mode(names, urgent(**NOMINATED))), FixedNodeCache.of(FULL, *cluster, *cached))
@@ -264,9 +262,7 @@ EVICTED = node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu=
 @pytest.mark.parametrize(
     ("request_body", "wanted"),
     [
-        pytest.param(
-            victims_by_uid({"m": ["uid-b"]}, pod=urgent(**NOMINATED)), {}, id="waits and does not evict on any node"
-        ),
+        pytest.param(victims_by_uid({"m": ["uid-b"]}, pod=urgent(**NOMINATED)), {}, id="waits and evicts nowhere"),
         pytest.param(
             victims_by_uid({"n": ["uid-c"]}, pod=urgent(**NOMINATED)),
             {"n": ["uid-c"]},
@@ -275,9 +271,7 @@ EVICTED = node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu=
         pytest.param(victims_by_uid({"m": ["uid-b"]}, pod=urgent()), {"m": ["uid-b"]}, id="was not nominated"),
     ],
 )
-def test_victims_already_returned_by_preempt_do_not_count(
-    request_body: Request, wanted: Mapping[str, list[str]]
-) -> None:
+def test_victims_returned_by_preempt_do_not_count(request_body: Request, wanted: Mapping[str, list[str]]) -> None:
     cache, answered = FixedNodeCache.of(FULL, *EVICTED), AnsweredVictims()
     first = answer_preempt(body_of(victims_by_uid({"n": ["uid-a"]}, pod=urgent())), cache, answered=answered)
     assert victims(first) == {"n": ["uid-a"]}
@@ -293,24 +287,6 @@ def test_pod_may_evict_elsewhere_if_another_pod_took_the_place_of_its_victims() 
     request = body_of(victims_by_uid({"m": ["uid-b"]}, pod=urgent(**NOMINATED)))
     reply = answer_preempt(request, FixedNodeCache.of(FULL, *cluster, urgent(**NOMINATED)), answered=answered)
     assert victims(reply) == {"m": ["uid-b"]}
-
-
-@pytest.mark.parametrize(
-    ("pod", "objects"),
-    [
-        pytest.param(urgent(), WAITING, id="the room is reserved for another pod"),
-        pytest.param(urgent("5", **NOMINATED), WAITING, id="the pod would still not fit"),
-        pytest.param(
-            urgent(**NOMINATED),
-            [node_with("n"), placed("a", 100, cpu="4"), node_with("m"), placed("b", cpu="4", node="m")],
-            id="the pod on the node cannot be a victim",
-        ),
-    ],
-)
-def test_fact_15_other_nodes_stay_unresolvable(pod: Object, objects: Sequence[Object]) -> None:
-    reply = answer_filter(body_of(cache_mode(["n", "m"], pod)), FixedNodeCache.of(FULL, *objects))
-    found = orjson.loads(reply.body)
-    assert (found["FailedNodes"], list(found["FailedAndUnresolvableNodes"])) == ({}, ["n", "m"])
 
 
 def test_fact_15_as_plugins_say_uses_the_plugins_codes() -> None:

@@ -35,20 +35,6 @@ def test_fact_18_returns_array_of_host_and_score(verbs: Verbs) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "score"),
-    [
-        pytest.param("n10", 10, id="ten"),
-        pytest.param("n300", 300, id="above ten"),
-        pytest.param("below", -5, id="below zero"),
-        pytest.param("zero", 0, id="zero"),
-        pytest.param("padded", 7, id="leading zeros"),
-    ],
-)
-def test_fact_18_label_priority_scores_by_label_value(verbs: Verbs, name: str, score: int) -> None:
-    assert verbs.ask("prioritize", cache_mode([name])).json == [{"Host": name, "Score": score}]
-
-
-@pytest.mark.parametrize(
     "request_body",
     [
         pytest.param(cache_mode(["n10", "plain", "n10", "n10"]), id="cache mode"),
@@ -108,18 +94,6 @@ def test_fact_21_returns_every_node_of_full_request(verbs: Verbs) -> None:
 def test_fact_21_scores_every_host_equally_for_exempt_pod(verbs: Verbs) -> None:
     request = cache_mode(["n10", "plain"], pod_object(namespace="kube-system"))
     assert verbs.ask("prioritize", request).json == [{"Host": "n10", "Score": 0}, {"Host": "plain", "Score": 0}]
-
-
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        pytest.param("", 400, id="an empty body"),
-        pytest.param("{", 400, id="not JSON"),
-        pytest.param('{"Pod": null, "NodeNames": ["n10"]}', 400, id="no pod"),
-    ],
-)
-def test_fact_28_prioritize_failure_returns_error_status(verbs: Verbs, body: str, status: int) -> None:
-    assert verbs.send("prioritize", body).status == status
 
 
 def test_fact_28_prioritize_returns_500_if_the_cache_is_unreadable() -> None:

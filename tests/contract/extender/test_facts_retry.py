@@ -93,9 +93,7 @@ def test_fact_43_refused_wake_up_names_the_missing_permission(
     )
 
 
-def test_fact_43_reports_wake_up_without_response(
-    kubernetes: KubernetesOnLoopback, queue: KubernetesObjectQueue
-) -> None:
+def test_fact_43_reports_unanswered_wake_up(kubernetes: KubernetesOnLoopback, queue: KubernetesObjectQueue) -> None:
     kubernetes.faults.append(Fault("PATCH"))
     with pytest.raises(ClusterUnavailable, match="broke"):
         queue.wake(["ml/waiting"])

@@ -12,5 +12,4 @@ STORES = {"in memory": InMemoryStore, "moto": MotoStore}
 
 @pytest.fixture(params=STORES)
 def store(request: pytest.FixtureRequest) -> LeaseStore:
-    """An empty one."""
     return STORES[request.param]()

@@ -19,8 +19,6 @@ HELD = ElectionOutcome.HELD
 
 
 class TestUpstreamAcquire:
-    """The rows of client-go's tryAcquireOrRenew test."""
-
     @pytest.mark.parametrize(
         ("item", "waited", "outcomes", "calls", "now_held"),
         [
@@ -51,9 +49,7 @@ class TestUpstreamAcquire:
                 ("baz", 5),
                 id="released a moment ago: acquired at once",
             ),
-            pytest.param(
-                stored_lease("bing"), 14.5, [HELD, HELD], ["get", "get"], ("bing", 0), id="not expired: not acquired"
-            ),
+            pytest.param(stored_lease("bing"), 14.5, [HELD, HELD], ["get", "get"], ("bing", 0), id="not acquired"),
             pytest.param(
                 stored_lease("baz", lease_transitions=4),
                 0,
@@ -112,9 +108,7 @@ class TestEpochFloor:
             pytest.param(stored_lease("baz", lease_transitions=4), 7, 4, id="its own claim keeps its epoch"),
         ],
     )
-    def test_claims_an_epoch_that_is_at_least_the_floor(
-        self, store: LeaseStore, item: Any, floor: int, epoch: int
-    ) -> None:
+    def test_claims_an_epoch_not_below_the_floor(self, store: LeaseStore, item: Any, floor: int, epoch: int) -> None:
         if item is not None:
             store.put(item)
         baz = Contender(store, "baz", epoch_floor=lambda: floor)
@@ -185,9 +179,7 @@ class TestExpiry:
         "change",
         [
             pytest.param({"renewTime": Decimal(AT + 10), "resourceVersion": Decimal(2)}, id="a renewal"),
-            pytest.param(
-                {"renewTime": Decimal(AT - YEAR), "resourceVersion": Decimal(2)}, id="a renewal from the past"
-            ),
+            pytest.param({"renewTime": Decimal(AT - YEAR), "resourceVersion": Decimal(2)}, id="renewal from the past"),
             pytest.param({"resourceVersion": Decimal(2)}, id="a publication within the same microsecond"),
             pytest.param({"uid": "uid-2"}, id="recreated item"),
             pytest.param({"holderIdentity": "gamma"}, id="another holder"),

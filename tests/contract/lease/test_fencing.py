@@ -141,9 +141,7 @@ class TestPausedFlush:
 
     @pytest.mark.parametrize("written", [0, 1, 2, 3], ids=["before", "after one item", "after two", "after its items"])
     @pytest.mark.parametrize("first", ["the successor", "the paused leader"])
-    def test_interrupted_flush_is_never_published_and_is_overwritten(
-        self, store: LeaseStore, written: int, first: str
-    ) -> None:
+    def test_interrupted_flush_is_overwritten_unpublished(self, store: LeaseStore, written: int, first: str) -> None:
         alpha = Contender(store, "alpha")
         paused = flush(store, alpha, alpha.lead(), range(1, 4))
         assert all(next(paused) for _ in range(written))

@@ -133,17 +133,13 @@ class TestRenewal:
     @pytest.mark.parametrize(
         ("change", "detail"),
         [
-            pytest.param(
-                {"holderIdentity": "beta", "leaseTransitions": Decimal(1)}, "beta holds item", id="of another holder"
-            ),
+            pytest.param({"holderIdentity": "beta", "leaseTransitions": Decimal(1)}, "beta holds item", id="another"),
             pytest.param({"holderIdentity": ""}, "no candidate holds item", id="blank"),
             pytest.param({"uid": "uid-2"}, "alpha holds item uid-2", id="of a recreated item"),
             pytest.param({"leaseTransitions": Decimal(2)}, "in epoch 2", id="of another epoch"),
         ],
     )
-    def test_record_of_another_term_ends_term_immediately(
-        self, store: LeaseStore, change: dict[str, object], detail: str
-    ) -> None:
+    def test_record_of_another_term_ends_term(self, store: LeaseStore, change: dict[str, object], detail: str) -> None:
         alpha = leading(store)
         store.put({**store.attributes(), "resourceVersion": Decimal(9), **change})
         before = store.attributes()

@@ -26,14 +26,12 @@ def created(store: LeaseStore, spec: LeaseSpec = SPEC) -> Lease:
 
 
 def updated(store: LeaseStore, seen: Lease, spec: LeaseSpec) -> Lease:
-    """The lease after an update that succeeds."""
     written = store.lock().update(seen, spec)
     assert isinstance(written, Written)
     return written.lease
 
 
 def fence_of(lease: Lease) -> Fence:
-    """Return the fence of the lease's holder."""
     return Fence(lease.spec.holder_identity, lease.spec.lease_transitions, lease.uid, lease.resource_version)
 
 

@@ -39,12 +39,7 @@ class TestUpstreamRelease:
             "resourceVersion": 2,
         }
         assert baz.elector.leader == ""
-        assert baz.events == [
-            ("leader", "baz"),
-            ("started", 0),
-            ("stopped", ElectionOutcome.RELEASED),
-            ("leader", ""),
-        ]
+        assert baz.events == [("leader", "baz"), ("started", 0), ("stopped", ElectionOutcome.RELEASED), ("leader", "")]
 
     def test_reads_version_before_release(self, store: LeaseStore) -> None:
         alpha = leading(store)

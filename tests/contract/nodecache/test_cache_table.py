@@ -51,7 +51,6 @@ class Store:
     lock: LeaseLock
 
     def acquire(self, holder: str, transitions: int = 0) -> Fence:
-        """Take the lease from any holder."""
         spec = LeaseSpec(holder, 15, AT, AT, transitions)
         found = self.lock.get()
         written = self.lock.create(spec) if found is None else self.lock.update(found, spec)  # type: ignore[arg-type]

@@ -22,13 +22,7 @@ from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.lock import Fence, Lease, LeaseSpec, Written
 from berth.nodecache.feed.changes import Change, Key, Object
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-from berth.nodecache.feed.head import (
-    FUTURE_SCHEMA,
-    SCHEMA_VERSION,
-    Head,
-    Observation,
-    Position,
-)
+from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION, Head, Observation, Position
 from berth.nodecache.feed.leader import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import TableUnavailable
@@ -66,8 +60,6 @@ BUDGET = {
 
 
 class _Held(Leadership):
-    """The lease, until another candidate takes it."""
-
     def __init__(self, fence: Fence) -> None:
         self._fence = fence
 
@@ -186,7 +178,6 @@ def cache_of(any_dynamodb: DynamoDBClient) -> Iterator[Callable[[list[Item]], Ca
 Filled = Callable[[list[Item]], Cache]
 
 
-# -------------------------------------------------------------------------------------------------- this very release
 def test_writes_recorded_items(cache_of: Filled, any_dynamodb: DynamoDBClient) -> None:
     """If this fails, the format has changed: raise SCHEMA_VERSION, record it: python -m tests.recorded RELEASE."""
     cache = cache_of([])
@@ -214,7 +205,6 @@ def test_reads_recorded_items(release: str, cache_of: Filled) -> None:
     assert configured.at(head.configuration_hash).policy.counting.counts is False
 
 
-# --------------------------------------------------------------------------------------------------- the release after
 def later(items: list[Item], *, oldest_reader: int) -> list[Item]:
     """As the next release might have written it: more of everything that may become more."""
     return [_later(dict(item), oldest_reader) for item in items]
@@ -325,7 +315,6 @@ def test_reports_incompatible_schema_without_reading_the_data(unreadable: Cache)
 
 
 def test_watcher_publishes_a_new_snapshot_after_an_incompatible_release(unreadable: Cache) -> None:
-    """A roll-back."""
     assert_publishes_anew(unreadable)
 
 
@@ -351,7 +340,6 @@ def test_head_without_required_attribute_is_malformed(cache_of: Filled, attribut
         cache_of(items).table.head()
 
 
-# -------------------------------------------------------------------------------------------------- the release before
 def test_assumes_defaults_for_attributes_of_earlier_release(cache_of: Filled) -> None:
     """Everything that comes after the first release has to have a default; `oldestReader` shows how."""
     items = recorded(LATEST, "cache")

@@ -18,8 +18,6 @@ KEYS = ("check", "result", "message", "remedy")
 
 
 class ReportedFinding(NamedTuple):
-    """A finding in the JSON report."""
-
     check: str
     result: str
     message: str

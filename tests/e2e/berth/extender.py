@@ -29,8 +29,6 @@ PROBE: Mapping[str, Any] = {
 
 
 class Extender(Protocol):
-    """Berth with the profile `label-priority`."""
-
     @property
     def url_prefix(self) -> str:
         """The `urlPrefix` for a KubeSchedulerConfiguration; it may contain credentials."""
@@ -43,7 +41,6 @@ class ExtenderCache:
         self._endpoint = Endpoint(extender.url_prefix)
 
     def wait_for_scores(self, scores: Mapping[str, int]) -> None:
-        """Wait until prioritize returns these scores."""
         self._wait_for(dict(scores), lambda: self._scores(list(scores)))
 
     def wait_for_reasons(self, reasons: Mapping[str, str], *, of: Mapping[str, Any] = PROBE) -> None:
@@ -51,7 +48,6 @@ class ExtenderCache:
         self._wait_for(dict(reasons), lambda: self._rejections(of, list(reasons))["FailedAndUnresolvableNodes"])
 
     def wait_for_feasible(self, nodes: Collection[str]) -> None:
-        """Wait until filter passes these nodes."""
         self._wait_for(
             dict.fromkeys(nodes, True),
             lambda: dict.fromkeys((self._ask("filter", list(nodes)) or {}).get("NodeNames") or (), True),

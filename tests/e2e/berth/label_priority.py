@@ -8,7 +8,6 @@ NO_LABEL = "node(s) didn't have the priority label priority.lixueduan.com"
 
 
 def priority(value: int | str) -> dict[str, str]:
-    """The label with this value."""
     return {LABEL: str(value)}
 
 

@@ -40,7 +40,6 @@ class MutualTLSServe:
 
 @contextmanager
 def serve_with_mutual_tls(control_plane: ControlPlane, home: Path) -> Iterator[MutualTLSServe]:
-    """It runs until the context exits."""
     certificate, key = self_signed(home, "server", ends=90 * DAY)
     directory = CertificateDirectory(home / "certificates")
     directory.create("e2e", datetime.now(UTC) - 10 * DAY, 365 * DAY)

@@ -35,19 +35,16 @@ class Call:
 
     @property
     def offered(self) -> set[str]:
-        """The nodes in the request."""
         if self.verb == "preempt":
             return set(self.request["NodeNameToVictims"] or self.request["NodeNameToMetaVictims"])
         return _node_names(self.request)
 
     @property
     def passed(self) -> set[str]:
-        """The nodes that a filter passed."""
         return _node_names(self.answer)
 
     @property
     def scores(self) -> dict[str, int]:
-        """The score of each node from prioritize."""
         return {entry["Host"]: entry["Score"] for entry in self.answer}
 
     @property

@@ -20,7 +20,6 @@ FLAGS = "note: run kube-scheduler with --config=FILE "
 
 
 def berth_scheduler_config(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> str:
-    """The output of the command."""
     return _run(arguments, environment).stdout
 
 

@@ -68,7 +68,6 @@ class DeployedStack:
 
     @cached_property
     def url_prefix(self) -> str:
-        """The urlPrefix with user name and password."""
         return self.url_prefix_with(*self.password())
 
     def url_prefix_with(self, username: str, password: str) -> str:
@@ -106,7 +105,6 @@ class DeployedStack:
 
     @property
     def account_directory(self) -> Path:
-        """Where the emulator writes."""
         return self._directory / "account"
 
     @property
@@ -130,7 +128,6 @@ class DeployedStack:
         return username, password
 
     def logged(self) -> str:
-        """All log messages of the functions."""
         logs, group = self._emulator.client("logs"), f"/aws/lambda/{sam.STACK_NAME}-functions"
         pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group)
         return "\n".join(event["message"] for page in pages for event in page["events"])

@@ -16,8 +16,6 @@ from .stack import DeployedStack
 
 
 class WithLedger(Protocol):
-    """Berth with a view of its ledger."""
-
     @property
     def url_prefix(self) -> str: ...
 
@@ -49,7 +47,6 @@ class ServeWithLedger:
         return self._berth.url_prefix
 
     def ledger(self) -> dict[str, Any]:
-        """The last written state."""
         return ledger_in(self._file)
 
 
@@ -83,6 +80,5 @@ class StackWithLedger:
         return self.stack.url_prefix
 
     def ledger(self) -> dict[str, Any]:
-        """The current state."""
         table = DynamoDBLedgerTable(self.stack.client("dynamodb"), self.stack.name("LedgerTable"))
         return ledger_document(list(table.nodes()))

@@ -52,7 +52,6 @@ class Gangs:
         return [self.create_node(**options) for _ in range(count)]
 
     def create_node(self, **options: Any) -> str:
-        """One more node."""
         self._nodes += 1
         return self.cluster.create_node(f"node-{self._nodes}", **{"cpu": NODE_CPU, **options})
 
@@ -99,7 +98,6 @@ class Gangs:
         assert self.bound(pods) == {}
 
     def events(self, pod: Pod, reason: str) -> list[str]:
-        """The messages of the pod's events with this reason."""
         events = self.api.get("/api/v1/namespaces/default/events")["items"]
         return [
             event["message"]
@@ -108,11 +106,9 @@ class Gangs:
         ]
 
     def failed_scheduling(self, pod: Pod) -> list[str]:
-        """Return the scheduler's messages about the pod."""
         return self.events(pod, "FailedScheduling")
 
     def wait_until_rejected(self, pods: Sequence[Pod], reason: str) -> None:
-        """Wait until the condition of each pod has this reason on a node."""
         wait_until(
             f"{len(pods)} pods are rejected: {reason}",
             lambda: all(reason in (self.cluster.state(pod).unschedulable or "") for pod in pods),
@@ -121,7 +117,6 @@ class Gangs:
 
 
 def speed(pods: int, seconds: float) -> float:
-    """Pods a second."""
     return pods / max(seconds, 0.001)
 
 
@@ -145,5 +140,4 @@ def wait_until(what: str, holds: Callable[[], bool], seconds: float) -> None:
 
 
 def entries(ledger: Mapping[str, Any]) -> dict[str, dict[str, object]]:
-    """The entries of a ledger (`ledger_in`), by node."""
     return {node: found["entries"] for node, found in ledger.items()}

@@ -76,7 +76,6 @@ class CoschedulingPodGroups:
     api: KubernetesApi
 
     def create(self, name: str, minimum: int) -> None:
-        """In the namespace `default`."""
         group = {
             "apiVersion": "scheduling.x-k8s.io/v1alpha1",
             "kind": "PodGroup",
@@ -86,7 +85,6 @@ class CoschedulingPodGroups:
         self.api.create(_COSCHEDULING, group)
 
     def delete(self, name: str) -> None:
-        """The group alone, and not its pods."""
         self.api.delete(f"{_COSCHEDULING}/{name}")
 
 
@@ -103,7 +101,6 @@ def coscheduling(api: KubernetesApi) -> Iterator[CoschedulingPodGroups]:
 
 
 def custom_resource_of_pod_groups() -> JsonObject:
-    """Return the relevant objects that coscheduling installs."""
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -118,8 +115,6 @@ def custom_resource_of_pod_groups() -> JsonObject:
             "group": "scheduling.x-k8s.io",
             "names": {"kind": "PodGroup", "listKind": "PodGroupList", "plural": "podgroups", "singular": "podgroup"},
             "scope": "Namespaced",
-            "versions": [
-                {"name": "v1alpha1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}},
-            ],
+            "versions": [{"name": "v1alpha1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
         },
     }

@@ -25,8 +25,6 @@ ARE_HELD = os.environ.get("GANG_TARGETS") == "1"
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of the table."""
-
     what: str
     measured: str
     target: str
@@ -35,8 +33,6 @@ class Figure:
 
 @dataclass
 class Figures:
-    """All that a session has measured."""
-
     _found: list[Figure] = field(default_factory=list)
 
     def at_most(self, what: str, seconds: float, most: float) -> None:

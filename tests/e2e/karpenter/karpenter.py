@@ -114,7 +114,6 @@ class Karpenter:
         raise AssertionError(f"not {count} nodes within {WAIT_SECONDS} s, but {list(nodes)}")
 
     def nodes(self) -> list[JsonObject]:
-        """The nodes of Karpenter now."""
         return [each for each in self.api.get("/api/v1/nodes")["items"] if OWN_NODES in each["metadata"]["labels"]]
 
     def clear(self) -> None:

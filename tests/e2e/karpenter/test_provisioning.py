@@ -108,9 +108,7 @@ def test_places_pods_although_no_kubelet_reports_the_resource(start: Start, clus
     assert reason == "ResourceNotRegistered"
 
 
-def test_doctor_names_the_pool_that_the_policy_rejects(
-    start: Start, control_plane: ControlPlane, tmp_path: Path
-) -> None:
+def test_doctor_names_the_pool_the_policy_rejects(start: Start, control_plane: ControlPlane, tmp_path: Path) -> None:
     karpenter = start(COUNTED)
     pool, overlay = printed(COUNTED)
     karpenter.apply(pool, overlay, without_labels(pool, "other"))
@@ -122,9 +120,7 @@ def test_doctor_names_the_pool_that_the_policy_rejects(
 
 
 @pytest.mark.parametrize("tainted", [True, False], ids=["tainted", "not tainted"])
-def test_keeps_other_pods_off_reserved_nodes_only_with_the_printed_taint(
-    tainted: bool, start: Start, cluster: Cluster
-) -> None:
+def test_keeps_pods_off_reserved_nodes_only_with_printed_taint(tainted: bool, start: Start, cluster: Cluster) -> None:
     karpenter = start(SEGREGATED)
     plain, gpus = printed(SEGREGATED)
     if not tainted:

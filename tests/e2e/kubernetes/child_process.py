@@ -42,7 +42,6 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """Return the id of the process."""
         return self._process.pid
 
     def wait_until(self, ready: Callable[[], bool], *, seconds: float) -> None:

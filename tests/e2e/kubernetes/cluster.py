@@ -76,10 +76,7 @@ class Cluster:
         full_name = f"{name}-{self._suffix}"
         allocatable = {"cpu": cpu, "memory": "8Gi", "pods": "110", **(extended or {})}
         node = {
-            "metadata": {
-                "name": full_name,
-                "labels": {"kubernetes.io/hostname": full_name, **(labels or {})},
-            },
+            "metadata": {"name": full_name, "labels": {"kubernetes.io/hostname": full_name, **(labels or {})}},
             "spec": {"taints": [{"key": taint.key, "effect": taint.effect} for taint in taints]},
             "status": {
                 "capacity": allocatable,
@@ -95,7 +92,6 @@ class Cluster:
         self._api.delete(f"/api/v1/nodes/{node}")
 
     def relabel(self, node: str, labels: Mapping[str, str]) -> None:
-        """Set these labels and keep the others."""
         self._api.patch(f"/api/v1/nodes/{node}", {"metadata": {"labels": dict(labels)}})
 
     def create_priority_class(self, name: str, value: int) -> str:
@@ -152,7 +148,6 @@ class Cluster:
         return Pod(namespace, name, created["metadata"]["uid"])
 
     def object(self, pod: Pod) -> JsonObject:
-        """The pod as JSON."""
         return self._api.get(pod.path)
 
     def dump(self) -> list[JsonObject]:

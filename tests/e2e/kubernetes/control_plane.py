@@ -81,18 +81,15 @@ class ControlPlane:
         return Credentials(self._server, self._certificates / "apiserver.crt", self._tokens[user])
 
     def service_account(self, namespace: str, name: str) -> Credentials:
-        """Credentials of a service account with the rights of its roles."""
         api = KubernetesApi(self.credentials())
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
         request = api.create(path, {"spec": {"expirationSeconds": TOKEN_SECONDS}})  # by default an hour
         return replace(self.credentials(), token=request["status"]["token"])
 
     def send(self, process: str, what: Signals) -> None:
-        """A signal to `etcd` or to `kube-apiserver`."""
         self._processes[process].send(what)
 
     def kill(self, process: str) -> None:
-        """End `etcd` or `kube-apiserver` by SIGKILL."""
         self._processes[process].stop(SIGKILL)
 
     def start_again(self, process: str) -> None:
@@ -105,7 +102,6 @@ class ControlPlane:
         return self._certificates / "apiserver.crt", self._certificates / "apiserver.key"
 
     def audit(self) -> list[JsonObject]:
-        """The requests so far, as audit events."""
         return [json.loads(line) for line in self._audit_log.read_text().splitlines()]
 
     def kubeconfig(self, credentials: Credentials | None = None) -> Path:

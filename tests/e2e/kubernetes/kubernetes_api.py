@@ -27,8 +27,6 @@ CALL_SECONDS = 90.0
 
 
 class ApiError(Exception):
-    """An error response of the API server."""
-
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"{status}: {message}")
         self.status = status
@@ -43,17 +41,11 @@ class Credentials:
     token: str
 
     def kubeconfig(self) -> JsonObject:
-        """A kubeconfig with all data inline."""
         authority = b64encode(self.ca_file.read_bytes()).decode()
         return {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [
-                {
-                    "name": "e2e",
-                    "cluster": {"server": self.server, "certificate-authority-data": authority},
-                }
-            ],
+            "clusters": [{"name": "e2e", "cluster": {"server": self.server, "certificate-authority-data": authority}}],
             "users": [{"name": "e2e", "user": {"token": self.token}}],
             "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": "e2e"}}],
             "current-context": "e2e",

@@ -35,7 +35,6 @@ def rejected_placements(
 
 
 def _case(nodes: Sequence[JsonObject], pods: Sequence[JsonObject], last: JsonObject) -> Case:
-    """The cluster without this pod, which waits."""
     others = [{"kind": "Pod", **each} for each in pods if each is not last]
     spec = {key: value for key, value in last["spec"].items() if key != "nodeName"}
     namespaces = [

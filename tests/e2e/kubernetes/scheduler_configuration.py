@@ -98,9 +98,5 @@ def filter_prioritize_bind(url_prefix: str, *, mode: Mode = Mode.CACHE) -> Exten
 def filter_onlyone_bind(url_prefix: str, *, mode: Mode = Mode.CACHE) -> ExtenderConfiguration:
     """Berth chooses the node: its filter passes only one."""
     return ExtenderConfiguration(
-        url_prefix=url_prefix,
-        filter_verb="filter_onlyone",
-        bind_verb="bind",
-        preempt_verb="preempt",
-        mode=mode,
+        url_prefix=url_prefix, filter_verb="filter_onlyone", bind_verb="bind", preempt_verb="preempt", mode=mode
     )

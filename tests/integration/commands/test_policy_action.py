@@ -63,8 +63,6 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class GitHub:
-    """The comments of the pull request."""
-
     folder: Path
 
     @property
@@ -162,7 +160,6 @@ def _run_step(
 
 
 def inputs_of(given: Mapping[str, str]) -> dict[str, str]:
-    """The inputs with their defaults, by expression."""
     assert given.keys() <= ACTION["inputs"].keys()
     values = {"github.token": TOKEN}
     for name, field_ in ACTION["inputs"].items():
@@ -175,7 +172,6 @@ def evaluated(text: str, values: Mapping[str, str]) -> str:
 
 
 def is_run(step: Mapping[str, Any], values: Mapping[str, str]) -> bool:
-    """Whether the step's condition holds."""
     holds = {
         None: True,
         "${{ !cancelled() && inputs.tests != '' }}": values["inputs.tests"] != "",
@@ -185,7 +181,6 @@ def is_run(step: Mapping[str, Any], values: Mapping[str, str]) -> bool:
     return holds[step.get("if")]
 
 
-# -------------------------------------------------------------------------------------------------------------- results
 def test_comments_on_the_pull_request_and_fails_if_a_limit_is_exceeded(run_action: RunAction, github: GitHub) -> None:
     done = run_action()
     assert done.status == 1
@@ -201,9 +196,7 @@ def test_comments_on_the_pull_request_and_fails_if_a_limit_is_exceeded(run_actio
     assert done.summary.strip() == "\n".join(lines[1:])
 
 
-def test_invalid_policy_fails_the_job_and_is_reported_in_the_comment(
-    run_action: RunAction, github: GitHub, repository: Path
-) -> None:
+def test_invalid_policy_fails_the_job_and_is_commented(run_action: RunAction, github: GitHub, repository: Path) -> None:
     (repository / "berth.yaml").write_text("profil: x\n")
     done = run_action()
     assert done.status == 2
@@ -219,7 +212,6 @@ def test_does_not_import_a_module_of_the_pull_request(run_action: RunAction, rep
     assert "1 moved" in done.summary
 
 
-# ------------------------------------------------------------------------------------------------------------ its files
 def test_installs_the_versions_locked_by_the_repository() -> None:
     """The package itself is built by what is locked, and not by what pip would fetch for an isolated build."""
     [install] = [step for step in STEPS if step.get("name") == "Install Berth"]

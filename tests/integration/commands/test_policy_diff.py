@@ -37,7 +37,6 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
     return CliRunner().invoke(main, ["policy", "diff", *arguments], input=stdin, prog_name="berth")
 
 
-# ----------------------------------------------------------------------------------------------------------- what moves
 def test_names_the_rules_and_the_pods_that_lose_their_node() -> None:
     found = json.loads(run(*FILES, *DUMP, "-o", "json").stdout)
     assert (found["judged"], found["newlyPending"], found["moved"]) == (11, 2, 1)
@@ -67,7 +66,6 @@ def test_identical_policy_does_not_change_any_pod() -> None:
     )
 
 
-# ----------------------------------------------------------------------------------------------------------- which pods
 def judged(*arguments: str) -> int:
     found: int = json.loads(run(*FILES, *arguments, "-o", "json").stdout)["judged"]
     return found
@@ -98,27 +96,18 @@ def test_does_not_move_pods_that_the_scheduler_does_not_place(files: Write, stay
         pytest.param([pod("agent", "a", "DaemonSet/agent")], "no pod that a scheduler places", id="of DaemonSets"),
     ],
 )
-def test_comparison_without_pods_exits_with_2_and_names_the_schedulers(
-    files: Write, objects: list[Object], message: str
-) -> None:
+def test_comparison_without_pods_names_the_schedulers(files: Write, objects: list[Object], message: str) -> None:
     done = run(*FILES, "--dump", files("dump.json", node("a"), *objects))
     assert (done.exit_code, done.stdout) == (2, "")
     assert f"dump.json: no pods to compare: {message}" in done.stderr
 
 
-# ---------------------------------------------------------------------------------------------------------- exit status
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(
-            (FILES[0], "missing.yaml", *DUMP), "missing.yaml: No such file or directory", id="missing policy file"
-        ),
+        pytest.param((FILES[0], "missing.yaml", *DUMP), "missing.yaml: No such file or directory", id="missing policy"),
         pytest.param((FILES[0], FILES[1], "--dump", FILES[0]), "has no nodes", id="not a dump"),
-        pytest.param(
-            (*FILES, *DUMP, "--max-moved", "some"), "neither a number of pods nor per cent", id="invalid limit"
-        ),
+        pytest.param((*FILES, *DUMP, "--max-moved", "some"), "neither a number of pods nor per cent", id="bad limit"),
         pytest.param(("-", "-", *DUMP), "only one file can come from standard input", id="standard input twice"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from typing import Any
 import pytest
 
 from berth_cli.placement.report import NO_PODS
+from tests.conftest import PROJECT
 
-from .simulating import run
+from .simulating import places, run
 
 # The entry point of the `berth` command, in this interpreter.
 BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "simulate"]
@@ -45,7 +47,6 @@ def dump(tmp_path: Path) -> Write:
     return write
 
 
-# --------------------------------------------------------------------------------------------------------- what it says
 def test_table_has_one_line_per_pod_and_a_summary(dump: Write) -> None:
     done = run("--cluster", dump(node("a"), pod("small"), pod("large", "3", priority=5)))
     assert done.exit_code == 1
@@ -124,9 +125,6 @@ def test_explain_prints_the_total_or_the_reason_of_each_node(dump: Write) -> Non
     assert lines[5] == "default/q: 0/3 nodes are available: 3 Insufficient cpu."
 
 
-# -------------------------------------------------------------------------------------------------------- what it reads
-
-
 def preempting(dump: Write) -> str:
     """Two full nodes, and on the one with the less important pod a budget."""
     db = pod("db", "2", nodeName="a", priority=1)
@@ -171,20 +169,15 @@ def test_skips_and_reports_unreadable_objects(dump: Write) -> None:
     assert done.stdout.splitlines()[-1] == "left out: 1 unreadable (Pod.spec.containers is not a list)"
 
 
-# --------------------------------------------------------------------------------------------- what it cannot work with
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         pytest.param([], "give --cluster FILE", id="no cluster"),
         pytest.param(["--cluster", "absent.yaml"], "absent.yaml: No such file or directory", id="no file"),
-        pytest.param(
-            ["--cluster", "-", "--pod", "-"], "only one file can come from standard input", id="two inputs from a pipe"
-        ),
+        pytest.param(["--cluster", "-", "--pod", "-"], "only one file can come from standard input", id="two pipes"),
         pytest.param(["--cluster", "-", "--weight", "0"], "0 is not in the range", id="weight 0"),
         pytest.param(["--cluster", "-", "-o", "xml"], "'xml' is not one of", id="unknown output format"),
-        pytest.param(
-            ["--cluster", "-"], "standard input is neither JSON nor YAML as kubectl prints it", id="not a dump"
-        ),
+        pytest.param(["--cluster", "-"], "standard input is neither JSON nor YAML as kubectl prints it", id="not dump"),
     ],
 )
 def test_bad_input_prints_one_line_and_exits_with_2(arguments: list[str], message: str) -> None:
@@ -198,3 +191,39 @@ def test_dump_without_nodes_prints_the_kubectl_command_to_run(dump: Write) -> No
     done = run("--cluster", dump(pod("p")))
     assert done.exit_code == 2
     assert "has no nodes; make a dump with: kubectl get nodes,pods -A -o json > FILE" in done.stderr
+
+
+EXAMPLE = PROJECT / "examples" / "resource-segregation"
+COUNTED = PROJECT / "examples" / "counted-resources"
+COUNTED_FILES = {"cluster": "cluster.yaml", "pod": "pods.yaml", "config": "configuration.yaml"}
+
+
+def test_resource_segregation_example_separates_pods() -> None:
+    cluster, pods = str(EXAMPLE / "cluster.yaml"), str(EXAMPLE / "pods.yaml")
+    before = places("--cluster", cluster, "--pod", pods)
+    after = places("--cluster", cluster, "--pod", pods, "--config", str(EXAMPLE / "configuration.yaml"))
+    assert sum(node is None for node in before.values()) == 3
+    assert {name[:3] for name, node in before.items() if node is not None and node.startswith("gpu")} == {"api", "tra"}
+    assert {(name[:3], str(node)[:3]) for name, node in after.items()} == {("api", "cpu"), ("tra", "gpu")}
+
+
+def test_counted_resources_example_never_overcommits() -> None:
+    files = [f"--{what}={COUNTED / name}" for what, name in COUNTED_FILES.items()]
+    done = run(*files, "-o", "json")
+    assert (done.exit_code, done.stderr) == (1, "")
+    found = json.loads(done.stdout)
+    placed = Counter(
+        (pod["node"], pod["devices"]["example.com/gpu-memory"])
+        for pod in found["pods"]
+        if pod["node"] and pod["name"].startswith("inference")
+    )
+    # 3,000 MiB each, of 8,000, 8,000 and 16,000; a quarter of 8,000 is what is left of one of the small ones.
+    assert placed == {("node-a", 0): 2, ("node-a", 1): 2, ("node-b", 0): 5}
+    [notebook] = [pod for pod in found["pods"] if pod["name"] == "notebook-1"]
+    assert (notebook["node"], notebook["devices"]) == ("node-a", {"example.com/gpu-memory": 0})
+    licences = Counter(pod["node"] for pod in found["pods"] if pod["name"].startswith("solver"))
+    assert licences == {"node-a": 2, "node-b": 2, "node-c": 2, None: 3}
+    assert {pod["message"] for pod in found["pods"] if not pod["node"]} == {
+        "0/3 nodes are available: 3 Insufficient example.com/gpu-memory.",
+        "0/3 nodes are available: 3 Insufficient example.com/licence.",
+    }

@@ -90,7 +90,6 @@ def test_names_disruption_budgets_that_a_drain_waits_for(dump: Write) -> None:
     assert done.stdout.splitlines()[-1] == note
 
 
-# --------------------------------------------------------------------------------------------------------- exit status
 @pytest.mark.parametrize(
     ("options", "message"),
     [

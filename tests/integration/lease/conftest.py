@@ -9,5 +9,4 @@ from tests.unit.lease.dynamodb_stores import EmulatorStore
 
 @pytest.fixture
 def store(concurrent_dynamodb_url: str) -> EmulatorStore:
-    """A new table."""
     return EmulatorStore(concurrent_dynamodb_url)

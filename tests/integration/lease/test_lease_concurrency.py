@@ -25,12 +25,10 @@ LOST_RACE = ElectionOutcome.LOST_RACE
 
 @pytest.fixture(params=[IN_MEMORY, *CONCURRENT])
 def concurrent_store(request: pytest.FixtureRequest) -> LeaseStore:
-    """A store that several threads may use."""
     return InMemoryStore() if request.param == IN_MEMORY else EmulatorStore(emulator_url(request.param, request))
 
 
 def run_concurrently(*parts: Callable[[], bool | ElectionOutcome]) -> list[bool | ElectionOutcome]:
-    """Run each function in a thread."""
     with ThreadPoolExecutor(len(parts)) as pool:
         return list(pool.map(lambda part: part(), parts))
 

@@ -70,7 +70,6 @@ def environment() -> dict[str, str]:
 
 @contextmanager
 def serving(*arguments: str) -> Iterator[Served]:
-    """Serves until the block ends."""
     served = start(*arguments)
     try:
         yield served
@@ -80,7 +79,6 @@ def serving(*arguments: str) -> Iterator[Served]:
 
 
 def calling(served: Served) -> closing[Caller]:
-    """One connection, until the block ends."""
     return closing(Caller(served.port))
 
 

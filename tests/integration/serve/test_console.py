@@ -27,8 +27,6 @@ ADDRESS = re.compile(r"console: http://127\.0\.0\.1:(\d+)/#token=(\S+) \(opens o
 
 @dataclass
 class Console:
-    """A process, and what it printed."""
-
     process: subprocess.Popen[str]
     port: int
     token: str
@@ -41,7 +39,6 @@ class Console:
             caller.close()
 
     def session(self) -> Mapping[str, str]:
-        """The header of a session."""
         headers = {"Authorization": f"Bearer {self.token}", "Origin": f"http://127.0.0.1:{self.port}"}
         return {"Authorization": f"Bearer {self.ask('/session', 'POST', headers).json['session']}"}
 

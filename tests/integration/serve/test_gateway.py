@@ -41,9 +41,7 @@ def padded(size: int) -> bytes:
 
 
 @pytest.mark.parametrize("size", [Limits().body_bytes + 1, 12_000_000])
-def test_payload_above_gateway_limit_returns_413_without_function_call(
-    caller: Caller, size: int, log_lines: LogLines
-) -> None:
+def test_payload_above_gateway_limit_returns_413_without_call(caller: Caller, size: int, log_lines: LogLines) -> None:
     response = caller.post("/scheduler/filter", padded(size))
     assert response.status == 413
     assert response.json == {"message": "Request Too Long"}
@@ -68,9 +66,7 @@ def test_connection_survives_rejected_body(caller: Caller) -> None:
         pytest.param("POST", "/scheduler/../scheduler/filter", id="a path with dot segments"),
     ],
 )
-def test_unknown_route_returns_404_and_logs_known_routes(
-    caller: Caller, method: str, path: str, log_lines: LogLines
-) -> None:
+def test_unknown_route_returns_404_and_logs_routes(caller: Caller, method: str, path: str, log_lines: LogLines) -> None:
     response = caller.request(method, path, body_of(cache_mode(["n10"])))
     assert response.status == 404
     assert response.json["message"] == "Not Found"

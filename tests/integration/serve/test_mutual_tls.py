@@ -40,8 +40,6 @@ REFUSED = (ssl.SSLError, ConnectionError)
 
 
 class AheadClock(SystemClock):
-    """The clock of gateway and function."""
-
     def __init__(self) -> None:
         self.ahead = 0.0
 
@@ -51,8 +49,6 @@ class AheadClock(SystemClock):
 
 @dataclass(frozen=True)
 class Client:
-    """Certificate and key, in PEM."""
-
     certificate: Path
     key: Path
 
@@ -184,14 +180,6 @@ def test_expiry_applies_to_open_connections(served: Served) -> None:
     served.clock.ahead += DAY.total_seconds()
     assert ask(connection).status == 403
     connection.close()
-
-
-def test_rejects_every_certificate_without_an_allow_list(served: Served, log_lines: LogLines) -> None:
-    _, client = served.issue("scheduler")
-    served.directory.allow_list_file.unlink()
-    assert served.post(client).status == 403
-    [line] = log_lines.all()
-    assert line["outcome"] == "failure-record-unavailable"
 
 
 def test_every_route_checks_the_certificate(served: Served, stack: object) -> None:

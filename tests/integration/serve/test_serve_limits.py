@@ -44,7 +44,6 @@ def connect(served: Served) -> socket.socket:
 
 
 def all_of(connection: socket.socket) -> bytes:
-    """Everything until the server closes the connection."""
     received = b""
     with suppress(ConnectionError):
         while part := connection.recv(65536):

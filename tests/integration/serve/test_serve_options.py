@@ -17,7 +17,6 @@ from tests.builders.event_fixtures import EVENTS
 
 @pytest.fixture
 def dump() -> Path:
-    """Nothing here writes beside it."""
     return EVENTS / "cluster.yaml"
 
 

@@ -311,9 +311,7 @@ def test_every_row_of_the_page_is_tested() -> None:
 
 
 @pytest.mark.parametrize("key", BREAKS, ids=": ".join)
-def test_failing_source_is_logged_and_degrades_the_health_until_it_works(
-    request: pytest.FixtureRequest, key: tuple[str, str]
-) -> None:
+def test_failing_source_is_logged_and_degrades_the_health(request: pytest.FixtureRequest, key: tuple[str, str]) -> None:
     [row] = [row for row in rows() if of_row(row) == key]
     fixture, breaking = BREAKS[key]
     running: Running = request.getfixturevalue(fixture)

@@ -46,10 +46,7 @@ class Deployer:
         users.put_user_policy(UserName=name, PolicyName="deployer", PolicyDocument=document)
         key = users.create_access_key(UserName=name)["AccessKey"]
         self._emulator = emulator
-        self._credentials = {
-            "AWS_ACCESS_KEY_ID": key["AccessKeyId"],
-            "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"],
-        }
+        self._credentials = {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
 
     def deploy(self, template: Path, parameters: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
         """With its own bucket: SAM's bucket requires TLS, which the emulator does not offer."""
@@ -78,9 +75,7 @@ class Deployer:
 
     def client(self, service: str) -> Any:
         session = boto3.Session(
-            self._credentials["AWS_ACCESS_KEY_ID"],
-            self._credentials["AWS_SECRET_ACCESS_KEY"],
-            region_name=REGION,
+            self._credentials["AWS_ACCESS_KEY_ID"], self._credentials["AWS_SECRET_ACCESS_KEY"], region_name=REGION
         )
         return session.client(service, endpoint_url=self._emulator.endpoint_url)
 
@@ -120,7 +115,6 @@ def deployer(emulator: Emulator) -> Deployer:
 
 @pytest.fixture(scope="module")
 def ledger(emulator: Emulator) -> str:
-    """Table name of the deployed stack."""
     found = emulator.client("cloudformation").describe_stack_resource(
         StackName=sam.STACK_NAME, LogicalResourceId="LedgerTable"
     )
@@ -136,9 +130,7 @@ def test_user_without_the_policy_cannot_deploy(emulator: Emulator, template: Pat
     assert "AccessDenied" in done.stdout + done.stderr
 
 
-def test_user_with_the_deployer_policy_can_deploy(
-    template: Path, deployer: Deployer, parameters: dict[str, str]
-) -> None:
+def test_user_with_deployer_policy_can_deploy(template: Path, deployer: Deployer, parameters: dict[str, str]) -> None:
     done = deployer.deploy(template, parameters)
     assert not done.returncode, done.stdout + done.stderr
 

@@ -42,7 +42,6 @@ def basic(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
 
 @pytest.fixture
 def mtls() -> dict[str, str]:
-    """The variables of functions that check certificates."""
     return {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(ALLOW_LIST)}
 
 

@@ -19,22 +19,18 @@ PARTITIONS = tuple(_PARTITIONS)
 
 
 def domain(partition: str) -> str:
-    """The DNS suffix of its services."""
     return str(_PARTITIONS[partition]["dnsSuffix"])
 
 
 def regions_of(partition: str) -> tuple[str, ...]:
-    """All that botocore knows."""
     return tuple(_PARTITIONS[partition]["regions"])
 
 
 def regions() -> list[tuple[str, str]]:
-    """Each with its partition."""
     return [(partition, region) for partition in PARTITIONS for region in regions_of(partition)]
 
 
 def endpoints() -> list[str]:
-    """An EKS cluster's endpoint in each region."""
     return [f"https://{'0123456789ABCDEF' * 2}.gr7.{region}.eks.{domain(partition)}" for partition, region in regions()]
 
 
@@ -47,7 +43,6 @@ LONGEST_CERTIFICATE_AUTHORITY = "A" * 2200
 
 
 def arns(service: str, resource: str, *, regional: bool = True) -> list[str]:
-    """An ARN in each region."""
     return [
         f"arn:{partition}:{service}:{region if regional else ''}:{ACCOUNT}:{resource}"
         for partition, region in regions()

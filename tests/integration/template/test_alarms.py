@@ -92,9 +92,7 @@ def test_missing_data_is_breaching_for_watcher_alarm_only(template: dict[str, An
     assert silent == {"WatcherNotRunningAlarm"}
 
 
-def test_watcher_alarm_fires_before_max_staleness_and_after_two_periodic_starts(
-    template: dict[str, Any],
-) -> None:
+def test_watcher_alarm_fires_before_max_staleness_and_after_two_periodic_starts(template: dict[str, Any]) -> None:
     """Two starts of a periodic watcher can be 119 s apart; maxStaleness is 180 s by default."""
     alarm = deployed(template)["WatcherNotRunningAlarm"]
     assert 119 < metric_of(alarm)["Period"] * alarm["DatapointsToAlarm"] <= 180

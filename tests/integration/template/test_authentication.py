@@ -107,11 +107,7 @@ def test_mtls_domain_requires_certificates_from_one_truststore_version(mtls: Dep
     assert domain == {
         "DomainName": "berth.example.com",
         "DomainNameConfigurations": [
-            {
-                "CertificateArn": DOMAIN["DomainCertificateArn"],
-                "EndpointType": "REGIONAL",
-                "SecurityPolicy": "TLS_1_2",
-            }
+            {"CertificateArn": DOMAIN["DomainCertificateArn"], "EndpointType": "REGIONAL", "SecurityPolicy": "TLS_1_2"}
         ],
         "MutualTlsAuthentication": {"TruststoreUri": "s3://bucket/truststore.pem", "TruststoreVersion": "v1"},
     }

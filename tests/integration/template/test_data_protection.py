@@ -47,16 +47,6 @@ def test_ledger_is_retained_for_all_parameter_values(template: dict[str, Any]) -
     assert (ledger["DeletionPolicy"], ledger["UpdateReplacePolicy"]) == ("Retain", "Retain")
 
 
-def test_cache_is_not_protected_and_not_recoverable(
-    template: dict[str, Any],
-) -> None:
-    cache = tables(template)["CacheTable"]
-    assert "DeletionProtectionEnabled" not in cache
-    assert "PointInTimeRecoverySpecification" not in cache
-    resource = template["Resources"]["CacheTable"]
-    assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == ("Delete", "Delete")
-
-
 def test_only_the_ledger_is_retained() -> None:
     """A version is deleted with its function, regardless of its own policy."""
     kept = {

@@ -168,7 +168,6 @@ def test_policy_fits_into_an_inline_policy() -> None:
 
 
 def _allowed(statements: list[dict[str, Any]], action: str, resource: str) -> bool:
-    """Ignores conditions."""
     return any(
         action in listed(statement["Action"])
         and any(fnmatchcase(resource, pattern) for pattern in listed(statement["Resource"]))

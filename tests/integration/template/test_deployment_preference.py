@@ -99,10 +99,7 @@ def test_deployment_role_may_only_shift_aliases_and_invoke_the_hook() -> None:
     assert shift["Action"] == shift_by_alias["Action"] == ["lambda:GetAlias", "lambda:UpdateAlias"]
     assert shift["Resource"] == [{"Fn::GetAtt": f"{verb}.Arn"} for verb in VERBS]
     assert shift_by_alias["Resource"] == [{"Fn::Sub": f"${{{verb}.Arn}}:*"} for verb in VERBS]
-    assert (invoke["Action"], invoke["Resource"]) == (
-        "lambda:InvokeFunction",
-        {"Fn::GetAtt": "PreTrafficFunction.Arn"},
-    )
+    assert (invoke["Action"], invoke["Resource"]) == ("lambda:InvokeFunction", {"Fn::GetAtt": "PreTrafficFunction.Arn"})
     assert (describe["Action"], describe["Resource"]) == ("cloudwatch:DescribeAlarms", "*")
 
 

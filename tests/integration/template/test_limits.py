@@ -13,13 +13,7 @@ from tests.deployment.resource_schemas import violations
 from tests.deployment.template import read_template
 from tests.deployment.transform import transformed
 
-from .issued_values import (
-    LONGEST_CERTIFICATE_AUTHORITY,
-    PARAMETERS_AT_THEIR_LONGEST,
-    STACK_NAME,
-    domain,
-    regions_of,
-)
+from .issued_values import LONGEST_CERTIFICATE_AUTHORITY, PARAMETERS_AT_THEIR_LONGEST, STACK_NAME, domain, regions_of
 
 PARAMETERS = read_template()["Parameters"]
 LONGEST_PARAMETER = 4096
@@ -73,7 +67,6 @@ def test_rejects_certificate_authority_too_long_for_an_environment_variable() ->
 
 
 def issued(name: str, partition: str) -> str:
-    """The longest value of this partition."""
     values = PARAMETERS_AT_THEIR_LONGEST[name]
     return max((value for value in values if not value.startswith("arn:") or f"arn:{partition}:" in value), key=len)
 

@@ -79,9 +79,7 @@ def test_rejects_subnets_without_security_groups_and_vice_versa(
         pytest.param("VpcSecurityGroupIds", GROUPS + ",", False, id="one with a trailing comma"),
     ],
 )
-def test_vpc_parameters_accept_only_id_lists(
-    template: dict[str, Any], parameter: str, value: str, allowed: bool
-) -> None:
+def test_vpc_parameters_accept_id_lists(template: dict[str, Any], parameter: str, value: str, allowed: bool) -> None:
     found = template["Parameters"][parameter]
     assert bool(re.fullmatch(found["AllowedPattern"], value)) is allowed
 

@@ -36,7 +36,6 @@ def test_commands_read_only_parameters_that_exist(template: dict[str, Any]) -> N
 
 
 def test_basic_has_exactly_one_secret(template: dict[str, Any]) -> None:
-    """`--with-password` finds it by its type."""
     assert list(Deployment(template, Authentication="basic").resources(SECRET)) == ["PasswordSecret"]
     assert not Deployment(template, Authentication="mtls").resources(SECRET)
 

@@ -35,7 +35,6 @@ def functions(template: dict[str, Any], **parameters: str) -> dict[str, dict[str
 
 
 def schedule_role(**parameters: str) -> dict[str, Any]:
-    """The role of the schedule."""
     roles = Deployment(transformed(), Authentication="basic", **parameters).resources("AWS::IAM::Role")
     return roles["WatcherScheduleRole"]
 
@@ -102,9 +101,7 @@ def test_tables_use_the_given_key(template: dict[str, Any]) -> None:
     assert all(table["SSESpecification"] == specification for table in given.values())
 
 
-def test_only_functions_with_table_access_may_use_the_key(
-    template: dict[str, Any],
-) -> None:
+def test_only_functions_with_table_access_may_use_the_key(template: dict[str, Any]) -> None:
     key = {
         "Effect": "Allow",
         "Action": ["kms:Decrypt", "kms:DescribeKey"],
@@ -120,9 +117,7 @@ def test_only_functions_with_table_access_may_use_the_key(
 
 
 @pytest.mark.parametrize("function", ["BindFunction", "WatcherFunction"])
-def test_kubeconfig_key_decrypts_only_its_own_secret_through_secrets_manager(
-    template: dict[str, Any], function: str
-) -> None:
+def test_kubeconfig_key_decrypts_its_own_secret_in_secrets_manager(template: dict[str, Any], function: str) -> None:
     secret = KUBECONFIGS[f"{'Binder' if function == 'BindFunction' else 'Watcher'}KubeconfigSecretArn"]
     for given in (KEY, ""):
         policies = functions(template, KeyArn=given)[function]["Policies"]
@@ -231,8 +226,6 @@ def test_functions_that_load_a_configuration_have_the_plugin_layer(template: dic
         ("periodic", ("periodic", "false")),
     ],
 )
-def test_watcher_function_gets_its_mode_from_the_environment(
-    template: dict[str, Any], mode: str, variables: tuple[str, str]
-) -> None:
+def test_watcher_function_gets_its_mode(template: dict[str, Any], mode: str, variables: tuple[str, str]) -> None:
     found = functions(template, WatcherMode=mode)["WatcherFunction"]["Environment"]["Variables"]
     assert (found["BERTH_WATCHER_MODE"], found["BERTH_WATCHER_STANDBY"]) == variables

@@ -71,8 +71,6 @@ def tables(recorded: RecordedRequests) -> Tables:
 
 @dataclass(frozen=True)
 class Gangs:
-    """Gangs of two members on two nodes."""
-
     table: GangTable
     ledger: LedgerTable
 
@@ -102,7 +100,6 @@ class Gangs:
         assert self.table.transact(Transaction(preparing, None, None, {member.node: change})) is None
 
     def commit(self, item: GangItem) -> CommitOutcome:
-        """Commit as the last member does."""
         return GangCommit(self.table, lambda: AT).commit(item, self.table.domain(), "coordinator", COUNTING)
 
 
@@ -182,7 +179,6 @@ def granted() -> set[tuple[str, str, str]]:
 
 
 def used(requests: list[Request]) -> set[tuple[str, str, str]]:
-    """The same of what was asked."""
     return {
         (each.role, each.action, key)
         for each in requests

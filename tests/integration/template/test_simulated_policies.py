@@ -100,7 +100,6 @@ def stack(tmp_path: Path, recorded: RecordedRequests) -> Iterator[LocalStack]:
 
 @pytest.fixture(scope="module")
 def policies() -> dict[str, list[Any]]:
-    """The documents of each role, by function."""
     roles = Deployment(transformed(), Authentication="basic").resources("AWS::IAM::Role")
     return {name: documents(roles[f"{name}Role"]) for name in GRANTS}
 
@@ -274,9 +273,7 @@ def service_policies() -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("role", SERVICE_CALLS)
-def test_service_role_allows_exactly_the_requests_of_the_service(
-    service_policies: dict[str, list[Any]], role: str
-) -> None:
+def test_service_role_allows_exactly_its_services_requests(service_policies: dict[str, list[Any]], role: str) -> None:
     asked = [Request(role, action, resource) for action, resource in SERVICE_CALLS[role]]
     assert refused(asked, service_policies) == []
     others = {call for calls in SERVICE_CALLS.values() for call in calls} - set(SERVICE_CALLS[role])

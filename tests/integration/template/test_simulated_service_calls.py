@@ -139,9 +139,7 @@ def _call(stack: Stack, name: str) -> None:
 
 
 @pytest.mark.parametrize("authentication", ["basic", "mtls"])
-def test_role_allows_exactly_the_services_that_its_function_calls(
-    recorded: RecordedRequests, authentication: str
-) -> None:
+def test_role_allows_exactly_the_services_its_function_calls(recorded: RecordedRequests, authentication: str) -> None:
     stack = Stack(authentication)
     for name in stack.functions:
         with as_function(name):

@@ -34,11 +34,7 @@ FUNCTIONS = {
     "PreTrafficFunction": "pre_traffic",
 }
 
-SWITCHES = {
-    "BERTH_WATCHER_MODE": "periodic",
-    "BERTH_WATCHER_STANDBY": "true",
-    "BERTH_AUTHENTICATION": "mtls",
-}
+SWITCHES = {"BERTH_WATCHER_MODE": "periodic", "BERTH_WATCHER_STANDBY": "true", "BERTH_AUTHENTICATION": "mtls"}
 
 
 @pytest.fixture(scope="module")
@@ -93,10 +89,7 @@ def test_every_log_group_has_a_retention_period(template: dict[str, Any], functi
 
 @pytest.mark.parametrize(
     ("function", "route"),
-    [
-        *((function, f"POST /scheduler/{verb}") for function, verb in VERBS.items()),
-        ("HealthzFunction", "GET /healthz"),
-    ],
+    [*((function, f"POST /scheduler/{verb}") for function, verb in VERBS.items()), ("HealthzFunction", "GET /healthz")],
 )
 def test_route_invokes_the_live_alias(template: dict[str, Any], function: str, route: str) -> None:
     [integration] = [
@@ -162,17 +155,15 @@ def test_schedule_role_may_only_invoke_the_watcher() -> None:
 
 
 def test_cache_table_is_deleted_with_the_stack(template: dict[str, Any]) -> None:
-    assert template["Resources"]["CacheTable"]["DeletionPolicy"] == "Delete"
+    table = template["Resources"]["CacheTable"]
+    assert table["DeletionPolicy"] == table["UpdateReplacePolicy"] == "Delete"
     assert Deployment(template).resources(TABLE)["CacheTable"] == {
         "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [
             {"AttributeName": "pk", "AttributeType": "S"},
             {"AttributeName": "sk", "AttributeType": "N"},
         ],
-        "KeySchema": [
-            {"AttributeName": "pk", "KeyType": "HASH"},
-            {"AttributeName": "sk", "KeyType": "RANGE"},
-        ],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
         "TimeToLiveSpecification": {"AttributeName": "expiresAt", "Enabled": True},
     }
 

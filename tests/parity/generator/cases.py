@@ -28,7 +28,6 @@ def cases(seed: int, family: Family, count: int, first: int = 0) -> Iterator[Cas
 
 
 def case(seed: int, family: Family, number: int) -> Case:
-    """The case with this number."""
     draw = Draw(f"{seed}/{family}/{number}")
     features = features_of(draw, family)
     node_count = draw.weighted({2: 3, 3: 4, 4: 4, 5: 2, 6: 1, 7: 1, 8: 1})

@@ -45,7 +45,6 @@ def container_demand(draw: Draw, features: frozenset[Feature], *, sidecar: bool 
 
 
 def resources(draw: Draw, demand: ContainerDemand) -> dict[str, dict[str, str]]:
-    """The demand as a container's resources."""
     requests = quantities(draw, demand.requests)
     written = {"requests": requests} if requests else {}
     if demand.limited:

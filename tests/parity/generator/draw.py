@@ -16,11 +16,9 @@ class Draw:
         self._random = random.Random(seed)
 
     def chance(self, probability: float) -> bool:
-        """True with this probability."""
         return self._random.random() < probability
 
     def between(self, least: int, most: int) -> int:
-        """An integer, both ends included."""
         return self._random.randint(least, most)
 
     def one_of(self, choices: Sequence[T]) -> T:
@@ -32,9 +30,7 @@ class Draw:
         return self._random.choices(tuple(choices), tuple(choices.values()))[0]
 
     def some_of(self, choices: Sequence[T], least: int, most: int) -> list[T]:
-        """Some distinct choices."""
         return self._random.sample(choices, min(self.between(least, most), len(choices)))
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """All of them, in another order."""
         return self._random.sample(items, len(items))

@@ -26,7 +26,6 @@ SIZES = (MI, 23 * MI, 24 * MI, 150 * MI, 700 * MI, 1000 * MI, 2500 * MI)
 
 
 def node_images(draw: Draw, sizes: dict[str, int]) -> list[dict[str, Any]]:
-    """status.images of a node."""
     present = draw.some_of(list(ON_NODES), 0, len(ON_NODES))
     return [{"names": ON_NODES[image], "sizeBytes": sizes[image]} for image in present]
 

@@ -68,7 +68,6 @@ def merge_label_keys(
 
 
 def selector_keys(selector: dict[str, Any] | None) -> set[str]:
-    """The keys that a selector looks at."""
     if selector is None:
         return set()
     expressions = selector.get("matchExpressions", [])

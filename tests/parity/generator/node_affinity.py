@@ -33,7 +33,6 @@ def required(draw: Draw, node_names: list[str]) -> dict[str, Any]:
 
 
 def preferred(draw: Draw, node_names: list[str]) -> list[dict[str, Any]]:
-    """PreferredSchedulingTerms."""
     return [
         {"weight": draw.one_of((1, 2, 10, 33, 50, 100)), "preference": _term(draw, node_names, unparsable=0.02)}
         for _ in range(draw.between(1, 4))

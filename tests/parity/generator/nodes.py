@@ -73,7 +73,6 @@ def _allocatable(draw: Draw, features: frozenset[Feature]) -> dict[str, str]:
 
 
 def _plenty(draw: Draw) -> dict[str, int]:
-    """Resources for all pods of a case."""
     return {
         "cpu": draw.one_of((16000, 24000, 32500)),
         "memory": draw.one_of((16, 24, 64)) * GI,

@@ -34,7 +34,6 @@ class Setting:
 
 
 def pending(draw: Draw, setting: Setting) -> Pod:
-    """The pending pod of the case."""
     preempting = setting.family is Family.PREEMPTION
     pod = _pod(draw, setting, "pending", modest=draw.chance(0.9 if preempting else 0.6))
     spec, status = pod["spec"], pod["status"]
@@ -59,7 +58,6 @@ def pending(draw: Draw, setting: Setting) -> Pod:
 
 
 def placed(draw: Draw, setting: Setting, name: str, node_name: str) -> Pod:
-    """A pod on a node."""
     pod = _pod(draw, setting, name, modest=draw.chance(0.7))
     spec = pod["spec"]
     spec["nodeName"] = node_name
@@ -93,11 +91,7 @@ def nominated(draw: Draw, setting: Setting, name: str) -> Pod:
 
 
 def _pod(draw: Draw, setting: Setting, name: str, *, modest: bool) -> Pod:
-    metadata: dict[str, Any] = {
-        "name": name,
-        "namespace": draw.weighted(NAMESPACE_SHARES),
-        "uid": f"uid-{name}",
-    }
+    metadata: dict[str, Any] = {"name": name, "namespace": draw.weighted(NAMESPACE_SHARES), "uid": f"uid-{name}"}
     pod_labels = labels(draw, POD_LABELS)
     if pod_labels:
         metadata["labels"] = pod_labels

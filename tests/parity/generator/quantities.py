@@ -36,7 +36,6 @@ Amounts = Mapping[str, int]
 
 
 def quantities(draw: Draw, amounts: Amounts) -> dict[str, str]:
-    """The amounts as a ResourceList."""
     return {name: _quantity(draw, name, amount) for name, amount in amounts.items()}
 
 
@@ -54,12 +53,10 @@ def _quantity(draw: Draw, name: str, amount: int) -> str:
 
 
 def milli(draw: Draw, amount: int) -> str:
-    """A quantity of this number of thousandths."""
     return draw.weighted(_FORMS_OF_MILLI)(draw, amount, -3)
 
 
 def whole(draw: Draw, amount: int) -> str:
-    """A quantity of this number of units."""
     return draw.weighted(_FORMS_OF_WHOLE)(draw, amount, 0)
 
 
@@ -103,7 +100,6 @@ def _with_binary_suffix(draw: Draw, amount: int, _: int) -> str:
 
 
 def _odd(draw: Draw, digits: int, scale: int) -> str:
-    """Unusual notations that the grammar allows."""
     plain = _plain(digits, scale)
     match draw.one_of(("sign", "zeros before", "zeros after", "point")):
         case "sign":

@@ -41,10 +41,7 @@ def _service(draw: Draw, name: str, namespace: str, pod: dict[str, Any]) -> dict
 
 
 def _controller(draw: Draw, kind: str, namespace: str, labels: dict[str, str]) -> dict[str, Any]:
-    template = {
-        "metadata": {"labels": labels},
-        "spec": {"containers": [{"name": "c", "image": "nginx"}]},
-    }
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}}
     metadata = {"name": "owner", "namespace": namespace, "uid": "uid-owner"}
     key = draw.one_of(list(labels))
     spec: dict[str, Any] = {"replicas": 2, "template": template}

@@ -70,7 +70,6 @@ class Rule:
 
     @property
     def nodes(self) -> Iterator[NodeInfo]:
-        """The nodes with their zones."""
         for name, domain in self.domains.items():
             yield node(name, {ZONE: domain})
 
@@ -167,7 +166,6 @@ class AnnouncementsHistory:
         )
 
     def bind(self, announcements: Announcements, name: str, on: str) -> BindOutcome:
-        """One call of bind."""
         binding = Binding("default", name, self.pods[name].uid, on)
         deadline = Deadline(BIND_SECONDS, lambda: self.world.now)
         rules = BindRules(announcements=announcements, schedulers=frozenset({RULED, UNRULED}))
@@ -181,8 +179,6 @@ class AnnouncementsHistory:
         """Before and after every call. A bind may die there."""
         slow = self.world.random.random() < 0.05
         self.world.pause(2.5 if slow else self.world.random.choice((0.0, 0.0, 0.01, 0.1, 0.6)))
-
-    # ------------------------------------------------------------------------------------------------- the API server
 
     def find(self, name: str) -> FoundPod | Refused:
         pod = self.pods.get(name)
@@ -220,11 +216,8 @@ class AnnouncementsHistory:
         self.create(name, team, UNRULED if self.world.random.random() < 0.2 else RULED)
 
     def create(self, name: str, team: str, scheduler: str = RULED) -> None:
-        """A pod that waits."""
         spec = self.rule.spec(team, scheduler)
         self.pods[name] = _Pod(name, f"uid-{next(self._ids)}", team, scheduler, spec, self._next_version())
-
-    # ------------------------------------------------------------------------------------------------------ the others
 
     def _observed(self) -> _Published:
         pods, _ = read_pods(pod.content for pod in self.pods.values())
@@ -242,7 +235,6 @@ class AnnouncementsHistory:
         self.world.after(self.world.random.uniform(0.0, 1.5), visible)
 
     def _something_happens(self) -> None:
-        """A pod ends, and another one comes."""
         if self._ends:
             return
         name = self.world.random.choice(sorted(self.pods))
@@ -270,8 +262,6 @@ class AnnouncementsHistory:
 
 
 class _Log(AnnouncementLog):
-    """The log, for one binder."""
-
     def __init__(self, history: AnnouncementsHistory) -> None:
         self._history = history
 

@@ -45,11 +45,11 @@ from tests.simulation.reservations.binds import (
     Fault,
     Wire,
     WiredBinder,
-    WiredTable,
+    wired_table,
 )
 from tests.simulation.world import EPOCH, World
 
-from .wire import REQUEST_SECONDS, Turns, WiredGangTable
+from .wire import REQUEST_SECONDS, Turns, wired_gang_table
 
 BACKOFF_SECONDS = 1.0
 CALL_SECONDS = 0.5
@@ -169,8 +169,6 @@ class GangWorld:
             annotations["berth.dev/gang-timeout"] = str(member.timeout)
         self.pods.add(member.name, member.uid, member.requests, annotations=annotations, priority=member.priority)
 
-    # -------------------------------------------------------------------------------------------------------- actors
-
     def bind(self, member: Member, wire: Wire | None = None) -> BindOutcome | None:
         """Run one call of bind; None if its process died or there is no slot for it."""
         if not self._slots:
@@ -182,7 +180,7 @@ class GangWorld:
             self._slots += 1
 
     def _bind(self, member: Member, wire: Wire) -> BindOutcome | None:
-        ledger, gangs = WiredTable(self.ledger, wire), WiredGangTable(self.gangs, wire)
+        ledger, gangs = wired_table(self.ledger, wire), wired_gang_table(self.gangs, wire)
         new_id = lambda: f"attempt-{next(self._ids)}"  # noqa: E731
         reservations = Reservations(ledger, new_id, self._clock, CALL_SECONDS)
         barrier = GangBarrier(
@@ -224,7 +222,6 @@ class GangWorld:
         self._add(again)
 
     def come(self, members: Sequence[Member]) -> None:
-        """More pods of the gang are created."""
         for member in members:
             self.members[member.name] = member
             self._add(member)
@@ -274,15 +271,12 @@ class GangWorld:
         self.world.run(seconds)
         self.wire.deliver()
 
-    # --------------------------------------------------------------------------------------------- what must hold
-
     def bound(self, gang: str | None = "train") -> set[str]:
         """The members that are on a node; None: of all gangs."""
         on_nodes = {name for (_, name), pod in self.pods.all().items() if pod.node}
         return {name for name in on_nodes if gang is None or self.members[name].gang == gang}
 
     def is_counted(self, name: str) -> bool:
-        """Whether the member requests counted resources."""
         return not {LICENCE, GPU_MEMORY}.isdisjoint(self.members[name].requests)
 
     def _living(self, gang: str) -> Iterator[tuple[str, StoredPod]]:
@@ -298,7 +292,6 @@ class GangWorld:
         assert self.bound(gang) in (set(), members), f"only {self.bound(gang)} of {gang} are bound"
 
     def held(self) -> Counter[str]:
-        """Count the entries in each node's ledger."""
         return Counter({ledger.owner: len(ledger.entries) for ledger in self.ledger.nodes() if ledger.entries})
 
     def _assert_committed(self, binding: Binding) -> None:

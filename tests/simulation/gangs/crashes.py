@@ -93,7 +93,6 @@ class Case:
         return world
 
     def with_watchers(self) -> tuple[GangWorld, Watchers]:
-        """The same, with what the watchers did."""
         faults = {self.fault_at: self.fault}
         if self.kills_all:
             faults = dict.fromkeys(range(self.fault_at, self.fault_at + MOST_CALLS), Fault.DIES_BEFORE) | faults
@@ -145,7 +144,6 @@ class TableErrorCase:
 
 
 def world_of(members: Sequence[Member], faults: Mapping[int, Fault] | None = None) -> GangWorld:
-    """With an httpTimeout for so many members."""
     timeout = LARGE_GANG_TIMEOUT if len(members) >= LARGE_GANG else HTTP_TIMEOUT
     return GangWorld(members, faults=faults, http_timeout=timeout)
 

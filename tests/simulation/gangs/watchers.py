@@ -5,19 +5,20 @@ A watcher may die at any of its calls. Its successor begins a second later, with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
-from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
-from berth.ledger.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
+from berth.ledger.gangs.item import GangState
+from berth.ledger.gangs.table import GangTable
 from berth.ledger.nodes.entry import EntryState
-from berth.ledger.nodes.table import Marker, MarkerState
+from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState
+from berth.pods import ReservedPods
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.gangs.members import lives
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth.upkeep.gangs import POLL_SECONDS, GangWatch
 from berth.upkeep.reconciler.reconciler import Reconciler
-from tests.simulation.reservations.interrupted import Interrupted, InterruptedPods, InterruptedTable
+from tests.simulation.reservations.interrupted import interrupted
 from tests.simulation.world import EPOCH
 
 from .binds import COUNTING, POLICY, GangWorld
@@ -35,47 +36,6 @@ class WatcherDied(BaseException):
     """The process ended here."""
 
 
-class InterruptedGangTable(Interrupted, GangTable):
-    """The table of gangs, for one watcher."""
-
-    def __init__(self, table: Callable[[], GangTable], between: Callable[[], None]) -> None:
-        super().__init__(between)
-        self._table = table
-
-    def gangs(self) -> Sequence[GangItem]:
-        return self.call(lambda: self._table().gangs())
-
-    def gang(self, key: GangKey) -> GangItem | None:
-        return self.call(lambda: self._table().gang(key))
-
-    def most_members(self, intent: Intent) -> int:
-        return self._table().most_members(intent)
-
-    def put(self, item: GangItem, seen: GangItem | None) -> bool:
-        return self.call(lambda: self._table().put(item, seen))
-
-    def delete(self, seen: GangItem) -> bool:
-        return self.call(lambda: self._table().delete(seen))
-
-    def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
-        return self.call(lambda: self._table().join(key, round_, intent))
-
-    def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
-        return self.call(lambda: self._table().withdraw(key, round_, uid, attempt))
-
-    def domain(self) -> Domain:
-        return self.call(lambda: self._table().domain())
-
-    def put_domain(self, domain: Domain, seen: Domain) -> bool:
-        return self.call(lambda: self._table().put_domain(domain, seen))
-
-    def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
-        return self.call(lambda: self._table().read_ledgers(nodes))
-
-    def transact(self, transaction: Transaction) -> NotTransacted | None:
-        return self.call(lambda: self._table().transact(transaction))
-
-
 class Watchers:
     """The watchers of one world, one after the other or two at once: the earlier one does not know of the later."""
 
@@ -89,7 +49,6 @@ class Watchers:
         world.ledger.put_marker(Marker(MarkerState.READY, 1, EPOCH, "ready"), world.ledger.marker())
 
     def start(self, *, after: float = 0.0) -> None:
-        """Start another watcher with the next epoch."""
         self._epoch += 1
         epoch = self._epoch
         self._world.world.start(f"watcher {epoch}", lambda: self._run(epoch, after))
@@ -110,12 +69,12 @@ class Watchers:
             members = POLICY.members_of(key, published[-1]).values()
             return [pod.uid for pod in members if pod.node_name and lives(pod)]
 
-        pods = InterruptedPods(world.pods, between)
+        pods = interrupted(ReservedPods, lambda: world.pods, between)
         watch = GangWatch(
-            InterruptedGangTable(lambda: world.gangs, between), pods, on_nodes, wall, lambda event: None, lambda: None
+            interrupted(GangTable, lambda: world.gangs, between), pods, on_nodes, wall, lambda event: None, lambda: None
         )
         reconciler = Reconciler(
-            InterruptedTable(world.ledger, between),
+            interrupted(LedgerTable, lambda: world.ledger, between),
             pods,
             COUNTING,
             epoch,

@@ -47,7 +47,6 @@ class Ambush:
         return self._caught is not None and self._caught[:2] == (uid, version)
 
     def published(self, uid: str, version: int) -> None:
-        """A publication was carried out."""
         if self._caught is None or self._is_overtaken:
             return
         if self._caught[0] != uid:

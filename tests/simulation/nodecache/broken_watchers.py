@@ -130,11 +130,7 @@ def publication_without_the_resource_version(monkeypatch: pytest.MonkeyPatch) ->
     """The head is written by the holder of the lease, but a late copy may arrive after a newer publication."""
 
     def publish(item: InMemoryItem, fence: Fence, put: Mapping[str, object], *, renew_time: float, nonce: str) -> None:
-        held = {
-            "holderIdentity": fence.holder_identity,
-            "leaseTransitions": fence.lease_transitions,
-            "uid": fence.uid,
-        }
+        held = {"holderIdentity": fence.holder_identity, "leaseTransitions": fence.lease_transitions, "uid": fence.uid}
         found = item.get() or {}
         item.update(
             lambda now: now is not None and all(now.get(name) == value for name, value in held.items()),

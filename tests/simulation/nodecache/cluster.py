@@ -55,7 +55,6 @@ class ApiServer:
         self._watching: list[Actor] = []
 
     def put(self, resource: str, name: str) -> None:
-        """Add an object, or change it."""
         kept: Object = {"metadata": {"name": name}, "spec": {"revision": self.version + 1}}
         known = (resource, name) in self.objects
         self.objects[resource, name] = kept
@@ -68,11 +67,9 @@ class ApiServer:
             self._happened(resource, Deleted(dict(kept), ""))
 
     def listed(self, resource: str) -> dict[str, Object]:
-        """All objects of a resource, by name."""
         return {name: kept for (kind, name), kept in self.objects.items() if kind == resource}
 
     def as_of(self, resource: str, version: int) -> Mapping[str, Object]:
-        """Return `listed` as of a resourceVersion."""
         return next(state for at, state in reversed(self.past[resource]) if at <= version)
 
     def compact(self) -> None:
@@ -115,8 +112,6 @@ class ApiServer:
 
 
 class SimulatedCluster(Cluster):
-    """The cluster as one watcher reaches it."""
-
     def __init__(self, world: World, server: ApiServer) -> None:
         self._world = world
         self._server = server

@@ -88,8 +88,6 @@ class Ages:
 
 
 class Day(Witness):
-    """Runs an arrangement."""
-
     def __init__(self, arrangement: Arrangement) -> None:
         self.ages = Ages()
         self._plan = arrangement
@@ -117,7 +115,6 @@ class Day(Witness):
         self._check_head(self._table.head())
         return self.ages
 
-    # ----------------------------------------------------------------------------------------------------- what is seen
     def head_written(self) -> None:
         return None
 
@@ -138,7 +135,6 @@ class Day(Witness):
             self.ages.heartbeat = max(self.ages.heartbeat, now - head.pointer.heartbeat)
             self.ages.observed_at = max(self.ages.observed_at, now - head.pointer.observation.observed_at)
 
-    # ----------------------------------------------------------------------------------------------------- what happens
     def _start(self) -> None:
         self._runs = {name: actor for name, actor in self._runs.items() if not actor.ended}
         name = f"watcher-{self._new_id()}"

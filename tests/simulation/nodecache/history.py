@@ -45,8 +45,6 @@ RAW_BYTES = 200
 
 @dataclass(frozen=True, slots=True)
 class Disturbances:
-    """How many a minute."""
-
     change: float = 100.0
     crash: float = 0.0
     freeze: float = 0.0
@@ -162,7 +160,6 @@ class History:
         self._schedule = Schedule(self.world, self._starts, self._start_watcher)
 
     def run(self) -> None:
-        """The troubled time, then the quiet one."""
         raw_bytes, changes._RAW_BYTES = changes._RAW_BYTES, RAW_BYTES
         try:
             self._run()
@@ -191,7 +188,6 @@ class History:
             return self.plan.other_release(table)
         return ThisReleasesTable(table)
 
-    # ------------------------------------------------------------------------------------------------------ watchers
     def _start_watcher(self) -> None:
         name = f"watcher-{self.new_id()}"
         self._watchers = [actor for actor in self._watchers if not actor.ended]
@@ -220,7 +216,6 @@ class History:
             retention=self._retention,
         ).run()
 
-    # ------------------------------------------------------------------------------------------------------- readers
     def _start_reader(self, number: int) -> None:
         """A warm environment: it asks when a pod comes, and may be frozen at any moment."""
         environment = self._new_reader()
@@ -269,7 +264,6 @@ class History:
         self.truth.observe(number, cursor.version, cursor.uid, state, cursor.parts)
         self.truth.answer(number, head, cursor.version, needed)
 
-    # ------------------------------------------------------------------------------------------------------- trouble
     def _disturb(self) -> None:
         disturbances = self.plan.disturbances
         for a_minute, disturb in (
@@ -349,7 +343,6 @@ class History:
             self.world.thaw(actor)
             self.world.wake(actor)
 
-    # ------------------------------------------------------------------------------------------------------- the end
     def _converged(self) -> None:
         for number in range(len(_NEEDED)):
             state, needed = self.truth.last_seen(number)

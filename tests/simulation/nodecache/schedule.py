@@ -31,7 +31,6 @@ class Schedule:
         self._dropped = 0
 
     def begin(self) -> None:
-        """The first minute begins now."""
         random = self._world.random
         chance = random.random()
         if chance < self._starts.dropped and self._dropped < self._starts.in_a_row:

@@ -36,8 +36,6 @@ class Witness(ABC):
 
 
 class RecordedItem(InMemoryItem):
-    """The head item."""
-
     witness: Witness
 
     def update(self, condition: Condition, put: Item, remove: Collection[str] = ()) -> None:
@@ -90,7 +88,6 @@ class RecordedTable(InMemoryCacheTable):
             self._world.after(self._cleaned_in(expires_at, self._lifetime), partial(self._chunks.pop, key, None))
 
     def log_item(self, uid: str, part: SnapshotPart, version: int) -> LogItem | None:
-        """Return the stored item."""
         return next(iter(self.log(uid, version - 1, {part: version})), None)
 
     def spoil(self, random: Random) -> None:

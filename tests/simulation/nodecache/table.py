@@ -41,8 +41,6 @@ class Faults:
 
 
 class Network:
-    """Between one actor and the table."""
-
     def __init__(self, world: World, faults: Faults) -> None:
         self._world = world
         self._faults = faults
@@ -164,8 +162,6 @@ class SimulatedTable(CacheTable):
 
 
 class SimulatedLock(LeaseLock):
-    """The lease lock over the same network."""
-
     def __init__(self, lock: InMemoryLeaseLock, network: Network) -> None:
         self._lock = lock
         self._network = network

@@ -35,7 +35,6 @@ class ObjectsOnlyView:
 
 
 def in_parts(state: State, parts: Parts) -> State:
-    """The objects of these parts."""
     return {key: kept for key, kept in state.items() if part_of(key[0]) in parts}
 
 
@@ -55,7 +54,6 @@ class Truth(Witness):
         self._pointer: Pointer | None = None
         self._seen: dict[int, tuple[str, int, State, Parts]] = {}
 
-    # ------------------------------------------------------------------------------------------------- what is written
     def head_written(self) -> None:
         item = self.item.get()
         if item is None:
@@ -133,7 +131,6 @@ class Truth(Witness):
             expected = self._server.as_of(resource, int(position.resource_version))
             assert published == expected, f"what is published of {resource} is not what its position says"
 
-    # ---------------------------------------------------------------------------------------------------- what is read
     def observe(self, reader: int, version: int, uid: str, state: State, parts: Parts) -> None:
         """A reader was given these parts of the state, at this version of that head item."""
         before_uid, before, *_ = self._seen.get(reader, (uid, 0, {}, NO_PARTS))

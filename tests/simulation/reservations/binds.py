@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import count
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from berth.bind.answer import bind
 from berth.bind.rules import EVERY_POD, BindRules, CountedResources
@@ -20,7 +20,7 @@ from berth.extender.outcomes import BindOutcome
 from berth.ledger.nodes.entry import EntryState, NodeLedger, OpenReservation
 from berth.ledger.nodes.ledger import new_ledger
 from berth.ledger.nodes.node_write import NodeWrite
-from berth.ledger.nodes.table import NotWritten, Written
+from berth.ledger.nodes.table import LedgerTable, NotWritten, Written
 from berth.pods import BERTH_SCHEDULERS, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.configuration.document import BerthConfiguration, BindConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
@@ -30,6 +30,7 @@ from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation
 from berth.upkeep.reconciler.published_pods import PublishedPods
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.clock import HandDrivenClock
+from tests.fakes.intercepted import intercepted
 from tests.fakes.pods import PodsInMemory, StoredPod
 
 T = TypeVar("T")
@@ -80,7 +81,6 @@ class Wire:
     answered: frozenset[str] = frozenset()
 
     def carry(self, name: str, effect: Callable[[], T], unanswered: Callable[[], T]) -> T:
-        """One call."""
         index = len(self.calls)
         self.calls.append(name)
         action = self.before.get(index)
@@ -103,7 +103,6 @@ class Wire:
         return unanswered()
 
     def deliver(self) -> None:
-        """Deliver the late calls."""
         for effect in self.late:
             effect()
         self.late.clear()
@@ -113,28 +112,21 @@ def no_table() -> T:  # type: ignore[type-var]
     raise TableUnavailable("ledger table: no answer")
 
 
-class WiredTable(InMemoryLedgerTable):
-    """What bind calls of the table, over the wire; the rest it does not need."""
+REQUESTS = {
+    "node": "GetItem",
+    "write": "UpdateItem",
+    "write_together": "TransactWriteItems ledgers",
+    "put_open": "PutItem",
+    "delete_open": "DeleteItem",
+}
+"""What bind calls of the table, by its name on the wire."""
 
-    def __init__(self, table: InMemoryLedgerTable, wire: Wire) -> None:
-        super().__init__()
-        self._table = table
-        self._wire = wire
 
-    def node(self, name: str) -> NodeLedger | None:
-        return self._wire.carry("GetItem", lambda: self._table.node(name), no_table)
+def wired_table(table: LedgerTable, wire: Wire) -> LedgerTable:
+    def around(method: str, _: tuple[Any, ...], effect: Callable[[], Any]) -> Any:
+        return wire.carry(REQUESTS[method], effect, no_table)
 
-    def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
-        return self._wire.carry("UpdateItem", lambda: self._table.write(node, change), no_table)
-
-    def write_together(self, changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
-        return self._wire.carry("TransactWriteItems ledgers", lambda: self._table.write_together(changes), no_table)
-
-    def put_open(self, reservation: OpenReservation) -> None:
-        self._wire.carry("PutItem", lambda: self._table.put_open(reservation), no_table)
-
-    def delete_open(self, uid: str, node: str, attempt: str) -> None:
-        self._wire.carry("DeleteItem", lambda: self._table.delete_open(uid, node, attempt), no_table)
+    return intercepted(LedgerTable, lambda: table, around)
 
 
 class WiredBinder(PodBinder):
@@ -162,8 +154,6 @@ class WiredBinder(PodBinder):
 
 
 class CheckedTable(InMemoryLedgerTable):
-    """Looks at every version that is written."""
-
     check: Callable[[], None]
     versions = 0
 
@@ -237,8 +227,6 @@ class BindWorld:
         for node in NODES:
             self.table.create(new_ledger(node, CAPACITY, {}, EPOCH))
 
-    # ---------------------------------------------------------------------------------------------------- the actors
-
     def bind(
         self,
         name: str,
@@ -251,7 +239,7 @@ class BindWorld:
         """Run one call of bind; None if its process died."""
         wire = wire or Wire()
         reservations = Reservations(
-            WiredTable(self.table, wire), lambda: f"attempt-{next(self._ids)}", self.clock, call_seconds=0.05
+            wired_table(self.table, wire), lambda: f"attempt-{next(self._ids)}", self.clock, call_seconds=0.05
         )
         binder = WiredBinder(self.pods, wire, self.clock)
         deadline = Deadline(HTTP_TIMEOUT - 1, self.clock)
@@ -309,14 +297,11 @@ class BindWorld:
         self.publish()
 
     def recover(self) -> None:
-        """The expiry time passes, once."""
         self.clock.advance(EXPIRY_SECONDS + HTTP_TIMEOUT)
         self.publish()
         self.expire()
         self.publish()
         self.expire()
-
-    # --------------------------------------------------------------------------------------------------- what must hold
 
     def assert_consistent(self) -> None:
         """Exactly the pods that are on a node are in its ledger, and everything else is free again."""

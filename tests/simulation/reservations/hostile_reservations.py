@@ -123,8 +123,6 @@ class HostileHistory(ReservationsHistory):
                 self.cluster.annotate(name, DEVICE, random.choice(DEVICES))
         self.edits += 1
 
-    # -------------------------------------------------------------------------------------------------- what must hold
-
     def check(self) -> None:
         """At every step: no node is overcommitted, and who is there has an entry with what it got."""
         super().check()

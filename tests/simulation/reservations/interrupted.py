@@ -1,93 +1,32 @@
-"""The ledger's table and the API server, for one client of a simulation: something may happen around every call."""
+"""Ports for one client of a simulation: something may happen around every call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from berth.ledger.nodes.entry import NodeLedger, OpenReservation
-from berth.ledger.nodes.node_write import NodeWrite
-from berth.ledger.nodes.table import LedgerTable, Marker, NotWritten, Written
-from berth.pods import FoundPod, PodChanged, PodNotFound, PodTouched, ReservedPods, Unanswered
-from berth.scheduling.objects import Pod
-from berth.scheduling.objects.pod import PodKey
+from tests.fakes.intercepted import intercepted
 
+P = TypeVar("P")
 T = TypeVar("T")
+
 Between = Callable[[], None]
 
-
-class Interrupted:
-    """Something may happen before and after every call: `between`."""
-
-    def __init__(self, between: Between) -> None:
-        self._between = between
-
-    def call(self, call: Callable[[], T]) -> T:
-        self._between()
-        done = call()
-        self._between()
-        return done
+LOCAL = frozenset({"most_members"})
+"""Methods that do not make a request."""
 
 
-class InterruptedTable(Interrupted, LedgerTable):
-    """A table, for one client."""
-
-    def __init__(self, table: LedgerTable, between: Between) -> None:
-        super().__init__(between)
-        self._table = table
-
-    def node(self, name: str) -> NodeLedger | None:
-        return self.call(lambda: self._table.node(name))
-
-    def nodes(self) -> list[NodeLedger]:
-        return self.call(lambda: list(self._table.nodes()))
-
-    def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
-        return self.call(lambda: self._table.write(node, change))
-
-    def write_together(self, changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
-        return self.call(lambda: self._table.write_together(changes))
-
-    def create(self, ledger: NodeLedger) -> Written | NotWritten:
-        return self.call(lambda: self._table.create(ledger))
-
-    def begin_rebuild(self, node: str, epoch: int) -> Written | NotWritten:
-        return self.call(lambda: self._table.begin_rebuild(node, epoch))
-
-    def finish_rebuild(self, ledger: NodeLedger) -> Written | NotWritten:
-        return self.call(lambda: self._table.finish_rebuild(ledger))
-
-    def delete_if_empty(self, node: str, epoch: int) -> Written | NotWritten:
-        return self.call(lambda: self._table.delete_if_empty(node, epoch))
-
-    def put_open(self, reservation: OpenReservation) -> None:
-        self.call(lambda: self._table.put_open(reservation))
-
-    def delete_open(self, uid: str, node: str, attempt: str) -> None:
-        self.call(lambda: self._table.delete_open(uid, node, attempt))
-
-    def open_reservations(self) -> list[OpenReservation]:
-        return self.call(lambda: list(self._table.open_reservations()))
-
-    def marker(self) -> Marker | None:
-        return self.call(self._table.marker)
-
-    def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
-        return self.call(lambda: self._table.put_marker(marker, seen))
+def interrupted_call(between: Between, call: Callable[[], T]) -> T:
+    between()
+    done = call()
+    between()
+    return done
 
 
-class InterruptedPods(Interrupted, ReservedPods):
-    """The API server, for a watcher."""
+def interrupted(port: type[Any], target: Callable[[], P], between: Between) -> P:
+    """Let something happen before and after every request."""
 
-    def __init__(self, pods: ReservedPods, between: Between) -> None:
-        super().__init__(between)
-        self._pods = pods
+    def around(method: str, _: tuple[Any, ...], effect: Callable[[], Any]) -> Any:
+        return effect() if method in LOCAL else interrupted_call(between, effect)
 
-    def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
-        return self.call(lambda: self._pods.find(pod))
-
-    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
-        return self.call(lambda: self._pods.list_pods(is_wanted))
-
-    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
-        return self.call(lambda: self._pods.touch(pod, resource_version))
+    return intercepted(port, target, around)

@@ -18,8 +18,8 @@ from berth.bind.rules import BindRules, CountedResources
 from berth.bind.share import Reservations
 from berth.extender.deadline import Deadline
 from berth.ledger.nodes.entry import EntryState
-from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState
+from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, ReservedPods, Unanswered
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import Reconciler
@@ -28,7 +28,7 @@ from tests.fakes.counted_cluster import BY_ANNOTATION, COUNTING, NAMESPACE, REQU
 from tests.simulation.world import EPOCH, Actor, World
 from tests.unit.upkeep.reconciler.reconciler_harness import check
 
-from .interrupted import Interrupted, InterruptedPods, InterruptedTable
+from .interrupted import interrupted, interrupted_call
 
 HTTP_TIMEOUT = 5.0
 LATE_SECONDS = 80.0
@@ -43,11 +43,10 @@ Nodes = dict[str, NodeInfo | None]
 Pods = dict[str, Pod | None]
 
 
-class _SlowBinder(Interrupted, PodBinder):
+class _SlowBinder(PodBinder):
     """The API server, for bind: one answer in four is lost, and then the Binding arrives at any time."""
 
     def __init__(self, history: ReservationsHistory) -> None:
-        super().__init__(history.between)
         self._history = history
 
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
@@ -56,10 +55,10 @@ class _SlowBinder(Interrupted, PodBinder):
             self._history.world.after(late, lambda: self._history.arrived(binding))
             self._history.world.pause(min(timeout, 1.0))
             return Unanswered("timed out")
-        return self.call(lambda: self._history.arrived(binding))
+        return interrupted_call(self._history.between, lambda: self._history.arrived(binding))
 
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
-        return self.call(lambda: self._history.cluster.pod(namespace, pod_name, timeout))
+        return interrupted_call(self._history.between, lambda: self._history.cluster.pod(namespace, pod_name, timeout))
 
 
 class ReservationsHistory:
@@ -109,8 +108,6 @@ class ReservationsHistory:
         world.run(LASTS + LATE_SECONDS + RECOVERY)
         self.check_end()
 
-    # ---------------------------------------------------------------------------------------------------- the actors
-
     def between(self) -> None:
         """Between two calls: it takes some time, and everything that must always hold is looked at."""
         self.check()
@@ -127,7 +124,6 @@ class ReservationsHistory:
         return f"id-{next(self._ids)}"
 
     def arrived(self, binding: Binding) -> Created | Refused | Unanswered:
-        """A Binding is at the API server."""
         done = self.cluster.create_binding(binding, 1.0)
         if isinstance(done, Created):
             self.bound += 1
@@ -139,7 +135,9 @@ class ReservationsHistory:
         random = self.world.random
         counted = CountedResources(
             self.counting,
-            Reservations(InterruptedTable(self.table, self.between), self._new_id, self._wall, call_seconds=0.1),
+            Reservations(
+                interrupted(LedgerTable, lambda: self.table, self.between), self._new_id, self._wall, call_seconds=0.1
+            ),
         )
         while not self.ends:
             self.world.pause(random.uniform(0.1, self.pause))
@@ -164,8 +162,8 @@ class ReservationsHistory:
             calls, seconds = self.world.random.randint(0, 3), self.world.random.uniform(1.0, 40.0)
             self.world.freeze(self._actor, seconds, monotonic_stalls=False, calls=calls)
         reconciler = Reconciler(
-            InterruptedTable(self.table, self.between),
-            InterruptedPods(self.cluster, self.between),
+            interrupted(LedgerTable, lambda: self.table, self.between),
+            interrupted(ReservedPods, lambda: self.cluster, self.between),
             self.counting,
             self._epoch,
             HTTP_TIMEOUT,
@@ -240,8 +238,6 @@ class ReservationsHistory:
             self.cluster.hide(name)
         elif chance < 0.8:
             self.cluster.annotate(name, REQUEST, self.world.random.choice((None, "1", "100", "-")))
-
-    # -------------------------------------------------------------------------------------------------- what must hold
 
     def check(self) -> None:
         """Every ledger adds up, and has every pod that Berth brought to its node for as long as it is there."""

@@ -152,7 +152,6 @@ def end_of_an_unbound_pod_before_the_visit() -> None:
 
 
 def owner_changes_the_request() -> None:
-    """The pod runs and keeps its amount."""
     for value in (None, "1"):
         harness = _watching(BY_ANNOTATION)
         leader = harness.lead()

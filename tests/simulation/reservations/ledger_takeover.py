@@ -32,8 +32,6 @@ CALLS = 6
 
 
 class Variant(StrEnum):
-    """CORRECT, and protocols without one rule."""
-
     CORRECT = "correct"
     UNCHECKED = "bind does not read the Lease"
     CHECKED_FIRST = "bind reads the Lease before the pod"
@@ -42,15 +40,11 @@ class Variant(StrEnum):
 
 
 class _Untouched(CountedCluster):
-    """Whose watchers invalidate no Binding."""
-
     def touch(self, pod: PodKey, resource_version: str) -> PodTouched:
         return PodTouched()
 
 
 class HolderWithoutRebuild(LedgerHolder):
-    """It takes the ledger as it is."""
-
     def _request_rebuild(self) -> Marker:
         return Marker(MarkerState.REBUILDING, 0, 0.0, "not requested")
 
@@ -69,14 +63,7 @@ class Store:
         self.identity = IdentityInMemory(name)
         self._ids = count()
         self._holder = (HolderWithoutRebuild if variant is Variant.NOT_REBUILT else LedgerHolder)(
-            lease,
-            self.table,
-            self.identity,
-            lambda refusal: None,
-            self.clock,
-            lambda: 0.0,
-            self._new_id,
-            name=name,
+            lease, self.table, self.identity, lambda refusal: None, self.clock, lambda: 0.0, self._new_id, name=name
         )
         self._reconciler = Reconciler(
             self.table,
@@ -102,10 +89,7 @@ class Store:
             self.clock.advance(1.0)
 
     def bind(
-        self,
-        name: str,
-        wire: Callable[[str], None] | None = None,
-        late: list[Callable[[], object]] | None = None,
+        self, name: str, wire: Callable[[str], None] | None = None, late: list[Callable[[], object]] | None = None
     ) -> BindResult:
         """bind of this store. wire: called before each of its calls to the cluster and the ledger's Lease."""
         carry = wire or (lambda call: None)

@@ -132,7 +132,6 @@ class Store:
 
     @property
     def holds_lease(self) -> bool:
-        """Whether the Lease names this store."""
         return getattr(self._lease.holding(1.0), "holder", "") == self._name
 
     @property

@@ -37,7 +37,6 @@ class Pod:
     rejected: bool = False
 
     def projected(self) -> Object:
-        """As the watcher keeps it."""
         return {
             "metadata": {"uid": self.uid, "labels": {"team": self.team}},
             "spec": {"nodeName": self.node} if self.node else {},
@@ -58,7 +57,6 @@ class Watch:
         self.arrived: deque[tuple[str, Object | None, int, float]] = deque()
 
     def send(self, name: str, obj: Object | None, version: int) -> None:
-        """It arrives later."""
         now = self._world.now
         self._last = at = max(self._last + 1e-6, self.silent_until, now + self._latency())
         self._world.after(at - now, lambda: self.arrived.append((name, obj, version, at)))
@@ -96,8 +94,6 @@ class ApiServer:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The state that verbs read."""
-
     objects: Mapping[Key, Object]
     pods: Position
 

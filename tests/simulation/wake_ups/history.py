@@ -52,7 +52,6 @@ class Plan:
 
     @property
     def is_faultless(self) -> bool:
-        """Then pods are placed in time."""
         return self == Plan(self.seed, self.flush)
 
     @classmethod
@@ -107,19 +106,16 @@ class Scheduler:
             self._history.world.wake(self._idle)
 
     def wake(self) -> None:
-        """The inert object has changed."""
         self._in_flight_events.add("wake")
         for name in sorted(self._rejected_by_berth):
             self.add(name)
 
     def room(self) -> None:
-        """A node has room again."""
         self._in_flight_events.add("room")
         for name in sorted(self._without_room):
             self.add(name)
 
     def run(self) -> None:
-        """For ever."""
         world = self._history.world
         while True:
             if self._active:
@@ -177,8 +173,6 @@ class Scheduler:
 
 
 class WakeUpHistory:
-    """One history."""
-
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.random = Random(plan.seed)
@@ -205,7 +199,6 @@ class WakeUpHistory:
         return self.random.uniform(0.002, 0.05) + (self.random.random() * self.plan.late if late else 0.0)
 
     def start(self, name: str, body: Callable[[], object]) -> Actor:
-        """An actor that ends with the history."""
         self._actors.append(self.world.start(name, body))
         return self._actors[-1]
 
@@ -236,7 +229,6 @@ class WakeUpHistory:
                 assert pod.node or not self.api.fits(pod), f"{name} is forgotten"
 
     def bound(self, name: str) -> None:
-        """A pod has its node."""
         if self._deletes_bound:
             self.world.after(self.random.random() * 0.4, lambda: self._delete(name))
 
@@ -281,7 +273,6 @@ class WakeUpHistory:
                 self.world.after((0.3 + 0.7 * self.random.random()) * self.plan.lag, self._leader.relist)
 
     def _monitor(self) -> None:
-        """Record how long pods have fitted."""
         while True:
             self.world.pause(MONITOR_SECONDS)
             for name, pod in self.api.pods.items():

@@ -30,8 +30,6 @@ def waiting(obj: Object) -> WaitingPod | None:
 
 
 class Queue(SchedulingQueue):
-    """The scheduler's, as the watcher reaches it."""
-
     def __init__(self, history: WakeUpHistory) -> None:
         self._history = history
 

@@ -62,7 +62,6 @@ def test_signals_end_a_command_like_ctrl_c(number: signal.Signals, monkeypatch: 
 
 
 def test_keeps_ignoring_a_signal_that_its_parent_ignores() -> None:
-    """nohup does so."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         assert CliRunner().invoke(main, ["config", "schema"], prog_name="berth").exit_code == 0

@@ -48,26 +48,21 @@ class Exchange:
         return "".join(value for part in subject for name, value in part if name == "commonName")
 
     def answer(self, status: int, content: object) -> None:
-        """A whole answer, as JSON."""
         self.answer_bytes(status, orjson.dumps(content))
 
     def answer_bytes(self, status: int, content: bytes) -> None:
-        """A whole answer."""
         self._begin(status, "Content-Length", str(len(content)))
         self._handler.wfile.write(content)
         self.dealt_with.set()
 
     def refuse(self, status: int, reason: str, message: str = "", **details: object) -> None:
-        """A Status object."""
         self.answer(status, status_object(status, reason, message, **details))
 
     def page(self, *items: object, version: str, following: str = "") -> None:
-        """A page of a list."""
         metadata = {"resourceVersion": version} | ({"continue": following} if following else {})
         self.answer(200, {"kind": "List", "metadata": metadata, "items": items})
 
     def stream(self) -> Self:
-        """Begin an answer in chunks."""
         self._begin(200, "Transfer-Encoding", "chunked")
         return self
 
@@ -76,11 +71,9 @@ class Exchange:
         return self.chunk(orjson.dumps({"type": kind, "object": found}) + b"\n")
 
     def chunk(self, data: bytes) -> Self:
-        """These bytes, as one chunk."""
         return self.raw(b"%x\r\n%s\r\n" % (len(data), data))
 
     def raw(self, data: bytes) -> Self:
-        """These bytes, as they are."""
         self._handler.wfile.write(data)
         return self
 
@@ -90,14 +83,12 @@ class Exchange:
         self.dealt_with.set()
 
     def drop(self) -> None:
-        """Close the connection without another word."""
         self._handler.close_connection = True
         with suppress(OSError):
             socket.socket.shutdown(self._handler.connection, socket.SHUT_RDWR)
         self.dealt_with.set()
 
     def wait_until_left(self) -> None:
-        """Until the client has closed the connection."""
         self._handler.connection.settimeout(PATIENCE_SECONDS)
         with suppress(ConnectionError, ssl.SSLError):
             assert self._handler.rfile.read(1) == b"", "the client sent another request"
@@ -135,11 +126,9 @@ class DrivenApiServer:
 
     @property
     def host(self) -> str:
-        """Its address."""
         return f"{'https' if self._tls else 'http'}://127.0.0.1:{self._port}"
 
     def configuration(self, **settings: object) -> Configuration:
-        """How to reach it."""
         configuration = Configuration()
         configuration.host = self.host
         for name, value in settings.items():
@@ -147,7 +136,6 @@ class DrivenApiServer:
         return configuration
 
     def api(self, **settings: object) -> ApiServer:
-        """A client of it."""
         return ApiServer(self.configuration(**settings), HandDrivenClock())
 
     def next(self, path: str) -> Exchange:
@@ -162,14 +150,12 @@ class DrivenApiServer:
         return all(queue.empty() for queue in self._arrived.values())
 
     def start(self) -> None:
-        """Listen."""
         self._server = _Server(self, self._port, self._tls)
         self._port = self._server.server_port
         self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Drop every connection and listen no more."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -179,7 +165,6 @@ class DrivenApiServer:
             self._open.clear()
 
     def take_over(self, exchange: Exchange) -> None:
-        """Called by the thread of the connection."""
         with self._lock:
             self._open.append(exchange)
         self._arrived[exchange.path].put(exchange)

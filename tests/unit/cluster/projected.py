@@ -7,13 +7,8 @@ from typing import Any
 
 import orjson
 
-from berth.cluster.field_projection import (
-    RequiredFields,
-    projections,
-)
-from berth.cluster.watch.resources import (
-    Resource,
-)
+from berth.cluster.field_projection import RequiredFields, projections
+from berth.cluster.watch.resources import Resource
 from berth.scheduling.objects.projection import decode_shared_fields
 
 LITTLE = RequiredFields()

@@ -15,7 +15,6 @@ from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS
 
 @contextmanager
 def started(watches: Watches) -> Iterator[Watches]:
-    """Watches that end with the block."""
     watches.start()
     try:
         yield watches
@@ -24,7 +23,6 @@ def started(watches: Watches) -> Iterator[Watches]:
 
 
 def running(watches: Watches) -> list[str]:
-    """The threads that have not ended."""
     return [thread.name for thread in watches._threads if thread.is_alive()]
 
 
@@ -62,5 +60,4 @@ class Consumer:
         return taken
 
     def events(self, count: int) -> list[Event]:
-        """The same without resource and time."""
         return [received.event for received in self.take(count)]

@@ -5,20 +5,16 @@ A test here that has to be changed for more to be kept, or for another shape, is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 import pytest
 
-from berth.cluster.field_projection import (
-    BERTH_REASONS,
-    PROJECTION_VERSION,
-    RequiredFields,
-    projection_id,
-    projections,
-)
+from berth.cluster.field_projection import BERTH_REASONS, PROJECTION_VERSION, RequiredFields, projection_id, projections
 from berth.cluster.watch.resources import (
     BASE_RESOURCES,
+    GANG_RESOURCES,
     NAMESPACES,
     NODES,
     POD_DISRUPTION_BUDGETS,
@@ -29,7 +25,12 @@ from berth.cluster.watch.resources import (
     STATEFUL_SETS,
     Resource,
 )
+from berth.extender.outcomes import WAITING
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod_group import PodGroupApi, gang_names, read_pod_group
+from berth.scheduling.objects.pod_reading import PodReader
+from berth.scheduling.objects.projection import UNDECIDED, is_member, rejected_by_berth
 from tests.builders.counted import (
     LICENCE,
     LICENCES,
@@ -40,6 +41,8 @@ from tests.builders.counted import (
     counted_node_object,
     on_device,
 )
+from tests.builders.gangs import custom_group_object, member_object, native_group_object
+from tests.builders.pods import pod_object
 from tests.unit.cluster.projected import EVERYTHING, LITTLE, WHOLE_NODE, WHOLE_POD, kept, running
 
 SHARED_METADATA = {
@@ -232,3 +235,130 @@ def test_projection_id_differs_for_different_fields() -> None:
     assert len(forms) == 5
     assert all(form.startswith(str(PROJECTION_VERSION)) for form in forms)
     assert (SERVICES in projections(EVERYTHING)) is (STATEFUL_SETS in projections(EVERYTHING)) is True
+
+
+GANGS = RequiredFields.of(BerthConfiguration.model_validate({"gangs": {"enabled": True}}).policy())
+
+
+def test_watches_pod_groups_only_if_gangs_are_enabled() -> None:
+    assert set(projections(GANGS)) - set(projections(LITTLE)) == set(GANG_RESOURCES)
+    assert not any(each.is_optional for each in projections(RequiredFields.of(BerthConfiguration().policy())))
+
+
+@pytest.mark.parametrize("api", [each.group for each in GANG_RESOURCES])
+@pytest.mark.parametrize("build", [native_group_object, custom_group_object])
+def test_projected_pod_group_parses_like_the_original(api: str, build: Callable[..., dict[str, Any]]) -> None:
+    [resource] = [each for each in GANG_RESOURCES if each.group == api]
+    whole = build(priority=3, scheduleTimeoutSeconds=9, minResources={"cpu": "4"}, disruptionMode={"single": {}})
+    whole["status"] = {"phase": "Pending"}
+    projected = kept(resource, whole, GANGS)
+    assert read_pod_group(projected, PodGroupApi(api)) == read_pod_group(whole, PodGroupApi(api))
+    assert projected.keys() == {"metadata", "spec"}
+    assert projected["spec"].keys().isdisjoint({"minResources", "disruptionMode"})
+
+
+@pytest.mark.parametrize(
+    "way",
+    [{}, {"gang": None, "label": "train"}, {"gang": None, "group": "train"}],
+    ids=["annotations", "label", "spec"],
+)
+@pytest.mark.parametrize("node_name", ["", "n1"], ids=["waiting", "on a node"])
+def test_projected_member_still_names_its_gang(way: dict[str, Any], node_name: str) -> None:
+    projected = PodReader().read(dict(projections(GANGS)[PODS](member_object(**way, node_name=node_name))))
+    assert isinstance(projected, Pod)
+    assert gang_names(projected) == ("train",)
+    assert projected.created_at == (None if node_name else 1767225600.0)
+
+
+def test_creation_time_of_pods_is_dropped_without_gangs() -> None:
+    assert "creationTimestamp" not in kept(PODS, member_object())["metadata"]
+
+
+@pytest.mark.parametrize(("needs", "is_own"), [(GANGS, True), (LITTLE, False)], ids=["enabled", "off"])
+@pytest.mark.parametrize("reason", ["gang waits for members", "gang does not fit", "gang size is below 1"])
+def test_gang_reasons_are_reasons_of_berth(reason: str, needs: RequiredFields, is_own: bool) -> None:
+    condition = {"type": "PodScheduled", "status": "False", "message": f"0/3 nodes are available: 3 {reason}. no new"}
+    assert rejected_by_berth(kept(PODS, WHOLE_POD | {"status": {"conditions": [condition]}}, needs)) is is_own
+
+
+def test_projection_id_differs_with_gangs() -> None:
+    """A watcher that goes on from what another one kept would not know when pods were created."""
+    assert projection_id(RequiredFields(gangs=True)) != projection_id(RequiredFields())
+
+
+@pytest.mark.parametrize(
+    ("pod", "wanted"),
+    [
+        (member_object(), True),
+        (member_object(gang=None, label="train"), True),
+        (member_object(gang=None, legacy_label="train"), True),
+        (member_object(gang=None, group="train"), True),
+        (member_object(gang=None), False),
+        (WHOLE_POD, False),
+    ],
+    ids=["annotations", "label", "legacy label", "spec", "none", "another pod"],
+)
+def test_projected_pod_is_recognized_as_a_gang_member(pod: dict[str, Any], wanted: bool) -> None:
+    assert is_member(projections(GANGS)[PODS](pod)) is wanted
+
+
+CREATED = "2026-03-01T12:00:00Z"
+UNTRIED = {"createdAt": CREATED, "callFailed": False, "scheduler": "berth-scheduler"}
+FAILED = {**UNTRIED, "callFailed": True}
+URL = "https://berth.example.com/scheduler"
+
+
+def undecided(pod: dict[str, Any]) -> object:
+    return kept(PODS, pod | {"metadata": pod["metadata"] | {"creationTimestamp": CREATED}}).get(UNDECIDED)
+
+
+def pod(*conditions: dict[str, object], **status: object) -> dict[str, Any]:
+    return {**pod_object(), "status": {"phase": "Pending", "conditions": list(conditions), **status}}
+
+
+def scheduled(reason: str, message: str, status: str = "False") -> dict[str, object]:
+    return {"type": "PodScheduled", "status": status, "reason": reason, "message": message}
+
+
+def changed(part: str, **fields: object) -> dict[str, Any]:
+    found = pod()
+    return found | {part: found[part] | fields}
+
+
+@pytest.mark.parametrize(
+    ("obj", "wanted"),
+    [
+        pytest.param(pod(), UNTRIED, id="no scheduler has tried it"),
+        pytest.param(pod_object(), UNTRIED, id="without status"),
+        pytest.param(pod({"type": "Ready", "status": "False"}), UNTRIED, id="another condition"),
+        pytest.param(changed("spec", schedulingGates=[{"name": "example.com/gate"}]), None, id="gated"),
+        pytest.param(changed("metadata", deletionTimestamp=CREATED), None, id="being deleted"),
+        pytest.param(changed("spec", nodeName="n1"), None, id="on a node"),
+        pytest.param(pod(nominatedNodeName="n1"), None, id="nominated"),
+        pytest.param({**pod(), "status": {"phase": "Failed"}}, None, id="ended"),
+    ],
+)
+def test_marks_pods_that_no_scheduler_has_tried(obj: dict[str, Any], wanted: object) -> None:
+    assert undecided(obj) == wanted
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        pytest.param(f'Post "{URL}/filter": remote error: tls: expired certificate', FAILED, id="expired certificate"),
+        pytest.param(f'Post "{URL}/filter": dial tcp: lookup berth.example.com: no such host', FAILED, id="DNS"),
+        pytest.param(f'Post "{URL}/filter_onlyone": context deadline exceeded', FAILED, id="timeout"),
+        pytest.param(f"failed bind with extender at URL {URL}/bind, code 403", FAILED, id="another status than 200"),
+        pytest.param("the gang did not come together", None, id="bind's own error"),
+        pytest.param(WAITING, None, id="filter's own error"),
+        pytest.param('running "VolumeBinding" filter plugin: timed out', None, id="error of another plugin"),
+    ],
+)
+def test_marks_pods_whose_call_of_a_verb_failed(message: str, wanted: object) -> None:
+    """The texts of HTTPExtender.send of kube-scheduler; the address is the configured one."""
+    assert undecided(pod(scheduled("SchedulerError", message))) == wanted
+
+
+@pytest.mark.parametrize("message", ["0/3 nodes are available: 3 Insufficient cpu.", "no nodes available to schedule"])
+def test_does_not_mark_rejected_pods(message: str) -> None:
+    assert undecided(pod(scheduled("Unschedulable", message))) is None

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from berth.cluster.field_projection import BERTH_REASONS, IN_TREE, RequiredFields, has_any_reason, reasons_of
-from berth.cluster.watch.resources import (
-    PODS,
-)
+from berth.cluster.watch.resources import PODS
 from berth.extender.outcomes import WAITING
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, Plugin, Status
@@ -22,11 +20,7 @@ from berth.scheduling.objects.projection import rejected_by_berth
 from berth.scheduling.plugins.custom_plugins import custom_plugin
 from berth.scheduling.plugins.node_taints import REASON_NOT_READY, NodeReady
 from berth.scheduling.plugins.registry import SHIPPED_PLUGINS, shipped_plugin
-from tests.builders.counted import (
-    LICENCES,
-    SLICES,
-    configuration,
-)
+from tests.builders.counted import LICENCES, SLICES, configuration
 from tests.unit.cluster.projected import WHOLE_POD, kept
 
 REASON_OF_A_PLUGIN_OF_THE_USERS = "node(s) were not to my liking"
@@ -105,13 +99,9 @@ class Picky(FilterPlugin):
 @pytest.mark.parametrize(
     ("profile", "message", "is_own"),
     [
-        pytest.param(
-            "label-priority", "0/1 nodes are available: 1 Insufficient cpu.", False, id="only the scheduler's reason"
-        ),
+        pytest.param("label-priority", "0/1 nodes are available: 1 Insufficient cpu.", False, id="the scheduler's"),
         pytest.param("full", "0/1 nodes are available: 1 Insufficient cpu.", True, id="possibly also Berth's reason"),
-        pytest.param(
-            "full", "0/2 nodes are available: 2 Insufficient example.com/x, 1 other.", True, id="any resource"
-        ),
+        pytest.param("full", "0/2 nodes are available: 2 Insufficient example.com/x, 1 other.", True, id="resource"),
         pytest.param("full", "0/1 nodes are available: 1 node(s) had untolerated taint(s). no", True, id="a taint"),
         pytest.param(
             "full", "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules.", True, id="anti-affinity"

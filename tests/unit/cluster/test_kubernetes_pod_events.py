@@ -61,12 +61,8 @@ def test_counts_repeated_event_with_a_patch(kubernetes: KubernetesOnLoopback, ev
     [
         pytest.param(Fault("POST"), WriteOutcome.UNAVAILABLE, "broke", id="no response"),
         pytest.param(Fault("POST", 404, "no such namespace"), WriteOutcome.GONE, "no such namespace", id="not found"),
-        pytest.param(
-            Fault("POST", 403, raw=orjson.dumps(TERMINATING)), WriteOutcome.GONE, "terminated", id="namespace deleted"
-        ),
-        pytest.param(
-            Fault("POST", 403, "forbidden"), WriteOutcome.REFUSED, "verbs create and patch", id="no permission"
-        ),
+        pytest.param(Fault("POST", 403, raw=orjson.dumps(TERMINATING)), WriteOutcome.GONE, "terminated", id="deleted"),
+        pytest.param(Fault("POST", 403, "forbidden"), WriteOutcome.REFUSED, "verbs create and patch", id="permission"),
         pytest.param(Fault("POST", 422, "invalid"), WriteOutcome.REFUSED, "invalid", id="invalid event"),
         pytest.param(Fault("POST", 500, raw=b"[]"), WriteOutcome.REFUSED, "answered 500", id="an error"),
     ],

@@ -46,9 +46,7 @@ def test_reports_server_error_as_unanswered(kubernetes: KubernetesOnLoopback, ap
 
 
 @pytest.mark.parametrize("content", [b"<html>log in</html>", b"", b"[]", b"{}", b'{"metadata": 7, "spec": 7}'])
-def test_reports_response_without_pod_as_unanswered(
-    kubernetes: KubernetesOnLoopback, api: ApiServer, content: bytes
-) -> None:
+def test_reports_response_without_pod(kubernetes: KubernetesOnLoopback, api: ApiServer, content: bytes) -> None:
     """Not even that it was replaced by another."""
     kubernetes.faults.append(Fault("GET", 200, raw=content))
     assert isinstance(KubernetesBinder(api).pod("ml", "train-0", 5), Unanswered)

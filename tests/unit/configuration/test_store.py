@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from berth.configuration.store import ConfigurationInvalid, Configurations, parsed
+from berth.configuration.store import ConfigurationInvalid, Configurations, installed_version, parsed, version_of
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.server.store.cache_table import InMemoryConfigurationStore
 from berth_cli.server.store.lease_lock import InMemoryItem
 from tests.builders.custom_plugins import NAMED, installed_plugins
+from tests.builders.sidecar import mount
 
 OLDER, OLD, BROKEN = '{"profile": "full"}', '{"profile": "resource-segregation"}', '{"kind": "Deployment"}'
 MISSING_PLUGIN = (
@@ -45,9 +48,7 @@ class Environment:
         pytest.param([OLDER, BROKEN, BROKEN], "full", 1, id="applied twice"),
     ],
 )
-def test_uses_earlier_document_if_the_applied_one_cannot_be_loaded(
-    documents: list[str], profile: str, version: int
-) -> None:
+def test_uses_earlier_document_if_the_applied_one_is_invalid(documents: list[str], profile: str, version: int) -> None:
     environment = Environment(*documents)
     for _ in range(2):
         configured = environment.configurations.at("hash")
@@ -82,9 +83,7 @@ class Base(FilterPlugin):
         pytest.param("class Passes(Base):\n def __init__(self, args):\n  raise Unreadable", id="constructor"),
         pytest.param("class Passes(Base):\n def with_counting(self, counting):\n  raise Unreadable", id="counting"),
         pytest.param("class Passes(Base):\n def __new__(cls, args):\n  return args", id="no plugin"),
-        pytest.param(
-            "class Passes(Base):\n applies_to_exempt_pods = property(lambda self: sys.unknown)", id="attribute"
-        ),
+        pytest.param("class Passes(Base):\n applies_to_exempt_pods = property(lambda self: sys.unknown)", id="no name"),
         pytest.param(
             "class Passes(Base):\n class Args(Args):\n  size: int = Field(default_factory=lambda: 1 / 0)", id="default"
         ),
@@ -138,9 +137,7 @@ def test_refuses_if_the_deployed_configuration_is_invalid_too() -> None:
         pytest.param("[]", "what it counts and binds", id="not a mapping"),
         pytest.param('{"managedResources": null}', "what it counts", id="counted resources are not a list"),
         pytest.param('{"managedResources": ["example.com/slot"]}', "what it counts", id="names instead of resources"),
-        pytest.param(
-            '{"managedResources": [{"nam": "example.com/slot"}]}', "what it counts", id="a resource without a name"
-        ),
+        pytest.param('{"managedResources": [{"nam": "example.com/slot"}]}', "what it counts", id="unnamed resource"),
         pytest.param('{"managed_resources": [{"name": 1}]}', "what it counts", id="by the field's name"),
         pytest.param(
             '{"managedResources": [{"name": "example.com/slot", "fieldOfLaterRelease": 1}]}',
@@ -148,15 +145,11 @@ def test_refuses_if_the_deployed_configuration_is_invalid_too() -> None:
             id="a resource of a later release",
         ),
         pytest.param('{"bind": {"namespaces": "ml"}}', "which pods it binds", id="limits of bind"),
-        pytest.param(
-            '{"bind": {"namespaces": ["ml"], "later": 1}}', "which pods it binds", id="bind of a later release"
-        ),
+        pytest.param('{"bind": {"namespaces": ["ml"], "later": 1}}', "which pods it binds", id="bind of later release"),
         pytest.param('{"gangs": {"enabled": "yes"}}', "which pods it binds", id="gangs"),
     ],
 )
-def test_refuses_if_the_counted_resources_or_bind_limits_of_the_document_are_unreadable(
-    document: str, unknown: str
-) -> None:
+def test_refuses_unreadable_counted_resources_and_bind_limits(document: str, unknown: str) -> None:
     """Another document could count less, or bind more."""
     environment = Environment(OLDER, document)
     with pytest.raises(ConfigurationInvalid) as caught:
@@ -172,9 +165,7 @@ ML = {"namespaces": ["ml"]}
 @pytest.mark.parametrize(
     ("before", "applied"),
     [
-        pytest.param(
-            {}, {"bind": ML, "gangs": {"enabled": True, "timeout": 30}}, id="the previous document has no limits"
-        ),
+        pytest.param({}, {"bind": ML, "gangs": {"enabled": True, "timeout": 30}}, id="previous document has no limits"),
         pytest.param({"bind": {"namespaces": ["web"]}}, {"bind": ML}, id="the previous document has other limits"),
         pytest.param({"bind": ML, "gangs": {"enabled": True}}, {}, id="the applied document has no limits"),
     ],
@@ -203,9 +194,7 @@ def test_bind_uses_the_applied_document_even_if_a_fallback_is_in_use(
             ("example.com/licence", "example.com/slot"),
             id="the previous document counts fewer resources",
         ),
-        pytest.param(
-            [LICENCE, SLOT], [LICENCE], ("example.com/licence",), id="the previous document counts more resources"
-        ),
+        pytest.param([LICENCE, SLOT], [LICENCE], ("example.com/licence",), id="the previous counts more"),
         pytest.param([LICENCE], [], (), id="the applied document stopped counting"),
     ],
 )
@@ -251,3 +240,60 @@ def test_returns_the_version_of_plugins_named_in_the_document(tmp_path: Path) ->
 def test_reports_a_plugin_difference(here: str, applied: str, difference: str) -> None:
     configured = replace(Environment(OLDER).configurations.at("hash"), plugin_version=here)
     assert configured.plugin_difference(applied) == difference
+
+
+@pytest.fixture
+def plugins(tmp_path: Path) -> Path:
+    folder = tmp_path / "berth_plugins"
+    (folder / "rules").mkdir(parents=True)
+    (folder / "__init__.py").write_text('"""Ours."""\n\n__version__ = "1.2.0"\n')
+    (folder / "rules" / "teams.py").write_text("A = 1\n")
+    (tmp_path / "requirements.txt").write_text("numpy==2.4.0\n")
+    return tmp_path
+
+
+def test_version_contains_declared_version_and_hash(plugins: Path) -> None:
+    assert re.fullmatch(r"1\.2\.0\+[0-9a-f]{8}", version_of(plugins))
+    assert version_of(plugins) == version_of(plugins)
+
+
+def test_version_starts_with_0_if_none_is_declared(plugins: Path) -> None:
+    (plugins / "berth_plugins" / "__init__.py").unlink()
+    assert version_of(plugins).startswith("0+")
+
+
+def test_version_is_the_same_if_kubelet_mounts_the_files(tmp_path: Path) -> None:
+    files = {"__init__.py": '__version__ = "1.2.0"\n', "teams.py": "A = 1\n"}
+    plain, mounted = tmp_path / "plain" / "berth_plugins", tmp_path / "mounted" / "berth_plugins"
+    plain.mkdir(parents=True)
+    for name, text in files.items():
+        (plain / name).write_text(text)
+    mount(files, mounted)
+    assert version_of(mounted.parent) == version_of(plain.parent)
+
+
+@pytest.mark.parametrize(
+    ("change", "changes"),
+    [
+        pytest.param(lambda root: (root / "berth_plugins/rules/teams.py").write_text("A = 2\n"), True, id="a module"),
+        pytest.param(lambda root: (root / "berth_plugins/rules/more.py").touch(), True, id="a new module"),
+        pytest.param(
+            lambda root: (root / "berth_plugins/rules/teams.py").rename(root / "berth_plugins/teams.py"),
+            True,
+            id="a module in another place",
+        ),
+        pytest.param(lambda root: (root / "requirements.txt").write_text("numpy==2.5.0\n"), True, id="a dependency"),
+        pytest.param(lambda root: (root / "berth_plugins/rules/teams.pyc").touch(), False, id="bytecode"),
+        pytest.param(lambda root: (root / "berth_plugins/.mypy_cache").touch(), False, id="a hidden file"),
+        pytest.param(lambda root: (root / "conftest.py").touch(), False, id="a file beside the package"),
+    ],
+)
+def test_version_changes_with_loaded_files_only(plugins: Path, change: Callable[[Path], object], changes: bool) -> None:
+    before = version_of(plugins)
+    change(plugins)
+    assert (version_of(plugins) != before) is changes
+
+
+def test_version_is_empty_without_plugins() -> None:
+    installed_version.cache_clear()
+    assert installed_version() == ""

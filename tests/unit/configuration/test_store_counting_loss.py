@@ -59,9 +59,7 @@ class Ledger:
         pytest.param(Ledger(MARKER, is_stopped=True), False, ["marker", "document"], id="counting was stopped"),
     ],
 )
-def test_counting_is_lost_while_the_ledger_has_a_marker_unless_it_was_stopped(
-    ledger: Ledger, is_lost: bool, reads: list[str]
-) -> None:
+def test_counting_is_lost_while_a_marker_exists_unless_stopped(ledger: Ledger, is_lost: bool, reads: list[str]) -> None:
     assert ledger.is_lost() is is_lost
     assert ledger.reads == reads
 

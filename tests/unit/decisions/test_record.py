@@ -238,9 +238,7 @@ def test_full_mode_is_recorded_with_the_nodes_of_the_request() -> None:
         pytest.param("filter", [*NAMES, "new-1"], "", False, id="no name"),
     ],
 )
-def test_record_reports_whether_a_node_was_evaluated(
-    verb: str, names: Sequence[str], node_name: str, is_judged: bool
-) -> None:
+def test_reports_whether_a_node_was_evaluated(verb: str, names: Sequence[str], node_name: str, is_judged: bool) -> None:
     record, _ = recorded(verb, names)
     assert record.judges(node_name) is is_judged
 

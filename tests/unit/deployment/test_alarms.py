@@ -30,9 +30,7 @@ NAMES = {"AWS::StackName": "berth", "Api": "api"}
         pytest.param("0X--X", 2, True, True, id="2 of 3: 0 X X"),
     ],
 )
-def test_values_that_exist_count_before_missing_ones(
-    shown: str, datapoints: int, breaching: bool, not_breaching: bool
-) -> None:
+def test_values_count_before_missing_ones(shown: str, datapoints: int, breaching: bool, not_breaching: bool) -> None:
     points = [{"0": False, "X": True, "-": None}[each] for each in shown]
     alarm: dict[str, Any] = {"EvaluationPeriods": 3, "DatapointsToAlarm": datapoints}
     assert is_alarm(points, {**alarm, "TreatMissingData": "breaching"}) is breaching

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.extender.arguments import RequestNodes, read_candidates
+from berth.extender.arguments import RequestNodes, decode_object, folded, pod_named_in, pod_version_in, read_candidates
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
@@ -13,14 +13,7 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import AssumedPod
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
-from tests.builders.counted import (
-    LICENCE,
-    asking,
-    asking_object,
-    configuration,
-    counted_node,
-    counted_node_object,
-)
+from tests.builders.counted import LICENCE, asking, asking_object, configuration, counted_node, counted_node_object
 from tests.builders.nodes import labelled, labelled_object
 from tests.builders.requests import body_of, cache_mode, full_mode
 
@@ -50,16 +43,6 @@ def test_cache_mode_uses_nodes_from_the_cache() -> None:
     assert found.items is None
     assert dict(found.snapshot.nodes) == {"n1": labelled("n1", "1")}
     assert snapshots.asked == 1
-
-
-def test_full_mode_uses_nodes_from_the_request_and_keeps_its_objects() -> None:
-    snapshots = Answering(CacheUnavailable("not to be asked"))
-    obj = labelled_object("n1", "1")
-    found = read_candidates(body_of(full_mode([obj])), snapshots)
-    assert isinstance(found, RequestNodes)
-    assert list(found.names) == ["n1"]
-    assert found.items == {"n1": obj}
-    assert snapshots.asked == 0
 
 
 def test_last_object_with_a_name_is_used_and_returned() -> None:
@@ -98,7 +81,6 @@ def test_empty_list_does_not_need_the_cache(request_body: dict[str, object]) -> 
     assert snapshots.asked == 0
 
 
-# ----------------------------------------------------------------------------- full mode, for what is counted
 def test_full_mode_reads_pods_from_the_cache_if_the_pod_requests_a_counted_resource() -> None:
     """The request has nodes without their pods: what they hold would be free otherwise."""
     holding = asking("holds", "n1", licence="3")
@@ -137,3 +119,43 @@ def test_full_mode_without_cache_responds_as_configured(when_stale: WhenStale, n
     else:
         assert isinstance(found, RequestNodes)
         assert found.policy.feasibility(found.pod, found.names, found.snapshot).feasible == names
+
+
+@pytest.mark.parametrize("key", ["NodeNames", "nodenames", "NODENAMES", "nodeName\u017f"])
+def test_matches_keys_like_go_encoding_json(key: str) -> None:
+    assert list(folded({key: None})) == ["nodenames"]
+
+
+def test_last_of_several_keys_that_differ_only_in_case_is_used() -> None:
+    assert decode_object('{"pod": 1, "Pod": 2}') == {"pod": 2}
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        pytest.param('{"Pod": {"metadata": {"namespace": "ml", "name": "p"}}}', "ml/p", id="a pod"),
+        pytest.param('{"PodNamespace": "ml", "PodName": "p"}', "ml/p", id="a binding"),
+        pytest.param("not JSON", "", id="no request"),
+        pytest.param("", "", id="no body"),
+    ],
+)
+def test_error_names_pod_of_failed_request(body: str, named: str) -> None:
+    assert pod_named_in(body) == named
+
+
+SENT = '{"Pod":{"metadata":{"name":"p","namespace":"ns","uid":"u","resourceVersion":"42","annotations":{%s}}}}'
+
+
+@pytest.mark.parametrize(
+    ("body", "version"),
+    [
+        pytest.param(SENT % "", "42", id="text"),
+        pytest.param((SENT % "").encode(), "42", id="bytes"),
+        pytest.param(SENT % '"resourceVersion":"7"', "42", id="an annotation has the name of the field"),
+        pytest.param(SENT % '"a":"é"', "42", id="letters of two bytes"),
+        pytest.param('{"Pod":{"metadata":{"name":"p"}}}', "", id="none"),
+        pytest.param("", "", id="empty"),
+    ],
+)
+def test_finds_the_pods_version_without_decoding(body: str | bytes, version: str) -> None:
+    assert pod_version_in(body) == version

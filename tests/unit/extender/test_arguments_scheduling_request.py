@@ -23,7 +23,6 @@ Manifest = dict[str, Any]
 
 
 def body_of(pod: object, **others: object) -> str:
-    """Return the body as Go encodes it."""
     return orjson.dumps({"Pod": pod, "Nodes": None, "NodeNames": NAMES} | others).decode()
 
 
@@ -48,11 +47,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         dumps = staticmethod(orjson.dumps)
 
     Counting.loads = staticmethod(loads)  # type: ignore[attr-defined]
-    for module in (
-        "berth.extender.arguments",
-        "berth.extender.arguments",
-        "berth.scheduling.objects.pod_texts",
-    ):
+    for module in ("berth.extender.arguments", "berth.extender.arguments", "berth.scheduling.objects.pod_texts"):
         monkeypatch.setattr(f"{module}.orjson", Counting)
     decode = FieldsOf.decode
 
@@ -124,10 +119,7 @@ def cases() -> dict[str, tuple[str, object]]:
             f'{{"Pod":{{"metadata":{deeper},"spec":{spec},"status":{status}}},{others}',
             pod | {"metadata": {"name": "n"}},
         ),
-        "spec twice": (
-            f'{{"Pod":{{"metadata":{metadata},"spec":{{}},"spec":{spec},"status":{status}}},{others}',
-            pod,
-        ),
+        "spec twice": (f'{{"Pod":{{"metadata":{metadata},"spec":{{}},"spec":{spec},"status":{status}}},{others}', pod),
         "spaces": (body_of(pod).replace('"status":', '"status": '), pod),
         "status first": (body_of({"metadata": pod["metadata"], "status": pod["status"], "spec": pod["spec"]}), pod),
         "a node": (body_of(large(nodeName="n")), large(nodeName="n")),

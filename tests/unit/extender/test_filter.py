@@ -22,20 +22,6 @@ from tests.builders.planned import gang_configuration, room_for
 from tests.builders.pods import pod_object, pod_with, tried
 from tests.builders.requests import body_of, cache_mode, full_mode
 from tests.fakes.node_cache import FixedNodeCache
-from tests.fakes.verbs import Verbs
-
-PROFILE = {"profile": "full", "unresolvable": "as-plugins-say"}
-
-
-def test_puts_each_rejected_node_into_exactly_one_map() -> None:
-    verbs = Verbs([], configuration=BerthConfiguration.model_validate(PROFILE))
-    cordoned, fits = node_with("cordoned", unschedulable=True), node_with("fits")
-    small = node_with("small", allocatable={"cpu": "4", "memory": "8Gi", "pods": "0"})
-    request = full_mode([small, cordoned, fits], pod_with("asks", requests={"cpu": "3"}))
-    answer = verbs.ask("filter", request).json
-    assert answer["Nodes"]["items"] == [fits]
-    assert answer["FailedNodes"] == {"small": "Too many pods"}
-    assert answer["FailedAndUnresolvableNodes"] == {"cordoned": "node(s) were unschedulable"}
 
 
 @pytest.mark.parametrize(
@@ -49,9 +35,7 @@ def test_puts_each_rejected_node_into_exactly_one_map() -> None:
     ],
 )
 @pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
-def test_log_names_the_code_of_the_main_reason_if_no_node_fits(
-    answer: Callable[..., Reply], names: list[str], code: str
-) -> None:
+def test_log_names_the_code_of_the_main_reason(answer: Callable[..., Reply], names: list[str], code: str) -> None:
     nodes = [*map(node, "abc"), labelled("worded", "x"), labelled("fits", "1")]
     cache = FixedNodeCache(BerthConfiguration(), Snapshot.of(nodes))
     assert answer(body_of(cache_mode(names)), cache).reason_code == code

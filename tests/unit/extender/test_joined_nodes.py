@@ -22,7 +22,6 @@ LATE = LateNodeCache.LATE
 
 
 def late(later: Snapshot | CacheUnavailable) -> LateNodeCache:
-    """A cache that has one node at first."""
     first = Snapshot.of([FIRST])
     return LateNodeCache(*(FixedNodeCache(BerthConfiguration(), each) for each in (first, later)))
 

@@ -68,9 +68,7 @@ def answer(
         pytest.param(OLD, ("4", "5"), id="a cache of pods before the preemptor"),
     ],
 )
-def test_evicts_the_pods_that_appear_in_the_cache_meanwhile(
-    first: Sequence[Mapping[str, Any]], versions: Sequence[str]
-) -> None:
+def test_evicts_pods_that_appear_in_the_cache(first: Sequence[Mapping[str, Any]], versions: Sequence[str]) -> None:
     """With too few victims the preemptor waits for ever: the scheduler does not propose victims for a rule of
     Berth's."""
     assert answer(first, BOTH, versions) == ({"uid-victim", "uid-mate"}, LATE)

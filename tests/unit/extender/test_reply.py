@@ -14,11 +14,13 @@ from berth.extender import filter, preempt, prioritize  # noqa: A004  a verb's n
 from berth.extender.deadline import ANSWER_SECONDS, NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, FailureOutcome, FilterOutcome, PreemptOutcome, PrioritizeOutcome
 from berth.extender.ports import DecisionContext, NodeCache
-from berth.extender.reply import Reply
+from berth.extender.reply import Reply, host_scores, reasons
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded, TimeLimit
+from berth.scheduling.evaluation.verdicts import NONE_REJECTED, Rejected
 from berth.scheduling.feasibility import TOO_COSTLY
+from berth.scheduling.framework.plugin import unresolvable, unschedulable
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -172,9 +174,7 @@ def test_fails_if_the_call_leaves_no_time_for_a_decision(
 
 
 @pytest.mark.parametrize("answer", [filter.answer_filter, filter.answer_filter_onlyone])
-def test_failure_names_the_step_that_took_too_long(
-    answer: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failure_names_the_step_that_was_slow(answer: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
     def unfinished(*_: object, **__: object) -> NoReturn:
         raise DeadlineExceeded("gangs take long")
 
@@ -187,3 +187,40 @@ def test_decides_within_the_remaining_time_of_the_call() -> None:
     deadline = Deadline(ANSWER_SECONDS + 0.1, lambda: 0.0)
     found = filter.answer_filter(body_of(cache_mode(["n"])), NoTime(2.0), deadline)
     assert found.outcome is FilterOutcome.FEASIBLE
+
+
+FULL = unschedulable("Fit", "Insufficient cpu", "Insufficient memory")
+ODD = unresolvable("Odd", 'it says "no"\n', "née \\ ☃")
+
+
+@pytest.mark.parametrize(
+    "rejected",
+    [
+        pytest.param(NONE_REJECTED, id="none"),
+        pytest.param(Rejected.of({"a": FULL}), id="one"),
+        pytest.param(Rejected.of({"b": FULL, "c": ODD, "a": FULL}), id="several in the order of the request"),
+        pytest.param(Rejected(["b", "c", "a"], b"\1\2\1", [ODD, FULL, ODD]), id="by code"),
+        pytest.param(Rejected.of({"a": FULL, 'x",': ODD}), id="a name with a quotation mark"),
+        pytest.param(Rejected.of({"a\\": FULL, "b\n": FULL}), id="names with other characters that JSON escapes"),
+        pytest.param(Rejected.of({"": FULL, "é☃": ODD}), id="an empty and a non-ASCII name"),
+    ],
+)
+def test_encoded_reasons_equal_an_encoded_dictionary(rejected: Rejected) -> None:
+    expected = {name: status.message for name, status in rejected.items()}
+    assert orjson.dumps(reasons(rejected)) == orjson.dumps(expected)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        pytest.param({}, id="none"),
+        pytest.param({"a": 7}, id="one"),
+        pytest.param({"b": 10, "c": -3, "a": 10, "d": 10**15}, id="several in the order of the request"),
+        pytest.param({"a": 0, 'x",': 1}, id="a name with a quotation mark"),
+        pytest.param({"a\\": 0, "b\n": 0}, id="names with other characters that JSON escapes"),
+        pytest.param({"": 1, "é☃": 2}, id="an empty and a non-ASCII name"),
+    ],
+)
+def test_encoded_host_scores_equal_an_encoded_list(scores: dict[str, int]) -> None:
+    expected = [{"Host": name, "Score": score} for name, score in scores.items()]
+    assert orjson.dumps(host_scores([*scores], [*scores.values()])) == orjson.dumps(expected)

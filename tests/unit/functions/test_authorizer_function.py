@@ -52,9 +52,7 @@ def secret(account: boto3.Session) -> Iterator[str]:
         ({"BERTH_AUTHENTICATION": "basic"}, "BERTH_PASSWORD_SECRET: Field required"),
     ],
 )
-def test_does_not_start_without_a_credential_setting(
-    load_function: Load, variables: Mapping[str, str], message: str
-) -> None:
+def test_does_not_start_without_credentials(load_function: Load, variables: Mapping[str, str], message: str) -> None:
     with pytest.raises(SettingsInvalid, match=message):
         load_function("authorizer", variables)
 
@@ -99,8 +97,6 @@ def test_logs_do_not_contain_credentials(
 
 
 class Failing(BasicAuthorizer):
-    """An unexpected error that quotes a secret."""
-
     def __init__(self) -> None:
         super().__init__(InMemoryPasswords(SECRET), time.time)
 

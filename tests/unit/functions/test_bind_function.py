@@ -20,7 +20,6 @@ Load = Callable[..., Callable[..., Any]]
 
 
 def test_warm_up_connects_without_binding(load_function: Load, tmp_path: Path) -> None:
-    """The next bind finds its credentials read."""
     with verified_kubernetes() as kubernetes:
         kubernetes.add_pod("train-0", "uid-train-0")
         kubeconfig = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)

@@ -56,9 +56,7 @@ def test_accepts_only_a_listed_certificate(handler: Callable[..., Any], log_line
 
 
 @pytest.mark.parametrize("function", ROUTES.values())
-def test_does_not_start_in_lambda_without_authentication(
-    function: str, load_function: Load, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lambda_requires_authentication(function: str, load_function: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", function)
     with pytest.raises(Exception, match="set BERTH_AUTHENTICATION: basic or mtls"):
         load_function(function, {"BERTH_CLUSTER_DUMP": "/absent"})

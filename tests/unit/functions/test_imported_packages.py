@@ -34,10 +34,7 @@ NOT_OF_A_VERB = (
     "berth.upkeep",
 )
 
-OF_THE_AUTHORIZER = {
-    "berth.garbage_collection",
-    *("berth.lease", "berth.lease.clock"),
-}
+OF_THE_AUTHORIZER = {"berth.garbage_collection", *("berth.lease", "berth.lease.clock")}
 """What it takes of other rooms: the clock of its deadline, and the wait for a read until then."""
 
 PROGRAM = """

@@ -66,9 +66,7 @@ def handled(published: Published, codedeploy: tuple[Any, Stubber], status: str) 
     return dict(report)
 
 
-def test_accepts_versions_that_load_a_snapshot_and_decide(
-    handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]
-) -> None:
+def test_accepts_versions_that_load_and_decide(handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]) -> None:
     published = Published(handlers)
     assert handled(published, codedeploy, "Succeeded") == {"status": "Succeeded", "defects": []}
     assert published.asked == [VERSIONS[verb] for verb in VERBS for _ in range(1 if verb == "bind" else 2)]
@@ -138,21 +136,14 @@ def test_rejects_unexpected_responses_without_quoting_secrets(
     assert "s3cret" not in str(log_lines.all())
 
 
-def test_manual_invocation_does_not_report_to_codedeploy(
-    handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]
-) -> None:
+def test_manual_invocation_does_not_report(handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]) -> None:
     client, _ = codedeploy
     assert PreTrafficHook(VERSIONS, Published(handlers), client.put_lifecycle_event_hook_execution_status).handle(
         {}
-    ) == {
-        "status": "Succeeded",
-        "defects": [],
-    }
+    ) == {"status": "Succeeded", "defects": []}
 
 
-def test_raises_if_the_report_to_codedeploy_fails(
-    handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]
-) -> None:
+def test_raises_if_report_to_codedeploy_fails(handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]) -> None:
     client, stubber = codedeploy
     stubber.add_client_error("put_lifecycle_event_hook_execution_status", "ThrottlingException")
     with pytest.raises(ClientError):

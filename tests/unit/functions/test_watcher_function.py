@@ -127,9 +127,7 @@ def test_reports_missing_table_as_outcome(load_function: Load, tmp_path: Path) -
     assert "the table does not exist; deploy the stack, or set BERTH_CACHE_TABLE" in answer["reason"]
 
 
-def test_reports_unreadable_nodes(
-    load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines
-) -> None:
+def test_reports_bad_nodes(load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines) -> None:
     """Otherwise they would be lost silently: a node without a name is in no answer."""
     path = dump(tmp_path, {"name": "n1"}, {"labels": {}}, {"name": ""})
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})

@@ -8,8 +8,6 @@ AT = 1_700_000_000.0
 
 
 class EnvironmentClock(Clock):
-    """The clocks that one Lambda environment sees."""
-
     def __init__(self, wall: float = AT) -> None:
         self._monotonic = 100.0
         self._wall = wall
@@ -21,7 +19,6 @@ class EnvironmentClock(Clock):
         return self._wall
 
     def advance(self, seconds: float) -> None:
-        """Time passes, and the environment sees it."""
         self._monotonic += seconds
         self._wall += seconds
 

@@ -55,7 +55,6 @@ class Contender:
         )
 
     def step(self) -> ElectionOutcome:
-        """One step, now."""
         return self.elector.step().outcome
 
     def step_until_due(self) -> Step:
@@ -90,7 +89,6 @@ class Contender:
         return written
 
     def release(self) -> ReleaseOutcome:
-        """Stop, and free the record."""
         return self.elector.release()
 
     def calls(self) -> list[str]:

@@ -130,8 +130,6 @@ def _emulator_client(endpoint_url: str) -> DynamoDBClient:
 
 
 class MotoStore(DynamoDBStore):
-    """On moto."""
-
     def __init__(self) -> None:
         super().__init__(moto_client())
 

@@ -7,8 +7,6 @@ from enum import StrEnum
 
 
 class Fault(StrEnum):
-    """The fate of one call."""
-
     LOST = "committed, response lost"
     DELAYED = "no response, committed later"
     UNREACHABLE = "never sent"

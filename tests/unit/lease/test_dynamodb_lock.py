@@ -40,7 +40,6 @@ SET = (
 
 
 def values(resource_version: int, uid: str, nonce: str) -> dict[str, dict[str, str]]:
-    """Those of SPEC."""
     return {
         ":holderIdentity": {"S": "alpha"},
         ":leaseDurationSeconds": {"N": "15"},
@@ -55,7 +54,6 @@ def values(resource_version: int, uid: str, nonce: str) -> dict[str, dict[str, s
 
 @pytest.fixture(scope="module")
 def client() -> DynamoDBClient:
-    """A client whose endpoint has no server."""
     return client_of(lambda _: None, "http://127.0.0.1:9")
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import count
+
 import pytest
 
 from berth.lease.config import BecameLeader, ElectionOutcome, Handover, LeaderCallbacks, LeaderElectionConfig
-from berth.lease.elector import LeaderElector
+from berth.lease.elector import LeaderElector, Standby, new_identity, run
+from berth_cli.server.store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.unit.lease.clocks import AT, EnvironmentClock
-from tests.unit.lease.contenders import Contender
+from tests.unit.lease.contenders import Contender, holder
 from tests.unit.lease.faults import Fault
 from tests.unit.lease.stores import InMemoryStore, stored_lease
 
@@ -168,3 +172,212 @@ def test_announced_handover_counts_down_while_leading(store: InMemoryStore) -> N
     assert alpha.elector.handover_in == 0
     alpha.release()
     assert alpha.elector.handover_in == float("inf")
+
+
+def waiting(contender: Contender, stop_after: int) -> Callable[[float], bool]:
+    """Waits for the requested time, and stops after so many waits."""
+    waits: list[float] = []
+
+    def wait(seconds: float) -> bool:
+        assert seconds > 0
+        contender.clock.advance(seconds)
+        waits.append(seconds)
+        return len(waits) == stop_after
+
+    return wait
+
+
+def test_leads_until_stopped_and_releases(store: InMemoryStore) -> None:
+    alpha = Contender(store, "alpha")
+    assert run(alpha.elector, waiting(alpha, 50)).outcome is ElectionOutcome.RELEASED
+    assert alpha.clock.wall() - AT == 100
+    assert holder(store) == ("", 0)
+    assert alpha.calls() == ["get", "create", *["update"] * 49, "get", "update"]
+
+
+def test_takes_over_an_expired_lease(store: InMemoryStore) -> None:
+    store.put(stored_lease("bing"))
+    alpha = Contender(store, "alpha")
+    run(alpha.elector, waiting(alpha, 9))
+    assert ("started", 1) in alpha.events
+    assert holder(store) == ("", 1)
+
+
+def test_hands_over_at_the_announced_time(store: InMemoryStore) -> None:
+    alpha = Contender(store, "alpha", handover=Handover(at=AT + 7))
+    assert run(alpha.elector, waiting(alpha, -1)).outcome is ElectionOutcome.RELEASED
+    assert alpha.clock.wall() - AT == 7
+    assert holder(store) == ("", 0)
+
+
+def test_ends_if_it_is_not_needed(store: InMemoryStore) -> None:
+    store.put(stored_lease("bing"))
+    alpha = Contender(store, "alpha", handover=Handover(horizon=120))
+    assert run(alpha.elector, waiting(alpha, -1)).outcome is ElectionOutcome.NOT_NEEDED
+    assert alpha.calls() == ["get"]
+
+
+def test_ends_at_the_deadline_and_tries_to_release(store: InMemoryStore) -> None:
+    alpha = Contender(store, "alpha")
+    alpha.lead()
+    alpha.calls()
+    alpha.faults.always = Fault.UNREACHABLE
+    assert run(alpha.elector, waiting(alpha, -1)).outcome is ElectionOutcome.RENEW_DEADLINE_EXCEEDED
+    assert alpha.calls()[-2:] == ["get", "get"]
+
+
+def test_releases_if_the_work_fails(store: InMemoryStore) -> None:
+    alpha = Contender(store, "alpha")
+
+    def fail(_: float) -> bool:
+        raise RuntimeError("work")
+
+    with pytest.raises(RuntimeError, match="work"):
+        run(alpha.elector, fail)
+    assert holder(store) == ("", 0)
+
+
+def test_repeats_a_release_without_response_once(store: InMemoryStore) -> None:
+    alpha = Contender(store, "alpha")
+    alpha.faults.plan(None, None, Fault.THROTTLED)
+    run(alpha.elector, waiting(alpha, 1))
+    assert alpha.calls() == ["get", "create", "get", "get", "update"]
+    assert holder(store) == ("", 0)
+
+
+def test_continues_to_work_while_it_waits(store: InMemoryStore) -> None:
+    """Publications come more often than renewals would: then there is none."""
+    alpha = Contender(store, "alpha")
+    published: list[bool] = []
+
+    def work(_: float) -> bool:
+        alpha.clock.advance(0.5)
+        published.append(alpha.publish())
+        return len(published) == 100
+
+    run(alpha.elector, work)
+    assert all(published)
+    assert alpha.calls() == ["get", "create", "get", "update"]
+
+
+def test_generated_identities_are_unique() -> None:
+    identities = {new_identity("watcher") for _ in range(100)}
+    assert len(identities) == 100
+    assert all(identity.startswith("watcher_") for identity in identities)
+
+
+RUN_SECONDS = 870.0
+HORIZON_SECONDS = 180.0
+
+
+class Starts:
+    """Starts of the watcher, each with a run time of its own; all stand for one place."""
+
+    def __init__(self) -> None:
+        self.clock = EnvironmentClock()
+        self.item = InMemoryItem()
+        self._names = count(1)
+
+    def start(self) -> Standby:
+        name = f"watcher-{next(self._names)}"
+        lock = InMemoryLeaseLock(self.item, lambda: name)
+        handover = Handover(self.clock.wall() + RUN_SECONDS, HORIZON_SECONDS)
+        return Standby(LeaderElector(lock, LeaderElectionConfig(), name, self.clock, lambda: 0.0, None, handover))
+
+    def takes_place(self, standby: Standby, within: float = 1000.0) -> bool:
+        until = self.clock.wall() + within
+        return standby.acquire(self.clock.advance, lambda: self.clock.wall() > until)
+
+    def keep(self, standby: Standby, seconds: float) -> bool:
+        for _ in range(int(seconds)):
+            self.clock.advance(1.0)
+            if not standby.renew():
+                return False
+        return True
+
+
+def test_first_standby_takes_the_lease_and_the_next_is_not_needed() -> None:
+    starts = Starts()
+    began = starts.clock.wall()
+    assert starts.takes_place(starts.start())
+    assert not starts.takes_place(starts.start())
+    assert starts.clock.wall() == began
+
+
+def test_keeps_lease_by_renewing() -> None:
+    starts = Starts()
+    first = starts.start()
+    assert starts.takes_place(first)
+    assert starts.keep(first, 60)
+    assert not starts.takes_place(starts.start())
+
+
+def test_takes_a_released_lease_immediately() -> None:
+    starts = Starts()
+    first = starts.start()
+    assert starts.takes_place(first)
+    first.release()
+    assert not first.renew()
+    assert starts.takes_place(starts.start(), within=0.0)
+
+
+def test_takes_lease_of_crashed_standby_after_expiry() -> None:
+    starts = Starts()
+    assert starts.takes_place(starts.start())
+    starts.clock.advance(60)
+    began = starts.clock.wall()
+    assert starts.takes_place(starts.start())
+    assert 15 <= starts.clock.wall() - began <= 20
+
+
+def test_frozen_standby_detects_lost_lease() -> None:
+    starts = Starts()
+    first, second = starts.start(), starts.start()
+    assert starts.takes_place(first)
+    starts.clock.advance(20)
+    assert starts.takes_place(second)
+    assert not starts.keep(first, 3)
+    assert starts.keep(second, 3)
+
+
+def test_next_standby_waits_near_end_of_first_run() -> None:
+    starts = Starts()
+    first = starts.start()
+    assert starts.takes_place(first)
+    starts.keep(first, RUN_SECONDS - 60)
+    assert not starts.takes_place(starts.start(), within=5.0)
+    first.release()
+    assert starts.takes_place(starts.start(), within=0.0)
+
+
+def test_only_one_candidate_waits_and_others_end_after_one_read() -> None:
+    starts = Starts()
+    first = starts.start()
+    assert first.may_wait()
+    assert not starts.start().may_wait()
+    starts.clock.advance(3)
+    assert first.may_wait()
+    assert not starts.start().may_wait()
+
+
+def test_candidate_may_wait_until_a_crashed_standbys_lease_expires() -> None:
+    starts = Starts()
+    assert starts.start().may_wait()  # and is not heard of again
+    starts.clock.advance(16)
+    second = starts.start()
+    for _ in range(20):
+        assert second.may_wait()
+        starts.clock.advance(1)
+    assert second.renew()
+    assert not starts.start().may_wait()
+
+
+def test_candidate_that_lost_the_lease_continues_to_wait() -> None:
+    starts = Starts()
+    first, second = starts.start(), starts.start()
+    assert first.may_wait()
+    starts.clock.advance(20)
+    while not second.renew():
+        assert second.may_wait()
+        starts.clock.advance(1)
+    assert first.may_wait()

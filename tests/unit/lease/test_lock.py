@@ -12,8 +12,7 @@ from tests.unit.lease.stores import stored_lease
 
 
 @pytest.mark.parametrize(
-    "number",
-    [pytest.param(7, id="int"), pytest.param(7.0, id="float"), pytest.param(Decimal("7.000"), id="Decimal")],
+    "number", [pytest.param(7, id="int"), pytest.param(7.0, id="float"), pytest.param(Decimal("7.000"), id="Decimal")]
 )
 def test_reads_numbers_of_any_type(number: object) -> None:
     names = ("leaseDurationSeconds", "acquireTime", "renewTime", "leaseTransitions", "resourceVersion", "handoverAt")

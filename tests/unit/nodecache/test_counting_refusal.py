@@ -50,9 +50,7 @@ def table(dynamodb: DynamoDBClient) -> Iterator[DynamoDBCacheTable]:
 @pytest.mark.parametrize(
     ("requests", "outcome", "error"),
     [
-        pytest.param(
-            {SEAT: "1"}, FailureOutcome.COUNTED_ELSEWHERE, REFUSAL, id="a pod that requests a counted resource"
-        ),
+        pytest.param({SEAT: "1"}, FailureOutcome.COUNTED_ELSEWHERE, REFUSAL, id="pod that requests a counted resource"),
         pytest.param({"cpu": "1"}, FilterOutcome.FEASIBLE, "", id="another pod"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 
 from berth.nodecache import snapshot_view
 from berth.nodecache.feed.changes import Change, Object
-from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
+from berth.nodecache.snapshot_view import CachedCluster, LayeredMap, SnapshotView
 from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
 from berth.scheduling.objects.projection import compact_pod
 from tests.builders.gangs import custom_group_object, member_object, native_group_object
@@ -40,7 +40,6 @@ def loaded(*changes: Change) -> CachedCluster:
 
 
 def placed(state: CachedCluster) -> dict[str, list[str]]:
-    """UIDs by node."""
     return {name: sorted(pod.uid for pod in found.pods) for name, found in state.snapshot.nodes.items()}
 
 
@@ -61,21 +60,9 @@ def test_is_empty_before_first_change() -> None:
         pytest.param([gone("pods", "ml/w")], {"n1": ["uid-p"], "n2": []}, [], id="a waiting pod is deleted"),
         pytest.param([pod("p", "n1", phase="Succeeded")], {"n1": [], "n2": []}, ["uid-w"], id="a pod finishes"),
         pytest.param([pod("w", phase="Failed")], {"n1": ["uid-p"], "n2": []}, [], id="a waiting pod fails"),
-        pytest.param(
-            [pod("p", "n2", "uid-new")],
-            {"n1": [], "n2": ["uid-new"]},
-            ["uid-w"],
-            id="a pod is recreated on another node",
-        ),
-        pytest.param(
-            [pod("p", "n1", "uid-new")],
-            {"n1": ["uid-new"], "n2": []},
-            ["uid-w"],
-            id="a pod is recreated on the same node",
-        ),
-        pytest.param(
-            [pod("p", "", "uid-new")], {"n1": [], "n2": []}, ["uid-new", "uid-w"], id="a pod is recreated and waits"
-        ),
+        pytest.param([pod("p", "n2", "uid-new")], {"n1": [], "n2": ["uid-new"]}, ["uid-w"], id="recreated elsewhere"),
+        pytest.param([pod("p", "n1", "uid-new")], {"n1": ["uid-new"], "n2": []}, ["uid-w"], id="recreated in place"),
+        pytest.param([pod("p", "", "uid-new")], {"n1": [], "n2": []}, ["uid-new", "uid-w"], id="recreated and waits"),
         pytest.param(
             [gone("pods", "ml/p"), pod("p", "n2", "uid-new")],
             {"n1": [], "n2": ["uid-new"]},
@@ -95,9 +82,7 @@ def test_is_empty_before_first_change() -> None:
         pytest.param([node("n1", zone="a")], {"n1": ["uid-p"], "n2": []}, ["uid-w"], id="a node changes"),
     ],
 )
-def test_pods_are_listed_on_their_nodes(
-    happens: list[Change], wanted: dict[str, list[str]], waiting: list[str]
-) -> None:
+def test_pods_are_listed_on_nodes(happens: list[Change], wanted: dict[str, list[str]], waiting: list[str]) -> None:
     state = VIEW.applied(loaded(node("n1"), node("n2"), pod("p", "n1"), pod("w")), happens)
     assert placed(state) == wanted
     assert sorted(state.snapshot.unbound) == waiting
@@ -292,3 +277,26 @@ def test_budgets_are_sorted_by_key_in_any_arrival_order() -> None:
     ]
     state = VIEW.applied(loaded(*budgets[:2]), budgets[2:])
     assert [each.name for each in state.snapshot.disruption_budgets] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("size", [0, 10, 5000], ids=["empty", "small", "large"])
+@pytest.mark.parametrize("count", [1, 7, 400], ids=["few at once", "some at once", "many at once"])
+def test_change_behaves_like_dict_update_and_leaves_earlier_maps_unchanged(size: int, count: int) -> None:
+    keys = [f"k{number}" for number in range(size + 50)]
+    wanted = {f"k{number}": number for number in range(size)}
+    found = LayeredMap(dict(wanted))
+    earlier = []
+    for step in range(30):
+        earlier.append((found, dict(wanted)))
+        changes = {f"k{(step * 37 + number) % (size + 50)}": None if number % 3 else -step for number in range(count)}
+        found = found.changed(changes)
+        wanted |= {key: value for key, value in changes.items() if value is not None}
+        for key in [key for key, value in changes.items() if value is None]:
+            wanted.pop(key, None)
+    for known, content in [*earlier, (found, wanted)]:
+        assert {key: value for key in keys if (value := known.get(key)) is not None} == content
+
+
+def test_change_of_large_map_shares_its_base() -> None:
+    large = LayeredMap({f"k{number}": number for number in range(5000)})
+    assert large.changed({"k1": None, "new": 1})._base is large._base

@@ -23,7 +23,6 @@ from tests.fakes.cache_tables import outage
 from tests.fakes.verbs import Verbs
 
 OUTAGE = "node cache table berth-cache: the table is throttled (ThrottlingException)"
-EMPTY = "the node cache is empty: no watcher has published yet; is its schedule enabled?"
 
 
 def configured(**node_cache: object) -> BerthConfiguration:
@@ -101,17 +100,6 @@ def test_stale_cache_returns_the_same_reason_each_time() -> None:
     assert unavailable(verbs).reason == reason
 
 
-@pytest.mark.parametrize("when_stale", WhenStale)
-def test_configuration_selects_behavior_without_cache(when_stale: WhenStale) -> None:
-    verbs = Verbs([labelled("n1", "10")], configuration=configured(whenStale=when_stale))
-    verbs.clock.advance(1000)
-    assert unavailable(verbs).when_stale is when_stale
-
-
-def test_empty_cache_error_names_the_remedy() -> None:
-    assert unavailable(Verbs(nodes=None)).reason == EMPTY
-
-
 def test_uses_data_in_memory_during_outage_until_it_is_stale() -> None:
     verbs = Verbs([labelled("n1", "10")])
     before = snapshot_of(verbs)
@@ -124,10 +112,6 @@ def test_uses_data_in_memory_during_outage_until_it_is_stale() -> None:
     del verbs.table.before["head"]
     verbs.cluster.publish_nodes([labelled("n1", "20")])
     assert snapshot_of(verbs) is not before
-
-
-def test_reports_error_of_a_table_that_was_never_read() -> None:
-    assert unavailable(Verbs(interrupted={"head": outage})).reason == OUTAGE
 
 
 def test_does_not_read_the_head_again_within_the_minimum_interval() -> None:
@@ -302,7 +286,6 @@ def test_returns_the_last_policy_if_the_head_is_late(silence: Callable[[], objec
     assert verbs.cache.policy(soon()) is last
 
 
-# --------------------------------------------------------------------------------------------- the parts of the state
 FULL = BerthConfiguration(profile="full")
 COUNTING = BerthConfiguration.model_validate({"managedResources": [{"name": "example.com/seat"}]})
 
@@ -320,16 +303,12 @@ def cluster_of_all_parts(configuration: BerthConfiguration) -> Verbs:
     [
         pytest.param(BerthConfiguration(profile="label-priority"), 0, 0, id="label-priority reads nodes"),
         pytest.param(BerthConfiguration(profile="resource-segregation"), 0, 0, id="resource-segregation reads nodes"),
-        pytest.param(
-            BerthConfiguration(profile="managed-resources"), 1, 0, id="managed-resources reads nodes and pods"
-        ),
+        pytest.param(BerthConfiguration(profile="managed-resources"), 1, 0, id="managed-resources reads nodes, pods"),
         pytest.param(COUNTING, 1, 0, id="counting resources reads pods in every profile"),
         pytest.param(FULL, 1, 1, id="full reads everything"),
     ],
 )
-def test_loads_only_the_parts_that_the_policy_reads(
-    configuration: BerthConfiguration, pods: int, namespaces: int
-) -> None:
+def test_loads_only_parts_that_the_policy_reads(configuration: BerthConfiguration, pods: int, namespaces: int) -> None:
     snapshot = snapshot_of(cluster_of_all_parts(configuration))
     found = len(snapshot.nodes["n1"].pods), len(snapshot.unbound), len(snapshot.namespaces)
     assert found == (pods, pods, namespaces)

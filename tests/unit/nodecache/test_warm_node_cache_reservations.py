@@ -31,8 +31,6 @@ POD = PodKey("ml", "train-0", "uid-train-0")
 
 
 class _Ledger(InMemoryLedgerTable):
-    """Writes down what was read when."""
-
     def __init__(self, reads: list[str]) -> None:
         super().__init__()
         self.reads = reads
@@ -46,8 +44,6 @@ class _Ledger(InMemoryLedgerTable):
 
 
 class _Begun(BegunBinds):
-    """Writes down when it was read."""
-
     def __init__(self, reads: list[str]) -> None:
         super().__init__()
         self.reads = reads

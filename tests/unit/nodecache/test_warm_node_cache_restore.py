@@ -36,7 +36,6 @@ class RestoredClock(EnvironmentClock):
     """The clocks of the environment in the image, and then those of a restored one."""
 
     def restore(self, monotonic: float) -> None:
-        """An hour later, with another monotonic clock."""
         self.set_wall(HOUR)
         self._monotonic += monotonic
 
@@ -67,7 +66,6 @@ class Image:
         self.table.calls.clear()
 
     def restore(self, monotonic: float) -> None:
-        """An hour later."""
         self.cluster.clock.advance(HOUR)
         self.clock.restore(monotonic)
 

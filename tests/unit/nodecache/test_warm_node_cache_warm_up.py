@@ -49,7 +49,6 @@ def test_warm_up_reads_the_latest_head_if_an_older_one_could_be_harmful(configur
 
 
 def test_first_warm_up_of_an_environment_reads_the_latest_head() -> None:
-    """The configuration is not known yet."""
     verbs = Verbs([labelled("n1", "10")])
     verbs.cache.catch_up()
     assert verbs.table.calls.count("head") == 1

@@ -84,9 +84,7 @@ def test_bind_has_the_same_time_limit_as_other_verbs(given: dict[str, str], seco
             "BERTH_HTTP_TIMEOUT: Input should be greater than 1",
             id="no time left for bind",
         ),
-        pytest.param(
-            BindSettings, DUMP | {"BERTH_HTTP_TIMEOUT": "5s"}, "BERTH_HTTP_TIMEOUT: ", id="seconds with a unit"
-        ),
+        pytest.param(BindSettings, DUMP | {"BERTH_HTTP_TIMEOUT": "5s"}, "BERTH_HTTP_TIMEOUT: ", id="seconds with unit"),
         pytest.param(
             PolicySettings,
             {"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1 GB", "BERTH_HTTP_TIMEOUT": "nan"},

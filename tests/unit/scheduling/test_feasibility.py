@@ -29,18 +29,14 @@ def rejected(statuses: Sequence[Status], known: Sequence[Status]) -> Rejected:
     [
         pytest.param([], [], None, id="no reason if no node is rejected"),
         pytest.param([CORDONED, NOT_READY, CORDONED], [], ReasonCode.NODE_UNSCHEDULABLE, id="reason of most nodes"),
-        pytest.param(
-            [CORDONED, NOT_READY], [], ReasonCode.NODE_NOT_READY, id="first by name of equally frequent reasons"
-        ),
+        pytest.param([CORDONED, NOT_READY], [], ReasonCode.NODE_NOT_READY, id="first by name if equally frequent"),
         pytest.param(
             [CORDONED, CORDONED, NOT_READY, UNKNOWN, NOT_READY],
             [],
             ReasonCode.NODE_NOT_READY,
             id="several reasons of one code count together",
         ),
-        pytest.param(
-            [], [FULL, CORDONED, FULL], ReasonCode.TOO_MANY_PODS, id="reason of nodes where preemption may help"
-        ),
+        pytest.param([], [FULL, CORDONED, FULL], ReasonCode.TOO_MANY_PODS, id="of nodes where preemption may help"),
         pytest.param([CORDONED], [FULL, FULL], ReasonCode.TOO_MANY_PODS, id="both maps count"),
     ],
 )

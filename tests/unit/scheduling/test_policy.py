@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from copy import deepcopy
+from typing import Any
 
 import pytest
 
@@ -18,12 +20,12 @@ from berth.scheduling.framework.plugin import (
     unschedulable,
 )
 from berth.scheduling.framework.profile import Profile
-from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import asking, configuration, counted_node
 from tests.builders.nodes import node
-from tests.builders.pods import pod
+from tests.builders.pods import pod, pod_object
 
 FIRST = unschedulable("First", "the first said no")
 SECOND = unresolvable("Second", "the second said no")
@@ -175,17 +177,11 @@ def test_as_plugins_say_uses_the_plugins_codes() -> None:
     assert resolvable(decides, snapshot) == {"full"}
 
 
-# ------------------------------------------------------------------------------------------------ what is counted
 @pytest.mark.parametrize(
     ("asks", "feasible", "exempt"),
     [
         pytest.param(asking(namespace="kube-system"), ["full", "free"], True, id="no counted request: the pod passes"),
-        pytest.param(
-            asking(namespace="kube-system", licence="1"),
-            ["free"],
-            False,
-            id="a counted request: the node needs the resource",
-        ),
+        pytest.param(asking(namespace="kube-system", licence="1"), ["free"], False, id="counted: the node needs it"),
         pytest.param(asking(licence="1"), ["free"], False, id="a pod that is not exempt"),
     ],
 )
@@ -223,3 +219,80 @@ def test_lists_nodes_where_preemption_may_help_by_name() -> None:
     )
     found = decides.feasibility(pod(), names[::-1], snapshot)
     assert list(found.failed.items()) == [(name, FIRST) for name in names]
+
+
+NONE = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())
+
+
+@pytest.mark.parametrize(
+    ("candidate", "exempt"),
+    [
+        pytest.param(pod(), False, id="an ordinary pod"),
+        pytest.param(pod(namespace="kube-system"), True, id="in kube-system"),
+        pytest.param(pod(namespace="kube-system-2"), False, id="in a namespace of a similar name"),
+        pytest.param(pod(controller_kind="DaemonSet"), True, id="of a DaemonSet"),
+        pytest.param(pod(controller_kind="ReplicaSet"), False, id="of a ReplicaSet"),
+        pytest.param(pod(priority=2_000_000_000), True, id="system-cluster-critical"),
+        pytest.param(pod(priority=2_000_001_000), True, id="system-node-critical"),
+        pytest.param(pod(priority=1_999_999_999), False, id="just below system-cluster-critical"),
+        pytest.param(pod(priority=1_000_000_000), False, id="the highest priority of users"),
+        pytest.param(pod(priority=-1), False, id="below zero"),
+    ],
+)
+def test_exempts_system_pods_by_default(candidate: Pod, exempt: bool) -> None:
+    assert Exemption().covers(candidate) is exempt
+
+
+@pytest.mark.parametrize(
+    "candidate", [pod(namespace="kube-system"), pod(controller_kind="DaemonSet"), pod(priority=2_000_000_000)]
+)
+def test_each_exemption_can_be_disabled(candidate: Pod) -> None:
+    assert NONE.covers(candidate) is False
+
+
+def test_uses_namespaces_of_configuration() -> None:
+    exemption = Exemption(namespaces=frozenset({"infra"}))
+    assert exemption.covers(pod(namespace="infra")) is True
+    assert exemption.covers(pod(namespace="kube-system")) is False
+
+
+def without(change: str) -> dict[str, Any]:
+    """A pod of a DaemonSet that lacks one thing that the DaemonSet controller sets."""
+    obj: dict[str, Any] = deepcopy(pod_object(controller_kind="DaemonSet"))
+    owner, spec = obj["metadata"]["ownerReferences"][0], obj["spec"]
+    required = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    term = required["nodeSelectorTerms"][0]
+    match change:
+        case "API group":
+            owner["apiVersion"] = "example.com/v1"
+        case "version":
+            del owner["apiVersion"]
+        case "control":
+            owner["controller"] = False
+        case "affinity":
+            del spec["affinity"]
+        case "one name":
+            required["nodeSelectorTerms"].append(deepcopy(term))
+            term["matchFields"][0]["values"] = ["node-2"]
+        case "name":
+            required["nodeSelectorTerms"] = [{"matchExpressions": [{"key": "zone", "operator": "Exists"}]}]
+        case "toleration":
+            del spec["tolerations"][-1]
+        case _:
+            raise AssertionError(change)
+    return obj
+
+
+@pytest.mark.parametrize("missing", ["API group", "version", "control", "affinity", "one name", "name", "toleration"])
+def test_does_not_exempt_a_pod_that_the_daemon_set_controller_did_not_create(missing: str) -> None:
+    found = read_pod(without(missing))
+    assert isinstance(found, Pod)
+    assert Exemption().covers(found) is False
+
+
+def test_exempts_a_daemon_set_pod_that_tolerates_everything() -> None:
+    obj: dict[str, Any] = deepcopy(pod_object(controller_kind="DaemonSet"))
+    obj["spec"]["tolerations"] = [{"operator": "Exists"}]
+    found = read_pod(obj)
+    assert isinstance(found, Pod)
+    assert Exemption().covers(found) is True

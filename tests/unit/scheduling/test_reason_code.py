@@ -95,9 +95,7 @@ def licences(amount: str) -> dict[str, object]:
             (ReasonCode.TOO_MANY_PODS, ReasonCode.INSUFFICIENT_RESOURCE, ReasonCode.INSUFFICIENT_RESOURCE),
             id="a code for each reason of NodeResourcesFit",
         ),
-        pytest.param(
-            verdict(LABEL, pod_with(), node_with()), (ReasonCode.PRIORITY_LABEL_MISSING,), id="no priority label"
-        ),
+        pytest.param(verdict(LABEL, pod_with(), node_with()), (ReasonCode.PRIORITY_LABEL_MISSING,), id="no priority"),
         pytest.param(
             verdict(counting(LICENCE), ONE, licences("0")),
             (ReasonCode.INSUFFICIENT_COUNTED_RESOURCE,),

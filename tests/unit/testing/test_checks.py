@@ -12,11 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from berth.scheduling.framework import (
-    SUCCESS,
-    Plugin,
-    Status,
-)
+from berth.scheduling.framework import SUCCESS, Plugin, Status
 from berth.scheduling.framework.plugin import ClusterEvent, ClusterEvents
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.custom_plugins import checked_plugin
@@ -84,9 +80,7 @@ def test_finds_no_violation_in_plugins_shipped_with_berth(name: str) -> None:
     ("plugin", "rule", "message"),
     [
         pytest.param(Raises, Rule.RESULT, "pod default/db: it failed in filter on node node-0: KeyError", id="raises"),
-        pytest.param(
-            NamesPod, Rule.REASON, 'the reason "no room for db" contains the name db', id="a name in a reason"
-        ),
+        pytest.param(NamesPod, Rule.REASON, 'the reason "no room for db" contains the name db', id="name in a reason"),
         pytest.param(
             PutsReasonTogether,
             Rule.REASON,
@@ -96,38 +90,23 @@ def test_finds_no_violation_in_plugins_shipped_with_berth(name: str) -> None:
         pytest.param(GivesNoReason, Rule.REASON, "node node-0 is rejected without a reason", id="no reason"),
         pytest.param(ScoresHigh, Rule.SCORE_RANGE, "node node-0: the score is 101, not 0 to 100", id="a high score"),
         pytest.param(NeedsCandidate, Rule.EMPTY, "failed in normalize: ValueError: max", id="no candidates"),
-        pytest.param(
-            ReadsName, Rule.SHAPE, "pod default/web with another name has the same shape", id="reads the name"
-        ),
+        pytest.param(ReadsName, Rule.SHAPE, "pod default/web with another name has the same shape", id="reads name"),
         pytest.param(ReadsLabel, Rule.SHAPE, "pods default/db and default/plain have one shape", id="reads a label"),
-        pytest.param(
-            ReadsPods, Rule.READS, "node node-0 is judged differently without pods", id="reads more than the label"
-        ),
+        pytest.param(ReadsPods, Rule.READS, "node node-0 is judged differently without pods", id="reads others too"),
         pytest.param(Draws, Rule.REPEATABLE, "node node-0 is judged differently the second time", id="keeps a state"),
         pytest.param(calling(lambda: time.time() >= 0), Rule.SIDE_EFFECTS, "it calls time.time", id="a clock"),
         pytest.param(calling(lambda: datetime.now(UTC)), Rule.SIDE_EFFECTS, "it calls datetime.now", id="a date"),
-        pytest.param(
-            calling(lambda: random.random() >= 0), Rule.SIDE_EFFECTS, "it calls random.random", id="a random number"
-        ),
+        pytest.param(calling(lambda: random.random() >= 0), Rule.SIDE_EFFECTS, "it calls random.random", id="random"),
         pytest.param(calling(lambda: Path(__file__).read_text()), Rule.SIDE_EFFECTS, "it calls open", id="a file"),
-        pytest.param(
-            NormalizesByInstance, Rule.REPEATABLE, "the scores are normalised differently", id="keeps a state for it"
-        ),
+        pytest.param(NormalizesByInstance, Rule.REPEATABLE, "the scores are normalised differently", id="its state"),
         pytest.param(
             without("updated_to"),
             Rule.UPDATED_TO,
             "is judged differently by updated_to than by a new",
             id="not updated",
         ),
-        pytest.param(
-            NamesNoNode, Rule.UPDATED_TO, "changes, and updated_to does not name it", id="does not name a node"
-        ),
-        pytest.param(
-            RejectsFullCluster,
-            Rule.UPDATED_TO,
-            "pre_filter rejects it by one snapshot",
-            id="pre_filter reads the snapshot",
-        ),
+        pytest.param(NamesNoNode, Rule.UPDATED_TO, "changes, and updated_to does not name it", id="does not name node"),
+        pytest.param(RejectsFullCluster, Rule.UPDATED_TO, "pre_filter rejects it by one snapshot", id="in pre_filter"),
         pytest.param(ScoresOldPods, Rule.UPDATED_TO, "by updated_to and .* by a new state", id="old scores"),
         pytest.param(
             without("with_pod"),
@@ -141,13 +120,9 @@ def test_finds_no_violation_in_plugins_shipped_with_berth(name: str) -> None:
             r"without_pod\(db\) judges node node-2 differently",
             id="does not remove nodes",
         ),
-        pytest.param(
-            at_most(6, "updated_to"), Rule.UPDATED_TO, "is judged differently by updated_to", id="limit not updated"
-        ),
+        pytest.param(at_most(6, "updated_to"), Rule.UPDATED_TO, "is judged differently by updated_to", id="limit left"),
         pytest.param(at_most(6, "with_pod"), Rule.WITH_POD, r" with_pod\(db\) judges node", id="not added to limit"),
-        pytest.param(
-            at_most(6, "without_pod"), Rule.WITH_POD, r"without_pod\(db\) judges node", id="not removed from limit"
-        ),
+        pytest.param(at_most(6, "without_pod"), Rule.WITH_POD, r"without_pod\(db\) judges node", id="not in limit"),
     ],
 )
 def test_finds_plugin_that_breaks_a_rule(plugin: type[Plugin], rule: Rule, message: str) -> None:
@@ -209,8 +184,6 @@ def test_finds_plugin_that_does_not_register_an_event(plugin: type[Plugin], even
 
 
 def forgetful(plugin: type[Plugin], event: ClusterEvent) -> Callable[[], Plugin]:
-    """The plugin without this event."""
-
     class Forgetful(plugin):  # type: ignore[valid-type, misc]
         @property
         def events_to_register(self) -> ClusterEvents:

@@ -47,7 +47,6 @@ def main() -> int:
 
 
 def rows(folder: Path) -> Iterator[dict[str, Any]]:
-    """All recorded rows."""
     for path in sorted(folder.glob("*.jsonl")):
         yield from map(orjson.loads, path.read_bytes().splitlines())
 

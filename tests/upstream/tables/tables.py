@@ -43,15 +43,12 @@ class Row:
     times: int = 1
 
     def edit(self) -> Edit:
-        """Writes it."""
         call = f'record.Call("{self.function}", map[string]any{{{self.inputs}}})({self.expected})'
         return Edit(rf"^(\t+)({self.before}.*)$", rf"\1{call}" + "\n" + r"\1\2", self.times)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A package of tests."""
-
     package: str
     hooks: tuple[Hook, ...] = ()
     rows: tuple[Row, ...] = ()
@@ -95,11 +92,7 @@ TABLES = (
         _methods("NodeUnschedulable", "New Filter"),
         rows=(
             _hint(
-                "node_unschedulable_test.go",
-                r"pl\.isSchedulableAfterNodeChange",
-                "NodeUnschedulable",
-                NODE,
-                "testCase",
+                "node_unschedulable_test.go", r"pl\.isSchedulableAfterNodeChange", "NodeUnschedulable", NODE, "testCase"
             ),
         ),
     ),

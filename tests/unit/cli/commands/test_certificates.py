@@ -77,7 +77,6 @@ def deploy(account: boto3.Session, authentication: str, table: str) -> None:
 
 @pytest.fixture
 def allow_list(account: boto3.Session) -> Iterator[DynamoDBAllowList]:
-    """The allow-list of the stack berth."""
     name, client = f"cache-{uuid.uuid4().hex}", account.client("dynamodb")
     create_cache_table(client, name)
     deploy(account, "mtls", name)

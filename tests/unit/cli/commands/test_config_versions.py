@@ -93,8 +93,7 @@ JUDGED = {"error": "", "judged": 2, "pending": 1, "nodes": 3, "changes": []}
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [pytest.param([], id="the only version before"), pytest.param(["--to", "0"], id="by its number")],
+    "arguments", [pytest.param([], id="the only version before"), pytest.param(["--to", "0"], id="by its number")]
 )
 def test_rollback_of_the_first_document_applies_the_deployed_configuration(
     store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
@@ -120,9 +119,7 @@ def test_history_and_show_include_the_deployed_configuration_of_a_stack(monkeypa
     assert [(row["version"], row["inForce"]) for row in rows] == [(1, True), (0, False)]
 
 
-def test_apply_refuses_document_that_a_function_cannot_load(
-    store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_apply_refuses_unloadable_document(store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch) -> None:
     Functions(monkeypatch, filter=JUDGED, bind={"error": "no module berth_plugins.team"})
     done = run("apply", "-", "--stack", "berth", stdin=FULL)
     assert done.exit_code == 1
@@ -146,9 +143,7 @@ def test_rollback_without_the_plugins_of_the_document_asks_for_them(
         assert run("rollback", "--cache-table", TABLE).exit_code == 0
 
 
-def test_dry_run_does_not_apply_the_document(
-    store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dry_run_does_not_apply_document(store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch) -> None:
     Functions(monkeypatch, filter=JUDGED)
     done = run("apply", "-", "--stack", "berth", "--dry-run", stdin=FULL)
     assert done.exit_code == 0

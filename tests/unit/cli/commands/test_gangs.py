@@ -51,7 +51,6 @@ def test_list_prints_json(table: DynamoDBGangTable) -> None:
 
 
 def test_list_shows_zero_members_in_bind_for_a_committed_gang(table: DynamoDBGangTable) -> None:
-    """Its members have their places."""
     item = table.gang(TRAIN)
     assert item is not None
     table.put(item.changed(GangState.COMMITTED, time.time()), item)
@@ -65,7 +64,6 @@ def test_list_prints_gangs_of_a_server(table: DynamoDBGangTable, gateway_port: i
 
 
 def server(port: int) -> tuple[str, str]:
-    """The options that name it."""
     return ("--url", f"http://127.0.0.1:{port}/scheduler")
 
 

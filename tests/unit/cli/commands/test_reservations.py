@@ -153,12 +153,7 @@ def test_rebuild_fails_if_not_finished_in_time(ledger: DynamoDBLedgerTable) -> N
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        ["list"],
-        ["list", "--stack", "a", "--ledger-table", "b"],
-        ["rebuild", "--cache-table", "b"],
-    ],
+    "arguments", [["list"], ["list", "--stack", "a", "--ledger-table", "b"], ["rebuild", "--cache-table", "b"]]
 )
 def test_rejects_incomplete_options(arguments: list[str]) -> None:
     assert berth(*arguments).exit_code == 2

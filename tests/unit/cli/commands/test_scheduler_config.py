@@ -56,7 +56,6 @@ def container(documents: Mapping[str, Any]) -> dict[str, Any]:
     return dict(documents["Deployment/mine"]["spec"]["template"]["spec"]["containers"][0])
 
 
-# --------------------------------------------------------------------------------------------------------- the examples
 @pytest.mark.parametrize(
     ("file", "arguments"),
     [
@@ -76,9 +75,6 @@ def test_example_files_equal_the_output(file: str, arguments: list[str]) -> None
     assert (EXAMPLES / file).read_text() == run(*arguments).stdout, again
 
 
-# ---------------------------------------------------------------------------------------------- the cluster's scheduler
-
-
 def test_adds_the_scheduler_names_of_profiles(tmp_path: Path) -> None:
     path = tmp_path / "berth.yaml"
     path.write_text("profiles: {gpus: resource-segregation, default-scheduler: label-priority}")
@@ -91,7 +87,6 @@ def test_adds_the_scheduler_names_of_profiles(tmp_path: Path) -> None:
 
 @pytest.fixture
 def gangs(tmp_path: Path) -> Path:
-    """A configuration with gangs."""
     file = tmp_path / "berth.yaml"
     file.write_text("apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\ngangs: {enabled: true}\n")
     return file
@@ -127,9 +122,6 @@ def test_gangs_require_filter_and_bind(gangs: Path) -> None:
 )
 def test_prints_a_note_if_the_kubeconfig_is_missing(arguments: tuple[str, ...], message: bool) -> None:
     assert ("give --scheduler-kubeconfig\n" in run("--url", URL, *arguments).stderr) is message
-
-
-# ------------------------------------------------------------------------------------------------- the second scheduler
 
 
 def test_client_key_is_only_in_the_secret(tmp_path: Path) -> None:
@@ -168,10 +160,8 @@ def test_second_scheduler_has_the_version_of_the_cluster(
         assert f"image: {image}\n" in done.stdout
 
 
-# ------------------------------------------------------------------------------------------------------------ the stack
 @pytest.fixture
 def stack(monkeypatch: pytest.MonkeyPatch) -> DeployedStack:
-    """Return the stack that `--stack NAME` finds."""
     found = DeployedStack("berth", None, {"HttpTimeoutSeconds": "8", "Profile": "full"}, {"UrlPrefix": URL})
     monkeypatch.setattr(stacks, "describe", lambda name, region: found)
     monkeypatch.setattr(stacks, "configuration_in_force", lambda stack: _configuration("gpus"))
@@ -215,7 +205,6 @@ def test_uses_address_timeout_and_configuration_of_the_stack() -> None:
 
 @pytest.fixture
 def password(stack: DeployedStack, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The password of the stack."""
     found = {"password": "p w"}
     monkeypatch.setattr(stacks, "basic_credentials", lambda _: BasicCredentials("me", found["password"]))
     return found
@@ -292,7 +281,6 @@ def test_prints_a_note_if_bind_refuses_the_schedulers_pods(
     assert f"bind refuses the pods of {refused}; name every scheduler" in said or not refused
 
 
-# -------------------------------------------------------------------------------------------------------- wrong options
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

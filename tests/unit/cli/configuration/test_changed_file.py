@@ -21,8 +21,6 @@ Warnings = Callable[[BerthConfiguration], Iterable[object]]
 
 
 class Serving:
-    """A server that began with a file."""
-
     def __init__(self, directory: Path, answer: object = LOADS, warnings: Warnings = lambda _: ()) -> None:
         self.path = directory / "berth.yaml"
         self.path.write_text("profile: label-priority\n")

@@ -71,9 +71,7 @@ def test_rejects_document_if_no_evaluated_pod_fits_any_node(label: str, refusal:
         ),
     ],
 )
-def test_reports_that_no_pod_was_evaluated_without_rejecting_the_document(
-    report: Mapping[str, object], line: str
-) -> None:
+def test_reports_that_no_pod_was_evaluated_without_a_rejection(report: Mapping[str, object], line: str) -> None:
     """A new stack has no pods to evaluate yet, and needs its first document."""
     answer = {"body": json.dumps({"berthVersion": "x", "error": "", **report})}
     result = try_document(NEW, {"filter": answering(answer)})
@@ -88,9 +86,7 @@ def test_reports_that_no_pod_was_evaluated_without_rejecting_the_document(
             NO_TRIAL,
             id="an earlier release answers a request",
         ),
-        pytest.param(
-            answering({"errorMessage": "Task timed out"}), "the function failed: Task timed out", id="no response"
-        ),
+        pytest.param(answering({"errorMessage": "Task timed out"}), "the function failed: Task timed out", id="silent"),
     ],
 )
 def test_names_verbs_that_cannot_use_the_document(invoke: Invoke, error: str) -> None:

@@ -182,9 +182,7 @@ def test_warns_about_a_floating_resource(
     ("labels", "warnings"),
     [
         pytest.param({"priority.lixueduan.com": "10"}, [], id="one node has the label"),
-        pytest.param(
-            {}, ["profile: profile label-priority rejects all 2 nodes: none has the label"], id="no node has the label"
-        ),
+        pytest.param({}, ["profile: profile label-priority rejects all 2 nodes: none has the label"], id="on no node"),
     ],
 )
 def test_warns_about_a_priority_label_missing_on_every_node(labels: dict[str, str], warnings: list[str]) -> None:

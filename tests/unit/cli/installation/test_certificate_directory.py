@@ -126,18 +126,12 @@ def test_rewritten_allow_list_omits_expired_certificates(directory: CertificateD
     [
         pytest.param(lambda it: it.create("c", NOW, YEAR), "already has an authority", id="a second authority"),
         pytest.param(lambda it: it.issue("scheduler", NOW, YEAR), "berth certificates rotate", id="a second issue"),
-        pytest.param(
-            lambda it: it.issue("other", NOW, YEAR, DAY), "berth certificates issue other", id="unknown client"
-        ),
+        pytest.param(lambda it: it.issue("other", NOW, YEAR, DAY), "berth certificates issue other", id="no such one"),
         pytest.param(lambda it: it.revoke("other", NOW), "has no unrevoked certificate other", id="nothing to revoke"),
-        pytest.param(
-            lambda it: it.issue("other", NOW, 11 * YEAR), "expires on 2036", id="valid longer than the authority"
-        ),
+        pytest.param(lambda it: it.issue("other", NOW, 11 * YEAR), "expires on 2036", id="valid longer than authority"),
     ],
 )
-def test_rejected_operation_does_not_change_any_file(
-    directory: CertificateDirectory, what: object, message: str
-) -> None:
+def test_rejected_operation_does_not_change_files(directory: CertificateDirectory, what: object, message: str) -> None:
     assert callable(what)
     directory.issue("scheduler", NOW, YEAR)
     before = {path: path.read_bytes() for path in directory.path.iterdir()}
@@ -174,10 +168,7 @@ def test_incomplete_authority_is_not_overwritten(tmp_path: Path, left: str) -> N
     [
         pytest.param("certificates.json", b"{", "is not a valid certificate record", id="an invalid record"),
         pytest.param(
-            "certificates.json",
-            b'{"certificates": [{}]}',
-            "is not a valid certificate record",
-            id="an invalid entry",
+            "certificates.json", b'{"certificates": [{}]}', "is not a valid certificate record", id="an invalid entry"
         ),
         pytest.param("ca.crt", b"x", "not a certificate and its key in PEM", id="invalid certificate"),
         pytest.param("ca.key", b"x", "not a certificate and its key in PEM", id="an invalid key"),
@@ -195,9 +186,7 @@ def test_reports_damaged_directory(directory: CertificateDirectory, name: str, c
         directory.issue("scheduler", NOW, YEAR)
 
 
-def test_interrupted_issue_does_not_allow_any_client(
-    directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_issue_allows_no_client(directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files are there, and the certificate is not on the list; the next try makes another."""
     before = directory.allow_list_file.read_text()
 

@@ -95,9 +95,7 @@ def test_bind_of_every_pod_requires_an_entry_for_all_pods(managed: ManagedResour
 @pytest.mark.parametrize("counts_only", [True, False])
 @pytest.mark.parametrize("by_annotation", [True, False])
 @pytest.mark.parametrize("resources", [(), (LICENCE,)])
-def test_at_most_one_entry_binds(
-    counts_only: bool, by_annotation: bool, resources: tuple[ManagedResource, ...]
-) -> None:
+def test_at_most_one_binds(counts_only: bool, by_annotation: bool, resources: tuple[ManagedResource, ...]) -> None:
     found = entries(managed=ManagedResources(resources, counts_only, by_annotation))
     assert sum("bindVerb" in entry for entry in found) == 1
 
@@ -140,15 +138,8 @@ def configuration(counted: list[Any], *plugins: list[str]) -> BerthConfiguration
         pytest.param([NAMED], [COUNTING], ManagedResources(COUNTED, counts_only=True), id="only counting"),
         pytest.param([NAMED], [COUNTING, SCORING], ManagedResources(COUNTED), id="a profile with other rules"),
         pytest.param([NAMED], [SCORING], ManagedResources(COUNTED), id="a scoring profile that also counts"),
-        pytest.param(
-            [GPU], [COUNTING], ManagedResources(BOTH, counts_only=True), id="every resource name used by containers"
-        ),
-        pytest.param(
-            [ANNOTATED],
-            [COUNTING],
-            ManagedResources(counts_only=True, by_annotation=True),
-            id="annotations are not resource names",
-        ),
+        pytest.param([GPU], [COUNTING], ManagedResources(BOTH, counts_only=True), id="names used by containers"),
+        pytest.param([ANNOTATED], [COUNTING], ManagedResources(counts_only=True, by_annotation=True), id="annotations"),
     ],
 )
 def test_reads_managed_resources(counted: list[Any], plugins: list[list[str]], wanted: ManagedResources) -> None:
@@ -183,9 +174,7 @@ def notes(*, with_password: bool = False, second: bool = False, **choices: Any) 
     [
         pytest.param({"with_password": True}, "fact 37", id="basic credentials"),
         pytest.param({"managed": ManagedResources(gangs=True)}, "fact 44", id="bounded retries"),
-        pytest.param(
-            {"url_prefix": "http://[::1]/scheduler", "second": True}, "is loopback", id="loopback address inside a pod"
-        ),
+        pytest.param({"url_prefix": "http://[::1]/scheduler", "second": True}, "is loopback", id="loopback in a pod"),
     ],
 )
 def test_prints_a_note_if_the_configuration_requires_it(choices: dict[str, Any], message: str) -> None:

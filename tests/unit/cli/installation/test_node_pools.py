@@ -48,7 +48,6 @@ def pool(
     return {"metadata": {"name": "pool"}, "spec": {"template": template}}
 
 
-# ------------------------------------------------------------------------------------------------------ manifests
 @pytest.mark.parametrize(
     ("document", "labels", "annotations", "capacity"),
     [
@@ -130,7 +129,6 @@ def test_policy_accepts_the_nodes_of_its_own_manifests() -> None:
         assert [list(rejections(policy, template_node(each))) for each in pools] == [[]] * len(pools)
 
 
-# ----------------------------------------------------------------------------------------------------- rejections
 @pytest.mark.parametrize(
     ("document", "given", "expected"),
     [

@@ -26,10 +26,7 @@ from tests.unit.runtime.watcher.scripted_connection import ScriptedConnection
 
 TABLE = "claims"
 SEAT = "example.com/seat"
-DOCUMENT = {
-    "profile": "managed-resources",
-    "managedResources": [{"name": SEAT, "requests": {"podAnnotation": SEAT}}],
-}
+DOCUMENT = {"profile": "managed-resources", "managedResources": [{"name": SEAT, "requests": {"podAnnotation": SEAT}}]}
 
 
 @pytest.fixture

@@ -11,10 +11,7 @@ from berth.ledger.gangs.item import Domain, GangItem, GangState
 from berth.scheduling.gangs.overview import GangStage, GangStatus, MemberStatus
 from berth.upkeep.gangs import EXPIRY_SECONDS
 from berth_cli.ledger.claims import NotRead
-from berth_cli.ledger.gangs import (
-    Gangs,
-    document,
-)
+from berth_cli.ledger.gangs import Gangs, document
 from tests.builders.gang_items import TRAIN, claim, gang, intent
 
 NOW = 1_800_000_000.0
@@ -94,12 +91,7 @@ def shown(found: Gangs) -> dict[str, Any]:
             "1 of 2 members exist",
             id="never arrived in bind",
         ),
-        pytest.param(
-            Gangs(statuses=[ON_ONE]),
-            "degraded",
-            "1 of 2 members are on nodes",
-            id="a member is on a node after the commit time",
-        ),
+        pytest.param(Gangs(statuses=[ON_ONE]), "degraded", "1 of 2 members are on nodes", id="committed members run"),
     ],
 )
 def test_reports_state_of_the_gang_and_what_it_waits_for(found: Gangs, state: str, waits_for: str) -> None:

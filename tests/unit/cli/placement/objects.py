@@ -58,6 +58,5 @@ def gang(size: int, *on: str, name: str = "train", cpu: str = "3", **more: Any) 
 
 
 def pods(found: ChangedObjects | Iterable[Object]) -> dict[str, str]:
-    """Name and node of each pod."""
     objects: Iterable[Any] = found.objects if isinstance(found, ChangedObjects) else found
     return {each["metadata"]["name"]: each["spec"].get("nodeName", "") for each in objects if each["kind"] == "Pod"}

@@ -16,7 +16,6 @@ def nodes(objects: list[Object]) -> dict[str, Object]:
     return {each["metadata"]["name"]: each for each in objects if each["kind"] == "Node"}
 
 
-# --------------------------------------------------------------------------------------------------------------- nodes
 def test_new_node_is_ready_and_schedulable_and_has_no_images() -> None:
     state = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     own = {"key": "example.com/gpu", "effect": "NoSchedule"}
@@ -48,7 +47,6 @@ def test_new_node_gets_an_unused_name() -> None:
     assert list(nodes(found.objects)) == ["a", "a-new-1", "a-new-2", "a-new-3"]
 
 
-# --------------------------------------------------------------------------------------------------------------- drain
 def test_drain_cordons_the_node_and_recreates_pods_of_controllers() -> None:
     found = change_objects([node("a"), deployed("web-1", "a"), deployed("web-2", "b")], Changes(drain=("a",)))
     assert nodes(found.objects)["a"]["spec"]["unschedulable"] is True
@@ -86,7 +84,6 @@ def test_drain_does_not_recreate_a_terminating_pod(leaving: Object) -> None:
     assert (pods(found), found.created, found.notes) == ({}, set(), [])
 
 
-# ---------------------------------------------------------------------------------------------------------- all changes
 def test_node_can_be_replaced_by_a_similar_one() -> None:
     found = change_objects([node("a"), deployed("web-1", "a")], Changes(add_nodes=(AddNodes(1, "a"),), drain=("a",)))
     unschedulable = {name: bool(each["spec"].get("unschedulable")) for name, each in nodes(found.objects).items()}

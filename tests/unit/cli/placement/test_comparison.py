@@ -57,7 +57,6 @@ def test_lists_pods_without_a_decision_if_they_are_named() -> None:
     assert found.effect is Effect.DELETED
 
 
-# --------------------------------------------------------------------------------------------------------------- load
 def node(name: str, *pods: objects.Object, unschedulable: bool = False, **allocatable: str) -> NodeInfo:
     obj = objects.node(name)
     obj["spec"]["unschedulable"] = unschedulable

@@ -34,11 +34,7 @@ def test_warning_names_its_pods() -> None:
             "spec.volumes[].persistentVolumeClaim: volumes are not checked",
             id="a volume",
         ),
-        pytest.param(
-            {"resourceClaims": [{"name": "gpu"}]},
-            "spec.resourceClaims: claims are not checked",
-            id="a PersistentVolumeClaim",
-        ),
+        pytest.param({"resourceClaims": [{"name": "gpu"}]}, "spec.resourceClaims: claims are not checked", id="claim"),
     ],
 )
 def test_warns_about_fields_that_it_does_not_read(spec: dict[str, Any], warning: str) -> None:

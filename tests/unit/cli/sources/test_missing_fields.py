@@ -28,7 +28,6 @@ def fields(document: Mapping[str, Any]) -> RequiredFields:
 
 
 def missing(new: Mapping[str, Any], kept: RequiredFields) -> list[str]:
-    """The first word of each text."""
     policy = BerthConfiguration.model_validate(new).policy()
     return [text.split(",")[0] for text in missing_fields(policy, kept)]
 

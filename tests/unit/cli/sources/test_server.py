@@ -72,9 +72,7 @@ def test_reads_expiry_of_trusted_certificate(serve: Serve, tmp_path: Path) -> No
     [
         pytest.param("127.0.0.1", timedelta(days=-2), True, CertificateProblem.EXPIRED, id="expired"),
         pytest.param("127.0.0.9", timedelta(days=2), True, CertificateProblem.OTHER_HOST, id="another host"),
-        pytest.param(
-            "127.0.0.1", timedelta(days=2), False, CertificateProblem.UNKNOWN_AUTHORITY, id="untrusted authority"
-        ),
+        pytest.param("127.0.0.1", timedelta(days=2), False, CertificateProblem.UNKNOWN_AUTHORITY, id="untrusted root"),
     ],
 )
 def test_reports_problem_and_expiry_of_untrusted_certificate(

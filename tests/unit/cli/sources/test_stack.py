@@ -103,8 +103,6 @@ def test_error_names_plugin_that_cannot_be_built(store: DynamoDBConfigurationSto
 
 
 class Secrets:
-    """Secrets Manager with one secret."""
-
     def __init__(self, text: str) -> None:
         self._text = text
 
@@ -138,9 +136,7 @@ def test_reads_password_of_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(with_secrets("arn:1"), "hidden", 'arn:1 is not {"username"', id="unexpected content"),
     ],
 )
-def test_error_does_not_quote_the_secret(
-    stack: DeployedStack, text: str, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_error_hides_the_secret(stack: DeployedStack, text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boto3, "client", lambda *_, **__: Secrets(text))
     with pytest.raises(StackUnavailable) as raised:
         basic_credentials(stack)

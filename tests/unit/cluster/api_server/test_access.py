@@ -6,23 +6,28 @@ import ssl
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Barrier
 from typing import Any
 
 import pytest
+import urllib3
+from cryptography.hazmat.primitives import serialization
 from kubernetes.client import Configuration
 
-from berth.cluster.api_server.access import Access
+from berth.cluster.api_server.access import Access, BearerServer, CertificateServer, authorization, client_context
 from berth.cluster.api_server.client import (
     Answer,
     AnswerStream,
     ApiServer,
     ApiServerUnreachable,
+    Connections,
     CredentialsUnavailable,
 )
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from tests.builders.certificates import self_signed
+from tests.fakes.api_server import kubernetes_on_loopback
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, driven_api_server
 
@@ -92,9 +97,7 @@ def test_returns_the_second_401(server: DrivenApiServer, pool: ThreadPoolExecuto
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 500, 503])
-def test_does_not_renew_credentials_after_other_statuses(
-    server: DrivenApiServer, pool: ThreadPoolExecutor, status: int
-) -> None:
+def test_keeps_credentials_after_other_statuses(server: DrivenApiServer, pool: ThreadPoolExecutor, status: int) -> None:
     source = Source(server, "Bearer old")
     asking = pool.submit(get(ApiServer(Access(source), HandDrivenClock())))
     server.next(PATH).refuse(status, "No")
@@ -219,3 +222,130 @@ def test_reports_missing_token_file(server: DrivenApiServer) -> None:
     with pytest.raises(CredentialsUnavailable, match=r"cannot be renewed: .*No such file or directory: '/token'"):
         get(server.api(refresh_api_key_hook=gone))()
     assert server.nothing_waits()
+
+
+PROXY = "http://proxy.example:3128"
+NETWORK = "10.0.0.0/8"
+
+
+@pytest.fixture
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    return monkeypatch
+
+
+def token() -> str:
+    return "token-1"
+
+
+@pytest.mark.parametrize(
+    ("variables", "host", "proxy"),
+    [
+        pytest.param({}, "https://10.0.0.1", None, id="no proxy"),
+        pytest.param({"HTTPS_PROXY": PROXY}, "https://10.0.0.1", PROXY, id="the environment's proxy"),
+        pytest.param({"HTTPS_PROXY": PROXY, "NO_PROXY": NETWORK}, "https://10.0.0.1", None, id="a server of NO_PROXY"),
+        pytest.param({"HTTPS_PROXY": PROXY, "NO_PROXY": NETWORK}, "https://11.0.0.1", PROXY, id="not of NO_PROXY"),
+    ],
+)
+@pytest.mark.parametrize("as_file", [pytest.param(False, id="PEM"), pytest.param(True, id="file")])
+def test_uses_proxy_from_the_environment_and_verifies_the_server(
+    no_proxy: pytest.MonkeyPatch, tmp_path: Path, variables: dict[str, str], host: str, proxy: str | None, as_file: bool
+) -> None:
+    certificate, _ = self_signed(tmp_path, "ca")
+    for name, value in variables.items():
+        no_proxy.setenv(name, value)
+    authority = certificate if as_file else certificate.read_text()
+    pool = Connections().pool(BearerServer(host, authority, token))
+    given = pool.connection_pool_kw
+    assert given["cert_reqs"] == ssl.CERT_REQUIRED
+    assert (given.get("ca_certs") if as_file else given.get("ca_cert_data")) == (
+        str(certificate) if as_file else certificate.read_text()
+    )
+    assert (pool.proxy.url if isinstance(pool, urllib3.ProxyManager) and pool.proxy else None) == proxy
+
+
+@pytest.mark.usefixtures("no_proxy")
+def test_rejects_server_certified_by_another_authority(tmp_path: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*self_signed(tmp_path, "server"))
+    other, _ = self_signed(tmp_path, "other")
+    with driven_api_server(context) as server:
+        api = ApiServer(BearerServer(server.host, other, token), HandDrivenClock())
+        with pytest.raises(ApiServerUnreachable, match=r"certificate of .* is not trusted"):
+            api.request("GET", "/version", timeout=5)
+
+
+@dataclass(frozen=True)
+class Texts:
+    certificate: str
+    key: str
+
+    @classmethod
+    def of(cls, directory: Path, name: str) -> Texts:
+        certificate, key = self_signed(directory, name)
+        return cls(certificate.read_text(), key.read_text())
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Texts:
+    return Texts.of(tmp_path, "user")
+
+
+@pytest.fixture
+def host(tmp_path: Path, user: Texts) -> Iterator[str]:
+    """Yield the address of a server that accepts only this user."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*self_signed(tmp_path, "server"))
+    tls.verify_mode = ssl.CERT_REQUIRED
+    tls.load_verify_locations(cadata=user.certificate)
+    with kubernetes_on_loopback(tls) as kubernetes:
+        yield kubernetes.host
+
+
+def _api(host: str, authority: str, user: Texts) -> ApiServer:
+    context = client_context(authority, user.certificate, user.key)
+    assert context is not None
+    server = CertificateServer(host, context)
+    assert authorization(server) == {}
+    return ApiServer(server, HandDrivenClock())
+
+
+def test_server_accepts_the_certificate(tmp_path: Path, host: str, user: Texts) -> None:
+    api = _api(host, (tmp_path / "server.crt").read_text(), user)
+    assert api.request("GET", "/api/v1/nodes", timeout=5).ok
+
+
+def test_server_rejects_another_certificate(tmp_path: Path, host: str) -> None:
+    api = _api(host, (tmp_path / "server.crt").read_text(), Texts.of(tmp_path, "other"))
+    with pytest.raises(ApiServerUnreachable):
+        api.request("GET", "/api/v1/nodes", timeout=5)
+
+
+def test_rejects_server_of_another_authority_despite_client_certificate(tmp_path: Path, host: str, user: Texts) -> None:
+    api = _api(host, Texts.of(tmp_path, "other").certificate, user)
+    with pytest.raises(ApiServerUnreachable, match=r"certificate of .* is not trusted"):
+        api.request("GET", "/api/v1/nodes", timeout=5)
+
+
+def _encrypted(user: Texts) -> str:
+    key = serialization.load_pem_private_key(user.key.encode(), None)
+    password = serialization.BestAvailableEncryption(b"secret")
+    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, password).decode()
+
+
+@pytest.mark.parametrize("wrong", ["the key of another", "an encrypted key", "no certificate", "no authority"])
+def test_returns_no_tls_context_for_an_unusable_certificate_or_key(tmp_path: Path, user: Texts, wrong: str) -> None:
+    """It also does not prompt for a password."""
+    certificate, key, authority = user.certificate, user.key, None
+    match wrong:
+        case "the key of another":
+            key = Texts.of(tmp_path, "other").key
+        case "an encrypted key":
+            key = _encrypted(user)
+        case "no certificate":
+            certificate = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+        case _:
+            authority = "none"
+    assert client_context(authority, certificate, key) is None

@@ -52,7 +52,6 @@ def settings(**changed: str) -> EksSettings:
 
 
 def token_of(header: str | None) -> str:
-    """The URL in a bearer token."""
     assert header is not None
     prefix, _, encoded = header.partition("k8s-aws-v1.")
     assert prefix == "Bearer "
@@ -62,7 +61,6 @@ def token_of(header: str | None) -> str:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> HandDrivenClock:
-    """A clock that botocore signs with, too."""
     clock = HandDrivenClock(AT.timestamp())
 
     def now(*, remove_tzinfo: bool = True) -> datetime:

@@ -58,9 +58,7 @@ def _cluster(**fields: object) -> dict[str, object]:
     ("changed", "needs_client"),
     [
         pytest.param({}, False, id="an address and a token"),
-        pytest.param(
-            _cluster(**{"certificate-authority-data": CERTIFICATE}), False, id="an address, a token and an authority"
-        ),
+        pytest.param(_cluster(**{"certificate-authority-data": CERTIFICATE}), False, id="address, token and authority"),
         pytest.param(_cluster(**{"certificate-authority-data": ""}), True, id="an empty authority"),
         pytest.param(_cluster(**{"tls-server-name": "api.example"}), True, id="another name of the server"),
         pytest.param(_cluster(**{"proxy-url": "https://proxy.example"}), True, id="a proxy"),
@@ -87,7 +85,6 @@ def test_reads_the_same_user_as_the_client_and_imports_it_only_if_needed(
 
 @pytest.fixture
 def user_certificate(tmp_path: Path) -> dict[str, object]:
-    """The fields of a user."""
     files = zip(("client-certificate-data", "client-key-data"), self_signed(tmp_path, "user"), strict=True)
     return {name: base64.b64encode(file.read_bytes()).decode() for name, file in files}
 
@@ -137,7 +134,6 @@ def test_resolves_paths_relative_to_file(tmp_path: Path) -> None:
 
 
 def test_resolves_command_in_a_folder_relative_to_file(tmp_path: Path) -> None:
-    """One without is searched for in PATH."""
     plugin = tmp_path / "bin" / "credentials"
     plugin.parent.mkdir()
     plugin.write_text(f"#!/bin/sh\necho '{CREDENTIAL}'\n")
@@ -176,11 +172,7 @@ CERTIFICATES = {"client-certificate": "c.pem", "client-key": "k.pem"}
         pytest.param(_user(), "user has no credentials", id="no credentials"),
         pytest.param(_user(token=""), "user has no credentials", id="an empty token"),
         pytest.param(_user(username="a"), "user has no credentials", id="a name without a password"),
-        pytest.param(
-            _user(**{"client-certificate": "c.pem"}),
-            "a client certificate or a key alone",
-            id="a certificate without key",
-        ),
+        pytest.param(_user(**{"client-certificate": "c.pem"}), "a client certificate or a key alone", id="without key"),
         pytest.param(
             _user(token=SECRET, **{"client-key-data": CERTIFICATE}),
             "a client certificate or a key alone",
@@ -202,11 +194,7 @@ CERTIFICATES = {"client-certificate": "c.pem", "client-key": "k.pem"}
             "exec.interactiveMode is Always",
             id="an interactive exec plugin",
         ),
-        pytest.param(
-            {"contexts": [{"name": "only", "context": {"cluster": "here"}}]},
-            "names no user",
-            id="a context without user",
-        ),
+        pytest.param({"contexts": [{"name": "only", "context": {"cluster": "here"}}]}, "names no user", id="no user"),
         pytest.param({"users": []}, "users does not have the name in the current context", id="unknown user"),
         pytest.param({"clusters": []}, "clusters does not have the name in the current context", id="unknown cluster"),
         pytest.param(
@@ -216,9 +204,7 @@ CERTIFICATES = {"client-certificate": "c.pem", "client-key": "k.pem"}
         ),
     ],
 )
-def test_rejects_and_names_settings_that_it_does_not_support(
-    document: dict[str, object], message: str, tmp_path: Path
-) -> None:
+def test_rejects_and_names_unsupported_settings(document: dict[str, object], message: str, tmp_path: Path) -> None:
     with pytest.raises(ClusterUnavailable) as caught:
         kubeconfig.from_file(written(tmp_path, yaml.safe_dump(_document(**document))))
     assert message in str(caught.value)
@@ -284,9 +270,7 @@ def test_gets_token_from_exec_plugin(tmp_path: Path) -> None:
         pytest.param(["echo", "not JSON"], id="the plugin prints another format"),
     ],
 )
-def test_reports_exec_plugin_without_credentials_instead_of_calling_anonymously(
-    command: list[str], tmp_path: Path
-) -> None:
+def test_reports_exec_plugin_without_credentials(command: list[str], tmp_path: Path) -> None:
     path = written(tmp_path, yaml.safe_dump(a_kubeconfig("https://h", exec_plugin(*command))))
     with pytest.raises(ClusterUnavailable, match="its exec plugin gave no credentials"):
         kubeconfig.from_file(path)

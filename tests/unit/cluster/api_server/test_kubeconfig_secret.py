@@ -98,11 +98,7 @@ def secret_with(document: dict[str, object]) -> SecretsManagerClient:
     ],
 )
 def test_rejects_secret_with_references_to_files_or_commands(
-    user: dict[str, object],
-    cluster: dict[str, object],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    user: dict[str, object], cluster: dict[str, object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     document = a_kubeconfig(**{"server": "https://10.0.0.1:6443", "user": user} | cluster)  # type: ignore[arg-type]

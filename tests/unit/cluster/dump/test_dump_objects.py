@@ -51,9 +51,7 @@ def as_kubectl(value: object) -> bytes:
             [{"apiVersion": "v1", **BARE_NODE}],
             id="items have the version of the list",
         ),
-        pytest.param(
-            as_kubectl({"kind": "List", "items": [LIST, {"items": [POD]}]}), [NODE, POD, POD], id="nested lists"
-        ),
+        pytest.param(as_kubectl({"kind": "List", "items": [LIST, {"items": [POD]}]}), [NODE, POD, POD], id="in lists"),
         pytest.param(
             b"kind: List\nitems:\n- kind: NodeList\n  items:\n  - metadata: {name: a}\n",
             [BARE_NODE],
@@ -81,9 +79,7 @@ def as_kubectl(value: object) -> bytes:
         ),
         pytest.param(b"items:\n  - kind: Node\n", [{"kind": "Node"}], id="indented items"),
         pytest.param(orjson.dumps(NODE) + b"\n---\n" + orjson.dumps(POD), [NODE, POD], id="several documents of JSON"),
-        pytest.param(
-            b"{kind: Node, metadata: {name: a}}", [{"kind": "Node", "metadata": {"name": "a"}}], id="flow style"
-        ),
+        pytest.param(b"{kind: Node, metadata: {name: a}}", [{"kind": "Node", "metadata": {"name": "a"}}], id="inline"),
         pytest.param(b"items: []\n", [], id="an empty List"),
         pytest.param(b"", [], id="an empty file"),
     ],
@@ -153,10 +149,7 @@ def test_sets_api_server_defaults(text: bytes, wanted: object) -> None:
 def test_last_object_with_a_name_is_used() -> None:
     other = {**POD, "metadata": {**META, "namespace": "web"}}
     newer = {**POD, "spec": {"nodeName": "a"}}
-    assert select_objects([POD, NODE, other, newer]) == (
-        [newer, NODE, other],
-        {"Pod that occurs again": 1},
-    )
+    assert select_objects([POD, NODE, other, newer]) == ([newer, NODE, other], {"Pod that occurs again": 1})
 
 
 def test_counts_skipped_objects() -> None:

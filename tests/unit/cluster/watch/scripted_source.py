@@ -49,7 +49,6 @@ class ScriptedSource(ListerWatcher):
 
     @property
     def finished(self) -> bool:
-        """Whether every step was asked for."""
         return not self._steps
 
     def list_all(self) -> Listed:
@@ -100,20 +99,16 @@ class RecordingFlag(Flag):
 
 
 def node(name: str) -> dict[str, object]:
-    """A node of that name."""
     return {"metadata": {"name": name}}
 
 
 def listed(version: str, *names: str) -> Listed:
-    """A list of nodes."""
     return Listed(tuple(node(name) for name in names), version)
 
 
 def added(version: str, name: str = "a") -> Added:
-    """A new node."""
     return Added(node(name), version)
 
 
 def bookmark(version: str) -> Bookmark:
-    """A bookmark."""
     return Bookmark(version)

@@ -102,7 +102,6 @@ FAILURE = ClusterUnavailable("connection refused")
 
 
 def test_failed_list_is_not_treated_as_an_empty_list() -> None:
-    """It would delete every PodGroup."""
     with pytest.raises(ClusterUnavailable, match="connection refused"):
         Resource([List(FAILURE)], []).watcher.list_all()
 

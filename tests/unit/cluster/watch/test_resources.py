@@ -27,9 +27,7 @@ def pod(**metadata: Any) -> dict[str, Any]:
         pytest.param(line("MODIFIED", pod()), Modified(pod(), "12"), id="MODIFIED"),
         pytest.param(line("DELETED", pod()), Deleted(pod(), "12"), id="DELETED"),
         pytest.param(line("BOOKMARK", {"metadata": {"resourceVersion": "13"}}), Bookmark("13"), id="BOOKMARK"),
-        pytest.param(
-            line("ADDED", pod(managedFields=[{"manager": "kubectl"}])), Added(pod(), "12"), id="without managedFields"
-        ),
+        pytest.param(line("ADDED", pod(managedFields=[{"manager": "kubectl"}])), Added(pod(), "12"), id="not managed"),
         pytest.param(line("ADDED", pod()) + b"\r", Added(pod(), "12"), id="white space after it"),
         pytest.param(
             line("ADDED", pod(resourceVersion="not-a-number")),

@@ -3,16 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from queue import SimpleQueue
 from threading import Event as Flag
 from threading import Semaphore
+from typing import Any
 
+import pytest
+
+from berth.cluster.watch.lister_watcher import ResourceExpired, WatchRefused
 from berth.cluster.watch.watches import LOOK_SECONDS, Reflector, Watches
-from berth.nodecache.feed.cluster import Bookmark, Event, Failed, WatchEvent
+from berth.nodecache.feed.cluster import (
+    Bookmark,
+    ClusterUnavailable,
+    Deleted,
+    Ended,
+    Event,
+    Expired,
+    Failed,
+    Interrupted,
+    Modified,
+    WatchEvent,
+)
+from berth.nodecache.feed.head import Position
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS
 from tests.unit.cluster.taking import Consumer, running, started
-from tests.unit.cluster.watch.scripted_source import List, ScriptedSource, Step, Watch, listed
+from tests.unit.cluster.watch.scripted_source import (
+    List,
+    Reached,
+    RecordingFlag,
+    ScriptedSource,
+    Step,
+    Watch,
+    added,
+    bookmark,
+    listed,
+    node,
+)
 
 DEFECT = ZeroDivisionError("a defect")
 
@@ -60,11 +88,9 @@ class FedSource(ScriptedSource):
             yield self._fed.get()
 
     def wait_until_watched(self) -> None:
-        """Until the list is in the queue."""
         assert self._asked.acquire(timeout=PATIENCE_SECONDS)
 
     def feed(self, *events: WatchEvent) -> None:
-        """These events come."""
         for event in events:
             self._fed.put(event)
             self.wait_until_watched()
@@ -120,3 +146,204 @@ def test_stop_interrupts_wait_for_server() -> None:
     scripts.watches.start()
     scripts.watches.stop()
     assert scripts.interruptions == 1
+
+
+START = 1_700_000_000.0
+DOWN = ClusterUnavailable("the API server cannot be reached")
+REFUSED = WatchRefused("the API server refused to watch nodes: internal error")
+EXPIRED = ResourceExpired()
+RESUMED = Position("7", START - 20, START - 600)
+
+
+class Run:
+    """A reflector on a script, pulled as far as the test says."""
+
+    def __init__(self, *steps: Step, resume: Position | None = None, **options: Any) -> None:
+        self.clock = HandDrivenClock(START)
+        self.stop = RecordingFlag(self.clock)
+        self.source = ScriptedSource(self.clock, *steps)
+        reflector = Reflector(self.source, stop=self.stop, clock=self.clock, **({"jitter": lambda: 0.0} | options))
+        self.events = reflector.events(resume)
+
+    def pull(self, count: int) -> list[tuple[float, Event]]:
+        """The next events, with the seconds since the start."""
+        return [(received.at - START, received.event) for received in islice(self.events, count)]
+
+
+def interrupted(cause: object, *times: float) -> list[tuple[float, Event]]:
+    return [(time, Interrupted(str(cause))) for time in times]
+
+
+@pytest.mark.parametrize(
+    ("steps", "resume", "wanted", "waits"),
+    [
+        pytest.param(
+            [List(listed("5", "a", "b")), Watch("5", [added("6"), Modified(node("a"), "7"), Deleted(node("a"), "8")])],
+            None,
+            [
+                (0, listed("5", "a", "b")),
+                (10, added("6")),
+                (20, Modified(node("a"), "7")),
+                (30, Deleted(node("a"), "8")),
+                (40, Ended()),
+            ],
+            [],
+            id="list, then watch from the list's version",
+        ),
+        pytest.param(
+            [List(listed("5"), seconds=4.0), Watch("5", [bookmark("6")])],
+            None,
+            [(0, listed("5")), (14, bookmark("6"))],
+            [],
+            id="a list is as old as its request",
+        ),
+        pytest.param(
+            [Reached("7", False), List(listed("3", "a")), Watch("3", [])],
+            RESUMED,
+            [(0, Expired()), (0, listed("3", "a")), (10, Ended())],
+            [],
+            id="a version that the server has not reached is not resumed",
+        ),
+        pytest.param(
+            [Reached("7"), Watch("7", [EXPIRED]), List(listed("90", "a")), Watch("90", [added("91")])],
+            RESUMED,
+            [(10, Expired()), (10, listed("90", "a")), (20, added("91"))],
+            [],
+            id="an expired version is replaced by a list, at once",
+        ),
+        pytest.param(
+            [
+                List(listed("5")),
+                Watch("5", [EXPIRED], 0.0),
+                List(listed("6")),
+                Watch("6", [EXPIRED], 0.0),
+                List(listed("7")),
+            ],
+            None,
+            [(0, listed("5")), (0, Expired()), (0.5, listed("6")), (0.5, Expired()), (1.5, listed("7"))],
+            [0.5, 1.0],
+            id="lists that expire before they can be watched are spaced out",
+        ),
+        pytest.param(
+            [List(listed("5")), Watch("5", [added("6"), DOWN]), Reached("6"), Watch("6", [added("7")])],
+            None,
+            [(0, listed("5")), (10, added("6")), (20, Interrupted(str(DOWN))), (30.5, added("7"))],
+            [0.5],
+            id="a broken watch is resumed from the last version after a wait",
+        ),
+        pytest.param(
+            [*[List(DOWN)] * 6, List(listed("5"))],
+            None,
+            [*interrupted(DOWN, 0, 0.5, 1.5, 3.5, 7.5, 15.5), (23.5, listed("5"))],
+            [0.5, 1.0, 2.0, 4.0, 8.0, 8.0],
+            id="waits double up to a limit",
+        ),
+        pytest.param(
+            [
+                *[List(DOWN)] * 2,
+                List(listed("5")),
+                Watch("5", [added("6"), DOWN]),
+                *(Reached("6"), Watch("6", [added("7")])),
+            ],
+            None,
+            [
+                *interrupted(DOWN, 0, 0.5),
+                (1.5, listed("5")),
+                (11.5, added("6")),
+                (21.5, Interrupted(str(DOWN))),
+                (32, added("7")),
+            ],
+            [0.5, 1.0, 0.5],
+            id="an event makes waits short again",
+        ),
+        pytest.param(
+            [List(listed("5")), *(Watch("5", [], 0.0), Reached("5")) * 2, Watch("5", [added("6")])],
+            None,
+            [
+                (0, listed("5")),
+                (0, Interrupted("a watch of nodes ended at once, without an event")),
+                (0.5, Interrupted("a watch of nodes ended at once, without an event")),
+                (11.5, added("6")),
+            ],
+            [0.5, 1.0],
+            id="watches that end at once are spaced out",
+        ),
+        pytest.param(
+            [
+                List(listed("5")),
+                *(Watch("5", [REFUSED], 0.0), Reached("5")) * 2,
+                Watch("5", [REFUSED], 0.0),
+                List(listed("6")),
+            ],
+            None,
+            [(0, listed("5")), *interrupted(REFUSED, 0, 0.5, 1.5), (3.5, listed("6"))],
+            [0.5, 1.0, 2.0],
+            id="a version at which the server fails again and again is given up",
+        ),
+        pytest.param(
+            [
+                List(listed("5")),
+                Watch("5", [DOWN], 0.0),
+                *[Reached("5", DOWN)] * 3,
+                Reached("5"),
+                Watch("5", [added("6")]),
+            ],
+            None,
+            [(0, listed("5")), *interrupted(DOWN, 0, 0.5, 1.5, 3.5), (17.5, added("6"))],
+            [0.5, 1.0, 2.0, 4.0],
+            id="a long outage does not cause a list",
+        ),
+    ],
+)
+def test_lists_then_watches_and_resumes_in_order(
+    steps: list[Step], resume: Position | None, wanted: list[tuple[float, Event]], waits: list[float]
+) -> None:
+    run = Run(*steps, resume=resume)
+    assert run.pull(len(wanted)) == wanted
+    assert run.source.finished
+    assert run.stop.waits == waits
+
+
+def test_lists_again_at_the_end_of_a_watch_if_the_list_is_old() -> None:
+    run = Run(
+        *(List(listed("5")), Watch("5", [added("6")]), Watch("6", [added("7")]), List(listed("8")), Watch("8", [])),
+        relist_seconds=30.0,
+    )
+    assert run.pull(7) == [
+        (0, listed("5")),
+        (10, added("6")),
+        (20, Ended()),
+        (30, added("7")),
+        (40, Ended()),
+        (40, listed("8")),
+        (50, Ended()),
+    ]
+
+
+def test_list_keeps_the_age_from_its_predecessor() -> None:
+    run = Run(List(listed("9")), resume=RESUMED, relist_seconds=600.0)
+    assert run.pull(1) == [(0, listed("9"))]
+
+
+def test_adds_jitter_to_waits() -> None:
+    run = Run(*[List(DOWN)] * 3, List(listed("5")), jitter=iter([0.0, 0.5, 1.0]).__next__)
+    run.pull(4)
+    assert run.stop.waits == [0.5, 1.5, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("steps", "before"),
+    [
+        pytest.param([List(listed("5")), Watch("5", [added("6"), added("7")])], 2, id="between two events"),
+        pytest.param([List(listed("5")), Watch("5", [added("6")])], 2, id="before the end"),
+        pytest.param([List(listed("5")), Watch("5", [added("6"), DOWN])], 2, id="before a failure"),
+        pytest.param([List(listed("5"))], 1, id="after the list"),
+        pytest.param([List(DOWN)], 1, id="before a wait"),
+    ],
+)
+def test_does_not_emit_events_after_stop(steps: list[Step], before: int) -> None:
+    run = Run(*steps)
+    run.pull(before)
+    run.stop.set()
+    assert run.pull(1) == []
+    assert run.source.finished

@@ -29,8 +29,6 @@ T = TypeVar("T")
 
 
 class Store(InMemoryCacheTable):
-    """The table, and a hand in it."""
-
     def __init__(self) -> None:
         self.item = InMemoryItem()
         super().__init__(self.item)
@@ -154,7 +152,6 @@ class HeldLease(Leadership):
         self._fence, self._last = None, fence
 
     def run_out(self) -> None:
-        """By this process's clocks."""
         self._fence, self._last = None, self._fence or self._last
 
     def step(self) -> None:
@@ -205,7 +202,6 @@ class Writing:
         return self.writer.compact_if_due(objects, observation(self.clock.wall()))
 
     def compact_now(self, objects: Mapping[Key, Object]) -> bool:
-        """After so long that it is due."""
         self.clock.advance(24 * 3600)
         self.lease.step()
         return self.compact(objects)
@@ -216,18 +212,15 @@ def observation(at: float) -> Observation:
 
 
 def node(name: str, **spec: object) -> Change:
-    """A node that is there."""
     return Change("nodes", name, {"metadata": {"name": name}, **spec})
 
 
 def log_item(version: int, epoch: int, previous: tuple[int, int], change: Change) -> LogItem:
-    """An item with this change alone."""
     [data] = pack([change]).items
     return LogItem(part_of(change.resource), version, epoch, PublishedVersion(*previous), data)
 
 
 def state_of(*changes: Change) -> State:
-    """Return the objects after these changes."""
     return InPlaceView().applied({}, changes)
 
 

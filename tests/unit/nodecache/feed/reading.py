@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from berth.nodecache.feed.reader import (
-    NodeCacheReader,
-)
+from berth.nodecache.feed.reader import NodeCacheReader
 from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
 from tests.fakes.cache_tables import InterruptedCacheTable
 from tests.unit.nodecache.feed.feeds import InPlaceView, State, Store, node
@@ -33,6 +31,5 @@ class Reading:
         return dict(self.reader.at(self.table.head(), parts=parts))
 
     def calls(self) -> list[str]:
-        """Since the last time."""
         calls, self.table.calls = self.table.calls, []
         return calls

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from berth.nodecache.feed.cluster import (
-    Added,
-    Cluster,
-    ClusterUnavailable,
-    ClusterWatch,
-    Event,
-    Listed,
-    ResourceEvent,
-)
+from berth.nodecache.feed.cluster import Added, Cluster, ClusterUnavailable, ClusterWatch, Event, Listed, ResourceEvent
 from berth.nodecache.feed.head import Position
 from tests.unit.lease.clocks import EnvironmentClock
 
@@ -41,7 +33,6 @@ class ScriptedCluster(Cluster):
         return ScriptedWatch(self, positions)
 
     def send(self, resource: str, event: Event) -> None:
-        """The event comes now."""
         self._coming.append(ResourceEvent(resource, self.clock.wall(), event))
 
     def send_later(self, seconds: float, resource: str, event: Event) -> None:
@@ -73,8 +64,6 @@ class ScriptedCluster(Cluster):
 
 
 class ScriptedWatch(ClusterWatch):
-    """Waits by advancing the clock."""
-
     def __init__(self, cluster: ScriptedCluster, positions: Mapping[str, Position]) -> None:
         super().__init__(RESOURCES, positions)
         self._cluster = cluster

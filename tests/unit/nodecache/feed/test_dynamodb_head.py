@@ -77,7 +77,6 @@ def test_reads_the_newest_version_of_each_part() -> None:
 
 
 def test_ignores_parts_added_by_a_later_release() -> None:
-    """It has them at the end."""
     written = item(**_attributes_of(PUBLISHED))
     written["newest"]["L"] += [{"N": "4"}, {"N": "2"}]
     written["snapshot"]["M"]["newest"]["L"] += [{"N": "3"}, {"N": "1"}]

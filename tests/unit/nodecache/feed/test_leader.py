@@ -56,7 +56,6 @@ class Leading:
         return self
 
     def work(self, seconds: float) -> None:
-        """Work for so long."""
         until = self.clock.monotonic() + seconds
         calls = 0
         while self.clock.monotonic() < until - 1e-9:
@@ -65,11 +64,9 @@ class Leading:
             self.leader.work(until - self.clock.monotonic())
 
     def nodes(self) -> list[list[str]]:
-        """Return the changed nodes of each publication."""
         return [[change.key for change in each.changes] for each in self.publications]
 
 
-# ---------------------------------------------------------------------------------------------------- when it publishes
 def with_refused_publication() -> Leading:
     """n1 is published, and the publication of n2 was refused."""
     leading = Leading().listed("n1")
@@ -165,7 +162,6 @@ def test_finish_does_not_write_without_pending_changes() -> None:
     assert leading.table.calls == []
 
 
-# ------------------------------------------------------------------------------------------ what a publication contains
 def test_publication_contains_epoch_changes_objects_and_observation() -> None:
     store = Store()
     Leading(store).listed("n1")
@@ -205,7 +201,6 @@ def test_age_of_a_publication_is_the_age_of_its_oldest_resource() -> None:
     assert publication.observation.observed_at == AT
 
 
-# ----------------------------------------------------------------------------------------------- what it continues from
 def test_resumes_predecessors_watches_without_a_snapshot() -> None:
     store = Store()
     Leading(store).listed("n1")
@@ -286,7 +281,6 @@ def test_constructor_raises_if_the_cluster_is_unavailable() -> None:
         )
 
 
-# -------------------------------------------------------------------------------------------------- events of the watch
 def test_raises_the_cause_of_a_failed_watch() -> None:
     leading = Leading().listed("n1")
     leading.cluster.send("pods", Failed(KeyError("metadata")))

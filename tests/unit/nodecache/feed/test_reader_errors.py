@@ -27,7 +27,6 @@ from tests.unit.nodecache.feed.feeds import Store, Writing, log_item, state_of
 from tests.unit.nodecache.feed.reading import FOUR, GARBAGE, ONE, THREE, TWO, Reading
 
 
-# ------------------------------------------------------------------------------------------------- what is not there
 @pytest.mark.usefixtures("leader")
 def test_retries_chunk_that_is_not_visible_yet(store: Store) -> None:
     slept: list[float] = []
@@ -110,9 +109,6 @@ def test_detects_log_compacted_during_the_read(store: Store, leader: Writing) ->
     assert reading.reader.at(head) == state_of(FOUR)
 
 
-# --------------------------------------------------------------------------------------------------- what is malformed
-
-
 def test_malformed_log_item_covered_by_a_snapshot_makes_the_reader_load_it(store: Store, leader: Writing) -> None:
     reading = Reading(store)
     reading.read()
@@ -161,7 +157,6 @@ def test_warm_reader_ignores_malformed_chunk(store: Store) -> None:
     assert reading.read() == state_of(ONE, TWO, THREE, FOUR)
 
 
-# ----------------------------------------------------------------------------------------------------- named causes
 @pytest.mark.usefixtures("leader")
 def test_reports_unreadable_schema_and_recovers_after_it(store: Store) -> None:
     reading = Reading(store)

@@ -132,9 +132,7 @@ def test_missing_log_item_of_a_needed_part_breaks_the_chain(store: Store, lost: 
     [
         pytest.param(lambda item: None, id="missing"),
         pytest.param(lambda item: replace(item, epoch=item.epoch + 1), id="an orphan in place of the item"),
-        pytest.param(
-            lambda item: replace(item, previous=PublishedVersion(2, 0)), id="a link to an item of another part"
-        ),
+        pytest.param(lambda item: replace(item, previous=PublishedVersion(2, 0)), id="link to an item of another part"),
         pytest.param(lambda item: replace(item, data=GARBAGE), id="malformed"),
     ],
 )
@@ -187,9 +185,7 @@ SECONDS = 10.0
 
 
 @pytest.mark.parametrize("remaining", [0.0, math.inf], ids=["without time left", "with time left"])
-def test_call_that_needs_no_read_does_not_wait_for_other_parts_to_load(
-    store: Store, mixed: Writing, remaining: float
-) -> None:
+def test_call_without_a_read_does_not_wait_for_other_parts(store: Store, mixed: Writing, remaining: float) -> None:
     reading, found = Reading(store), SimpleQueue[State]()
     nodes = reading.reader.at(store.head(), parts=NODES_ONLY)
     versions: list[int] = []

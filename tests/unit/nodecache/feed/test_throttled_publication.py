@@ -107,9 +107,7 @@ def throttled() -> Iterator[Throttled]:
 
 
 @pytest.mark.parametrize(("nodes", "within"), [(5_000, 4.0), (15_000, 12.0)])
-def test_first_publication_keeps_the_lease_and_writes_each_chunk_once(
-    throttled: Throttled, nodes: int, within: float
-) -> None:
+def test_first_publication_keeps_lease_and_writes_chunks_once(throttled: Throttled, nodes: int, within: float) -> None:
     objects = large_nodes(nodes)
     throttled.cluster.send("nodes", Listed(objects, "1"))
     throttled.cluster.send("pods", Listed((), "1"))

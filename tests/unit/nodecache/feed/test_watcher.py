@@ -11,13 +11,7 @@ import pytest
 from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
 from berth.nodecache.feed.cluster import Added, Ended, Event, Interrupted, Modified
-from berth.nodecache.feed.head import (
-    BEGINNING,
-    OLDEST_READER,
-    SCHEMA_VERSION,
-    PublishedVersion,
-    in_every_part,
-)
+from berth.nodecache.feed.head import BEGINNING, OLDEST_READER, SCHEMA_VERSION, PublishedVersion, in_every_part
 from berth.nodecache.feed.leader import Publication, PublishIntervals
 from berth.nodecache.feed.table import LogItem, LogWrite
 from berth.nodecache.feed.watcher import FOLLOW_SECONDS, RunResult, Watcher, WatcherOutcome
@@ -231,7 +225,6 @@ def test_leader_is_deposed_if_another_takes_the_lease() -> None:
     assert result.reason.startswith("another holds item")
 
 
-# ----------------------------------------------------------------------------------------------------------- failures
 def test_waits_at_most_a_flush_interval_while_the_table_is_unavailable() -> None:
     running = Running()
     running.cluster.list_all("n1")
@@ -356,11 +349,3 @@ def test_result_counts_and_names_omitted_objects_by_reason() -> None:
         "1 publications, 2 objects of them 2 nodes; left out 1 without a name; "
         "left out nodes bad: not to be written as JSON"
     )
-
-
-@pytest.mark.parametrize(
-    ("outcome", "failed"),
-    [(outcome, outcome.value.startswith("failure-")) for outcome in WatcherOutcome],
-)
-def test_run_counts_as_failed_only_for_failure_outcomes(outcome: WatcherOutcome, failed: bool) -> None:
-    assert RunResult(outcome).failed is failed

@@ -41,7 +41,6 @@ def chain(store: Store, since: PublishedVersion) -> list[int] | None:
     return None if items is None else [item.version for item in items]
 
 
-# ------------------------------------------------------------------------------------------------------ publications
 def test_flush_writes_log_items_before_its_publication(store: Store, leader: Writing) -> None:
     leader.flush(TWO, THREE)
     assert leader.table.calls == ["put_log", "publish"]
@@ -96,9 +95,7 @@ def test_each_item_names_the_previous_item_of_its_part(store: Store, leader: Wri
     }
 
 
-def test_items_of_one_part_in_a_flush_are_chained(
-    store: Store, leader: Writing, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_items_of_a_part_in_a_flush_are_chained(store: Store, leader: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("berth.nodecache.feed.changes._RAW_BYTES", 10)  # an item for each change
     leader.flush(TWO, THREE)
     assert [item.previous for item in store.log_items()] == [PublishedVersion(1, 0), PublishedVersion(2, 0)]
@@ -147,7 +144,6 @@ def test_stops_the_flush_if_the_lease_expires_between_requests(store: Store, lea
     assert read(store) == state_of(ONE)
 
 
-# ---------------------------------------------------------------------------------------------------------- deposed
 def test_successor_overwrites_items_of_deposed_leader(store: Store, leader: Writing) -> None:
     successor = Writing(store)
     with pytest.raises(StaleFence):
@@ -188,7 +184,6 @@ def test_former_leader_cannot_write_to_a_recreated_head(store: Store, leader: Wr
     assert read(store) == state_of(THREE, ONE)
 
 
-# ---------------------------------------------------------------------------------------------------------- in doubt
 @pytest.mark.parametrize("fault", ["refused", "lost", "late"])
 @pytest.mark.parametrize("method", ["put_log", "publish"])
 def test_repeats_request_without_response_unchanged(store: Store, leader: Writing, method: str, fault: str) -> None:
@@ -263,7 +258,6 @@ def test_replacement_skips_the_versions_of_pending_items(store: Store, leader: W
     assert read(store) == state_of(ONE, TWO, THREE)
 
 
-# -------------------------------------------------------------------------------------------------------- announcing
 FAULTS = st.lists(st.sampled_from(["", "", "refused", "lost", "late"]), max_size=6)
 STEPS = st.sampled_from(["flush", "flush", "heartbeat", "compact", "replace", "renew", "arrive"])
 
@@ -309,9 +303,7 @@ class Announcing:
 
 
 @given(st.lists(st.tuples(STEPS, FAULTS, FAULTS, FAULTS), max_size=15))
-def test_announces_every_change_once_after_it_is_readable(
-    steps: list[tuple[str, list[str], list[str], list[str]]],
-) -> None:
+def test_announces_every_change_once_readable(steps: list[tuple[str, list[str], list[str], list[str]]]) -> None:
     history = Announcing()
     leader = history.leader
     for step, log, chunks, publication in steps:

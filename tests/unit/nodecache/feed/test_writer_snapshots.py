@@ -7,15 +7,7 @@ import pytest
 from berth.nodecache.feed.changes import Change, OmissionReason
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.writer import Retention
-from tests.unit.nodecache.feed.feeds import (
-    FailingTable,
-    Store,
-    Writing,
-    leader_of,
-    node,
-    read,
-    state_of,
-)
+from tests.unit.nodecache.feed.feeds import FailingTable, Store, Writing, leader_of, node, read, state_of
 
 ONE, TWO, THREE = (node(f"n{number}") for number in (1, 2, 3))
 DAY = 24 * 3600.0

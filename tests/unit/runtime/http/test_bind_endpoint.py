@@ -16,9 +16,11 @@ from berth.configuration.store import Configurations, CountingLossCheck
 from berth.extender.deadline import PASSED, Deadline
 from berth.lease.clock import SystemClock
 from berth.runtime.cluster_settings import BindSettings
-from berth.runtime.http.bind_endpoint import DEADLINE_PASSED, BindHandler
+from berth.runtime.http.bind_endpoint import DEADLINE_PASSED, BindHandler, rules_of
+from berth.runtime.tables import tables_opened_by
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.server.store.cache_table import InMemoryConfigurationStore
+from berth_cli.server.store.embedded_store import EmbeddedStore
 from berth_cli.server.store.lease_lock import InMemoryItem
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.requests import binding, body_of
@@ -51,3 +53,17 @@ def test_abandons_a_late_read_at_the_deadline() -> None:
 
 def test_does_not_start_a_read_after_the_deadline() -> None:
     assert error(handler(lambda: pytest.fail("read")), PASSED) == DEADLINE_PASSED
+
+
+SETTINGS = BindSettings(
+    cache_table="memory", ledger_table="memory", in_cluster=True, configuration='{"profile": "label-priority"}'
+)
+
+
+def test_uses_an_applied_document_at_once_in_the_process_of_its_store() -> None:
+    store = EmbeddedStore()
+    with tables_opened_by(store.open):
+        current = rules_of(SETTINGS)
+    assert current().announcements is None
+    store.configuration.apply('{"profile": "full"}')
+    assert current().announcements is not None

@@ -25,8 +25,6 @@ SERIAL, SECRET = "1f00000000000001", '{"username": "berth", "password": "hunter2
 
 
 class LateStore(AllowListStore):
-    """Returns its value only when told to."""
-
     def __init__(self) -> None:
         self.answer = threading.Event()
 
@@ -36,8 +34,6 @@ class LateStore(AllowListStore):
 
 
 class LatePasswords(PasswordStore):
-    """The same for passwords."""
-
     def __init__(self) -> None:
         self.answer = threading.Event()
 

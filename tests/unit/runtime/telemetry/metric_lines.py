@@ -9,7 +9,6 @@ import pytest
 
 
 def printed(metrics: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    """Each line with metrics, decoded."""
     lines = [orjson.loads(line) for line in metrics.readouterr().out.splitlines()]
     return [line for line in lines if "_aws" in line]
 

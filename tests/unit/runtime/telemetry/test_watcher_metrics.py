@@ -7,10 +7,7 @@ from collections import Counter
 import pytest
 
 from berth.runtime.telemetry.telemetry import Observer, current_observer, observed_by
-from berth.runtime.telemetry.watcher_metrics import (
-    INTERVAL_SECONDS,
-    WatcherMetrics,
-)
+from berth.runtime.telemetry.watcher_metrics import INTERVAL_SECONDS, WatcherMetrics
 from berth.scheduling.gangs.gang import GangKey
 from berth.upkeep.gangs import GangEvent, GangEventType
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
@@ -95,9 +92,7 @@ def test_counts_failures_while_objects_are_omitted(
     assert [line["Failures"] for line in lines] == [[1.0]] * 2
 
 
-def test_reservation_events_are_counted_only_by_type(
-    watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]
-) -> None:
+def test_reservation_events_are_counted_by_type(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:
     for event_type in (ReservationEventType.CONFIRMED, ReservationEventType.OWED, ReservationEventType.CONFIRMED):
         watcher.happened(ReservationEvent(event_type, "n1", "ml/train-0"))
     watcher.close()

@@ -29,8 +29,6 @@ ALARMS = alarms.alarms(
 
 
 class Recorded(Metrics):
-    """Keeps the metrics."""
-
     def __init__(self) -> None:
         super().__init__()
         self.found = alarms.Metrics()

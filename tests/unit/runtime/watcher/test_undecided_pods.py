@@ -98,9 +98,7 @@ def test_knows_the_pods_that_were_there_before_the_leader() -> None:
         pytest.param(pod("a"), pod("b"), gone("b"), 100, id="another is deleted"),
         pytest.param(pod("a"), pod("b", scheduler="berth-2"), placed("b"), 100, id="progress of another scheduler"),
         pytest.param(pod("a", failed=True), pod("b", failed=True), placed("b"), 0, id="calls work for another"),
-        pytest.param(
-            pod("a", failed=True), pod("b", failed=True), pod("b", labels={}), 100, id="another did not reach a call"
-        ),
+        pytest.param(pod("a", failed=True), pod("b", failed=True), pod("b", labels={}), 100, id="another's fails"),
         pytest.param(pod("a", failed=True), pod("b"), pod("b", failed=True), 100, id="no call works"),
     ],
 )

@@ -106,9 +106,7 @@ def invocation(mode: WatcherMode = WatcherMode.PERIODIC, standby: bool = False, 
     return Invocation(settings, settings.mode, RunLimit(lambda: remaining))
 
 
-def test_periodic_run_publishes_once_and_releases_both_leases(
-    adapters: CacheAdapters, dynamodb: DynamoDBClient
-) -> None:
+def test_periodic_run_publishes_once_and_releases_leases(adapters: CacheAdapters, dynamodb: DynamoDBClient) -> None:
     connection = ScriptedConnection("n1", "n2")
     run = WatcherRun(invocation(standby=True), adapters, connection)
     result = run.execute(adapters.configurations.at(""), lambda: False)
@@ -119,9 +117,7 @@ def test_periodic_run_publishes_once_and_releases_both_leases(
         assert item["holderIdentity"] == {"S": ""}
 
 
-def test_periodic_run_sends_each_verb_one_warm_up_event(
-    adapters: CacheAdapters, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_periodic_run_warms_up_each_verb_once(adapters: CacheAdapters, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next run sends the next one, a minute later."""
     invoked: list[str] = []
 
@@ -145,9 +141,7 @@ def test_passes_each_publication_to_the_wake_up(adapters: CacheAdapters) -> None
     assert connection.recorded.woken == [("ml/train-0",)]
 
 
-def test_creates_event_for_a_pod_that_is_too_large_for_the_cache(
-    adapters: CacheAdapters, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_creates_event_for_pod_too_large_for_cache(adapters: CacheAdapters, caplog: pytest.LogCaptureFixture) -> None:
     connection = ScriptedConnection("n1")
     random = Random(1)
     labels = {f"key-{number}": f"{random.getrandbits(250):x}" for number in range(20_000)}
@@ -225,9 +219,7 @@ def test_restores_the_configuration_of_an_emptied_cache_table_from_the_ledger(
     dynamodb.delete_table(TableName=ledger)
 
 
-def test_warns_if_nothing_is_counted_although_the_ledger_counts(
-    adapters: CacheAdapters, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_warns_if_only_the_ledger_counts(adapters: CacheAdapters, caplog: pytest.LogCaptureFixture) -> None:
     marker = Marker(MarkerState.READY, 1, 0.0, "nonce")
     loss = CountingLossCheck(lambda: marker, lambda: False, SystemClock())
     lost = replace(adapters, loss=loss)

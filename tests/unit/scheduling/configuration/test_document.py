@@ -44,9 +44,7 @@ def test_exemption_of_the_document_applies_to_the_policy() -> None:
         pytest.param({"namespaces": ["ml"]}, "web", False, id="another namespace"),
     ],
 )
-def test_bind_covers_only_pods_of_the_listed_namespaces(
-    bind: dict[str, object], namespace: str, is_covered: bool
-) -> None:
+def test_bind_covers_pods_of_the_listed_namespaces(bind: dict[str, object], namespace: str, is_covered: bool) -> None:
     assert BerthConfiguration.model_validate({"bind": bind}).bind.covers_namespace(namespace) is is_covered
 
 
@@ -162,9 +160,7 @@ def test_scores_setting_selects_the_scaling(scores: str, wanted: list[int]) -> N
             "String should match pattern",
             id="an invalid profile name",
         ),
-        pytest.param(
-            {"definitions": {"mine": {}}}, ("definitions", "mine"), "the profile has no plugins", id="no plugins"
-        ),
+        pytest.param({"definitions": {"mine": {}}}, ("definitions", "mine"), "the profile has no plugins", id="empty"),
         pytest.param(
             {"definitions": {"mine": {"extends": "full", "scores": "as-is"}}},
             ("definitions", "mine"),

@@ -21,8 +21,6 @@ from tests.builders.pods import pod, pod_with
 
 
 class Passes(ClusterFilter):
-    """Every node."""
-
     def filter(self, node: NodeInfo) -> Status:
         return SUCCESS
 

@@ -46,8 +46,6 @@ FULL = unschedulable("Work", "no room")
 
 
 class Clock:
-    """Time that passes by work alone."""
-
     def __init__(self) -> None:
         self.seconds = 0.0
         self.wall = 1000.0

@@ -31,9 +31,7 @@ TAINT, PLUGIN = ReasonCode.UNTOLERATED_TAINT, ReasonCode.PLUGIN_REASON
         pytest.param(unschedulable("P", "one"), (PLUGIN,), id="a plugin without codes"),
         pytest.param(unresolvable("P", "one", reason_code=TAINT), (TAINT,), id="a named code"),
         pytest.param(error_status("P", "one", "two", reason_code=TAINT), (TAINT, TAINT), id="one code for all reasons"),
-        pytest.param(
-            Status(Code.UNSCHEDULABLE, ("one", "two"), "P", (TAINT, PLUGIN)), (TAINT, PLUGIN), id="one code per reason"
-        ),
+        pytest.param(Status(Code.UNSCHEDULABLE, ("one", "two"), "P", (TAINT, PLUGIN)), (TAINT, PLUGIN), id="one each"),
         pytest.param(Status(Code.UNSCHEDULABLE, ("one", "two"), "P"), (PLUGIN, PLUGIN), id="built without codes"),
     ],
 )

@@ -54,7 +54,6 @@ def test_plugin_decides_the_same_without_parts_that_it_does_not_read(plugin: str
 
 
 def _loaded(whole: Snapshot, parts: Parts) -> Snapshot:
-    """The cluster, loaded with these parts alone."""
     if parts == ALL_PARTS:
         return whole
     pods = [pod for node in whole.nodes.values() for pod in node.pods]

@@ -22,15 +22,9 @@ from berth.scheduling.framework.score_scaling import extender_scale
         pytest.param([-10, 0, 10], [0, 5, 10], id="below zero"),
         pytest.param(list(range(11)), list(range(11)), id="eleven different totals: eleven scores"),
         pytest.param(list(range(0, 1200, 100)), [0, 0, *range(1, 11)], id="twelve totals use all eleven scores"),
-        pytest.param(
-            [*range(11), 1000], [0, 0, *range(1, 11)], id="all values are used although most would round to 0"
-        ),
-        pytest.param(
-            [0, *range(990, 1001)], [*range(10), 9, 10], id="all values are used although most would round to 9"
-        ),
-        pytest.param(
-            list(range(101)), [min(total // 10, 10) for total in range(101)], id="evenly spread: in proportion"
-        ),
+        pytest.param([*range(11), 1000], [0, 0, *range(1, 11)], id="all values are used: most would round to 0"),
+        pytest.param([0, *range(990, 1001)], [*range(10), 9, 10], id="all values are used: most would round to 9"),
+        pytest.param(list(range(101)), [min(total // 10, 10) for total in range(101)], id="evenly: in proportion"),
     ],
 )
 def test_scales_totals_to_extender_scores(totals: list[int], wanted: list[int]) -> None:

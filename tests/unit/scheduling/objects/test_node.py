@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject, read_node, read_pod
+from berth.scheduling.objects.node import SPEC_UNREADABLE, STATUS_UNREADABLE
 from tests.builders.nodes import node_object
 
 NOT_STRINGS = "node(s) had labels that are not strings"
@@ -35,6 +36,20 @@ def test_labels_of_wrong_type_make_the_node_defective(labels: object) -> None:
 
 
 @pytest.mark.parametrize(
+    ("fields", "defect"),
+    [
+        pytest.param({"spec": {"taints": ["k"]}}, SPEC_UNREADABLE, id="a taint"),
+        pytest.param({"status": {"allocatable": {"cpu": "much"}}}, STATUS_UNREADABLE, id="a quantity"),
+        pytest.param({"status": {"conditions": "Ready"}}, STATUS_UNREADABLE, id="conditions"),
+    ],
+)
+def test_unreadable_field_makes_the_node_defective(fields: dict[str, object], defect: str) -> None:
+    found = read_node({"metadata": {"name": "n1"}, **fields})
+    assert isinstance(found, NodeInfo)
+    assert found.defect == defect
+
+
+@pytest.mark.parametrize(
     "obj",
     [
         None,
@@ -50,11 +65,6 @@ def test_labels_of_wrong_type_make_the_node_defective(labels: object) -> None:
 )
 def test_node_without_name_is_unreadable(obj: object) -> None:
     assert read_node(obj) == UnreadableObject("a node has no metadata.name")
-
-
-@pytest.mark.parametrize("obj", [None, {}])
-def test_node_without_a_name_is_unreadable(obj: object) -> None:
-    assert isinstance(read_node(obj), UnreadableObject)
 
 
 @pytest.mark.parametrize(

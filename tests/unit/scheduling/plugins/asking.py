@@ -18,7 +18,6 @@ Object = Mapping[str, object]
 
 
 def verdicts(plugin: AnyFilter, pod: Object, *objects: Object) -> dict[str, Status]:
-    """Return the plugin's verdict on each node."""
     done = cycle.run(Profile("alone", (plugin,), ()), _read(pod), _snapshot(objects))
     assert done.error is None
     return {name: verdict.status for name, verdict in done.verdicts.items()}
@@ -38,7 +37,6 @@ def scores(plugin: AnyScore, pod: Object, *objects: Object) -> dict[str, int]:
 
 
 def asking(**requests: str) -> dict[str, Any]:
-    """A pod with these requests."""
     return pod_with(requests=requests)
 
 

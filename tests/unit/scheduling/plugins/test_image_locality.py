@@ -48,13 +48,9 @@ def score(pod: dict[str, Any], *images_of_nodes: Images) -> int:
         pytest.param(running("a:1"), [{"a:1": 1022}, {}], 49, id="on half of the nodes it counts by half"),
         pytest.param(running("a:1"), [{}, {"a:1": 1000}], 0, id="an image on another node does not count"),
         pytest.param(running("a:1", "b:1"), [{"a:1": 1000}, {"a:1": 1000}], 49, id="one of two containers' images"),
-        pytest.param(
-            running("a:1", "a:1"), [{"a:1": 1000}, {"a:1": 1000}], 100, id="an image counts for each container"
-        ),
+        pytest.param(running("a:1", "a:1"), [{"a:1": 1000}, {"a:1": 1000}], 100, id="image counts for each container"),
         pytest.param(running("a:1", init=("b:1",)), [{"b:1": 1000}, {"b:1": 1000}], 49, id="init containers count"),
-        pytest.param(
-            running("a:1", volumes=("b:1",)), [{"b:1": 500}, {"b:1": 500}], 48, id="an image volume adds, uncounted"
-        ),
+        pytest.param(running("a:1", volumes=("b:1",)), [{"b:1": 500}, {"b:1": 500}], 48, id="image volume, uncounted"),
     ],
 )
 def test_scores_by_images_on_the_node(pod: dict[str, Any], images: list[Images], wanted: int) -> None:

@@ -11,15 +11,7 @@ from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.plugins.managed_resources import ManagedResources, ManagedResourcesArgs
 from berth.scheduling.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
-from tests.builders.counted import (
-    LICENCE,
-    SLICES,
-    asking,
-    asking_object,
-    counted_node_object,
-    counting,
-    on_device,
-)
+from tests.builders.counted import LICENCE, SLICES, asking, asking_object, counted_node_object, counting, on_device
 from tests.unit.scheduling.plugins.asking import Object, scores, verdict, verdicts
 
 UNSCHEDULABLE, NEVER = Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE
@@ -40,18 +32,14 @@ NODE = counted_node_object("n", "4", "8000,16000")
     ("pod", "others", "expected"),
     [
         pytest.param(asking_object(licence="4"), (), SUFFICIENT, id="the whole capacity"),
-        pytest.param(
-            asking_object(), (asking_object("a", "n", licence="9"),), SUFFICIENT, id="no demand on a full node"
-        ),
+        pytest.param(asking_object(), (asking_object("a", "n", licence="9"),), SUFFICIENT, id="no demand on full node"),
         pytest.param(
             asking_object(licence="2"),
             (asking_object("a", "n", licence="3"),),
             (UNSCHEDULABLE, (NO_LICENCE,)),
             id="less is available: evictions might help",
         ),
-        pytest.param(
-            asking_object(licence="5"), (), (NEVER, (NO_LICENCE,)), id="more than the capacity: evictions cannot help"
-        ),
+        pytest.param(asking_object(licence="5"), (), (NEVER, (NO_LICENCE,)), id="above the capacity: unresolvable"),
         pytest.param(
             asking_object(gpumem="9000"),
             (asking_object("a", "n", on_device(1), gpumem="8000"),),
@@ -115,9 +103,7 @@ NODE = counted_node_object("n", "4", "8000,16000")
         ),
     ],
 )
-def test_filters_by_remaining_amounts(
-    pod: Object, others: Sequence[Object], expected: tuple[Code, tuple[str, ...]]
-) -> None:
+def test_filters_by_what_is_left(pod: Object, others: Sequence[Object], expected: tuple[Code, tuple[str, ...]]) -> None:
     found = verdict(plugin(), pod, NODE, *others)
     assert (found.code, found.reasons) == expected
 
@@ -188,7 +174,6 @@ def test_scores_by_devices(pod: Object, expected: Mapping[str, int]) -> None:
     assert scores(plugin(), pod, *nodes) == expected
 
 
-# ------------------------------------------------------------------------------------------- what the scheduler judges
 def test_fact_38_scheduler_resource_filter_skips_an_ignored_resource() -> None:
     """A node whose label has the resource lacks it in allocatable: NodeResourcesFit would reject it for ever."""
     fit = NodeResourcesFit(NodeResourcesFitArgs())

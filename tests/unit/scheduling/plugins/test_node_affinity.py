@@ -11,7 +11,8 @@ from berth.scheduling.framework.plugin import SUCCESS, Code, Status
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import Pod, read_node, read_pod
 from berth.scheduling.objects.node import NodeInfo
-from berth.scheduling.plugins.node_affinity import NodeAffinity, NodeAffinityArgs
+from berth.scheduling.plugins.arguments import NoArgs
+from berth.scheduling.plugins.node_affinity import NodeAffinity, NodeAffinityArgs, NodeName
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
@@ -156,11 +157,7 @@ def test_evaluates_only_nodes_named_by_the_affinity(terms: list[Term], wanted: d
 
 def test_also_evaluates_the_nominated_node() -> None:
     nominated = requiring(names("In", "a")) | {"status": {"nominatedNodeName": "b"}}
-    assert verdicts(plugin, nominated, node("a"), node("b"), node("c")) == {
-        "a": SUCCESS,
-        "b": NO_MATCH,
-        "c": OUTSIDE,
-    }
+    assert verdicts(plugin, nominated, node("a"), node("b"), node("c")) == {"a": SUCCESS, "b": NO_MATCH, "c": OUTSIDE}
 
 
 @pytest.mark.parametrize(
@@ -197,7 +194,6 @@ def test_rejects_malformed_added_affinity() -> None:
     ],
 )
 def test_rejects_added_affinity_that_kube_scheduler_cannot_read(added: dict[str, object], message: str) -> None:
-    """Otherwise every node scores alike."""
     with pytest.raises(ValidationError, match=message):
         NodeAffinityArgs.model_validate({"addedAffinity": added})
 
@@ -240,3 +236,20 @@ def test_malformed_preferred_term_fails_the_scheduling_cycle() -> None:
     assert done.error == (
         'running PreScore plugin "NodeAffinity": pod has a preferred node affinity term that cannot be parsed'
     )
+
+
+OTHER_NAME = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("node(s) didn't match the requested node name",), "NodeName")
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        pytest.param(None, SUCCESS, id="no node name"),
+        pytest.param("", SUCCESS, id="an empty node name"),
+        pytest.param("n", SUCCESS, id="this node"),
+        pytest.param("m", OTHER_NAME, id="another node"),
+        pytest.param("N", OTHER_NAME, id="case matters"),
+    ],
+)
+def test_filters_by_node_name(name: str | None, wanted: Status) -> None:
+    assert verdict(NodeName(NoArgs()), pod_with(nodeName=name), node_with("n")) == wanted

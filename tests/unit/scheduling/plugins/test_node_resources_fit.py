@@ -19,12 +19,10 @@ GPU = "example.com/gpu"
 
 
 def now(*reasons: str) -> Status:
-    """Evictions might help."""
     return Status(Code.UNSCHEDULABLE, reasons, "NodeResourcesFit")
 
 
 def never(*reasons: str) -> Status:
-    """The node is too small."""
     return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, "NodeResourcesFit")
 
 
@@ -46,14 +44,8 @@ def with_cpu(cpu: str) -> dict[str, Any]:
         pytest.param({"memory": "7516192769"}, now("Insufficient memory"), id="a byte too much"),
         pytest.param({"memory": "7516192768.1"}, now("Insufficient memory"), id="bytes are rounded up"),
         pytest.param({"cpu": "4001m"}, never("Insufficient cpu"), id="more than the node has"),
-        pytest.param(
-            {"cpu": "3500m", "memory": "9Gi"},
-            never("Insufficient cpu", "Insufficient memory"),
-            id="one shortage is unresolvable",
-        ),
-        pytest.param(
-            {"ephemeral-storage": "1"}, never("Insufficient ephemeral-storage"), id="a resource missing on the node"
-        ),
+        pytest.param({"cpu": "3500m", "memory": "9Gi"}, never("Insufficient cpu", "Insufficient memory"), id="one is"),
+        pytest.param({"ephemeral-storage": "1"}, never("Insufficient ephemeral-storage"), id="missing on the node"),
         pytest.param({GPU: "3"}, never("Insufficient example.com/gpu"), id="more of an extended resource"),
         pytest.param({GPU: "2"}, now("Insufficient example.com/gpu"), id="more than its remaining amount"),
         pytest.param({GPU: "1"}, SUCCESS, id="its remaining amount"),
@@ -80,12 +72,8 @@ def test_overcommitted_node_accepts_a_pod_without_requests() -> None:
     [
         pytest.param({"pods": "2"}, {}, SUCCESS, id="one more pod is allowed"),
         pytest.param({"pods": "1"}, {}, now("Too many pods"), id="no more pods are allowed"),
-        pytest.param(
-            {"pods": "0"}, {"cpu": "5"}, never("Too many pods", "Insufficient cpu"), id="it is the first reason"
-        ),
-        pytest.param(
-            {"pods": "1"}, {"cpu": "4"}, now("Too many pods", "Insufficient cpu"), id="it is always resolvable"
-        ),
+        pytest.param({"pods": "0"}, {"cpu": "5"}, never("Too many pods", "Insufficient cpu"), id="it is first reason"),
+        pytest.param({"pods": "1"}, {"cpu": "4"}, now("Too many pods", "Insufficient cpu"), id="always resolvable"),
     ],
 )
 def test_filters_by_number_of_pods(pods: dict[str, str], requests: dict[str, str], wanted: Status) -> None:
@@ -141,9 +129,7 @@ SIDECAR = "Always"
             2000,
             id="an init container does not run beside sidecars after it",
         ),
-        pytest.param(
-            {"containers": [container(cpu="1")], "overhead": {"cpu": "250m"}}, 1250, id="the overhead is added"
-        ),
+        pytest.param({"containers": [container(cpu="1")], "overhead": {"cpu": "250m"}}, 1250, id="overhead is added"),
         pytest.param(
             {"containers": [container(cpu="1")], "resources": {"requests": {"cpu": "3"}}},
             3000,
@@ -159,12 +145,8 @@ SIDECAR = "Always"
             1000,
             id="pod-level requests replace the sum per resource",
         ),
-        pytest.param(
-            {"containers": [container(cpu="1")], "resources": {"limits": {"cpu": "3"}}}, 1000, id="limits do not count"
-        ),
-        pytest.param(
-            {"containers": [container(cpu="0.4m"), container(cpu="0.4m")]}, 1, id="the sum is rounded, not its parts"
-        ),
+        pytest.param({"containers": [container(cpu="1")], "resources": {"limits": {"cpu": "3"}}}, 1000, id="no limits"),
+        pytest.param({"containers": [container(cpu="0.4m"), container(cpu="0.4m")]}, 1, id="the sum is rounded"),
     ],
 )
 def test_computes_requests_of_a_pod(spec: dict[str, Any], milli_cpu: int) -> None:
@@ -219,9 +201,7 @@ def test_ignores_status_of_pending_pod() -> None:
     [
         pytest.param({"ignoredResources": [GPU]}, SUCCESS, id="by name"),
         pytest.param({"ignoredResourceGroups": ["example.com"]}, SUCCESS, id="by group"),
-        pytest.param(
-            {"ignoredResourceGroups": ["com"]}, never("Insufficient example.com/gpu"), id="by the whole group"
-        ),
+        pytest.param({"ignoredResourceGroups": ["com"]}, never("Insufficient example.com/gpu"), id="by whole group"),
         pytest.param({"ignoredResources": ["kubernetes.io/x"]}, never("Insufficient example.com/gpu"), id="another"),
     ],
 )

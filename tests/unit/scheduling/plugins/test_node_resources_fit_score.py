@@ -31,9 +31,7 @@ def score(args: dict[str, Any], pod: dict[str, Any], *placed: dict[str, Any], **
         pytest.param(asking(), [], 97, id="a container without requests counts 100m and 200Mi"),
         pytest.param(asking(cpu="0", memory="0"), [], 100, id="a request of 0 is kept"),
         pytest.param(asking(cpu="0", memory="0"), [other()], 97, id="pods on the node also count with defaults"),
-        pytest.param(
-            pod_with(containers=[container("a"), container("b")]), [], 95, id="each container counts with defaults"
-        ),
+        pytest.param(pod_with(containers=[container("a"), container("b")]), [], 95, id="each container's defaults"),
         pytest.param(
             pod_with(requests={"cpu": "1", "memory": "2Gi"}, resources={"requests": {"cpu": "3"}}),
             [],

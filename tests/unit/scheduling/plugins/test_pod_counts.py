@@ -29,12 +29,7 @@ NEAR = {"affinity": {"podAffinity": {REQUIRED: [TERM]}}}
 RATHER_AWAY = {"affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 9, "podAffinityTerm": TERM}]}}}
 SPREAD = {
     "topologySpreadConstraints": [
-        {
-            "maxSkew": 1,
-            "topologyKey": HOST,
-            "whenUnsatisfiable": action,
-            "labelSelector": TERM["labelSelector"],
-        }
+        {"maxSkew": 1, "topologyKey": HOST, "whenUnsatisfiable": action, "labelSelector": TERM["labelSelector"]}
         for action in ("DoNotSchedule", "ScheduleAnyway")
     ]
 }

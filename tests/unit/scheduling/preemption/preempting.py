@@ -41,14 +41,12 @@ def violations(pod: Mapping[str, object], *objects: Mapping[str, object]) -> int
 
 
 def read(pod: Mapping[str, object]) -> Pod:
-    """The pod to place."""
     found = read_pod(pod)
     assert isinstance(found, Pod)
     return found
 
 
 def snapshot(*objects: Mapping[str, object]) -> Snapshot:
-    """The cluster."""
     found = read_objects(objects)
     return Snapshot.of(
         found.nodes, found.pods, namespaces=found.namespaces, disruption_budgets=found.disruption_budgets
@@ -82,13 +80,8 @@ def placed(  # a pod has that many sides
 
 
 def budget(
-    allowed: int,
-    selector: Mapping[str, object] | None,
-    *,
-    namespace: str = "default",
-    disrupted: Sequence[str] = (),
+    allowed: int, selector: Mapping[str, object] | None, *, namespace: str = "default", disrupted: Sequence[str] = ()
 ) -> Object:
-    """A PodDisruptionBudget that allows so many disruptions."""
     return {
         "kind": "PodDisruptionBudget",
         "metadata": {"name": f"budget-{allowed}", "namespace": namespace},
@@ -98,7 +91,6 @@ def budget(
 
 
 def app(name: str) -> Object:
-    """A selector."""
     return {"matchLabels": {"app": name}}
 
 

@@ -16,14 +16,7 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.victim_review import Proposal
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
-from tests.unit.scheduling.preemption.preempting import (
-    NODE,
-    app,
-    placed,
-    read,
-    snapshot,
-    urgent,
-)
+from tests.unit.scheduling.preemption.preempting import NODE, app, placed, read, snapshot, urgent
 
 Object = dict[str, Any]
 
@@ -69,9 +62,7 @@ DB, WEB = {"app": "db"}, {"app": "web"}
             ["a", "c"],
             id="not enough victims: adds the least important pod needed",
         ),
-        pytest.param(
-            urgent("3"), ["c"], [placed("a", 5, "2"), placed("c", 3, "2")], ["a", "c"], id="sorted by priority"
-        ),
+        pytest.param(urgent("3"), ["c"], [placed("a", 5, "2"), placed("c", 3, "2")], ["a", "c"], id="by priority"),
         pytest.param(
             urgent("1"),
             ["a", "b"],
@@ -91,19 +82,11 @@ DB, WEB = {"app": "db"}, {"app": "web"}
             id="a missing label that no eviction changes",
         ),
         pytest.param(urgent("1"), ["a"], [placed("b")], ["a"], id="a victim unknown to the cache"),
-        pytest.param(
-            urgent("4"),
-            ["new"],
-            [placed("a"), placed("b")],
-            ["new", "a", "b"],
-            id="adds blocking pods beside an unknown victim",
-        ),
+        pytest.param(urgent("4"), ["new"], [placed("a"), placed("b")], ["new", "a", "b"], id="beside unknown victims"),
         pytest.param(urgent("4"), ["new"], [placed("b", 100)], None, id="blocking pods cannot be evicted"),
         pytest.param(urgent("1"), [], [placed("a", cpu="4")], ["a"], id="no proposed victim but the policy needs one"),
         pytest.param(urgent("1"), [], [placed("a")], None, id="no victim needed: the node is omitted"),
-        pytest.param(
-            urgent("1", preemptionPolicy="Never"), ["a"], [placed("a", cpu="4")], None, id="preemptionPolicy Never"
-        ),
+        pytest.param(urgent("1", preemptionPolicy="Never"), ["a"], [placed("a", cpu="4")], None, id="policy Never"),
         pytest.param(
             urgent("1", namespace="kube-system", nodeSelector={"disk": "ssd"}),
             ["a"],
@@ -155,8 +138,6 @@ def test_accepts_rejects_or_extends_the_proposed_victims(
 
 
 class Alone(FilterPlugin):
-    """Rejects every node with pods as unresolvable."""
-
     name = "Alone"
 
     def filter(self, pod: Pod, node: NodeInfo) -> Status:
@@ -198,9 +179,7 @@ def test_rejects_node_with_defect() -> None:
     ("bodies", "wanted"),
     [
         pytest.param([placed("x", 1), placed("y", 2)], {"n": (["y", "x"], 0)}, id="known from the request"),
-        pytest.param(
-            [placed("x", 100), placed("y", 2)], {}, id="a victim of equal priority known only from the request"
-        ),
+        pytest.param([placed("x", 100), placed("y", 2)], {}, id="victim of equal priority known only from the request"),
         pytest.param([placed("a", 100)], {}, id="equal priority in the request and lower priority in the cache"),
     ],
 )

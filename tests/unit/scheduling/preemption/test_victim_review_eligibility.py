@@ -38,24 +38,14 @@ def leaving(priority: int | None = 0, *conditions: Object, terminating: bool = T
         pytest.param(urgent(preemptionPolicy="Never"), [NODE, V], Ineligible.NEVER, id="preemptionPolicy forbids it"),
         pytest.param(urgent(**NOMINATED), [NODE, V, leaving()], Ineligible.WAITING, id="its victims still terminate"),
         pytest.param(urgent(), [NODE, V, leaving()], None, id="victims of another pod terminate"),
-        pytest.param(
-            urgent(**NOMINATED),
-            [NODE, V, leaving(100)],
-            None,
-            id="a terminating pod of the same priority is not its victim",
-        ),
+        pytest.param(urgent(**NOMINATED), [NODE, V, leaving(100)], None, id="terminating of the same priority"),
         pytest.param(
             urgent(priority=1, **NOMINATED),
             [NODE, V, leaving(None)],
             Ineligible.WAITING,
             id="a victim without a priority has 0",
         ),
-        pytest.param(
-            urgent(**NOMINATED),
-            [NODE, V, leaving(terminating=False)],
-            None,
-            id="the pod on the node is not terminating",
-        ),
+        pytest.param(urgent(**NOMINATED), [NODE, V, leaving(terminating=False)], None, id="pod is not terminating"),
         pytest.param(
             urgent(**NOMINATED),
             [NODE, V, leaving(0, {**PREEMPTED, "reason": "EvictionByEvictionAPI"})],
@@ -92,12 +82,7 @@ def leaving(priority: int | None = 0, *conditions: Object, terminating: bool = T
             None,
             id="the nominated node is now unresolvable",
         ),
-        pytest.param(
-            urgent(status={"nominatedNodeName": "gone"}),
-            [NODE, V, leaving()],
-            None,
-            id="the nominated node was deleted",
-        ),
+        pytest.param(urgent(status={"nominatedNodeName": "gone"}), [NODE, V, leaving()], None, id="node was deleted"),
     ],
 )
 def test_only_an_eligible_pod_preempts(pod: Object, objects: list[Object], wanted: Ineligible | None) -> None:

@@ -27,22 +27,11 @@ def leaving(cpu: str = "4", priority: int = 0, reason: str = "PreemptionBySchedu
     [
         pytest.param(urgent(**NOMINATED), [NODE, leaving()], {"n"}, id="it fits once its victims have terminated"),
         pytest.param(urgent(), [NODE, leaving()], set(), id="it is not nominated"),
-        pytest.param(
-            urgent(**NOMINATED),
-            [NODE, placed("a", cpu="4")],
-            {"n"},
-            id="the cache does not show terminating victims",
-        ),
-        pytest.param(
-            urgent(**NOMINATED), [NODE, leaving(reason="EvictionByEvictionAPI")], {"n"}, id="evicted by others"
-        ),
-        pytest.param(
-            urgent(**NOMINATED), [NODE, placed("a", 100, "4")], set(), id="the pod on the node cannot be its victim"
-        ),
+        pytest.param(urgent(**NOMINATED), [NODE, placed("a", cpu="4")], {"n"}, id="cache shows no terminating victims"),
+        pytest.param(urgent(**NOMINATED), [NODE, leaving(reason="EvictionByEvictionAPI")], {"n"}, id="by another"),
+        pytest.param(urgent(**NOMINATED), [NODE, placed("a", 100, "4")], set(), id="pod on node cannot be its victim"),
         pytest.param(urgent(**NOMINATED), [node_with("n", unschedulable=True)], set(), id="the node is empty"),
-        pytest.param(
-            urgent(**NOMINATED), [NODE, leaving(priority=100)], set(), id="a victim of another pod terminates"
-        ),
+        pytest.param(urgent(**NOMINATED), [NODE, leaving(priority=100)], set(), id="victim of another pod terminates"),
         pytest.param(
             urgent(**NOMINATED),
             [NODE, leaving("2"), placed("a", 100, cpu="2")],
@@ -79,9 +68,7 @@ def leaving(cpu: str = "4", priority: int = 0, reason: str = "PreemptionBySchedu
         ),
     ],
 )
-def test_nominated_node_with_terminating_victims_is_resolvable(
-    pod: Object, objects: list[Object], wanted: set[str]
-) -> None:
+def test_nominated_node_of_terminating_victims_resolves(pod: Object, objects: list[Object], wanted: set[str]) -> None:
     cluster, asking = snapshot(*objects), read(pod)
     rejected = POLICY.feasibility(asking, list(cluster.nodes), cluster).rejected
     assert rejected.keys() == cluster.nodes.keys()

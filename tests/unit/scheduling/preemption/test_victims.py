@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from itertools import count
 from typing import Any
 
 import pytest
 
+from berth.scheduling.objects import Pod, label_set, pod_spec
+from berth.scheduling.preemption.victims import Victims, best_candidates, eviction_cost
+from berth_cli.placement.scheduler.preemption import Criterion, deciding_criterion
 from tests.builders.nodes import node_with
 from tests.builders.pods import container, pod_with
 from tests.unit.scheduling.preemption.preempting import (
@@ -45,9 +50,7 @@ DB, WEB = {"app": "db"}, {"app": "web"}
     ("pod", "objects", "wanted"),
     [
         pytest.param(urgent("4"), [placed("a"), placed("b")], ["a", "b"], id="all pods if all room is needed"),
-        pytest.param(
-            urgent("2"), [placed("a", 1, "2"), placed("b", 2, "2")], ["a"], id="the pod of higher priority stays"
-        ),
+        pytest.param(urgent("2"), [placed("a", 1, "2"), placed("b", 2, "2")], ["a"], id="pod of higher priority stays"),
         pytest.param(
             urgent("2"),
             [placed("a", cpu="2", start=SECOND), placed("b", cpu="2", start=FIRST)],
@@ -66,25 +69,13 @@ DB, WEB = {"app": "db"}, {"app": "web"}
             ["a"],
             id="only the blocking pod is a victim even if it is more important",
         ),
-        pytest.param(
-            urgent("3"),
-            [placed("a", 3), placed("b", 2), placed("c", 1)],
-            ["b", "c"],
-            id="sorted by importance",
-        ),
-        pytest.param(
-            urgent("3"),
-            [placed("a", 1), placed("b", None), placed("c", -1)],
-            ["b", "c"],
-            id="a missing priority is 0",
-        ),
+        pytest.param(urgent("3"), [placed("a", 3), placed("b", 2), placed("c", 1)], ["b", "c"], id="by importance"),
+        pytest.param(urgent("3"), [placed("a", 1), placed("b", None), placed("c", -1)], ["b", "c"], id="no priority"),
         pytest.param(urgent(), [placed("a", 100)], None, id="a pod of equal priority is not a victim"),
         pytest.param(urgent(), [placed("a", 101)], None, id="a pod of higher priority is not a victim"),
         pytest.param(urgent(priority=None), [placed("a", -1)], ["a"], id="the pod itself may have no priority"),
         pytest.param(urgent(priority=None), [placed("a", None)], None, id="a missing priority of both pods is 0"),
-        pytest.param(
-            urgent("4"), [placed("a", 100), placed("b")], None, id="evicting all lower priorities is not enough"
-        ),
+        pytest.param(urgent("4"), [placed("a", 100), placed("b")], None, id="all lower priorities are not enough"),
         pytest.param(urgent("5"), [placed("a")], None, id="the node is too small"),
         pytest.param(urgent("4"), [placed("a", terminating=True)], ["a"], id="a terminating pod is also a victim"),
         pytest.param(
@@ -99,17 +90,9 @@ DB, WEB = {"app": "db"}, {"app": "web"}
             ["a"],
             id="the anti-affinity of a pod on the node",
         ),
+        pytest.param(urgent("4", affinity=near("db")), [placed("a", cpu="4", labels=DB)], None, id="affinity to it"),
         pytest.param(
-            urgent("4", affinity=near("db")),
-            [placed("a", cpu="4", labels=DB)],
-            None,
-            id="the only pod it has affinity to stays",
-        ),
-        pytest.param(
-            urgent("1", containers=port(80)),
-            [placed("a", containers=port(80)), placed("b")],
-            ["a"],
-            id="a host port",
+            urgent("1", containers=port(80)), [placed("a", containers=port(80)), placed("b")], ["a"], id="a host port"
         ),
         pytest.param(
             urgent("1", containers=port(80)),
@@ -128,14 +111,8 @@ def test_selects_the_expected_victims(pod: Object, objects: list[Object], wanted
     [
         pytest.param([], ["low"], id="no budget: the least important pod is evicted"),
         pytest.param([budget(0, app("db"))], ["high"], id="a pod with an exhausted budget is reprieved first"),
-        pytest.param(
-            [budget(1, app("db"))], ["low"], id="a pod with a budget that allows eviction is not reprieved first"
-        ),
-        pytest.param(
-            [budget(0, app("db")), budget(0, app("web"))],
-            ["low"],
-            id="if both violate budgets the least important pod is evicted",
-        ),
+        pytest.param([budget(1, app("db"))], ["low"], id="pod with budget that allows eviction is not reprieved first"),
+        pytest.param([budget(0, app("db")), budget(0, app("web"))], ["low"], id="both violate: the least important"),
     ],
 )
 def test_reprieves_pods_with_budget_violations_first(budgets: list[Object], wanted: list[str]) -> None:
@@ -155,16 +132,8 @@ def test_sorts_victims_by_importance_even_with_budget_violations() -> None:
         pytest.param({"priority": 200}, ["high", "low"], id="a nominated pod of higher priority needs its room"),
         pytest.param({"priority": 100}, ["high", "low"], id="a nominated pod of equal priority needs its room"),
         pytest.param({"priority": 99}, ["low"], id="a nominated pod of lower priority does not count"),
-        pytest.param(
-            {"priority": 200, "schedulerName": "another"},
-            ["low"],
-            id="a nominated pod of another scheduler does not count",
-        ),
-        pytest.param(
-            {"priority": 200, "schedulingGates": [{"name": "quota"}]},
-            ["low"],
-            id="a gated nominated pod does not count",
-        ),
+        pytest.param({"priority": 200, "schedulerName": "another"}, ["low"], id="another scheduler's nominated pod"),
+        pytest.param({"priority": 200, "schedulingGates": [{"name": "quota"}]}, ["low"], id="gated nominated pod"),
     ],
 )
 def test_counts_pods_nominated_to_the_node(nominated: Object, wanted: list[str]) -> None:
@@ -218,9 +187,7 @@ def test_topology_spread_subtracts_pods_that_it_never_counted() -> None:
     "objects",
     [
         pytest.param([node_with("n", unschedulable=True), placed("a")], id="cordoned"),
-        pytest.param(
-            [node_with("n", taints=[{"key": "gpu", "effect": "NoSchedule"}]), placed("a")], id="an untolerated taint"
-        ),
+        pytest.param([node_with("n", taints=[{"key": "gpu", "effect": "NoSchedule"}]), placed("a")], id="with a taint"),
         pytest.param([node_with("n", allocatable={"cpu": "3"}), placed("a")], id="too small"),
         pytest.param(
             [node_with("n", status={"conditions": [{"type": "Ready", "status": "False"}]}), placed("a")], id="not ready"
@@ -238,3 +205,83 @@ def test_finds_victims_on_a_nominated_node_that_filters_skip() -> None:
     pod = urgent(affinity=affinity, status={"nominatedNodeName": "m"})
     found = preempt(pod, NODE, node_with("m"), placed("a"), placed("b", node="m"))
     assert list(found.candidates) == ["m"]
+
+
+_NUMBERS = count()
+
+
+def pod(priority: int, start: str | None = FIRST) -> Pod:
+    name = f"v{next(_NUMBERS)}"
+    spec = pod_spec({"metadata": {}, "spec": {"priority": priority}})
+    seconds = None if start is None else datetime.fromisoformat(start).timestamp()
+    return Pod(name, f"uid-{name}", label_set("default", {}), spec, start_time=seconds)
+
+
+def candidate(*pods: Pod, violations: int = 0) -> Victims:
+    return Victims(pods, violations)
+
+
+@pytest.mark.parametrize(
+    ("best", "other"),
+    [
+        pytest.param(candidate(pod(9), pod(9), violations=0), candidate(pod(0), violations=1), id="1: fewest violated"),
+        pytest.param(candidate(pod(1), pod(1), pod(1)), candidate(pod(2)), id="2: lowest priority of highest victim"),
+        pytest.param(candidate(pod(5), pod(1)), candidate(pod(5), pod(2)), id="3: lowest sum of priorities"),
+        pytest.param(candidate(pod(5)), candidate(pod(5), pod(-10)), id="3: one more victim adds even below zero"),
+        pytest.param(candidate(pod(5), pod(-(2**31))), candidate(pod(5), pod(-(2**31)), pod(-(2**31))), id="4: fewest"),
+        pytest.param(candidate(pod(5, SECOND)), candidate(pod(5, FIRST)), id="5: latest start"),
+        pytest.param(
+            candidate(pod(5, SECOND), pod(5, SECOND)),
+            candidate(pod(5, FIRST), pod(5, THIRD)),
+            id="5: earliest start of each node counts",
+        ),
+        pytest.param(
+            candidate(pod(5, SECOND), pod(1, FIRST)),
+            candidate(pod(5, FIRST), pod(1, THIRD)),
+            id="5: only victims with the highest priority count",
+        ),
+        pytest.param(candidate(pod(5, None)), candidate(pod(5, THIRD)), id="5: a pod that has not started starts last"),
+    ],
+)
+def test_best_candidate_has_the_lowest_eviction_cost(best: Victims, other: Victims) -> None:
+    # Whatever their names and their order are.
+    assert best_candidates({"a": best, "b": other}) == ["a"]
+    assert best_candidates({"a": other, "b": best}) == ["b"]
+
+
+def test_earlier_criterion_takes_precedence_over_later_ones() -> None:
+    worse_in_all_else = candidate(pod(9, FIRST), pod(9, FIRST), violations=1)
+    assert best_candidates({"a": candidate(pod(0, THIRD), violations=2), "b": worse_in_all_else}) == ["b"]
+
+
+def test_returns_all_tied_nodes_and_nominates_the_first_by_name() -> None:
+    same = {name: candidate(pod(5), pod(1)) for name in ("c", "a", "b")}
+    assert best_candidates({**same, "worse": candidate(pod(6))}) == ["a", "b", "c"]
+
+    nodes = [node_with(name) for name in ("c", "a", "b")]
+    found = preempt(urgent(), *nodes, *(placed(f"on-{name}", node=name) for name in ("a", "b", "c")))
+    assert (found.nominated, found.tied) == ("a", ["a", "b", "c"])
+
+
+def test_has_no_best_candidate_if_there_are_no_candidates() -> None:
+    assert best_candidates({}) == []
+    assert preempt(urgent(), node_with("n"), placed("equal", 100)).nominated is None
+
+
+@pytest.mark.parametrize(
+    ("victims", "lowest", "criterion"),
+    [
+        pytest.param(
+            candidate(pod(5), pod(-(2**31)), pod(-(2**31))),
+            candidate(pod(5), pod(-(2**31))),
+            Criterion.NUMBER,
+            id="a victim of the lowest possible priority adds nothing to the sum",
+        ),
+        pytest.param(candidate(pod(5), pod(-(2**31) + 1)), candidate(pod(5)), Criterion.SUM, id="next priority adds"),
+        pytest.param(candidate(pod(6)), candidate(pod(5)), Criterion.HIGHEST, id="highest priority"),
+        pytest.param(candidate(pod(5, FIRST)), candidate(pod(5, SECOND)), Criterion.START, id="start"),
+        pytest.param(candidate(pod(5)), candidate(pod(5)), Criterion.TIED, id="equal"),
+    ],
+)
+def test_returns_the_first_criterion_that_differs(victims: Victims, lowest: Victims, criterion: Criterion) -> None:
+    assert deciding_criterion(eviction_cost(victims), eviction_cost(lowest)) is criterion

@@ -51,12 +51,7 @@ def cluster(pods: Iterable[Pod] = (), licences: int = 4) -> Snapshot:
         pytest.param([], [assumed()], ["n2"], id="a pod unknown to the cache"),
         pytest.param([asking("a", licence="2")], [assumed()], ["n2"], id="a pod that is pending in the cache"),
         pytest.param([asking("a", "n1", licence="2")], [assumed()], ["n2"], id="a pod on the node is counted once"),
-        pytest.param(
-            [],
-            [assumed(shares={LICENCE: 1}), assumed(shares={LICENCE: 1})],
-            NAMES,
-            id="a pod with two attempts is counted once",
-        ),
+        pytest.param([], [assumed(shares={LICENCE: 1}), assumed(shares={LICENCE: 1})], NAMES, id="two attempts, one"),
         pytest.param([], [assumed("asks")], ["n1", "n2"], id="the pod itself"),
         pytest.param([], [assumed("asks"), assumed("b")], ["n2"], id="the pod itself and another"),
         pytest.param([], [assumed(node="gone")], ["n1", "n2"], id="an unknown node"),
@@ -155,9 +150,7 @@ def test_affinity_sees_assumed_pod(nominated: str, being_bound: bool, feasible: 
     ("pending", "asks", "victims"),
     [
         pytest.param([], "1", ["uid-v"], id="enough room after evicting the pod on the node"),
-        pytest.param(
-            [asking("a", licence="2", priority=5)], "3", ["uid-a", "uid-v"], id="an assumed pod is also evicted"
-        ),
+        pytest.param([asking("a", licence="2", priority=5)], "3", ["uid-a", "uid-v"], id="assumed pod is also evicted"),
         pytest.param([asking("a", licence="2", priority=10)], "3", None, id="an assumed pod of equal priority stays"),
         pytest.param([], "3", None, id="an assumed pod unknown to the cache stays"),
         pytest.param([], "5", None, id="a node that is too small"),
@@ -193,7 +186,6 @@ def test_counts_nominated_pods_in_addition_to_assumed_pods() -> None:
     assert policy().feasibility(asking("asks", licence="2", priority=9), NAMES, snapshot).feasible == NAMES
 
 
-# ----------------------------------------------------------------------------------------------------- what it costs
 def test_assumed_pods_do_not_invalidate_cached_results(monkeypatch: pytest.MonkeyPatch) -> None:
     found, snapshot = policy(), cluster()
     pod = asking("asks", licence="1")

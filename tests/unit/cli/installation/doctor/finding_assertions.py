@@ -8,7 +8,6 @@ from berth_cli.installation.doctor.findings import Finding, Result
 
 
 def of(findings: Iterable[Finding], check: str) -> list[Finding]:
-    """The findings of one check."""
     return [finding for finding in findings if finding.check == check]
 
 

@@ -10,12 +10,7 @@ import pytest
 from berth.lease.lock import Lease, LeaseSpec
 from berth.nodecache.feed.head import Head, Observation, Pointer, PublishedVersion, in_every_part
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.installation.doctor.aws_account import (
-    AccountUnavailable,
-    HeadItem,
-    InspectionDenied,
-    Schedule,
-)
+from berth_cli.installation.doctor.aws_account import AccountUnavailable, HeadItem, InspectionDenied, Schedule
 from berth_cli.installation.doctor.checklist import run_checks
 from berth_cli.installation.doctor.findings import CheckName, Finding, Result, failed
 from berth_cli.installation.doctor.inputs import Inputs
@@ -57,8 +52,6 @@ EMPTY = FakeEndpoint(
 
 
 class WithoutTable(FakeAccount):
-    """A stack whose table was deleted."""
-
     def head(self) -> HeadItem | None:
         raise AccountUnavailable("the table does not exist")
 

@@ -18,12 +18,7 @@ from berth_cli.installation.doctor.findings import (
 )
 
 TABLE, LEASE, CACHE, CLOCK = CheckName.TABLE, CheckName.LEASE, CheckName.CACHE, CheckName.CLOCK
-FINDINGS = [
-    ok(TABLE, "fine"),
-    warning(LEASE, "hm", "do b"),
-    failed(CACHE, "bad", "do c"),
-    skipped(CLOCK, "not given"),
-]
+FINDINGS = [ok(TABLE, "fine"), warning(LEASE, "hm", "do b"), failed(CACHE, "bad", "do c"), skipped(CLOCK, "not given")]
 
 
 @pytest.mark.parametrize(
@@ -41,10 +36,5 @@ def test_exit_status_depends_on_the_findings(findings: list[Finding], strict: bo
 
 def test_document_contains_findings_and_summary() -> None:
     found: dict[str, Any] = document(FINDINGS)
-    assert found["findings"][1] == {
-        "check": "lease",
-        "result": "warning",
-        "message": "hm",
-        "remedy": "do b",
-    }
+    assert found["findings"][1] == {"check": "lease", "result": "warning", "message": "hm", "remedy": "do b"}
     assert found["summary"] == {"ok": 1, "warning": 1, "failed": 1, "skipped": 1}

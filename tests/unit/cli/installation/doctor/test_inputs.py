@@ -63,8 +63,6 @@ def test_stack_with_mutual_tls_is_not_called_without_certificate(parameters: dic
 
 
 class Secrets:
-    """Secrets Manager with these config_texts."""
-
     def __init__(self, **config_texts: str) -> None:
         self._manifest_texts = config_texts
 
@@ -77,9 +75,7 @@ class Secrets:
 @pytest.mark.parametrize(
     "secrets", [pytest.param(Secrets(own="text"), id="no kubeconfig"), pytest.param(Secrets(), id="no secret")]
 )
-def test_unusable_secret_is_a_failure(
-    secrets: Secrets, parameters: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unusable_secret_fails(secrets: Secrets, parameters: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boto3, "client", lambda *_, **__: secrets)
     parameters["WatcherKubeconfigSecretArn"] = "own"
     found = read_inputs(Options(stack="berth"))
@@ -101,9 +97,7 @@ def test_each_function_reads_its_own_secret(
 @pytest.mark.parametrize(
     ("error", "skipped"),
     [
-        pytest.param(
-            ClientError({"Error": {"Code": "AccessDeniedException"}}, "Get"), True, id="caller lacks permission"
-        ),
+        pytest.param(ClientError({"Error": {"Code": "AccessDeniedException"}}, "Get"), True, id="caller lacks right"),
         pytest.param(ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "Get"), False, id="missing"),
         pytest.param(None, False, id="not a kubeconfig"),
     ],

@@ -66,9 +66,7 @@ def test_reads_configmap_or_secret() -> None:
     ("changed", "field"),
     [
         pytest.param({"extenders": [{"urlPrefix": "x", "nodeCacheCapabel": True}]}, "nodeCacheCapabel", id="a typo"),
-        pytest.param(
-            {"extenders": [{"urlPrefix": "x", "httpTimeout": 5}]}, "httpTimeout", id="a number instead of a duration"
-        ),
+        pytest.param({"extenders": [{"urlPrefix": "x", "httpTimeout": 5}]}, "httpTimeout", id="number for a duration"),
         pytest.param({"extenders": [{"urlPrefix": "x", "weight": "1"}]}, "weight", id="a string instead of a number"),
         pytest.param({"extenders": [{"filterVerb": "filter"}]}, "urlPrefix", id="no address"),
         pytest.param({"apiVersion": "kubescheduler.config.k8s.io/v1beta3"}, "apiVersion", id="an old version"),

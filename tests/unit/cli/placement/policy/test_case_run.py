@@ -27,7 +27,6 @@ def failures(
     also: tuple[Object, ...] = (),
     policy: BerthConfiguration = RANKED,
 ) -> list[str]:
-    """Return the failed expectations with their details."""
     failed = run_case(case(*pods, expect=expect, also=also, policy=policy)).failures
     return [line for each in failed for line in (str(each), *each.details)]
 
@@ -88,9 +87,7 @@ def test_passes_if_a_pending_pod_is_as_expected(expected: dict[str, Any]) -> Non
             id="node pattern without a match",
         ),
         pytest.param({"pending": True}, ["default/p: expected no node, found high"], id="expects pending"),
-        pytest.param(
-            {"reason": "cpu"}, ["default/p: expected a reason with 'cpu', found high"], id="expects an absent reason"
-        ),
+        pytest.param({"reason": "cpu"}, ["default/p: expected a reason with 'cpu', found high"], id="absent reason"),
         pytest.param(
             {"rejected": {"low": "cpu"}},
             ["default/p: expected low rejected with 'cpu', found low: not rejected"],
@@ -121,9 +118,7 @@ def test_failure_describes_the_actual_outcome(expected: dict[str, Any], says: li
         pytest.param({"reason": "cpu"}, [], id="pod with a node"),
     ],
 )
-def test_failure_lists_the_reason_codes_of_the_actual_outcome(
-    expected: dict[str, Any], codes: list[ReasonCode]
-) -> None:
+def test_failure_lists_the_reason_codes_of_the_outcome(expected: dict[str, Any], codes: list[ReasonCode]) -> None:
     [found] = run_case(case(pod("p"), expect={"p": expected})).failures
     assert list(found.codes) == codes
 
@@ -163,8 +158,5 @@ def test_names_the_scheduler_of_skipped_pods_and_places_them_if_listed() -> None
     )
     [failure] = run_case(case).failures
     assert str(failure) == "default/p: expected such a pod among those to place, found none"
-    assert failure.details == (
-        "left out: 1 of another scheduler",
-        "other schedulers: berth (see --scheduler-name)",
-    )
+    assert failure.details == ("left out: 1 of another scheduler", "other schedulers: berth (see --scheduler-name)")
     assert run_case(case, ["berth"]).failures == ()

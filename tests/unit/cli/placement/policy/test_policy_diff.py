@@ -76,9 +76,7 @@ def test_counts_the_pods_affected_by_each_rejecting_rule() -> None:
         pytest.param((Limit(0), None), ["1 of 10 pods newly pending, at most 0 allowed"], id="pending"),
         pytest.param((None, Limit(1)), ["2 of 10 pods moved, at most 1 allowed"], id="moved"),
         pytest.param((None, Limit(20, per_cent=True)), [], id="exactly the percentage"),
-        pytest.param(
-            (None, Limit(19, per_cent=True)), ["2 of 10 pods moved, at most 19% allowed"], id="above the percentage"
-        ),
+        pytest.param((None, Limit(19, per_cent=True)), ["2 of 10 pods moved, at most 19% allowed"], id="above percent"),
     ],
 )
 def test_names_each_exceeded_limit(limits: tuple[Limit | None, Limit | None], lines: list[str]) -> None:

@@ -55,10 +55,7 @@ def written(path: Path, *lines: Line) -> Path:
         pytest.param([STATE, State(5, [Change("pods", "ml/p", {"spec": {}})], is_whole=False)], id="states"),
         pytest.param([POLICY], id="a policy"),
         pytest.param([DECISION], id="a decision"),
-        pytest.param(
-            [replace(DECISION, assumed=[("ml", "q", "u", "a", {"gpu": 1}, None)])],
-            id="a pod that is being bound",
-        ),
+        pytest.param([replace(DECISION, assumed=[("ml", "q", "u", "a", {"gpu": 1}, None)])], id="pod in its bind"),
         pytest.param(
             [replace(DECISION, open_gangs=(OpenGang(GangKey("ml", "train"), 5, {"u": "a"}, True),)), DECISION],
             id="a gang that is being bound",

@@ -47,8 +47,6 @@ class SlowWriter(RecordingWriter):
 
 
 class FullDisk(SlowWriter):
-    """Has room for so many decisions."""
-
     def __init__(self, path: Path, room: int) -> None:
         super().__init__(path)
         self._room = room

@@ -38,7 +38,6 @@ def run(*objects: Object, document: Mapping[str, object] | None = None) -> tuple
 
 
 def placement(outcome: Outcome) -> tuple[str, list[str]]:
-    """The node, and who had to go."""
     victims = () if outcome.preemption is None else outcome.preemption.victims
     return outcome.node, [victim.name for victim in victims]
 
@@ -91,7 +90,6 @@ def test_reports_why_other_nodes_were_not_selected() -> None:
     }
 
 
-# -------------------------------------------------------------------------------------------------- with Berth's policy
 LABEL = {"profile": "label-priority"}
 
 

@@ -23,7 +23,6 @@ def loop(configuration: BerthConfiguration = RANKED) -> ControlLoop:
 
 
 def members(size: int) -> list[Pod]:
-    """Each takes a node."""
     found = [read_pod(each) for each in objects.gang(size)]
     return [each for each in found if isinstance(each, Pod)]
 

@@ -61,13 +61,7 @@ def samples(metrics: ServerMetrics, recorded: Mapping[str, int] | None = None) -
     """Return the samples that Prometheus reads, by name and labels."""
     cluster = published()
     endpoint = metrics_endpoint(
-        EndpointSettings(),
-        metrics,
-        cluster.table,
-        None,
-        None,
-        cluster.clock.wall,
-        lambda: recorded or {},
+        EndpointSettings(), metrics, cluster.table, None, None, cluster.clock.wall, lambda: recorded or {}
     )
     text = endpoint.handle(http_event(None, "GET /metrics"))["body"]
     return {

@@ -21,8 +21,6 @@ CALL = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 class Answers:
-    """Answers every request."""
-
     limits = Limits()
 
     def begin(self, request: Request) -> None:

@@ -21,8 +21,6 @@ PUBLICATIONS = 200
 
 
 class Kept(TrimmedCacheTable):
-    """Says what it has."""
-
     @property
     def versions(self) -> set[int]:
         return {version for *_, version in self._log}
@@ -33,8 +31,6 @@ class Kept(TrimmedCacheTable):
 
 
 class TrimmedCluster(PublishedCluster):
-    """Publishes to a table of that kind."""
-
     def new_table(self, item: InMemoryItem) -> Kept:
         self.kept = Kept(item)
         return self.kept
@@ -73,9 +69,7 @@ def test_snapshot_being_written_is_kept(cluster: TrimmedCluster) -> None:
     assert "next" in cluster.kept.snapshots
 
 
-def test_readers_never_go_back_during_compaction_and_reach_the_last_version(
-    cluster: TrimmedCluster,
-) -> None:
+def test_readers_never_go_back_during_compaction_and_reach_the_last_version(cluster: TrimmedCluster) -> None:
     cluster.publish_version(0)
     ended = Event()
 

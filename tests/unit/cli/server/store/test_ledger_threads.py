@@ -43,9 +43,7 @@ def _busy_interpreter() -> Iterator[None]:
         pytest.param(DEVICES, Demand(GPU_MEMORY, 4000), WORKERS, id="two on each device"),
     ],
 )
-def test_concurrent_binds_never_reserve_more_than_the_capacity(
-    capacity: dict[str, int], demand: Demand, places: int
-) -> None:
+def test_concurrent_binds_never_exceed_the_capacity(capacity: dict[str, int], demand: Demand, places: int) -> None:
     for _ in range(ROUNDS):
         table, barrier = InMemoryLedgerTable(), Barrier(WORKERS)
         table.create(new_ledger("n1", capacity, {}, 1))

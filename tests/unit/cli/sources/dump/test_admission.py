@@ -9,7 +9,7 @@ import pytest
 
 from berth.scheduling.fields.reading import MalformedField
 from berth.scheduling.objects import PriorityClass
-from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses, admit
+from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses, admit, priority_class_of
 
 GPU = "nvidia.com/gpu"
 CLASSES = PriorityClasses([PriorityClass("high", 1000, preemption_policy="Never"), PriorityClass("low", -5)])
@@ -70,11 +70,7 @@ def test_rejects_unknown_priority_class() -> None:
     [
         pytest.param({"limits": {GPU: "1"}}, {GPU: "1"}, id="a limit without a request is the request"),
         pytest.param({"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}, {"cpu": "1"}, id="a request stays"),
-        pytest.param(
-            {"limits": {GPU: "1"}, "requests": {"cpu": "1"}},
-            {GPU: "1", "cpu": "1"},
-            id="requests are filled in per resource",
-        ),
+        pytest.param({"limits": {GPU: "1"}, "requests": {"cpu": "1"}}, {GPU: "1", "cpu": "1"}, id="by resource"),
         pytest.param({"requests": {"cpu": "1"}}, {"cpu": "1"}, id="no limits"),
         pytest.param({}, None, id="nothing"),
     ],
@@ -87,9 +83,7 @@ def test_limits_become_container_requests(field: str, resources: Mapping[str, ob
 @pytest.mark.parametrize(
     ("resources", "requests", "wanted"),
     [
-        pytest.param(
-            {"limits": {"cpu": "2"}}, {}, {"cpu": "2"}, id="a limit that no container asks for is the request"
-        ),
+        pytest.param({"limits": {"cpu": "2"}}, {}, {"cpu": "2"}, id="limit that no container asks for is the request"),
         pytest.param({"limits": {"cpu": "2"}}, {"cpu": "1"}, None, id="otherwise the containers' requests add up"),
         pytest.param({"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}, {}, {"cpu": "1"}, id="a request stays"),
         pytest.param({"limits": {GPU: "1"}}, {}, None, id="only resources allowed at pod level"),
@@ -154,21 +148,14 @@ def _affinity(term: Mapping[str, object], kind: str, *, preferred: bool) -> dict
         ),
         pytest.param(
             {"labelSelector": {"matchLabels": {"a": "b"}}, "mismatchLabelKeys": ["hash"]},
-            {
-                "matchLabels": {"a": "b"},
-                "matchExpressions": [{"key": "hash", "operator": "NotIn", "values": ["1"]}],
-            },
+            {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "hash", "operator": "NotIn", "values": ["1"]}]},
             id="the pods with another value",
         ),
-        pytest.param(
-            {"labelSelector": {}, "matchLabelKeys": ["absent"]}, {"matchExpressions": []}, id="a missing label"
-        ),
+        pytest.param({"labelSelector": {}, "matchLabelKeys": ["absent"]}, {"matchExpressions": []}, id="missing label"),
         pytest.param({"matchLabelKeys": ["hash"]}, None, id="a term without selector stays unchanged"),
     ],
 )
-def test_merges_label_keys_of_pod_affinity(
-    kind: str, preferred: bool, term: Mapping[str, object], wanted: object
-) -> None:
+def test_merges_label_keys_of_affinity(kind: str, preferred: bool, term: Mapping[str, object], wanted: object) -> None:
     pod = stored({"affinity": _affinity(term, kind, preferred=preferred)}, {"labels": {"hash": "1"}})
     [rules] = pod["spec"]["affinity"][kind].values()
     found = rules[0]["podAffinityTerm"] if preferred else rules[0]
@@ -208,3 +195,39 @@ def test_does_not_modify_manifest() -> None:
 def test_error_names_field_of_wrong_type(spec: Mapping[str, object], message: str) -> None:
     with pytest.raises(MalformedField, match=message):
         stored(spec)
+
+
+HIGH = PriorityClass("high", 1000, preemption_policy="Never")
+USUAL = PriorityClass("usual", 10, global_default=True)
+MODEST = PriorityClass("modest", -5, global_default=True)
+
+
+def classes(*found: PriorityClass) -> dict[str, PriorityClass]:
+    return {each.name: each for each in found}
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "wanted"),
+    [
+        pytest.param("high", classes(HIGH, USUAL), HIGH, id="by its name"),
+        pytest.param("", classes(HIGH, USUAL), USUAL, id="default class if none is named"),
+        pytest.param("", classes(USUAL, MODEST), MODEST, id="lowest of several defaults"),
+        pytest.param("unknown", classes(HIGH, USUAL), None, id="unknown name does not use the default"),
+    ],
+)
+def test_resolves_priority_class(name: str, known: dict[str, PriorityClass], wanted: PriorityClass | None) -> None:
+    assert priority_class_of(name, known) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "value"),
+    [
+        pytest.param("", classes(HIGH), 0, id="0 if there is no default"),
+        pytest.param("system-node-critical", {}, 2_000_001_000, id="system-cluster-critical is built in"),
+        pytest.param("system-cluster-critical", {}, 2_000_000_000, id="system-node-critical is built in"),
+    ],
+)
+def test_knows_system_classes_even_if_not_listed(name: str, known: dict[str, PriorityClass], value: int) -> None:
+    found = priority_class_of(name, known)
+    assert found is not None
+    assert (found.value, found.preemption_policy) == (value, "PreemptLowerPriority")

@@ -10,6 +10,7 @@ import pytest
 from berth.cluster.dump_cluster import DumpCluster
 from berth.scheduling.managed_resources.counting import Counting
 from berth_cli.sources.dump.cluster import read_cluster, read_dump, trim
+from berth_cli.sources.dump.objects import POD_UNREADABLE, read_objects
 from berth_cli.terminal.input_files import InvalidInput
 from tests.builders.counted import counting
 from tests.builders.nodes import node_with
@@ -27,9 +28,7 @@ WAITING = "{kind: Pod, metadata: {name: wait}, spec: {}}"
         pytest.param(f"items: [{{items: [{NODE}]}}, {{items: [{RUNNING}, {WAITING}]}}]", {}, id="nested lists"),
         pytest.param(f"{NODE}\n---\nitems:\n- {RUNNING}\n- {WAITING}\n", {}, id="a list as the second document"),
         pytest.param(
-            f"items:\n- {NODE}\n- {RUNNING}\n- {RUNNING}\n- {WAITING}\n",
-            {"Pod that occurs again": 1},
-            id="a pod twice",
+            f"items:\n- {NODE}\n- {RUNNING}\n- {RUNNING}\n- {WAITING}\n", {"Pod that occurs again": 1}, id="a pod twice"
         ),
         pytest.param(
             f"items:\n- {NODE}\n- {RUNNING}\n- {WAITING}\n- {{kind: Secret}}\n",
@@ -80,9 +79,7 @@ REJECTED = "0/1 nodes are available: 1 {}. preemption: 0/1 nodes are available: 
             True,
             id="kept for another pod",
         ),
-        pytest.param(
-            "False", REJECTED.format("gang waits for a floating resource"), SEATS, True, id="a member of a gang"
-        ),
+        pytest.param("False", REJECTED.format("gang waits for a floating resource"), SEATS, True, id="member of gang"),
         pytest.param("False", REJECTED.format("Insufficient cpu"), SEATS, False, id="another reason"),
         pytest.param(
             "False",
@@ -112,3 +109,10 @@ def test_pod_waits_for_a_pool_by_its_condition(status: str, message: object, cou
     found = read_cluster(objects, "dump")
     assert [pod.waits_for_pool for pod in found.pods] == [waits, False]
     assert [pod.name for pod in found.snapshot.unbound.values()] == (["p"] if waits else [])
+
+
+@pytest.mark.parametrize(("phase", "defect"), [("Running", POD_UNREADABLE), ("Failed", None)])
+def test_unreadable_pod_makes_its_node_defective_until_it_has_ended(phase: str, defect: str | None) -> None:
+    broken = pod_with("o", requests={"cpu": "much"}, nodeName="n") | {"status": {"phase": phase}}
+    [found] = read_objects([node_with("n"), broken]).nodes
+    assert found.defect == defect

@@ -35,9 +35,7 @@ def workload(kind: str, **spec: object) -> dict[str, object]:
     ("document", "names"),
     [
         pytest.param({"kind": "Pod", "metadata": {"name": "one"}}, ["one"], id="a Pod is one pod"),
-        pytest.param(
-            {"kind": "Pod", "metadata": {"generateName": "web-"}}, ["web-1"], id="a generated name is made up"
-        ),
+        pytest.param({"kind": "Pod", "metadata": {"generateName": "web-"}}, ["web-1"], id="generated name is made up"),
         pytest.param({"kind": "Pod"}, ["pod-1"], id="a name is generated for an empty Pod"),
         pytest.param(workload("Deployment", replicas=2), ["web-1", "web-2"], id="a Deployment has replicas"),
         pytest.param(workload("Deployment"), ["web-1"], id="one replica by default"),
@@ -45,9 +43,7 @@ def workload(kind: str, **spec: object) -> dict[str, object]:
         pytest.param(workload("StatefulSet", replicas=2), ["web-0", "web-1"], id="StatefulSet replicas begin at 0"),
         pytest.param(workload("ReplicationController", replicas=1), ["web-1"], id="a ReplicationController"),
         pytest.param(workload("Job", parallelism=3), ["web-1", "web-2", "web-3"], id="a Job has its parallelism"),
-        pytest.param(
-            workload("Job", parallelism=3, completions=2), ["web-1", "web-2"], id="never more than its completions"
-        ),
+        pytest.param(workload("Job", parallelism=3, completions=2), ["web-1", "web-2"], id="at most its completions"),
         pytest.param(workload("Job"), ["web-1"], id="one pod by default"),
         pytest.param(
             {"kind": "List", "items": [{"kind": "Pod", "metadata": {"name": name}} for name in ("a", "b")]},
@@ -129,9 +125,7 @@ def test_keeps_unknown_fields_for_later_warnings(manifests: Any, document: objec
     [
         pytest.param({"kind": "DaemonSet"}, "has no pods, only 1 DaemonSet; give Pods or Deployment, ", id="no pods"),
         pytest.param({"a": 1}, "has no pods, only 1 document without a kind; give Pods", id="no kind"),
-        pytest.param(
-            {"kind": "Service"}, "pods.yaml has no pods; give Pods or Deployment, ", id="only related objects"
-        ),
+        pytest.param({"kind": "Service"}, "pods.yaml has no pods; give Pods or Deployment, ", id="related objects"),
         pytest.param({"kind": "Pod", "spec": []}, "pods.yaml: Pod.spec is not an object", id="a wrong type"),
         pytest.param(workload("Deployment", replicas="3"), "Deployment.spec.replicas is not an integer", id="a number"),
     ],

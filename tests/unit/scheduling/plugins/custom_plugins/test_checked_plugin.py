@@ -255,9 +255,7 @@ def with_value(plugin: Any, attribute: str, value: object) -> Any:
             r"pre_filter: it returned \[\] \(list\), not a PluginState, a Status that rejects, or None",
             id="a state of another type",
         ),
-        pytest.param(
-            RejectsWithAText, "pre_filter: it returned a Status with the reasons 'no'", id="a string as rejection"
-        ),
+        pytest.param(RejectsWithAText, "pre_filter: it returned a Status with the reasons 'no'", id="rejects by text"),
         pytest.param(NamesAList, "pre_filter: it returned PluginState.*, not a PluginState", id="a list of node names"),
         pytest.param(Scores, r"score on node b: it returned 0.5 \(float\), not an integer", id="a fraction"),
         pytest.param(

@@ -189,19 +189,11 @@ def test_does_not_import_for_names_outside_the_package(name: str, monkeypatch: p
             "layer (PluginLayerArn)",
             id="missing module",
         ),
-        pytest.param(
-            "lacks:X", "No module named 'a_module_that_is_not_there'; is the module part of", id="missing dependency"
-        ),
+        pytest.param("lacks:X", "No module named 'a_module_that_is_not_there'; is the module part of", id="missing"),
         pytest.param("broken:X", "its module cannot be imported: SyntaxError: ", id="a module with a syntax error"),
-        pytest.param(
-            "raises:X", "its module cannot be imported: ZeroDivisionError: division by zero", id="a module that raises"
-        ),
-        pytest.param(
-            "exits:X", "its module cannot be imported: SystemExit: 3 (exits.py, line 1)", id="a module that exits"
-        ),
-        pytest.param(
-            "unreadable:X", ": <its text raises AttributeError>; is the module", id="an exception without a message"
-        ),
+        pytest.param("raises:X", "its module cannot be imported: ZeroDivisionError: division by zero", id="it raises"),
+        pytest.param("exits:X", "its module cannot be imported: SystemExit: 3 (exits.py, line 1)", id="module exits"),
+        pytest.param("unreadable:X", ": <its text raises AttributeError>; is the module", id="error without message"),
         pytest.param("asks:X", "asks:X cannot be loaded: RuntimeError: X (asks.py, line 1)", id="that finds no names"),
         pytest.param("mine:FailsWhenExtended", "cannot be loaded: TypeError: it is final (mine.py, line", id="final"),
         pytest.param("mine:Absent", "is not a class that extends one of FilterPlugin, ScorePlugin, ", id="not a class"),
@@ -254,9 +246,7 @@ def test_argument_validator_that_exits_is_reported_as_field_error() -> None:
     [
         pytest.param("FailsToStart", "failed in __init__: RuntimeError: no licence (mine.py, line", id="raises"),
         pytest.param("ExitsAtStart", "failed in __init__: SystemExit: 3 (mine.py, line", id="exits"),
-        pytest.param(
-            "NeedsArguments", "failed in Args: it needs arguments in pluginConfig: label", id="lacks arguments"
-        ),
+        pytest.param("NeedsArguments", "failed in Args: it needs arguments in pluginConfig: label", id="no arguments"),
         pytest.param(
             "FailsWithoutText",
             "failed in __init__: Unreadable: <its text raises AttributeError> (mine.py, line",

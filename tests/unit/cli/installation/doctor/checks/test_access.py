@@ -36,12 +36,8 @@ BROKEN = NoResponse("the server closed the connection", connection_closed=True)
         pytest.param(ServerCertificate(NOW + 5 * DAY), WARNING, "expires in 5 days", id="soon"),
         pytest.param(ServerCertificate(NOW - DAY, CertificateProblem.EXPIRED), FAILED, "has expired", id="expired"),
         pytest.param(ServerCertificate(NOW, CertificateProblem.OTHER_HOST), FAILED, "another host", id="another host"),
-        pytest.param(
-            ServerCertificate(NOW, CertificateProblem.UNKNOWN_AUTHORITY), FAILED, "authority", id="no CA for it"
-        ),
-        pytest.param(
-            NoResponse("wrong version number", connection_closed=True), FAILED, "wrong version", id="no TLS there"
-        ),
+        pytest.param(ServerCertificate(NOW, CertificateProblem.UNKNOWN_AUTHORITY), FAILED, "authority", id="no CA"),
+        pytest.param(NoResponse("wrong version number", connection_closed=True), FAILED, "wrong version", id="no TLS"),
         pytest.param(NoResponse("connection refused"), SKIPPED, "connection refused", id="no server"),
         pytest.param(None, SKIPPED, "plain http, no certificate", id="http"),
     ],
@@ -61,10 +57,7 @@ def mine(tmp_path: Path) -> TLSMaterial:
     [
         pytest.param(answered(HEALTHY), WARNING, "expires in 0 days", id="accepted, expires soon"),
         pytest.param(
-            NoResponse("TLS: tlsv1 alert unknown ca", connection_closed=True),
-            FAILED,
-            "unknown ca",
-            id="another CA",
+            NoResponse("TLS: tlsv1 alert unknown ca", connection_closed=True), FAILED, "unknown ca", id="another CA"
         ),
         pytest.param(answered({}, 403), FAILED, "not authorized", id="not on the list"),
     ],

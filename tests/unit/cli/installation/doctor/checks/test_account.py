@@ -10,12 +10,7 @@ from berth.lease.lock import NO_RECORD, Lease, LeaseSpec
 from berth.nodecache.feed.head import Head, Observation, Pointer, PublishedVersion, in_every_part
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.installation.doctor.aws_account import HeadItem, Schedule
-from berth_cli.installation.doctor.checks.account import (
-    check_concurrency,
-    check_lease,
-    check_schedule,
-    check_table,
-)
+from berth_cli.installation.doctor.checks.account import check_concurrency, check_lease, check_schedule, check_table
 from berth_cli.installation.doctor.findings import CheckName, Result
 from tests.fakes.doctor import NOW, FakeAccount
 from tests.unit.cli.installation.doctor.finding_assertions import expect
@@ -38,12 +33,7 @@ def held(age: float, holder: str = "watcher-1") -> HeadItem:
     [
         pytest.param(HELD, OK, "version 7 is published", id="published"),
         pytest.param(None, FAILED, "no watcher has ever run", id="empty"),
-        pytest.param(
-            replace(HELD, head=Head("u", None)),
-            FAILED,
-            "nothing has been published yet",
-            id="only a lease",
-        ),
+        pytest.param(replace(HELD, head=Head("u", None)), FAILED, "nothing has been published yet", id="only a lease"),
     ],
 )
 def test_reports_whether_the_cache_is_published(item: HeadItem | None, result: Result, message: str) -> None:
@@ -101,10 +91,7 @@ def test_reports_whether_the_schedule_is_enabled(account: FakeAccount, result: R
         pytest.param(FakeAccount(concurrency=1000), OK, "for gangs of 100 members", id="enough"),
         pytest.param(FakeAccount(concurrency=100), OK, "100 concurrent executions", id="just enough"),
         pytest.param(
-            FakeAccount(concurrency=10),
-            WARNING,
-            "a gang of about 10 members or more is never",
-            id="a new account",
+            FakeAccount(concurrency=10), WARNING, "a gang of about 10 members or more is never", id="a new account"
         ),
     ],
 )

@@ -95,8 +95,7 @@ def test_reports_whether_permissions_are_granted(access: FakeAccess, result: Res
 
 
 @pytest.mark.parametrize(
-    "name",
-    [*sorted(EVERYBODY), pytest.param("system:serviceaccounts:ml", id="the service accounts of a namespace")],
+    "name", [*sorted(EVERYBODY), pytest.param("system:serviceaccounts:ml", id="the service accounts of a namespace")]
 )
 @pytest.mark.parametrize("is_allowed", [True, False])
 def test_does_not_propose_granting_a_permission_to_a_shared_user(name: str, is_allowed: bool) -> None:
@@ -108,20 +107,12 @@ def test_does_not_propose_granting_a_permission_to_a_shared_user(name: str, is_a
 @pytest.mark.parametrize(
     ("access", "how", "result", "message"),
     [
-        pytest.param(
-            FakeAccess(), WakeUp.OBJECT, OK, "the wake-up of the scheduling queue works", id="the object exists"
-        ),
-        pytest.param(
-            FakeAccess(wake_up_error="forbidden"), WakeUp.OBJECT, FAILED, "after minutes", id="the object is missing"
-        ),
-        pytest.param(
-            FakeAccess(wake_up_error="forbidden"), WakeUp.NONE, SKIPPED, "wakeUp: none", id="wake-up disabled"
-        ),
+        pytest.param(FakeAccess(), WakeUp.OBJECT, OK, "the wake-up of the scheduling queue works", id="object exists"),
+        pytest.param(FakeAccess(wake_up_error="forbidden"), WakeUp.OBJECT, FAILED, "after minutes", id="no object"),
+        pytest.param(FakeAccess(wake_up_error="forbidden"), WakeUp.NONE, SKIPPED, "wakeUp: none", id="wake-up off"),
     ],
 )
-def test_reports_whether_the_wake_up_object_exists(
-    access: FakeAccess, how: WakeUp, result: Result, message: str
-) -> None:
+def test_reports_whether_wake_up_object_exists(access: FakeAccess, how: WakeUp, result: Result, message: str) -> None:
     expect([check_wake_up(access, how)], "wake-up", result, message)
 
 

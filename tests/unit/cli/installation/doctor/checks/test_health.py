@@ -76,8 +76,7 @@ def test_reports_configuration_that_is_not_in_use() -> None:
 
 
 @pytest.mark.parametrize(
-    "running",
-    [pytest.param(RunningBerth(configuration=COUNTING), id="the same"), pytest.param(UNKNOWN, id="unknown")],
+    "running", [pytest.param(RunningBerth(configuration=COUNTING), id="the same"), pytest.param(UNKNOWN, id="unknown")]
 )
 def test_accepts_configuration_in_use(running: RunningBerth) -> None:
     assert not list(check_configuration(running, COUNTING))

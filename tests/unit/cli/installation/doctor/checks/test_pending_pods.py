@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from berth_cli.installation.doctor.checks.pending_pods import (
-    UNTRIED_SECONDS,
-    check_pending_pods,
-    check_pool_requests,
-)
+from berth_cli.installation.doctor.checks.pending_pods import UNTRIED_SECONDS, check_pending_pods, check_pool_requests
 from berth_cli.installation.doctor.cluster_access import UntriedPod
 from berth_cli.installation.doctor.findings import Result
 from tests.builders.counted import counting
@@ -59,8 +55,6 @@ SEAT = "example.com/seat"
 
 
 class Pending(FakeAccess):
-    """A cluster with these pending pods."""
-
     def __init__(self, *pods: dict[str, Any]) -> None:
         super().__init__()
         self.pods = list(pods)

@@ -131,9 +131,7 @@ def test_fails_for_two_binding_extenders() -> None:
             {"enableHTTPS": True, "tlsConfig": {"caFile": "ca"}}, "verification", OK, "tlsConfig's CA", id="with a CA"
         ),
         pytest.param({"tlsConfig": {"insecure": True}}, "verification", FAILED, "can impersonate Berth", id="insecure"),
-        pytest.param(
-            {"tlsConfig": {"certFile": "a"}}, "tlsConfig", FAILED, "without its key", id="certificate without key"
-        ),
+        pytest.param({"tlsConfig": {"certFile": "a"}}, "tlsConfig", FAILED, "without its key", id="without its key"),
         pytest.param({"urlPrefix": "http://berth/scheduler"}, "urlPrefix", WARNING, "http", id="plain http"),
         pytest.param({"urlPrefix": "http://127.0.0.1/scheduler"}, "urlPrefix", OK, "loopback only", id="loopback http"),
         pytest.param(
@@ -143,9 +141,7 @@ def test_fails_for_two_binding_extenders() -> None:
             "nothing is encrypted (fact 36)",
             id="enableHTTPS does not change the scheme",
         ),
-        pytest.param(
-            {"urlPrefix": "https://u:hidden@berth/scheduler"}, "credentials", WARNING, "fact 37", id="a password"
-        ),
+        pytest.param({"urlPrefix": "https://u:hidden@berth/scheduler"}, "credentials", WARNING, "fact 37", id="secret"),
     ],
 )
 def test_reports_transport_of_extender(entry: dict[str, Any], check: str, result: Result, message: str) -> None:
@@ -265,9 +261,7 @@ COUNTED = ManagedResources((ManagedResource("example.com/licence"),))
         pytest.param(
             ManagedResources(COUNTED.resources, gangs=True), {}, Result.OK, "every pod", id="with counted resources"
         ),
-        pytest.param(
-            COUNTED, {}, Result.FAILED, "only pods that request a managed resource", id="printed without gangs"
-        ),
+        pytest.param(COUNTED, {}, Result.FAILED, "only pods that request a managed resource", id="printed ungrouped"),
         pytest.param(ManagedResources(), {"bindVerb": None}, Result.FAILED, "does not bind", id="no bind"),
         pytest.param(ManagedResources(), {"filterVerb": None}, Result.FAILED, "gangs have no plan", id="no filter"),
         pytest.param(

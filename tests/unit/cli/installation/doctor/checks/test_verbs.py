@@ -37,9 +37,7 @@ def test_requests_do_not_contain_a_real_pod_or_a_candidate_node() -> None:
         ),
         pytest.param("filterVerb", "filters", None, FAILED, "404", "set filterVerb: filter", id="a wrong name"),
         pytest.param("filterVerb", "filteronly", None, FAILED, "404", "filter_onlyone", id="the nearest of two names"),
-        pytest.param(
-            "bindVerb", "bind", answered({}, 404), FAILED, "404", "ends in /scheduler", id="a right name elsewhere"
-        ),
+        pytest.param("bindVerb", "bind", answered({}, 404), FAILED, "404", "ends in /scheduler", id="name elsewhere"),
         pytest.param(
             "filterVerb", "filter", answered({"message": "Forbidden"}, 403), FAILED, "not authorized", "credentials",
             id="not authorized",

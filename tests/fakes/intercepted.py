@@ -1,0 +1,25 @@
+"""Objects of a port whose calls pass through a function of the test: it delays, fails or counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+P = TypeVar("P")
+
+
+Around = Callable[[str, tuple[Any, ...], Callable[[], Any]], Any]
+"""Carries out one call: the method, its arguments, and what makes the call at the target."""
+
+
+def intercepted(port: type[Any], target: Callable[[], P], around: Around) -> P:
+    """Make an object of the port. Its abstract methods go to the target through `around`; it inherits the others."""
+
+    def method(name: str) -> Callable[..., Any]:
+        def call(_: object, *arguments: Any, **named: Any) -> Any:
+            return around(name, arguments, lambda: getattr(target(), name)(*arguments, **named))
+
+        return call
+
+    methods = {name: method(name) for name in port.__abstractmethods__}
+    return cast(P, type(port.__name__, (port,), methods)())
