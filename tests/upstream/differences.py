@@ -22,7 +22,7 @@ def known() -> Mapping[str, str]:
 def compare(outcomes: Mapping[str, Outcome], reasons: Mapping[str, str]) -> list[str]:
     """What contradicts the reasons: a case that is not among them and fails, and one that is and does not.
 
-    Of the reasons only those of tests that have run count. A case whose reason begins with SOMETIMES may end either way.
+    Of the reasons only those of tests that have run count. With a reason of SOMETIMES, a case may end either way.
     """
     tests = {_test(name) for name in outcomes}
     unknown = [f"{name}: {end}" for name, end in outcomes.items() if end not in GOOD and name not in reasons]
