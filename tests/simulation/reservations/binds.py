@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from itertools import count
 from typing import TypeVar
 
@@ -127,8 +128,11 @@ class WiredTable(InMemoryLedgerTable):
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
         return self._wire.carry("UpdateItem", lambda: self._table.write(node, change), no_table)
 
-    def write_together(self, changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
-        return self._wire.carry("TransactWriteItems ledgers", lambda: self._table.write_together(changes), no_table)
+    def write_together(
+        self, changes: Mapping[str, NodeWrite], opened: OpenReservation | None = None
+    ) -> tuple[str, ...] | None:
+        write = partial(self._table.write_together, changes, opened)
+        return self._wire.carry("TransactWriteItems ledgers", write, no_table)
 
     def put_open(self, reservation: OpenReservation) -> None:
         self._wire.carry("PutItem", lambda: self._table.put_open(reservation), no_table)
@@ -178,8 +182,10 @@ class CheckedTable(InMemoryLedgerTable):
         self.check()
         return written
 
-    def write_together(self, changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
-        failed = super().write_together(changes)
+    def write_together(
+        self, changes: Mapping[str, NodeWrite], opened: OpenReservation | None = None
+    ) -> tuple[str, ...] | None:
+        failed = super().write_together(changes, opened)
         self.check()
         return failed
 

@@ -45,8 +45,10 @@ class InterruptedTable(Interrupted, LedgerTable):
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
         return self.call(lambda: self._table.write(node, change))
 
-    def write_together(self, changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
-        return self.call(lambda: self._table.write_together(changes))
+    def write_together(
+        self, changes: Mapping[str, NodeWrite], opened: OpenReservation | None = None
+    ) -> tuple[str, ...] | None:
+        return self.call(lambda: self._table.write_together(changes, opened))
 
     def create(self, ledger: NodeLedger) -> Written | NotWritten:
         return self.call(lambda: self._table.create(ledger))
