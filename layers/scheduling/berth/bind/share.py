@@ -24,8 +24,9 @@ from berth.ledger.nodes.ledger import DeviceChoice, Ledger, LedgerOutcome
 from berth.ledger.nodes.table import LedgerTable
 from berth.pods import Binding
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
-from berth.scheduling.managed_resources.counting import Counting, Insufficient
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.floating import Insufficient
 from berth.scheduling.managed_resources.pools import Shares, by_owner
 from berth.scheduling.objects.pod import PodKey
 

@@ -25,8 +25,9 @@ from berth.ledger.nodes.node_write import (
     reserve_changes,
 )
 from berth.ledger.nodes.table import LedgerTable, Written
-from berth.scheduling.managed_resources.counting import Counting, Insufficient
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.floating import Insufficient
 from berth.scheduling.managed_resources.pools import Shares, device_of
 
 TRIES = 20
