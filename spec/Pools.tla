@@ -5,8 +5,9 @@
 (* floating pool, which does not belong to a node.  README.md says what is *)
 (* modeled and what is not.                                                *)
 (*                                                                         *)
-(* A bind reads the pod, leaves an open reservation that names all owners, *)
-(* reserves in all of them with one transaction, and sends the Binding.    *)
+(* A bind reads the pod, reserves in all owners with one transaction that  *)
+(* also leaves an open reservation, which names them, and sends the        *)
+(* Binding.                                                                *)
 (* All other writes on the ledger change one owner, so that a bind and the *)
 (* watcher can die between two owners.                                     *)
 (*                                                                         *)
@@ -31,7 +32,7 @@ CONSTANTS
     Ends,             \* TRUE: pods end
     Foreign,          \* TRUE: another component binds pods too
     Sweeps,           \* TRUE: the leader looks at an owner if it has a reason; FALSE: at any time
-    Prompt,           \* TRUE: a bind does not reserve any more when its reservation may be expired or closed
+    Prompt,           \* TRUE: a bind does not reserve any more when its reservation is old enough to expire
     Mistakes          \* names of deliberate mistakes; {} is the protocol
 
 VARIABLES
@@ -168,22 +169,24 @@ Over(k) ==
 
 \* Reads the pod.
 Call(b, p, n) ==
-    LET k == [step |-> "open", p |-> p, n |-> n, fresh |-> TRUE, attempt |-> NoAttempt, seen |-> Unseen,
-              took |-> FALSE, lost |-> FALSE, left |-> {}]
+    LET k == [step |-> IF Mistake("open-before-entries") THEN "open" ELSE "write", p |-> p, n |-> n, fresh |-> TRUE,
+              attempt |-> NoAttempt, seen |-> Unseen, took |-> FALSE, lost |-> FALSE, left |-> {}]
     IN  /\ binder[b] = Idle
         /\ pod[p].phase = "there" /\ pod[p].node # n
         /\ MaxCalls > 0 => calls < MaxCalls
         /\ calls' = IF MaxCalls > 0 THEN calls + 1 ELSE 0
-        /\ Keep(b, IF Waits(p) THEN k ELSE Over(k))
+        /\ Keep(b, IF Waits(p) THEN [k EXCEPT !.attempt = NewAttempt] ELSE Over(k))
         /\ UNCHANGED <<pod, item, open, watching, expiry>>
 
 \* Each attempt has an open reservation of its own, and leaves those of others alone.
+Opened(k) == open \cup {<<k.p, k.n, k.attempt>>}
+
+\* A mistake: see Call.
 PutOpen(b) ==
     LET k == binder[b]
     IN  /\ k.step = "open"
-        /\ Cardinality(open) < MaxOpen
-        /\ open' = open \cup {<<k.p, k.n, NewAttempt>>}
-        /\ Keep(b, [k EXCEPT !.step = "write", !.attempt = NewAttempt])
+        /\ open' = Opened(k)
+        /\ Keep(b, [k EXCEPT !.step = "write"])
         /\ UNCHANGED <<pod, item, watching, expiry, calls>>
 
 \* It reads the pod again.  What else it knows does not matter any more.
@@ -209,36 +212,38 @@ Blocked(k, owners) ==
     THEN Checks(k)
     ELSE IF \E o \in owners : ~Unchanged(o, k.p, k.seen[o])
     THEN [k EXCEPT !.seen = [o \in AllOwners |-> IF o \in owners THEN item[o].entries[k.p].attempt ELSE NoAttempt]]
-    ELSE [Checks(k) EXCEPT !.step = "unopen"]
+    ELSE Idle
 
 \* One transaction.  It begins with the guess that no owner has an entry of the pod, and learns from a refusal what each
 \* of them has.  An entry that was seen is taken over: it keeps its unit, and gets the new attempt.  A repeated
-\* transaction finds the caller's attempt.  The caller remembers whether it took over an entry, in any owner and in any
+\* transaction finds the caller's attempt, and writes what is missing.  The caller remembers whether it took over an entry, in any owner and in any
 \* of its tries: then another Binding may rely on its entries.
 Reserve(b, owners, answered) ==
     LET k == binder[b]
-        mine == \A o \in owners : ReservedBy(o, k.p, k.attempt)
-        fits == \A o \in owners :
+        lacks == {o \in owners : ~ReservedBy(o, k.p, k.attempt)}
+        fits == \A o \in lacks :
             /\ item[o].there
             /\ o \in Checked(k.n, owners) => Unchanged(o, k.p, k.seen[o])
             /\ k.seen[o] = NoAttempt => item[o].avail > 0
-        taken == {o \in owners : k.seen[o] \notin {NoAttempt, k.attempt}}
+        taken == {o \in lacks : k.seen[o] # NoAttempt}
         took == k.took \/ (IF Mistake("first-by-the-node") THEN taken \ Floating ELSE taken) # {}
         entry == [state |-> "reserved", attempt |-> k.attempt]
         sends == [k EXCEPT !.step = "send", !.seen = Unseen, !.lost = FALSE]
     IN  /\ k.step = "write"
-        /\ CASE mine -> Keep(b, sends) /\ UNCHANGED item
-             [] ~mine /\ fits ->
+        /\ CASE lacks = {} -> Keep(b, sends) /\ UNCHANGED <<item, open>>
+             [] lacks # {} /\ fits ->
+                    /\ Cardinality(Opened(k)) <= MaxOpen
+                    /\ open' = IF Mistake("open-before-entries") THEN open ELSE Opened(k)
                     /\ item' = [o \in AllOwners |->
-                         IF o \in owners
+                         IF o \in lacks
                          THEN [item[o] EXCEPT !.entries[k.p] = entry,
                                               !.avail = IF k.seen[o] = NoAttempt THEN @ - 1 ELSE @]
                          ELSE item[o]]
                     /\ Keep(b, IF answered THEN [sends EXCEPT !.took = took]
                                ELSE [k EXCEPT !.took = IF Mistake("lost-takeover-forgotten") THEN @ ELSE took,
                                               !.lost = TRUE])
-             [] OTHER -> Keep(b, Blocked(k, owners)) /\ UNCHANGED item
-        /\ UNCHANGED <<pod, open, watching, expiry, calls>>
+             [] OTHER -> Keep(b, Blocked(k, owners)) /\ UNCHANGED <<item, open>>
+        /\ UNCHANGED <<pod, watching, expiry, calls>>
 
 \* The Binding is carried out.  resourceVersion is a precondition of it.
 Accepted(k) == Waits(k.p) /\ (k.fresh \/ Mistake("binding-without-version"))
@@ -446,12 +451,13 @@ ExpiryReleases(w, o) ==
         /\ UNCHANGED <<pod, binder, watching, calls>>
 
 \* No owner has an entry that this attempt has reserved.  When its bind does not reserve any more, that stays true: so
-\* it does not matter that the owners are read one after another.
+\* it does not matter that the owners are read one after another.  If the pod is published as bound or gone, the watcher
+\* does not wait until the reservation is old.
 Close(w, x) ==
     /\ Alive(w)
     /\ x \in open
     /\ \A o \in Owners(x[2]) : ~ReservedBy(o, x[1], x[3])
-    /\ Prompt => ~Reserves(x[3]) \/ (Mistake("closed-by-publication") /\ View(w)[x[1]] # None)
+    /\ Prompt => ~Reserves(x[3]) \/ View(w)[x[1]] # None
     /\ open' = open \ {x}
     /\ UNCHANGED <<pod, item, binder, watching, expiry, calls>>
 

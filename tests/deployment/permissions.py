@@ -75,7 +75,7 @@ GRANTS: Mapping[str, list[Grant]] = {
         on_table(CACHE, "Query", LOG),
         on_table(CACHE, "PutItem", DECISION),
         on_table(LEDGER, "Query PutItem UpdateItem DeleteItem", ANNOUNCED),
-        on_table(LEDGER, "GetItem BatchGetItem UpdateItem ConditionCheckItem", GANG, NODE),
+        on_table(LEDGER, "GetItem BatchGetItem UpdateItem ConditionCheckItem", GANG, NODE, OPEN),
         on_table(LEDGER, "PutItem", GANG),
         READ_WHETHER_LEDGER_COUNTS,
         on_table(LEDGER, "PutItem DeleteItem", OPEN),

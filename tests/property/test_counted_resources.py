@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth.scheduling.managed_resources.counting import Counting, Insufficient, left
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.floating import Insufficient
+from berth.scheduling.managed_resources.pools import left
 from berth.scheduling.objects import Pod, UnreadableObject
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import (

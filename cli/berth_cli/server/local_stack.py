@@ -204,7 +204,7 @@ def pool_levels(adapters: CacheAdapters, head: Head | None) -> Sequence[PoolLeve
     """Return the floating pools of this state, which the verbs share; empty if it cannot be read."""
     with suppress(NothingPublished, ConfigurationInvalid):
         counting = adapters.configurations.at("" if head is None else head.configuration_hash).policy.counting
-        if counting.floats:
+        if counting.floating.exist:
             snapshot = adapters.reader.at(head, parts=NODES_AND_PODS).snapshot
             return PoolUse.of(counting, snapshot).levels(counting, snapshot)
     return ()

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from berth.dynamodb import TableUnavailable
-from berth.ledger.nodes.entry import Entry, EntryState
+from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
 from berth.ledger.nodes.ledger import TRIES, Ledger, LedgerOutcome, new_ledger
 from berth.ledger.nodes.node_write import NodeWrite
 from berth.ledger.nodes.table import LedgerTable
@@ -202,8 +202,10 @@ class TestReserveAtSeveralOwners:
     def test_succeeds_when_repeated_after_a_lost_answer(self, several: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
         write, answers = several.table.write_together, list[bool]()
 
-        def loses_first_answer(changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
-            found = write(changes)
+        def loses_first_answer(
+            changes: Mapping[str, NodeWrite], opened: OpenReservation | None
+        ) -> tuple[str, ...] | None:
+            found = write(changes, opened)
             answers.append(bool(answers))
             if not answers[-1]:
                 raise TableUnavailable("no answer")
@@ -227,11 +229,11 @@ class TestReserveAtSeveralOwners:
     def test_decides_again_if_another_bind_writes_first(self, several: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
         write, others = several.table.write_together, [entry("other", shares={SEATS: 1})]
 
-        def late(changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
+        def late(changes: Mapping[str, NodeWrite], opened: OpenReservation | None) -> tuple[str, ...] | None:
             if others:
                 assert reserve(several, SEATS, others.pop()).done
                 return ()
-            return write(changes)
+            return write(changes, opened)
 
         monkeypatch.setattr(several.table, "write_together", late)
         assert several.reserve(entries(), {}).outcome is DONE
@@ -243,7 +245,7 @@ class TestReserveAtSeveralOwners:
     ) -> None:
         tries: list[object] = []
 
-        def never(changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
+        def never(changes: Mapping[str, NodeWrite], opened: OpenReservation | None) -> tuple[str, ...] | None:
             tries.append(changes)
             return ()
 

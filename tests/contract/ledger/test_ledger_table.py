@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from berth.ledger.nodes.entry import EntryState
+from berth.ledger.nodes.entry import EntryState, OpenReservation
 from berth.ledger.nodes.ledger import Ledger, new_ledger
 from berth.ledger.nodes.node_write import EntryChange, NodeWrite, PoolChange
 from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState, NotWritten, Written
@@ -25,6 +25,7 @@ from tests.contract.ledger.ledgers import (
     entry,
     now,
     open_reservation,
+    pod,
     reserve,
 )
 
@@ -132,6 +133,17 @@ class TestWriteTogether:
         assert several.table.write_together(writes) == failed
         assert several.table.nodes() == before
 
+    def test_writes_the_open_reservation_with_the_items(self, several: Ledger) -> None:
+        opened = OpenReservation(pod("a"), NODE, "a1", {LICENCE: 1, SEATS: 2}, AT)
+        assert several.table.write_together(BOTH, opened) is None
+        assert several.table.open_reservations() == [opened]
+        assert now(several, SEATS) == BOTH[SEATS].applied_to(EMPTY_SEATS)
+
+    def test_writes_no_open_reservation_if_one_condition_is_not_met(self, several: Ledger) -> None:
+        opened = OpenReservation(pod("a"), NODE, "a1", {LICENCE: 1, SEATS: 3}, AT)
+        assert several.table.write_together({**BOTH, SEATS: taking("a", SEATS, 3)}, opened) == (SEATS,)
+        assert several.table.open_reservations() == []
+
     def test_changes_nothing_when_repeated(self, several: Ledger) -> None:
         several.table.write_together(BOTH)
         before = several.table.nodes()
@@ -155,7 +167,8 @@ class TestWriteTogether:
         pools = [*map(cluster_pool, resources), *(namespace_pool(each, "ml") for each in resources)]
         for pool in pools:
             table.create(new_ledger(pool, {pool: 1}, {}, epoch=1))
-        assert table.write_together({pool: taking("a", pool, 1) for pool in pools}) is None
+        opened = OpenReservation(pod("a"), NODE, "a1", dict.fromkeys(pools, 1), AT)
+        assert table.write_together({pool: taking("a", pool, 1) for pool in pools}, opened) is None
         assert all(each.avail == {} and each.entries for each in table.nodes())
         assert len(table.nodes()) == len(pools)
 

@@ -30,6 +30,7 @@ from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.gangs import KEPT_SECONDS, GangWatch
 from berth_cli.server.options import DynamoDBStore
 from tests.builders.announcements import announcement
@@ -104,7 +105,7 @@ class Gangs:
 
 
 def bind(gangs: Gangs, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A gang in one transaction, one in two phases, one that does not fit, and an announced pod."""
+    """A gang in one transaction, one in two phases, one that does not fit, a pod with two owners, an announced pod."""
     first = gangs.open("one-transaction")
     member = next(iter(first.intents.values()))
     assert gangs.table.withdraw(first.key, first.round, member.pod.uid, member.attempt)
@@ -115,6 +116,9 @@ def bind(gangs: Gangs, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
         small.setattr("berth.ledger.gangs.commit.MAX_LEDGERS", 1)
         assert gangs.commit(gangs.open("two-phases")) is CommitOutcome.COMMITTED
         assert gangs.commit(gangs.open("too-large", amount=5)) is CommitOutcome.ENDED
+    own = Entry(PodKey("ml", "own", "uid-own"), EntryState.RESERVED, "attempt", {GPU: 1}, AT)
+    reserve = NodeWrite((EntryChange("uid-own", None, own),), {GPU: PoolChange(avail=-1, min_avail=1)})
+    assert gangs.ledger.write_together(dict.fromkeys(NODES, reserve), own.open_on(NODES[0])) is None
     log = tables.announcements
     assert log is not None
     assert list(log.read(1)) == []

@@ -168,8 +168,10 @@ class CheckedTable(InMemoryLedgerTable):
         self.check()
         return written
 
-    def write_together(self, changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
-        failed = super().write_together(changes)
+    def write_together(
+        self, changes: Mapping[str, NodeWrite], opened: OpenReservation | None = None
+    ) -> tuple[str, ...] | None:
+        failed = super().write_together(changes, opened)
         self.check()
         return failed
 

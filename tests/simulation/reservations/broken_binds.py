@@ -74,10 +74,12 @@ def _binding_without_resource_version(patch: pytest.MonkeyPatch) -> None:
 def _taken_over_without_a_new_attempt(patch: pytest.MonkeyPatch) -> None:
     reserve = Ledger.reserve
 
-    def same_attempt(self: Ledger, wanted: Mapping[str, Entry], seen: Mapping[str, Entry]) -> Reserved:
+    def same_attempt(
+        self: Ledger, wanted: Mapping[str, Entry], seen: Mapping[str, Entry], opened: OpenReservation | None = None
+    ) -> Reserved:
         attempts = {owner: seen.get(owner, entry).attempt for owner, entry in wanted.items()}
         kept = {owner: replace(entry, attempt=attempts[owner]) for owner, entry in wanted.items()}
-        return reserve(self, kept, seen)
+        return reserve(self, kept, seen, opened)
 
     patch.setattr(Ledger, "reserve", same_attempt)
 

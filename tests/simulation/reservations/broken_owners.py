@@ -12,7 +12,7 @@ from berth.extender.outcomes import BindOutcome
 from berth.ledger.nodes.entry import EntryState
 from berth.scheduling.managed_resources.demand import DemandReader
 from berth.scheduling.managed_resources.pools import index_in, pool_of
-from berth.upkeep.reconciler import published_pods
+from berth.upkeep.reconciler import claims, published_pods
 from tests.fakes.counted_cluster import DEVICE, SLOT
 
 from .broken_reservations import Break, absence_releases
@@ -23,7 +23,7 @@ from .broken_reservations import Break, absence_releases
 
 def the_annotation_says_which_device_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two reserved devices the watcher releases the one that the annotation does not name when it sees the pod."""
-    held = published_pods._held
+    held = claims.held
 
     def narrowed(counting, pod, entry, before, capacity):
         named = None if pod is None else index_in(pod.annotations.get(DEVICE))
@@ -32,7 +32,7 @@ def the_annotation_says_which_device_stays(monkeypatch: pytest.MonkeyPatch) -> N
             entry = replace(entry, shares=kept)
         return held(counting, pod, entry, before, capacity)
 
-    monkeypatch.setattr(published_pods, "_held", narrowed)
+    monkeypatch.setattr(published_pods, "held", narrowed)
     monkeypatch.setattr(Reservations, "release_surplus", lambda self, reservation, remaining: None)
 
 
@@ -53,7 +53,7 @@ def the_annotation_moves_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pod is on the devices that its annotations name now."""
     monkeypatch.setattr(
         published_pods,
-        "_held",
+        "held",
         lambda counting, pod, entry, before, capacity: (pod and counting.shares(pod, capacity)) or entry.shares,
     )
 

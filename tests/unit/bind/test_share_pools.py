@@ -1,183 +1,42 @@
-"""Reservations in floating pools: with a node and alone, taken over, released, and reduced."""
+"""Reservations in floating pools: with a node and alone, by label, and taken over."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from itertools import count
 
 import pytest
 
-from berth.bind.answer import bind
-from berth.bind.rules import BindRules, CountedResources
-from berth.bind.share import CONTENDED, NO_LEDGER, Request, Reservation, Reservations
+from berth.bind.share import CONTENDED, NO_LEDGER, Reservation
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
-from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation
+from berth.extender.ports import CacheUnavailable, DecisionContext
+from berth.ledger.nodes.entry import Entry, EntryState
 from berth.ledger.nodes.ledger import new_ledger
-from berth.ledger.nodes.node_write import NodeWrite
-from berth.ledger.nodes.table import NotWritten, Written
-from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
-from berth.scheduling.managed_resources.pools import Shares, cluster_pool, is_floating, label_pool, namespace_pool
+from berth.scheduling.managed_resources.pools import label_pool
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
-from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.nodes import node_with
-from tests.fakes.clock import HandDrivenClock
 from tests.fakes.counted_cluster import (
     BY_DEVICE,
     FIRST,
-    FLOATING_SLOTS,
-    LIMITED_SLOTS,
-    NAMESPACE,
-    REQUEST,
-    SEAT,
     SECOND,
     SLOT,
-    SLOTS_AND_FLOATING_SEATS,
     SLOTS_OF_ZONES,
     ZONE,
-    CountedCluster,
 )
 from tests.fakes.node_cache import FixedNodeCache
-
-NODE, OTHER = "node-a", "node-b"
-SLOTS, SEATS, SLOTS_OF_ML = cluster_pool(SLOT), cluster_pool(SEAT), namespace_pool(SLOT, NAMESPACE)
-TIMEOUT = 4.0
-
-Answer = Callable[[Binding], Created | Refused | Unanswered]
-
-
-class CountingTable(InMemoryLedgerTable):
-    """Records the calls, and checks that each reserved entry has an open reservation when it is written."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls: list[str] = []
-
-    def node(self, name: str) -> NodeLedger | None:
-        self.calls.append(f"read {name}")
-        return super().node(name)
-
-    def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
-        self.calls.append(f"write {node}")
-        self._check({node: change})
-        return super().write(node, change)
-
-    def write_together(self, changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
-        self.calls.append(f"write {' and '.join(changes)}")
-        self._check(changes)
-        return super().write_together(changes)
-
-    def put_open(self, reservation: OpenReservation) -> None:
-        self.calls.append("put open")
-        super().put_open(reservation)
-
-    def delete_open(self, uid: str, node: str, attempt: str) -> None:
-        self.calls.append("delete open")
-        if any((each.node, each.attempt) == (node, attempt) for each in self.open_reservations()):
-            left = {entry.attempt for ledger in self.nodes() for entry in ledger.entries.values()}
-            assert attempt not in left, "an entry has no open reservation any more"
-        super().delete_open(uid, node, attempt)
-
-    def _check(self, changes: Mapping[str, NodeWrite]) -> None:
-        opened = {each.attempt: each.owners for each in self.open_reservations()}
-        for owner, change in changes.items():
-            for entry in (each.after for each in change.entries if each.after is not None):
-                assert owner in opened[entry.attempt]
-
-
-@dataclass
-class Answering(PodBinder):
-    """The API server; answer: to each Binding, by default that of the cluster. before: what happens before it."""
-
-    cluster: CountedCluster
-    answer: Answer | None = None
-    before: list[Callable[[], object]] = field(default_factory=list)
-
-    def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
-        if self.before:
-            self.before.pop()()
-        return self.cluster.create_binding(binding, timeout) if self.answer is None else self.answer(binding)
-
-    def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
-        return self.cluster.pod(namespace, pod_name, timeout)
-
-
-class PoolWorld:
-    """Two nodes and floating pools with a ledger each, and a pod `a` that requests units of all of them."""
-
-    def __init__(self, counting: Counting, pools: Shares, units: int = 2, nodes: Shares | None = None) -> None:
-        """pools: the capacity of the floating pools. nodes: the capacity of each node; by default 8 slots."""
-        self.counting = counting
-        self.table = CountingTable()
-        self.cluster = CountedCluster()
-        self.clock = HandDrivenClock()
-        self.cache: NodeCache | None = None
-        self.ids = count(1)
-        for name in (NODE, OTHER):
-            self.table.create(new_ledger(name, {SLOT: 8} if nodes is None else nodes, {}, epoch=1))
-        for pool, amount in pools.items():
-            self.table.create(new_ledger(pool, {pool: amount}, {}, epoch=1))
-        self.pod = self.cluster.create_pod("a", units)
-
-    @property
-    def reservations(self) -> Reservations:
-        return Reservations(self.table, lambda: f"attempt-{next(self.ids)}", self.clock, call_seconds=0.1)
-
-    def binding(self, node: str = NODE) -> Binding:
-        return Binding(NAMESPACE, "a", self.pod.uid, node)
-
-    def reserve(self, floating: Shares, *demands: Demand, node: str = NODE) -> Reservation | BindResult:
-        """Run the steps of a bind before its Binding."""
-        request = Request(demands, floating)
-        return self.reservations.reserve(self.binding(node), request, self.counting, lambda: TIMEOUT)
-
-    def bind(self, node: str = NODE, binder: PodBinder | None = None) -> BindResult:
-        rules = BindRules(CountedResources(self.counting, self.reservations, cache=self.cache))
-        return bind(self.binding(node), binder or self.cluster, Deadline(TIMEOUT, self.clock), rules)
-
-    def occupy(self, owner: str, amount: int) -> None:
-        """Another pod has so much of the owner's only pool."""
-        ledger = self.ledger(owner)
-        [pool] = ledger.capacity
-        other = Entry(self.cluster.create_pod("other"), EntryState.BOUND, "other", {pool: amount}, 0.0)
-        self.table.delete_if_empty(owner, 1)
-        self.table.create(new_ledger(owner, ledger.capacity, {other.pod.uid: other}, epoch=1))
-
-    def ledger(self, owner: str) -> NodeLedger:
-        found = InMemoryLedgerTable.node(self.table, owner)
-        assert found is not None
-        return found
-
-    def held(self) -> dict[str, dict[str, int]]:
-        """Return the shares of the pod, by owner."""
-        ledgers = {ledger.owner: ledger.entries.get(self.pod.uid) for ledger in self.table.nodes()}
-        return {owner: dict(entry.shares) for owner, entry in ledgers.items() if entry is not None}
-
-    def attempts(self) -> dict[str, str]:
-        """Return the attempts that own the pod's entries, by owner."""
-        uid = self.pod.uid
-        return {each.owner: each.entries[uid].attempt for each in self.table.nodes() if uid in each.entries}
-
-
-def floating_slots(units: int = 2) -> PoolWorld:
-    """8 slots of the cluster; the nodes have none."""
-    return PoolWorld(FLOATING_SLOTS, {SLOTS: 8}, units)
-
-
-def slots_and_seats(units: int = 2) -> PoolWorld:
-    """8 slots of each node and 5 seats of the cluster; the pod requests as many seats as slots."""
-    return PoolWorld(SLOTS_AND_FLOATING_SEATS, {SEATS: 5}, units)
-
-
-def limited_slots(units: int = 2) -> PoolWorld:
-    """8 slots of each node, and at most 6 for all pods of a namespace."""
-    return PoolWorld(LIMITED_SLOTS, {SLOTS_OF_ML: 6}, units)
-
+from tests.unit.bind.pool_world import (
+    NODE,
+    OTHER,
+    SEATS,
+    SLOTS,
+    SLOTS_OF_ML,
+    PoolWorld,
+    floating_slots,
+    limited_slots,
+    slots_and_seats,
+)
 
 # -------------------------------------------------------------------------------------------------------------- reserve
 
@@ -195,7 +54,7 @@ def test_reserves_node_and_floating_pool_in_one_transaction() -> None:
     world = slots_and_seats()
     assert world.bind().outcome is BindOutcome.BOUND
     assert world.held() == {NODE: {SLOT: 2}, SEATS: {SEATS: 2}}
-    assert world.table.calls == ["put open", f"write {NODE} and {SEATS}"]
+    assert world.table.calls == [f"write {NODE} and {SEATS}"]
     [opened] = world.table.open_reservations()
     assert (opened.node, set(opened.owners), dict(opened.shares)) == (NODE, {NODE, SEATS}, {SLOT: 2, SEATS: 2})
 
@@ -204,7 +63,7 @@ def test_reserves_node_and_limit_of_the_namespace_in_one_transaction() -> None:
     world = limited_slots()
     assert world.bind().outcome is BindOutcome.BOUND
     assert world.held() == {NODE: {SLOT: 2}, SLOTS_OF_ML: {SLOTS_OF_ML: 2}}
-    assert world.table.calls == ["put open", f"write {NODE} and {SLOTS_OF_ML}"]
+    assert world.table.calls == [f"write {NODE} and {SLOTS_OF_ML}"]
 
 
 def test_reads_only_the_node_to_choose_a_device_beside_a_floating_pool() -> None:
@@ -213,7 +72,7 @@ def test_reads_only_the_node_to_choose_a_device_beside_a_floating_pool() -> None
     assert isinstance(found, Reservation)
     [device] = {FIRST, SECOND} & found.shares.keys()
     assert world.held() == {NODE: {device: 3}, SEATS: {SEATS: 1}}
-    assert world.table.calls == [f"read {NODE}", "put open", f"write {NODE} and {SEATS}"]
+    assert world.table.calls == [f"read {NODE}", f"write {NODE} and {SEATS}"]
 
 
 @pytest.mark.parametrize(
@@ -351,128 +210,3 @@ def test_takes_over_if_the_pool_is_full_of_its_own_amounts() -> None:
     world.reserve({SEATS: 5}, Demand(SLOT, 5))
     assert isinstance(world.reserve({SEATS: 5}, Demand(SLOT, 5)), Reservation)
     assert world.ledger(SEATS).avail == {}
-
-
-# -------------------------------------------------------------------------------------------------------------- release
-
-
-def refused(binding: Binding) -> Refused:
-    return Refused(403, "an admission webhook denied the request")
-
-
-def gone(binding: Binding) -> Refused:
-    return Refused(404, 'pods "a" not found')
-
-
-@pytest.mark.parametrize(
-    ("world", "answer", "outcome"),
-    [
-        pytest.param(world, answer, outcome, id=f"{world.__name__}, {answer.__name__}")
-        for world in (floating_slots, slots_and_seats, limited_slots)
-        for answer, outcome in ((refused, BindOutcome.REFUSED), (gone, BindOutcome.POD_GONE))
-    ],
-)
-def test_releases_every_owner_if_the_binding_can_never_succeed(
-    world: Callable[[], PoolWorld], answer: Answer, outcome: BindOutcome
-) -> None:
-    found = world()
-    before = found.table.nodes()
-    assert found.bind(binder=Answering(found.cluster, answer)).outcome is outcome
-    assert found.table.nodes() == before
-    assert found.table.open_reservations() == []
-
-
-def test_keeps_every_entry_if_the_first_of_two_attempts_may_still_be_bound() -> None:
-    world = slots_and_seats()
-    world.reserve({SEATS: 2}, Demand(SLOT, 2), node=OTHER)
-    assert world.bind(binder=Answering(world.cluster, refused)).outcome is BindOutcome.REFUSED
-    assert world.held() == {OTHER: {SLOT: 2}, NODE: {SLOT: 2}, SEATS: {SEATS: 2}}
-    assert len(world.table.open_reservations()) == 2
-
-
-@pytest.mark.parametrize("owners", [{NODE, SEATS}, {SEATS}, {NODE}])
-def test_releases_only_entries_of_the_given_attempt(owners: set[str]) -> None:
-    world = slots_and_seats()
-    world.reserve({SEATS: 2}, Demand(SLOT, 2))
-    world.reservations.release(world.binding(), owners, lambda: TIMEOUT, "another attempt")
-    assert world.held() == {NODE: {SLOT: 2}, SEATS: {SEATS: 2}}
-    world.reservations.release(world.binding(), {NODE, SEATS}, lambda: TIMEOUT, "attempt-1")
-    assert world.held() == {}
-    assert world.table.open_reservations() == []
-
-
-def test_keeps_the_open_reservation_if_the_deadline_passes_between_the_releases() -> None:
-    world = slots_and_seats()
-    world.reserve({SEATS: 2}, Demand(SLOT, 2))
-    left = iter((1.0, 1.0, 0.0))
-    world.reservations.release(world.binding(), (NODE, SEATS), lambda: next(left), "attempt-1")
-    assert world.held() == {SEATS: {SEATS: 2}}
-    assert [each.attempt for each in world.table.open_reservations()] == ["attempt-1"]
-
-
-def test_keeps_the_clusters_entry_of_another_bind_that_bound_the_pod_elsewhere() -> None:
-    """The pod runs on the other node, and its seats are its own."""
-    world = slots_and_seats()
-    binder = Answering(world.cluster, before=[lambda: world.bind(OTHER)])
-
-    assert world.bind(binder=binder).outcome is BindOutcome.BOUND_ELSEWHERE
-
-    assert world.cluster.pods["a"].node == OTHER
-    assert world.held()[SEATS] == {SEATS: 2}
-    assert world.held()[OTHER] == {SLOT: 2}
-
-
-# -------------------------------------------------------------------------------------------------------------- surplus
-
-
-def test_reduces_every_entry_to_the_request_of_the_bound_pod() -> None:
-    world = limited_slots(3)
-    world.reserve({SLOTS_OF_ML: 3}, Demand(SLOT, 3))
-    world.cluster.annotate("a", REQUEST, "2")
-
-    assert world.bind().outcome is BindOutcome.BOUND
-
-    assert world.held() == {NODE: {SLOT: 2}, SLOTS_OF_ML: {SLOTS_OF_ML: 2}}
-    assert (world.ledger(NODE).avail, world.ledger(SLOTS_OF_ML).avail) == ({SLOT: 6}, {SLOTS_OF_ML: 4})
-    [attempt] = set(world.attempts().values())
-    opened = {each.attempt: dict(each.shares) for each in world.table.open_reservations()}
-    assert opened[attempt] == {SLOT: 2, SLOTS_OF_ML: 2}
-
-
-def test_keeps_the_surplus_in_every_entry_if_the_binding_is_unanswered() -> None:
-    world = limited_slots(3)
-    world.reserve({SLOTS_OF_ML: 3}, Demand(SLOT, 3))
-    world.cluster.annotate("a", REQUEST, "2")
-
-    world.bind(binder=Answering(world.cluster, lambda binding: Unanswered("timed out")))
-
-    assert world.held() == {NODE: {SLOT: 3}, SLOTS_OF_ML: {SLOTS_OF_ML: 3}}
-
-
-def test_each_entry_has_an_open_reservation_if_the_deadline_passes_while_the_surplus_is_released() -> None:
-    world = limited_slots(3)
-    world.reserve({SLOTS_OF_ML: 3}, Demand(SLOT, 3))
-    found = world.reserve({SLOTS_OF_ML: 2}, Demand(SLOT, 2))
-    assert isinstance(found, Reservation)
-    assert found.has_surplus
-    left = iter((1.0, 1.0, 1.0, 0.0))
-
-    world.reservations.release_surplus(found, lambda: next(left))
-
-    assert sorted(sum(shares.values()) for shares in world.held().values()) == [2, 3]
-    opened = {each.attempt: each.owners for each in world.table.open_reservations()}
-    assert all(owner in opened[attempt] for owner, attempt in world.attempts().items())
-
-
-def test_does_not_reduce_entries_of_a_later_attempt() -> None:
-    world = limited_slots(3)
-    world.reserve({SLOTS_OF_ML: 3}, Demand(SLOT, 3))
-    found = world.reserve({SLOTS_OF_ML: 2}, Demand(SLOT, 2))
-    assert isinstance(found, Reservation)
-    world.reserve({SLOTS_OF_ML: 2}, Demand(SLOT, 2), node=OTHER)
-
-    world.reservations.release_surplus(found, lambda: TIMEOUT)
-
-    floating = {owner: shares for owner, shares in world.held().items() if is_floating(owner)}
-    assert floating == {SLOTS_OF_ML: {SLOTS_OF_ML: 3}}
-    assert world.held()[NODE] == {SLOT: 2}

@@ -8,8 +8,8 @@ from berth.scheduling.fields.quantity import Quantity, quantity
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.fields.resources import EPHEMERAL_STORAGE, MEBIBYTE, MEMORY, shown_amount, units_of
 from berth.scheduling.managed_resources.configuration import ManagedResource
-from berth.scheduling.managed_resources.counting import Counting, left
-from berth.scheduling.managed_resources.pools import resource_of
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.pools import left, resource_of
 from berth.scheduling.objects import NodeInfo
 from berth_cli.explanation.case import Case, objects_in
 from berth_cli.explanation.counterfactuals.change import Change, ChangeKind, Option, at, of_pod

@@ -10,7 +10,7 @@ from itertools import chain, product
 from berth.scheduling.fields.reading import UnreadableObject
 from berth.scheduling.fields.resources import PODS
 from berth.scheduling.framework.plugin import Status
-from berth.scheduling.managed_resources.counting import left
+from berth.scheduling.managed_resources.pools import left
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.node_affinity import NodeAffinity
 from berth.scheduling.plugins.node_priority_label import NodePriorityLabel

@@ -116,7 +116,7 @@ def _account(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
         yield Check(CheckName.SCHEDULE, lambda: account_checks.check_schedule(account), SCHEDULE_REMEDY)
     yield Check(CheckName.TABLE, lambda: _table_findings(account, inputs, now))
     yield Check(CheckName.GANGS, lambda: account_checks.check_concurrency(account, inputs.wanted.gangs))
-    if inputs.wanted.counting.floats:
+    if inputs.wanted.counting.floating.exist:
         yield Check(CheckName.MANAGED_RESOURCES, lambda: _owed_findings(account.owed()))
 
 
@@ -148,7 +148,7 @@ def _cluster(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
         own = () if side is None else side.scheduler_names
         yield Check(CheckName.SCHEDULER_NAME, lambda: check_pending_pods(reader, own, now()))
         yield Check(CheckName.NODE_POOLS, lambda: check_node_pools(reader, inputs.wanted))
-        if (counting := inputs.wanted.counting).floats:
+        if (counting := inputs.wanted.counting).floating.exist:
             yield Check(CheckName.MANAGED_RESOURCES, lambda: check_pool_requests(reader, counting))
     yield Check(CheckName.WATCHER_RIGHTS, lambda: _watcher_findings(inputs))
     yield Check(CheckName.BIND_RIGHTS, lambda: _binder_findings(inputs))
@@ -221,7 +221,7 @@ def _address(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
         # These checks do not apply to a server on a dump.
         yield Check(CheckName.SAME_CLUSTER, lambda: check_cluster_of(inputs.running, None))
     yield Check(CheckName.CACHE, lambda: check_healthz(endpoint))
-    if inputs.account is None and inputs.wanted.counting.floats:
+    if inputs.account is None and inputs.wanted.counting.floating.exist:
         yield Check(CheckName.MANAGED_RESOURCES, lambda: _owed_findings(_owed_in(endpoint)))
     yield Check(CheckName.VERBS, lambda: check_verbs(endpoint, verbs))
     yield Check(CheckName.HTTP_TIMEOUT, lambda: check_latency(endpoint, verbs, inputs.node_names, inputs.timeout))

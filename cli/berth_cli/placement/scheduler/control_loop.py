@@ -26,7 +26,7 @@ from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.score_scaling import MAX_EXTENDER_PRIORITY
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.gangs.gang import Gang, GangKey
-from berth.scheduling.managed_resources.counting import Insufficient
+from berth.scheduling.managed_resources.floating import Insufficient
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import gang_names
 from berth.scheduling.snapshot.changes import Changes

@@ -9,7 +9,7 @@ from typing import Protocol
 from berth.scheduling.framework.plugin import Status
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.gangs.gang import Gang
-from berth.scheduling.managed_resources.counting import Insufficient
+from berth.scheduling.managed_resources.floating import Insufficient
 from berth.scheduling.managed_resources.pools import devices_in
 from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject
 from berth.scheduling.policy import Policy

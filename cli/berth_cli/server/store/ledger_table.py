@@ -36,7 +36,9 @@ class InMemoryLedgerTable(LedgerTable):
                 return NotWritten(found)
             return self._put(change.applied_to(found))
 
-    def write_together(self, changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
+    def write_together(
+        self, changes: Mapping[str, NodeWrite], opened: OpenReservation | None = None
+    ) -> tuple[str, ...] | None:
         with self._lock:
             found = {owner: self._nodes.get(owner) for owner in changes}
             failed = [name for name, ledger in found.items() if ledger is None or not changes[name].is_met_by(ledger)]
@@ -45,6 +47,8 @@ class InMemoryLedgerTable(LedgerTable):
             for owner, ledger in found.items():
                 assert ledger is not None
                 self._put(changes[owner].applied_to(ledger))
+            if opened is not None:
+                self._open[_key(opened)] = opened
             return None
 
     def create(self, ledger: NodeLedger) -> Written | NotWritten:

@@ -56,7 +56,7 @@ def trim(obj: Object, counting: Counting) -> Object:
         created = select_fields(part(obj, "metadata"), ("creationTimestamp",))
         condition = condition_in(part(obj, "status"), "PodScheduled")
         is_rejected = condition.get("status") == "False" and waits_for_pool(condition.get("message"))
-        waits = counting.floats and (obj.get(WAITS_FOR_POOL) is True or is_rejected)
+        waits = counting.floating.exist and (obj.get(WAITS_FOR_POOL) is True or is_rejected)
         return {"kind": kind, **kept, "metadata": part(kept, "metadata") | created, WAITS_FOR_POOL: waits}
     return {"kind": kind, **trimmed_node(obj, counting.node_annotations)}
 

@@ -115,7 +115,7 @@ class PreparedBind:
         self._owners: set[str] = set()
         """The owners in whose ledgers the pod may have an entry: the node, and floating pools. With such pools it is
         empty until the pod was read: the entries of an earlier attempt expire then."""
-        if self._counted is not None and not self._counted.counting.floats:
+        if self._counted is not None and not self._counted.counting.floating.exist:
             self._owners.add(binding.node)
         self._is_placed = False
         """Whether the gang is committed with this call."""

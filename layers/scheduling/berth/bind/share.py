@@ -1,12 +1,12 @@
 """Reserves a pod's counted resources on one node and in floating pools, for bind.
 
-An attempt first writes its open reservation, then its entries in the ledgers of the node and of the pools. So every
-entry has an open reservation, and one query finds all open reservations. If another bind was faster, the attempt
+An attempt writes its open reservation before its entry, or in one transaction with its entries in several ledgers. So
+every entry has an open reservation, and one query finds all open reservations. If another bind was faster, the attempt
 chooses again.
 
 Cost of a reservation without contention: one PutItem for the open reservation and one conditional UpdateItem for the
-entry; for several ledgers, one transaction. A resource with devices costs one additional consistent GetItem, to choose
-the device.
+entry; a transaction for both would double their units. For several ledgers, one transaction. A resource with devices
+costs one additional consistent GetItem, to choose the device.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from typing import TypeVar
 
 from berth.dynamodb import TableUnavailable
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation
 from berth.ledger.nodes.ledger import DeviceChoice, Ledger, LedgerOutcome
 from berth.ledger.nodes.table import LedgerTable
 from berth.pods import Binding
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
-from berth.scheduling.managed_resources.counting import Counting, Insufficient
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.floating import Insufficient
 from berth.scheduling.managed_resources.pools import Shares, by_owner
 from berth.scheduling.objects.pod import PodKey
 
@@ -120,6 +121,8 @@ class Attempt:
         self._choice = DeviceChoice(counting, request.demands, binding.pod_uid)
         self._floating = request.floating
         self._entry = entry
+        self._opened: OpenReservation | None = None
+        """The open reservation that was written before the entry of the only owner."""
 
     def reserve(self) -> Reservation | BindResult:
         """Reserve the shares. After TableUnavailable or DeadlineExceeded the entry may or may not have been written."""
@@ -133,23 +136,23 @@ class Attempt:
             if isinstance(chosen, Insufficient):
                 return _insufficient(chosen)
             shares, ledgers = chosen, {ledger.owner: ledger}
-        shares = {**shares, **self._floating}
-        self._put_open(shares)
-        result = self._write_entries(shares, ledgers)
+        result = self._write_entries({**shares, **self._floating}, ledgers)
         if isinstance(result, BindResult):
             self._delete_open()
         return result
 
     def _write_entries(self, shares: Shares, ledgers: Mapping[str, NodeLedger]) -> Reservation | BindResult:
-        announced, uid = shares, self._binding.pod_uid
+        uid = self._binding.pod_uid
         for lost_races in range(1, TRIES + 1):
             parts = by_owner(shares, self._binding.node)
             wanted = {owner: replace(self._entry, shares=part) for owner, part in parts.items()}
             earlier = {name: each.entries[uid] for name, each in ledgers.items() if uid in each.entries}
-            result = self._calls.with_retry(partial(self._ledger.reserve, wanted, earlier))
+            opened = replace(self._entry, shares=shares).open_on(self._binding.node)
+            if len(wanted) == 1 and opened != self._opened:
+                self._calls.with_retry(partial(self._ledger.table.put_open, opened))
+                self._opened = opened
+            result = self._calls.with_retry(partial(self._ledger.reserve, wanted, earlier, opened))
             if result.outcome is LedgerOutcome.DONE:
-                if shares != announced:
-                    self._put_open(shares)
                 written = result.entries(uid)
                 return Reservation(
                     self._binding,
@@ -184,14 +187,10 @@ class Attempt:
         short = [pool for pool, amount in self._floating.items() if not _has_room(ledgers[pool], pool, amount, uid)]
         return Insufficient(tuple(short), never=False) if short else {**chosen, **self._floating}
 
-    def _put_open(self, shares: Shares) -> None:
-        reservation = replace(self._entry, shares=shares).open_on(self._binding.node)
-        self._calls.with_retry(lambda: self._ledger.table.put_open(reservation))
-
     def _delete_open(self) -> None:
         """Delete the open reservation, because this attempt does not own an entry. After a retry do not delete it: the
         first call may still write an entry."""
-        if not self._calls.repeated:
+        if self._opened is not None and not self._calls.repeated:
             with suppress(TableUnavailable, DeadlineExceeded):
                 uid, node, attempt = self._binding.pod_uid, self._binding.node, self._entry.attempt
                 self._calls.with_retry(lambda: self._ledger.table.delete_open(uid, node, attempt))

@@ -173,7 +173,7 @@ class RequiredFields:
             Annotations(pod_annotations),
             Annotations(counting.node_annotations),
             gangs,
-            counting.floats,
+            counting.floating.exist,
         )
 
 

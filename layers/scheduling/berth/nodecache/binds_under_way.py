@@ -140,7 +140,7 @@ class BindsUnderWay:
         return Needs(
             self._ledger is not None and policy.counting.counts,
             self._announcements is not None and policy.reads_other_pods,
-            self._ledger is not None and policy.counting.floats,
+            self._ledger is not None and policy.counting.floating.exist,
         )
 
     def read(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from pydantic import ValidationError
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.shipped_profiles import SHIPPED
+from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.plugins.registry import SHIPPED_PLUGINS
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import labelled, node
@@ -189,3 +193,18 @@ def test_error_names_field_and_accepted_values(document: object, field: tuple[st
     [detail] = caught.value.errors()
     assert detail["loc"] == field
     assert message in detail["msg"]
+
+
+def test_plugins_of_a_policy_share_its_counting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Counting keeps the demands of specs: each further one would read every pod again."""
+    built: list[Counting] = []
+
+    class Recorded(Counting):
+        def __init__(self, resources: Iterable[ManagedResource] = ()) -> None:
+            super().__init__(resources)
+            built.append(self)
+
+    monkeypatch.setattr("berth.scheduling.configuration.document.Counting", Recorded)
+    seats = {"name": "example.com/seat", "capacity": {"value": 12, "scope": "cluster"}}
+    document = BerthConfiguration.model_validate({"profile": "managed-resources", "managedResources": [seats]})
+    assert [document.policy().counting] == built

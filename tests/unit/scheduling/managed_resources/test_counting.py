@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from berth.scheduling.managed_resources.counting import Insufficient, left
 from berth.scheduling.managed_resources.demand import Demand, UnreadableRequest
+from berth.scheduling.managed_resources.floating import Insufficient
+from berth.scheduling.managed_resources.pools import left
 from berth.scheduling.objects import UnreadableObject
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.reason_code import ReasonCode

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.managed_resources.counting import Counting, Insufficient
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
-from berth.scheduling.managed_resources.floating import NoDomain
+from berth.scheduling.managed_resources.floating import Insufficient, NoDomain
 from berth.scheduling.objects.pod import Pod
 from tests.builders.counted import LICENCE, MEMORY, SIZES, asking, counting, on_device
 
@@ -64,7 +64,7 @@ def test_takes_floating_shares_from_every_domain_of_the_node(
 
 def test_takes_no_floating_shares_without_floating_pools() -> None:
     found = counting({"name": LICENCE})
-    assert not found.floats
+    assert not found.floating.exist
     assert found.floating.shares((Demand(LICENCE, 2),), "ml", IN_A) == {}
     assert found.floating.of_cluster == found.floating.label_keys == found.floating.of((LICENCE,), "ml", IN_A) == set()
 

@@ -26,7 +26,8 @@ from berth.pods import Binding, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.gangs.gang import Gang
 from berth.scheduling.gangs.members import lives
-from berth.scheduling.managed_resources.counting import Counting, Insufficient
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.floating import Insufficient
 from berth.scheduling.managed_resources.pools import Shares
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey

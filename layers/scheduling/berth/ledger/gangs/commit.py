@@ -34,7 +34,8 @@ from berth.ledger.nodes.node_write import (
     replace_changes,
     reserve_changes,
 )
-from berth.scheduling.managed_resources.counting import Counting, Insufficient
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.floating import Insufficient
 from berth.scheduling.managed_resources.pools import Shares, is_floating
 
 Group = Mapping[str, tuple[Intent, ...]]

@@ -68,12 +68,17 @@ class DynamoDBLedgerTable(TableAdapter, LedgerTable):
             # The commit of a gang holds it, and changes the ledger or not. The read gives it the time to end.
             return NotWritten(self.node(node))
 
-    def write_together(self, changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
-        from berth.ledger.nodes.dynamodb_write import update_action
+    def write_together(
+        self, changes: Mapping[str, NodeWrite], opened: OpenReservation | None = None
+    ) -> tuple[str, ...] | None:
+        from berth.ledger.nodes.dynamodb_write import open_action, update_action
 
         actions: Any = [update_action(self._table, owner, change) for owner, change in changes.items()]
+        if opened is not None:
+            actions.append(open_action(self._table, opened))
         failed = self._errors.transact(lambda: self._client.transact_write_items(TransactItems=actions))
-        return None if failed is None else tuple(owner for owner, fails in zip(changes, failed, strict=True) if fails)
+        # The open reservation has no condition.
+        return None if failed is None else tuple(owner for owner, fails in zip(changes, failed, strict=False) if fails)
 
     def create(self, ledger: NodeLedger) -> Written | NotWritten:
         return self._put(ledger, ConditionExpression="attribute_not_exists(pk)")

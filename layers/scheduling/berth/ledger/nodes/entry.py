@@ -46,7 +46,8 @@ class Entry:
 class OpenReservation:
     """A bind that the watcher has not confirmed yet.
 
-    It is written before the entries and deleted after them, so every reserved entry has one. shares: of all owners.
+    It is written before the entries, or in their transaction, and deleted after them, so every reserved entry has one.
+    shares: of all owners.
     """
 
     pod: PodKey

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from zlib import crc32
 
-from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation
 from berth.ledger.nodes.node_write import (
     EntryChange,
     NodeWrite,
@@ -25,8 +25,9 @@ from berth.ledger.nodes.node_write import (
     reserve_changes,
 )
 from berth.ledger.nodes.table import LedgerTable, Written
-from berth.scheduling.managed_resources.counting import Counting, Insufficient
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.floating import Insufficient
 from berth.scheduling.managed_resources.pools import Shares, device_of
 
 TRIES = 20
@@ -130,8 +131,11 @@ class Ledger:
 
     # --------------------------------------------------------------------------------------------------------- for bind
 
-    def reserve(self, wanted: Mapping[str, Entry], seen: Mapping[str, Entry]) -> Reserved:
-        """Write the RESERVED entries of one attempt, by owner: all of them or none.
+    def reserve(
+        self, wanted: Mapping[str, Entry], seen: Mapping[str, Entry], opened: OpenReservation | None = None
+    ) -> Reserved:
+        """Write the RESERVED entries of one attempt, by owner: all of them or none. opened: the attempt's open
+        reservation, which a transaction writes with the entries; for one owner, the caller has written it.
 
         Without an entry of the pod, every pool must have enough. An entry that was seen is RESERVED by an earlier
         attempt. It is taken over, so that the earlier attempt cannot release it. It keeps its amounts and gets what the
@@ -144,26 +148,24 @@ class Ledger:
         ledgers = {owner: plan.guess(owner) for owner, plan in plans.items()}
         for _ in range(TRIES):
             planned = {owner: plan.write(ledgers[owner]) for owner, plan in plans.items()}
-            outcomes = {each for each in planned.values() if isinstance(each, LedgerOutcome)} - {LedgerOutcome.DONE}
-            if outcomes:
-                return Reserved(min(outcomes), ledgers)
+            refusals = {each for each in planned.values() if isinstance(each, LedgerOutcome)} - {LedgerOutcome.DONE}
             writes = {owner: each for owner, each in planned.items() if isinstance(each, NodeWrite)}
-            if not writes:
-                return Reserved(LedgerOutcome.DONE, ledgers)
-            found = self._written(writes, ledgers)
+            if refusals or not writes:
+                return Reserved(min(refusals, default=LedgerOutcome.DONE), ledgers)
+            found = self._written(writes, ledgers, opened)
             if None in found.values():
                 return Reserved(LedgerOutcome.NO_LEDGER, ledgers)
             ledgers |= {owner: ledger for owner, ledger in found.items() if ledger is not None}
         return Reserved(LedgerOutcome.CONTENDED, ledgers)
 
     def _written(
-        self, writes: Mapping[str, NodeWrite], seen: Mapping[str, NodeLedger]
+        self, writes: Mapping[str, NodeWrite], seen: Mapping[str, NodeLedger], opened: OpenReservation | None
     ) -> Mapping[str, NodeLedger | None]:
         """Make these writes, or none of them. Return the ledgers as they are then, None without an item."""
-        if len(writes) == 1:
+        if len(seen) == 1:
             ((owner, write),) = writes.items()
             return {owner: self.table.write(owner, write).ledger}
-        if self.table.write_together(writes) is None:
+        if self.table.write_together(writes, opened) is None:
             # As far as the writes change them; the rest is only guessed.
             return {owner: write.applied_to(seen[owner]) for owner, write in writes.items()}
         return {owner: self.table.node(owner) for owner in writes}

@@ -77,9 +77,11 @@ class LedgerTable(ABC):
         """Make one conditional update of the node's item."""
 
     @abstractmethod
-    def write_together(self, changes: Mapping[str, NodeWrite]) -> tuple[str, ...] | None:
-        """Make these updates, by owner, or none of them. Return None if they are made, otherwise the owners whose
-        conditions failed; if there are none, other writes on these items were under way."""
+    def write_together(
+        self, changes: Mapping[str, NodeWrite], opened: OpenReservation | None = None
+    ) -> tuple[str, ...] | None:
+        """Make these updates, by owner, and put the open reservation, or do nothing. Return None if it is done,
+        otherwise the owners whose conditions failed; if there are none, other writes on these items were under way."""
 
     @abstractmethod
     def create(self, ledger: NodeLedger) -> Written | NotWritten:

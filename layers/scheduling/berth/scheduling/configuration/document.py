@@ -257,7 +257,8 @@ class BerthConfiguration(_Document):
 
     def policy(self, remembered_bytes: int = MAX_BYTES, time_limit: TimeLimit = NO_TIME_LIMIT) -> Policy:
         """Return the policy that this document describes. remembered_bytes, time_limit: see Policy."""
-        profiles = {name: self.build_profile(name) for name in {self.profile, *self.profiles.values()}}
+        counting = self.counting
+        profiles = {name: self.build_profile(name, counting) for name in {self.profile, *self.profiles.values()}}
         by_scheduler = {scheduler: profiles[name] for scheduler, name in self.profiles.items()}
         # These profiles import nearly all plugins, and planning needs them only if gangs are enabled.
         planned = profiles if self.gangs.enabled else {}
@@ -265,25 +266,23 @@ class BerthConfiguration(_Document):
             profiles[self.profile],
             self.exempt,
             by_scheduler,
-            counting=self.counting,
+            counting=counting,
             preemption=self.preemption,
             unresolvable=self.unresolvable,
             gangs=self.gangs,
-            planning_profiles={name: self._for_planning(each) for name, each in planned.items()},
+            planning_profiles={name: self._for_planning(each, counting) for name, each in planned.items()},
             remembered_bytes=remembered_bytes,
             time_limit=time_limit,
         )
 
-    def _for_planning(self, profile: Profile) -> Profile:
+    def _for_planning(self, profile: Profile, counting: Counting) -> Profile:
         """Return the profile with the filters of kube-scheduler that it lacks. The nodes of a request pass these
         filters for one member only, and a plan must check all members."""
         has = {each.name for each in profile.filters}
-        wanted = [*SCHEDULER_FILTERS, *([COUNTED_FILTER] if self.counting.counts else [])]
-        wanted += [FLOATING_FILTER] if self.counting.floats else []
+        wanted = [*SCHEDULER_FILTERS, *([COUNTED_FILTER] if counting.counts else [])]
+        wanted += [FLOATING_FILTER] if counting.floating.exist else []
         missing = [
-            (build_plugin(name, self.plugin_config).with_counting(self.counting), 1)
-            for name in wanted
-            if name not in has
+            (build_plugin(name, self.plugin_config).with_counting(counting), 1) for name in wanted if name not in has
         ]
         return profile.with_filters(build(profile.name, profile.scale, missing).filters)
 
@@ -291,14 +290,16 @@ class BerthConfiguration(_Document):
         definition = self.definitions.get(name)
         return SHIPPED[name] if definition is None else definition.composition()
 
-    def build_profile(self, name: str) -> Profile:
+    def build_profile(self, name: str, counting: Counting | None = None) -> Profile:
+        """Return a profile, with its plugins built from their arguments. counting: this document's, if it is built."""
+        counting = counting or self.counting
         definition = self.definitions.get(name)
         composition = self.composition(name)
         configs = (*self.plugin_config, *(() if definition is None else definition.plugin_config))
         named = dict(composition.plugins)
-        if COUNTED_FILTER in named and self.counting.floats:
+        if COUNTED_FILTER in named and counting.floating.exist:
             named.setdefault(FLOATING_FILTER, 1)
-        plugins = [(build_plugin(each, configs).with_counting(self.counting), weight) for each, weight in named.items()]
+        plugins = [(build_plugin(each, configs).with_counting(counting), weight) for each, weight in named.items()]
         return build(name, composition.scale, plugins)
 
 

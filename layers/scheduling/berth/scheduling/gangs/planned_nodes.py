@@ -13,9 +13,9 @@ from berth.scheduling.evaluation.time_limit import DecisionDeadline
 from berth.scheduling.fields.resources import shown_amount
 from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter, Status
 from berth.scheduling.framework.profile import Profile
-from berth.scheduling.managed_resources.counting import Counting, Insufficient
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
-from berth.scheduling.managed_resources.floating import NoDomain, insufficient
+from berth.scheduling.managed_resources.floating import Insufficient, NoDomain, insufficient
 from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject
 from berth.scheduling.snapshot.node_list import pick
 from berth.scheduling.snapshot.parts import SnapshotPart
@@ -70,7 +70,7 @@ class PlannedNodes(DerivedFromSnapshot):
 
     def short_pools(self, members: Sequence[Pod]) -> Mapping[str, ShortPool]:
         """Return the pools of the cluster and of the namespace that have too little left for these members."""
-        if not self._counting.floats:
+        if not self._counting.floating.exist:
             return {}
         needed = self._counting.floating.used(members, {})
         capacity = {pool: self._counting.floating.capacity(pool) for pool in needed}

@@ -7,43 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from copy import copy
-from dataclasses import dataclass
 from typing import Self
 
 from berth.scheduling.managed_resources.configuration import ManagedResource, NoAmount, Packing, capacity_of
 from berth.scheduling.managed_resources.demand import REASON_LIMIT, Demand, DemandReader, UnreadableRequest
-from berth.scheduling.managed_resources.floating import FloatingPools, insufficient
+from berth.scheduling.managed_resources.floating import FloatingPools, Insufficient
 from berth.scheduling.managed_resources.pools import (
     NAMESPACE,
     Shares,
+    add,
     annotation_of,
     device_of,
     devices_in,
     domain_of,
     index_in,
     is_floating,
+    left,
     pool_of,
     resource_of,
 )
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.reason_code import ReasonCode
-
-
-@dataclass(frozen=True, slots=True)
-class Insufficient:
-    """The resources of which too little is left. never: the node's capacity of one of them is too small."""
-
-    resources: tuple[str, ...]
-    never: bool
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        return tuple(map(insufficient, self.resources))
-
-    @property
-    def text(self) -> str:
-        return ", ".join(self.reasons)
 
 
 class Counting:
@@ -73,10 +58,6 @@ class Counting:
         return tuple(self._all)
 
     @property
-    def floats(self) -> bool:
-        return self.floating.exist
-
-    @property
     def on_nodes(self) -> tuple[str, ...]:
         """The resources that nodes have."""
         return tuple(name for name, each in self._all.items() if not each.is_floating)
@@ -85,8 +66,7 @@ class Counting:
         """Return the object that counts at this owner of a ledger: a node, or a floating pool."""
         if not is_floating(owner):
             return self
-        view = self._views.get(owner)
-        if view is None:
+        if (view := self._views.get(owner)) is None:
             view = copy(self)
             resource = self._all.get(resource_of(owner))
             view._resources = {} if resource is None else {resource.name: resource.model_copy(update={"devices": None})}
@@ -96,8 +76,6 @@ class Counting:
 
     def node_demands(self, demands: tuple[Demand, ...]) -> tuple[Demand, ...]:
         """Return the demands that are counted on the node."""
-        if not self.floats:
-            return demands
         return tuple(demand for demand in demands if not self._all[demand.resource].is_floating)
 
     @property
@@ -132,10 +110,9 @@ class Counting:
         found = self._demands.read(pod)
         if found.unreadable:
             return next(iter(found.unreadable.values()))
-        if self._limits:
-            for demand in found.readable:
-                if demand.amount > self._limits.get(demand.resource, demand.amount):
-                    return UnreadableRequest(REASON_LIMIT.format(demand.resource), ReasonCode.REQUEST_ABOVE_POD_LIMIT)
+        for demand in found.readable:
+            if demand.amount > self._limits.get(demand.resource, demand.amount):
+                return UnreadableRequest(REASON_LIMIT.format(demand.resource), ReasonCode.REQUEST_ABOVE_POD_LIMIT)
         return found.readable
 
     def uncounted(self, pod: Pod) -> Set[str]:
@@ -329,8 +306,7 @@ class Counting:
     def used(self, pods: Iterable[Pod], capacity: Mapping[str, int]) -> Mapping[str, int]:
         """Return the amounts that the pods of a node hold together, by pool; for each pod at most the podLimit."""
         used: dict[str, int] = {}
-        unplaced = []
-        asked, annotated = self._demands.requests, bool(self._demands.annotations)
+        unplaced, asked, annotated = list[Pod](), self._demands.requests, bool(self._demands.annotations)
         for pod in pods:
             if asked.isdisjoint(pod.spec.requests.asked) and pod.assumed_shares is None and not annotated:
                 # Skip pods without counted resources: most pods have none, and a shape's first call reads every pod.
@@ -339,10 +315,10 @@ class Counting:
             if shares is None:
                 unplaced.append(pod)
             elif shares:
-                _add(used, self._limited(shares))
+                add(used, self._limited(shares))
         # Pods without a known pool are counted last, in a fixed order.
         for pod in sorted(unplaced, key=lambda each: (each.start_time or 0, each.uid)):
-            _add(used, self._limited(self.adopted(pod, capacity, left(capacity, used))))
+            add(used, self._limited(self.adopted(pod, capacity, left(capacity, used))))
         return used
 
     def _limited(self, shares: Shares) -> Shares:
@@ -392,7 +368,7 @@ class Counting:
         Only this request is ignored: otherwise it could hide all other requests of a pod that is bound without Berth.
         """
         found = self._demands.read(pod).readable
-        return tuple(demand for demand in found if demand.resource in self._resources) if self.floats else found
+        return tuple(demand for demand in found if demand.resource in self._resources) if self.floating.exist else found
 
     def _pool(self, pod: Pod, demand: Demand, capacity: Mapping[str, int]) -> str | None:
         """Return the pool of the pod's share of this demand; None if it is unknown.
@@ -421,13 +397,3 @@ class Counting:
         if devices.packing is Packing.BEST_FIT:
             return min(rooms, key=lambda room: room[0], default=(0, None))[1]
         return max(rooms, key=lambda room: room[0], default=(0, None))[1]
-
-
-def left(capacity: Mapping[str, int], used: Mapping[str, int]) -> Mapping[str, int]:
-    """Return the free amount of each pool, not below 0."""
-    return {pool: max(0, amount - used.get(pool, 0)) for pool, amount in capacity.items()}
-
-
-def _add(total: dict[str, int], shares: Shares) -> None:
-    for pool, amount in shares.items():
-        total[pool] = total.get(pool, 0) + amount

@@ -11,6 +11,7 @@ from berth.scheduling.managed_resources.pools import (
     CLUSTER,
     NAMESPACE,
     Shares,
+    add,
     cluster_pool,
     domain_of,
     is_floating,
@@ -36,6 +37,22 @@ POOL_REASONS = frozenset(reason.format(where) for reason in (_INSUFFICIENT, _KEP
 
 FLOATING_REASONS = POOL_REASONS | {REASON_NO_DOMAIN} | {_BEYOND.format(where) for where in _EVERYWHERE}
 """All reasons to reject a node because of a floating pool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Insufficient:
+    """The resources of which too little is left. never: the node's capacity of one of them is too small."""
+
+    resources: tuple[str, ...]
+    never: bool
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        return tuple(map(insufficient, self.resources))
+
+    @property
+    def text(self) -> str:
+        return ", ".join(self.reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +157,11 @@ class FloatingPools:
         asked, annotated = self._reader.requests, bool(self._reader.annotations)
         for pod in pods:
             if pod.assumed_shares is not None:
-                for pool, amount in pod.assumed_shares.items():
-                    if is_floating(pool):
-                        used[pool] = used.get(pool, 0) + amount
+                add(used, {pool: amount for pool, amount in pod.assumed_shares.items() if is_floating(pool)})
             elif annotated or not asked.isdisjoint(pod.spec.requests.asked):
                 for demand in self.demands(self._reader.read(pod).readable):
                     amount = min(demand.amount, self._limits.get(demand.resource, demand.amount))
-                    for pool in self.of((demand.resource,), pod.namespace, labels):
-                        used[pool] = used.get(pool, 0) + amount
+                    add(used, dict.fromkeys(self.of((demand.resource,), pod.namespace, labels), amount))
         return used
 
     def capacity(self, pool: str) -> int:

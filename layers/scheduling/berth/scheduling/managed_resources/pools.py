@@ -83,6 +83,17 @@ def devices_in(shares: Shares) -> Mapping[str, int]:
     return dict(found for pool in shares if (found := device_of(pool)) is not None)
 
 
+def left(capacity: Mapping[str, int], used: Mapping[str, int]) -> Mapping[str, int]:
+    """Return the free amount of each pool, not below 0."""
+    return {pool: max(0, amount - used.get(pool, 0)) for pool, amount in capacity.items()}
+
+
+def add(total: dict[str, int], shares: Shares, sign: int = 1) -> None:
+    """Add the shares to the total, or subtract them."""
+    for pool, amount in shares.items():
+        total[pool] = total.get(pool, 0) + sign * amount
+
+
 def by_owner(shares: Shares, node: str) -> Mapping[str, Shares]:
     """Return the shares by the owner of their ledger: the node, or the floating pool itself."""
     found: dict[str, dict[str, int]] = {}

@@ -33,7 +33,7 @@ from berth.scheduling.managed_resources.floating import (
     insufficient,
     kept_for_others,
 )
-from berth.scheduling.managed_resources.pools import limits_namespace, resource_of
+from berth.scheduling.managed_resources.pools import add, limits_namespace, resource_of
 from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.history import SnapshotDelta, SnapshotId
@@ -71,13 +71,13 @@ class PoolUse:
         used = dict[str, int]() if earlier is None or delta is None else dict(earlier.used)
         if delta is None:
             for node in snapshot.nodes.values():
-                _add(used, counting.floating.used(node.pods, node.labels))
+                add(used, counting.floating.used(node.pods, node.labels))
         else:
             for name, before in delta.before.items():
                 if before is not None:
-                    _add(used, counting.floating.used(before.pods, before.labels), -1)
+                    add(used, counting.floating.used(before.pods, before.labels), -1)
                 if (after := snapshot.nodes.get(name)) is not None:
-                    _add(used, counting.floating.used(after.pods, after.labels))
+                    add(used, counting.floating.used(after.pods, after.labels))
         waiting: dict[str, list[tuple[int, int]]] = {}
         for pod, number in _alike(pod for pod in snapshot.unbound.values() if pod.waits_for_pool):
             for pool, amount in counting.floating.used((pod,), {}).items():
@@ -117,11 +117,6 @@ def _alike(pods: Iterable[Pod]) -> Iterable[tuple[Pod, int]]:
         key = pod.spec, pod.namespace, tuple(pod.annotations.items())
         groups[key] = pod, groups.get(key, (pod, 0))[1] + 1
     return groups.values()
-
-
-def _add(used: dict[str, int], shares: Mapping[str, int], sign: int = 1) -> None:
-    for pool, amount in shares.items():
-        used[pool] = used.get(pool, 0) + sign * amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +166,7 @@ class PoolFilter(ClusterFilter):
         if not shares:
             return self
         extra = dict(self.extra)
-        _add(extra, shares, sign)
+        add(extra, shares, sign)
         return replace(self, extra=extra, verdicts={})
 
 

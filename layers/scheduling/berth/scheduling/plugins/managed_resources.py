@@ -26,7 +26,7 @@ from berth.scheduling.framework.plugin import (
     Status,
     unresolvable,
 )
-from berth.scheduling.managed_resources.counting import Counting, Insufficient, left
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import (
     REASON_ANNOTATION,
     REASON_LIMIT,
@@ -35,7 +35,8 @@ from berth.scheduling.managed_resources.demand import (
     Demand,
     UnreadableRequest,
 )
-from berth.scheduling.managed_resources.floating import insufficient
+from berth.scheduling.managed_resources.floating import Insufficient, insufficient
+from berth.scheduling.managed_resources.pools import left
 from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.resource_allocation import Share, least_allocated, most_allocated

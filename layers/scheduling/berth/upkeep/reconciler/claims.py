@@ -1,12 +1,13 @@
-"""What a pod on a node claims by its requests and annotations, beside what its entry in the ledger holds."""
+"""What pods on a node claim by their requests and annotations, and what they are charged, beside what their entries in
+the ledger hold."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from berth.ledger.nodes.entry import Entry, EntryState
 from berth.scheduling.managed_resources.counting import Counting
-from berth.scheduling.managed_resources.pools import Shares, resource_of
+from berth.scheduling.managed_resources.pools import Shares, add, left, resource_of
 from berth.scheduling.objects import Pod
 
 
@@ -44,3 +45,36 @@ def uncounted(counting: Counting, pod: Pod, entry: Entry | None) -> Shares:
 
 def _without(shares: Shares, resources: Shares) -> Shares:
     return {pool: amount for pool, amount in shares.items() if resource_of(pool) not in resources}
+
+
+def held(
+    counting: Counting, pod: Pod | None, entry: Entry, before: Mapping[str, int], capacity: Mapping[str, int]
+) -> Shares:
+    """Return the shares of the pod. before: the capacity in the ledger; capacity: the published one."""
+    if pod is None:
+        return entry.shares
+    shares = entry.shares
+    if not entry.attempt:
+        shares = counting.charged_after_growth(pod, shares, before, capacity)
+    return counting.resized(pod, shares, capacity)
+
+
+def first_seen(
+    counting: Counting, pods: Sequence[Pod], capacity: Mapping[str, int], used: dict[str, int]
+) -> Iterator[tuple[str, Shares]]:
+    """Yield the charges of pods without an entry, by UID. used: the amounts charged so far; it grows."""
+    later: list[Pod] = []
+    for pod in sorted(pods, key=lambda each: (each.start_time or 0, each.uid)):
+        if counting.has_room_as_annotated(pod, capacity, left(capacity, used)):
+            yield pod.uid, _charge(counting, pod, capacity, used)
+        else:
+            later.append(pod)
+    # Pods that name a device without room come last: they are charged to the device that is fullest then.
+    for pod in sorted(later, key=counting.names_devices):
+        yield pod.uid, _charge(counting, pod, capacity, used)
+
+
+def _charge(counting: Counting, pod: Pod, capacity: Mapping[str, int], used: dict[str, int]) -> Shares:
+    shares = counting.charged(pod, capacity, left(capacity, used))
+    add(used, shares)
+    return shares

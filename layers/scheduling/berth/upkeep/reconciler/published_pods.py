@@ -11,16 +11,16 @@ the node; see `Presence`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger
-from berth.scheduling.managed_resources.counting import Counting, left
-from berth.scheduling.managed_resources.pools import Shares, is_floating, limits_namespace, resource_of
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.pools import Shares, add, is_floating, left, limits_namespace, resource_of
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.pod import PodKey
-from berth.upkeep.reconciler.claims import beyond_limit, diverging_claim, uncounted
+from berth.upkeep.reconciler.claims import beyond_limit, diverging_claim, first_seen, held, uncounted
 
 
 class Presence(Enum):
@@ -59,6 +59,7 @@ class PublishedPods:
 
     def __init__(self, counting: Counting) -> None:
         self._counting = counting
+        self.floats = counting.floating.exist
         self._capacity: dict[str, Mapping[str, int]] = {}
         self._pods_by_owner: dict[str, dict[str, Pod]] = {}
         """Pods on nodes by owner, then by UID. Pods that only the API server showed are missing."""
@@ -74,10 +75,6 @@ class PublishedPods:
         """UIDs of pods that were there and have ended, until the ledger agrees; by owner."""
         self._holders: dict[str, set[str]] = {}
         """The owners whose ledgers had an entry of a pod, by UID: its present requests and labels do not show them."""
-
-    @property
-    def floats(self) -> bool:
-        return self._counting.floats
 
     @property
     def owners(self) -> Set[str]:
@@ -159,16 +156,18 @@ class PublishedPods:
         pods, capacity, counting = self._pods_by_owner.get(owner, {}), self.capacity(owner), self._counting.at(owner)
         before: Mapping[str, int] = {} if ledger is None else ledger.capacity
         found = {
-            uid: replace(entry, state=EntryState.BOUND, shares=_held(counting, pods.get(uid), entry, before, capacity))
+            uid: replace(entry, state=EntryState.BOUND, shares=held(counting, pods.get(uid), entry, before, capacity))
             for uid, entry in (ledger.entries if ledger is not None else {}).items()
             if self.presence(uid, owner) is Presence.HERE
         }
         for uid in found:
             self._holders.setdefault(uid, set()).add(owner)
-        used = _total(entry.shares for entry in found.values())
+        used: dict[str, int] = {}
+        for entry in found.values():
+            add(used, entry.shares)
         self._charge_anew(counting, found, ledger, pods, capacity, used)
         others = [pod for uid, pod in pods.items() if uid not in found]
-        for uid, shares in _first_seen(counting, others, capacity, used):
+        for uid, shares in first_seen(counting, others, capacity, used):
             found[uid] = Entry(PodKey(pods[uid].namespace, pods[uid].name, uid), EntryState.BOUND, "", shares, now)
         return {uid: entry for uid, entry in found.items() if entry.shares}
 
@@ -253,8 +252,8 @@ class PublishedPods:
             free = left(capacity, used)
             shares = counting.charged_anew(pods.get(uid), entry.shares, resources, capacity, free)
             if shares != entry.shares:
-                for pool in {*shares, *entry.shares}:
-                    used[pool] = used.get(pool, 0) + shares.get(pool, 0) - entry.shares.get(pool, 0)
+                add(used, shares)
+                add(used, entry.shares, -1)
                 entries[uid] = replace(entry, shares=shares)
 
     def update(self, nodes: Mapping[str, NodeInfo | None], pods: Mapping[str, Pod | None]) -> Set[str]:
@@ -267,7 +266,7 @@ class PublishedPods:
         return changed
 
     def _put_node(self, name: str, node: NodeInfo | None) -> set[str]:
-        changed = self._put_labels(name, node) if self._counting.floats else set()
+        changed = self._put_labels(name, node) if self.floats else set()
         capacity = {} if node is None else self._counting.capacity(node)
         if self.capacity(name) == capacity:
             return changed
@@ -368,45 +367,3 @@ class PublishedPods:
             self._ended.setdefault(owner, set()).add(uid)
         self._leave(uid, {pod.node, *owners})
         return changed | owners
-
-
-def _held(
-    counting: Counting, pod: Pod | None, entry: Entry, before: Mapping[str, int], capacity: Mapping[str, int]
-) -> Shares:
-    """Return the shares of the pod. before: the capacity in the ledger; capacity: the published one."""
-    if pod is None:
-        return entry.shares
-    shares = entry.shares
-    if not entry.attempt:
-        shares = counting.charged_after_growth(pod, shares, before, capacity)
-    return counting.resized(pod, shares, capacity)
-
-
-def _first_seen(
-    counting: Counting, pods: Sequence[Pod], capacity: Mapping[str, int], used: dict[str, int]
-) -> Iterator[tuple[str, Shares]]:
-    """Yield the charges of pods without an entry, by UID. used: the amounts charged so far; it grows."""
-    later: list[Pod] = []
-    for pod in sorted(pods, key=lambda each: (each.start_time or 0, each.uid)):
-        if counting.has_room_as_annotated(pod, capacity, left(capacity, used)):
-            yield pod.uid, _charge(counting, pod, capacity, used)
-        else:
-            later.append(pod)
-    # Pods that name a device without room come last: they are charged to the device that is fullest then.
-    for pod in sorted(later, key=counting.names_devices):
-        yield pod.uid, _charge(counting, pod, capacity, used)
-
-
-def _charge(counting: Counting, pod: Pod, capacity: Mapping[str, int], used: dict[str, int]) -> Shares:
-    shares = counting.charged(pod, capacity, left(capacity, used))
-    for pool, amount in shares.items():
-        used[pool] = used.get(pool, 0) + amount
-    return shares
-
-
-def _total(held: Iterable[Shares]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for shares in held:
-        for pool, amount in shares.items():
-            total[pool] = total.get(pool, 0) + amount
-    return total
