@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ConfigurationInvalid, Configurations
@@ -26,8 +26,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Claims: TypeAlias = Mapping[tuple[str, str], Shares]
-"""Maps owner and UID to the claim of a pod whose entry differs; empty shares if it does not claim any."""
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What the node cache adds to the ledger. diverging: the claim of each pod whose entry differs, by owner and UID;
+    empty shares if it does not claim any. resources: those that the configuration in force counts."""
+
+    diverging: Mapping[tuple[str, str], Shares]
+    resources: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,4 +87,4 @@ def diverging_claims(sources: ClaimSources, ledgers: Sequence[NodeLedger]) -> Cl
             claim = None if pod is None else diverging_claim(counting, pod, entry, ledger.capacity)
             if claim is not None:
                 found[ledger.owner, uid] = claim
-    return found
+    return Claims(found, policy.counting.resources)

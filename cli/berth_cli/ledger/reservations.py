@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation
-from berth.scheduling.managed_resources.pools import Shares, by_owner, is_floating
+from berth.scheduling.managed_resources.pools import Shares, by_owner, is_floating, resource_of
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import EXPIRY_SECONDS
 from berth_cli.ledger.claims import Claims, NotRead
@@ -26,8 +26,13 @@ def document(
     """Return all reservations by node or floating pool, the nodes, and the pools. `now`: seconds since the epoch.
 
     The state is `announced` if only the start of the bind is recorded. `claims`: the pod's own claim, if it differs
-    from its entry; it is null, like `diverged`, if the pods are not compared.
+    from its entry; it is null, like `diverged`, if the pods are not compared. Then it is also unknown whether the
+    resources are still counted.
     """
+
+    def owed(ledger: NodeLedger) -> dict[str, int]:
+        return {pool: amount for pool, amount in ledger.owed.items() if _is_counted(pool, claims)}
+
     found = [_entry(ledger, entry, now, claims) for ledger in ledgers for entry in ledger.entries.values()]
     held = {(each["node"] or each["pool"], each["uid"]) for each in found}
     latest = {
@@ -47,7 +52,7 @@ def document(
                 "node": ledger.owner,
                 "capacity": dict(ledger.capacity),
                 "available": None if ledger.avail is None else dict(ledger.avail),
-                "owed": dict(ledger.owed),
+                "owed": owed(ledger),
             }
             for ledger in ledgers
             if not is_floating(ledger.owner)
@@ -57,10 +62,10 @@ def document(
                 "pool": pool,
                 "capacity": ledger.capacity.get(pool, 0),
                 "held": ledger.allocated(pool),
-                "owed": ledger.owed.get(pool, 0),
+                "owed": owed(ledger).get(pool, 0),
             }
             for ledger in ledgers
-            if is_floating(pool := ledger.owner)
+            if is_floating(pool := ledger.owner) and _is_counted(pool, claims)
         ],
     }
 
@@ -108,7 +113,9 @@ def _entry(ledger: NodeLedger, entry: Entry, now: float, claims: Claims | NotRea
 def _reservation(
     owner: str, pod: PodKey, state: str, holds: Shares, since: float, why: str, claims: Claims | NotRead
 ) -> dict[str, Any]:
-    claim = None if isinstance(claims, NotRead) else claims.get((owner, pod.uid))
+    claim = None if isinstance(claims, NotRead) else claims.diverging.get((owner, pod.uid))
+    left = sorted({resource_of(pool) for pool in holds if not _is_counted(pool, claims)})
+    why = "; ".join((why, *(f"{resource} is not counted any more" for resource in left)))
     return {
         "node": None if is_floating(owner) else owner,
         "pool": owner if is_floating(owner) else None,
@@ -121,6 +128,11 @@ def _reservation(
         "since": datetime.fromtimestamp(since, UTC).isoformat(timespec="seconds"),
         "why": why if claim is None else f"{why}; DIVERGED: what it holds counts",
     }
+
+
+def _is_counted(pool: str, claims: Claims | NotRead) -> bool:
+    """Return whether the pool's resource is counted, as far as this is known: the entries of others stay."""
+    return isinstance(claims, NotRead) or resource_of(pool) in claims.resources
 
 
 def _unconfirmed(age: float) -> str:

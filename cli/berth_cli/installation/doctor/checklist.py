@@ -149,7 +149,7 @@ def _cluster(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
         yield Check(CheckName.SCHEDULER_NAME, lambda: check_pending_pods(reader, own, now()))
         yield Check(CheckName.NODE_POOLS, lambda: check_node_pools(reader, inputs.wanted))
         if (counting := inputs.wanted.counting).floating.exist:
-            yield Check(CheckName.MANAGED_RESOURCES, lambda: check_pool_requests(reader, counting))
+            yield Check(CheckName.MANAGED_RESOURCES, lambda: check_pool_requests(reader, counting, inputs.wanted.gangs))
     yield Check(CheckName.WATCHER_RIGHTS, lambda: _watcher_findings(inputs))
     yield Check(CheckName.BIND_RIGHTS, lambda: _binder_findings(inputs))
 

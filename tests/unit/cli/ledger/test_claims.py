@@ -19,7 +19,7 @@ from berth.runtime.settings import PolicySettings
 from berth.runtime.watcher.watcher_run import Invocation, RunLimit, WatcherRun
 from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.objects.projection import compact_pod
-from berth_cli.ledger.claims import NotRead, claim_sources, diverging_claims
+from berth_cli.ledger.claims import Claims, NotRead, claim_sources, diverging_claims
 from berth_cli.ledger.reservations import cells, document
 from tests.builders.tables import create_cache_table
 from tests.unit.runtime.watcher.scripted_connection import ScriptedConnection
@@ -64,7 +64,7 @@ def test_marks_reservation_whose_pod_claims_another_amount_or_device(dynamodb: D
 
     claims = diverging_claims(claim_sources(dynamodb, table), ledgers)
 
-    assert claims == {("node-a", "uid-lowered"): {SEAT: 1}, ("node-a", "uid-removed"): {}}
+    assert claims == Claims({("node-a", "uid-lowered"): {SEAT: 1}, ("node-a", "uid-removed"): {}}, (SEAT,))
     reservations = document(ledgers, (), 0.0, claims)["reservations"]
     assert isinstance(reservations, list)
     lines = {each["pod"]: "  ".join(cells(each, 0.0)) for each in reservations}
@@ -95,4 +95,4 @@ def test_compares_the_entry_of_a_floating_pool_with_the_claim_of_its_pod(dynamod
 
     claims = diverging_claims(claim_sources(dynamodb, table), [new_ledger(pool, {pool: 20}, held, 1)])
 
-    assert claims == {(pool, "uid-lowered"): {pool: 1}}
+    assert claims == Claims({(pool, "uid-lowered"): {pool: 1}}, (SEAT,))

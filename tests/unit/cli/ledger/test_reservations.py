@@ -10,7 +10,7 @@ import pytest
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation
 from berth.ledger.nodes.ledger import new_ledger
 from berth.scheduling.objects.pod import PodKey
-from berth_cli.ledger.claims import NotRead
+from berth_cli.ledger.claims import Claims, NotRead
 from berth_cli.ledger.reservations import cells, document, warnings
 
 NOW = 1000.0
@@ -66,6 +66,21 @@ def test_bind_that_has_begun_is_announced_where_it_has_no_entry(
     content = found(ledger(SEAT, SEAT, 12, **entries), opened=(begun,))
     announced = [each for each in content["reservations"] if each["state"] == "announced"]
     assert {each["node"] or each["pool"]: each["holds"] for each in announced} == wanted
+
+
+def test_leftovers_of_a_removed_resource_are_not_shown_as_counted() -> None:
+    removed = "example.com/connection@cluster"
+    both = ledger("a", SLOT, 0, web=1)
+    ledgers = (both, ledger(removed, removed, 0, web=2), ledger(SEAT, SEAT, 12, web=2))
+    content = document(ledgers, (), NOW, Claims({}, ("example.com/seat",)))
+    assert [each["pool"] for each in content["pools"]] == [SEAT]  # type: ignore[attr-defined]
+    assert list(warnings(content)) == []
+    why = {each["node"] or each["pool"]: each["why"] for each in content["reservations"]}  # type: ignore[attr-defined]
+    assert why == {
+        "a": "the pod is on this node; example.com/slot is not counted any more",
+        removed: "the pod is on a node; example.com/connection is not counted any more",
+        SEAT: "the pod is on a node",
+    }
 
 
 def test_document_of_an_earlier_server_has_no_pools() -> None:

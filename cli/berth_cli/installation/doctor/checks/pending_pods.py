@@ -8,10 +8,12 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from berth.pods import DEFAULT_SCHEDULER
+from berth.scheduling.gangs.gang import Gang, gang_of
 from berth.scheduling.objects.pod_reading import read_pods
 from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok, warning
 
 if TYPE_CHECKING:
+    from berth.scheduling.gangs.gang import GangsConfiguration
     from berth.scheduling.managed_resources.counting import Counting
     from berth_cli.installation.doctor.cluster_access import ClusterAccess, UntriedPod
 
@@ -41,13 +43,21 @@ def check_pending_pods(access: ClusterAccess, own: Sequence[str], now: float) ->
         yield ok(CheckName.SCHEDULER_NAME, "every pending pod has been tried by its scheduler")
 
 
-def check_pool_requests(access: ClusterAccess, counting: Counting) -> Iterator[Finding]:
-    """Yield a finding for each pending pod that requests more than a pool of the cluster or of its namespace has."""
+def check_pool_requests(access: ClusterAccess, counting: Counting, gangs: GangsConfiguration) -> Iterator[Finding]:
+    """Yield a finding for each pending pod, or gang by annotations, that requests more than a pool of the cluster or of
+    its namespace has. A gang needs at least the smallest requests of its minimum of members."""
+    requests: dict[tuple[str, str, int], list[int]] = {}
     for pod in read_pods(access.pending_pods())[0]:
+        gang = gang_of(pod, {}, gangs)
         for pool, amount in counting.floating.used((pod,), {}).items():
-            if amount > (most := counting.floating.capacity(pool)):
-                message = f"pod {pod.namespace}/{pod.name} requests {amount} of {pool}, which has {most}"
-                yield warning(CheckName.MANAGED_RESOURCES, message, "lower its request, or raise the capacity")
+            requests.setdefault((pool, f"pod {pod.namespace}/{pod.name}", 1), []).append(amount)
+            if isinstance(gang, Gang):
+                requests.setdefault((pool, f"gang {gang.key}", gang.minimum), []).append(amount)
+    for (pool, name, minimum), amounts in requests.items():
+        least = sum(sorted(amounts)[:minimum])
+        if len(amounts) >= minimum and least > (most := counting.floating.capacity(pool)):
+            message = f"{name} requests {least} of {pool}, which has {most}"
+            yield warning(CheckName.MANAGED_RESOURCES, message, "lower its request, or raise the capacity")
 
 
 def untried_remedy(name: str, own: Sequence[str]) -> str:

@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from berth_cli.installation.doctor.checks.pending_pods import UNTRIED_SECONDS, check_pending_pods, check_pool_requests
+from berth.scheduling.gangs.gang import SIZE, GangsConfiguration
+from berth.scheduling.objects.pod_group import GANG_ANNOTATION
+from berth_cli.installation.doctor.checks.pending_pods import (
+    UNTRIED_SECONDS,
+    check_pending_pods,
+    check_pool_requests,
+)
 from berth_cli.installation.doctor.cluster_access import UntriedPod
 from berth_cli.installation.doctor.findings import Result
 from tests.builders.counted import counting
@@ -77,6 +83,28 @@ def test_warns_about_a_pod_that_waits_for_ever_for_a_pool(capacity: object, amou
     limit = {} if capacity else {"perNamespace": 6}
     counted = counting({"name": SEAT, **({"capacity": capacity} if capacity else {}), **limit})
     access = Pending(pod_with("p", namespace="team-a", requests={SEAT: amount}), pod_with("other"))
-    found = list(check_pool_requests(access, counted))
+    found = list(check_pool_requests(access, counted, GangsConfiguration()))
     assert [each.message for each in found] == ([f"pod team-a/p requests {amount} of {pool}"] if pool else [])
     assert {each.result for each in found} <= {Result.WARNING}
+
+
+@pytest.mark.parametrize(
+    ("capacity", "sizes", "minimum", "message"),
+    [
+        pytest.param(8, [1] * 8, 8, "", id="as much as there is"),
+        pytest.param(7, [1] * 8, 8, f"gang team-a/train requests 8 of {SEAT}@cluster, which has 7", id="more"),
+        pytest.param(3, [4, 2, 1], 2, f"pod team-a/p0 requests 4 of {SEAT}@cluster, which has 3", id="smallest fit"),
+        pytest.param(7, [1] * 7, 8, "", id="a member is missing"),
+    ],
+)
+def test_warns_about_a_gang_that_waits_for_ever_for_a_pool(
+    capacity: int, sizes: list[int], minimum: int, message: str
+) -> None:
+    annotations = {GANG_ANNOTATION: "train", SIZE: str(minimum)}
+    members = [
+        pod_with(f"p{number}", namespace="team-a", requests={SEAT: str(amount)}, metadata={"annotations": annotations})
+        for number, amount in enumerate(sizes)
+    ]
+    counted = counting({"name": SEAT, "capacity": {"value": capacity, "scope": "cluster"}})
+    found = check_pool_requests(Pending(*members), counted, GangsConfiguration(enabled=True))
+    assert [each.message for each in found] == ([message] if message else [])
