@@ -53,7 +53,7 @@ def test_reports_missing_kubeconfig_as_unavailable_and_reads_it_again(tmp_path: 
 def test_watcher_mode_selects_watch_or_list(settings: ClusterSettings, mode: WatcherMode, lists: bool) -> None:
     cluster = connect(settings).cluster(POLICY, mode)
     assert isinstance(cluster, KubernetesCluster)
-    assert cluster._lists_first is lists
+    assert cluster.lists_first is lists
 
 
 @pytest.mark.parametrize(
