@@ -57,10 +57,8 @@ def _apply(api: ApiServer) -> None:
         group = f"/apis/{version}" if "/" in version else f"/api/{version}"
         namespace = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
         plural = "csistoragecapacities" if kind == "CSIStorageCapacity" else f"{kind.lower()}s"
-        path, query = (
-            f"{group}{namespace}/{plural}/{metadata['name']}",
-            {"fieldManager": "berth-acceptance", "force": "true"},
-        )
+        path = f"{group}{namespace}/{plural}/{metadata['name']}"
+        query = {"fieldManager": "berth-acceptance", "force": "true"}
         answer = api.request("PATCH", path, timeout=CALL_SECONDS, query=query, body=document, content_type=APPLY)
         if not answer.ok:
             raise StepFailed(f"{path}: {answer.message}; the kubeconfig must be an administrator's")

@@ -35,7 +35,7 @@ MAX_CHUNKS = 10_000
 _PARTS = tuple(SnapshotPart)
 
 
-class MalformedHead(Exception):
+class MalformedHead(ValueError):
     """An attribute has a value that no writer stores."""
 
 

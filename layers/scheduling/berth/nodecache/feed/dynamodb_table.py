@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.dynamodb import HEAD_KEY, TableThrottled, TableUnavailable, cache_table_errors
-from berth.nodecache.feed.dynamodb_head import MalformedHead, pointer_update, read_head
+from berth.dynamodb import HEAD_KEY, CacheTableAdapter, TableThrottled
+from berth.nodecache.feed.dynamodb_head import pointer_update, read_head
 from berth.nodecache.feed.head import Head, Pointer, PublishedVersion, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
@@ -86,32 +86,23 @@ class _ChunkWrite(Enum):
     REFUSED = auto()
 
 
-class DynamoDBCacheTable(CacheTable):
+class DynamoDBCacheTable(CacheTableAdapter, CacheTable):
     """The table on DynamoDB. Readers may share it between threads; one thread writes. Its only state is the pace."""
 
     def __init__(self, client: DynamoDBClient, table_name: str) -> None:
-        self._client = client
-        self._table = table_name
-        self._errors = cache_table_errors(table_name)
+        super().__init__(client, table_name)
         self._pace = WritePace()
 
     def head(self) -> Head | None:
-        return self._head(consistent=True)
+        return self._head(is_consistent=True)
 
     def head_eventually(self) -> Head | None:
-        return self._head(consistent=False)
+        return self._head(is_consistent=False)
 
-    def _head(self, *, consistent: bool) -> Head | None:
-        with self._errors.errors():
-            answer = self._client.get_item(TableName=self._table, Key=HEAD_KEY, ConsistentRead=consistent)
-        item = answer.get("Item")
-        try:
+    def _head(self, *, is_consistent: bool) -> Head | None:
+        item = self._item(HEAD_KEY, is_consistent=is_consistent)
+        with self._well_formed("the head item", "; delete it and the next watcher publishes a new one"):
             return None if item is None else read_head(item)
-        except MalformedHead as error:
-            raise TableUnavailable(
-                f"node cache table {self._table}: the head item is malformed ({error}); "
-                "delete it and the next watcher publishes a new one"
-            ) from error
 
     def log(self, uid: str, after: int, through: Mapping[SnapshotPart, int]) -> list[LogItem]:
         logs = _in_parallel(lambda part: self._log_of_part(uid, part, after, through[part]), list(through))
@@ -217,17 +208,10 @@ class DynamoDBCacheTable(CacheTable):
                 "UpdateExpression": "SET countingRefusal = :reason",
                 "ExpressionAttributeValues": {":reason": {"S": reason}},
             }
-        condition = "attribute_exists(pk)"
-        self._errors.is_written(
-            partial(
-                self._client.update_item, TableName=self._table, Key=HEAD_KEY, ConditionExpression=condition, **change
-            )
-        )
+        self._is_written(self._client.update_item, Key=HEAD_KEY, ConditionExpression="attribute_exists(pk)", **change)
 
     def _chunk(self, snapshot_id: str, index: int) -> bytes | None:
-        with self._errors.errors():
-            answer = self._client.get_item(TableName=self._table, Key=_chunk_key(snapshot_id, index))
-        item = answer.get("Item")
+        item = self._item(_chunk_key(snapshot_id, index), is_consistent=False)
         return None if item is None else item.get("data", {}).get("B", b"")
 
 
