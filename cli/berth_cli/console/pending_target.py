@@ -16,20 +16,16 @@ from berth_cli.console.cluster import ObservedCluster
 from berth_cli.explanation.attempts import Attempt, attempts_of
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.pod_state import Cause, PodState, pending_cause, read_state
-from berth_cli.explanation.rivals import rivals_of
 from berth_cli.explanation.target import Target
 from berth_cli.sources.pod_document import pod_document
 
 
 def pending_target(pod: Pod, observed: ObservedCluster) -> Target:
     """Return the pod, and the cluster without it."""
-    snapshot = observed.snapshot
-    without = snapshot.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid)]))
-    states = {uid: (each, pending_state(each, observed)) for uid, each in without.unbound.items()}
-    rivals = rivals_of(pod, states.values())
-    pod_object = {"kind": "Pod", **pod_document(pod)}
-    case = Case(replace(pod, nominated_node=""), pod_object, without, rivals=rivals)
-    return Target(case, pending_state(pod, observed), others={uid: state for uid, (_, state) in states.items()})
+    without = observed.snapshot.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid)]))
+    case = Case(replace(pod, nominated_node=""), {"kind": "Pod", **pod_document(pod)}, without)
+    waiting = tuple((each, pending_state(each, observed)) for each in without.unbound.values())
+    return Target(case, pending_state(pod, observed), waiting=waiting)
 
 
 def pending_state(pod: Pod, observed: ObservedCluster) -> PodState:

@@ -11,7 +11,7 @@ from berth_cli.explanation.counterfactuals.search import Search, search
 from berth_cli.explanation.pod_state import FAILS, Cause, Verdict, verdict_on
 from berth_cli.explanation.pools import PoolShortage
 from berth_cli.explanation.reasons import Reasons, by_reason
-from berth_cli.explanation.rivals import first_taker
+from berth_cli.explanation.rivals import first_taker, rivals_of
 from berth_cli.explanation.rules import Rules
 from berth_cli.explanation.shortfall import missing_for, pools_against
 from berth_cli.explanation.target import Target
@@ -60,7 +60,7 @@ def explain_pod(
 ) -> Explanation:
     """Evaluate all nodes. now: seconds since the epoch. is_over: returns whether the search for changes must stop.
     cause: why the pod waits, if it fits on a node."""
-    case = target.case
+    case = replace(target.case, rivals=rivals_of(target.case.pod, target.waiting))
     names = list(case.snapshot.nodes)
     rejected = rules.rejected(case.pod, names, case.snapshot)
     fitting = [name for name in names if name not in rejected]

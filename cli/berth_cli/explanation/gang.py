@@ -30,6 +30,7 @@ from berth_cli.explanation.report import (
     reasons_text,
     search_document,
 )
+from berth_cli.explanation.rivals import rivals_of
 from berth_cli.explanation.rules import Rules
 from berth_cli.explanation.target import Target
 from berth_cli.terminal.input_files import InvalidInput
@@ -119,11 +120,12 @@ def explain_gang(
     found = GangExplanation(gang.key, gang.minimum, Verdict.PLACED, members=members, before=before, invalid=invalid)
     if isinstance(outcome, GangError | GangWait):
         code, reasons = str(STATUSES[outcome].reason_codes[0]), _reasons(placement, case, rules)
-        changes = None if is_over is None else search(case, rules, is_over)
+        rivals = rivals_of(max(waiting, key=lambda each: each.priority or 0, default=first), target.waiting)
+        changes = None if is_over is None else search(replace(case, rivals=rivals), rules, is_over)
         return replace(found, verdict=Verdict.PENDING, reason=outcome, code=code, reasons=reasons, search=changes)
     if outcome is None or placement is None:
         return found
-    states = {**target.others, pod.uid: target.state}
+    states = {pod.uid: target.state, **{other.uid: state for other, state in target.waiting}}
     causes = (
         pending_cause(states[each.uid], None, failure) for each in pods if each.uid in states.keys() & placement.places
     )

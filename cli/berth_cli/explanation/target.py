@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from berth.cluster.dump_objects import DEFAULT_NAMESPACE
@@ -16,7 +16,6 @@ from berth.scheduling.objects.projection import is_placed
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.pod_state import PodState, read_state
-from berth_cli.explanation.rivals import rivals_of
 from berth_cli.placement.warnings import pod_warnings
 from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses, admit, parse_name
 from berth_cli.sources.dump.cluster import read_cluster, trim
@@ -27,12 +26,12 @@ from berth_cli.terminal.input_files import InvalidInput
 @dataclass(frozen=True, slots=True)
 class Target:
     """The pod to explain. case: the pod without a node, and the cluster without the pod but with other waiting members
-    of gangs. warnings: about parts that the dump lacks. others: the states of the other pods without a node, by UID."""
+    of gangs. warnings: about parts that the dump lacks. waiting: the other pods without a node."""
 
     case: Case
     state: PodState
     warnings: tuple[str, ...] = ()
-    others: Mapping[str, PodState] = field(default_factory=dict)
+    waiting: tuple[tuple[Pod, PodState], ...] = ()
 
 
 GONE_FROM_DUMP = "it is gone, or newer than the dump; dump again, or check the name"
@@ -82,9 +81,8 @@ def read_target(
     warnings = [] if is_trimmed else list(pod_warnings(found, kinds))
     warnings += [f"{count} left out: {reason}" for reason, count in cluster.left_out.items()]
     waiting = [(pod, known) for pod in cluster.pods if (known := states.get((pod.namespace, pod.name)))]
-    rivals, others = rivals_of(read, waiting), {pod.uid: known for pod, known in waiting}
     unlike = tuple(each for each in warnings if each not in state.unchecked)
-    return Target(Case(read, stored, snapshot, rivals=rivals), state, unlike, others)
+    return Target(Case(read, stored, snapshot), state, unlike, tuple(waiting))
 
 
 def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:

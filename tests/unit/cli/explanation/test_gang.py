@@ -152,6 +152,7 @@ SEATS = gang_configuration(
     definitions={},
     managedResources=[{"name": SEAT, "capacity": {"value": 3, "scope": "cluster"}}],
 )
+RIVAL: Object = {"kind": "Pod", **member_object("rival", None, priority=3, requests={"cpu": "2"})}
 FAILED = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "SchedulerError", "message": "boom"}]}
 
 
@@ -193,6 +194,11 @@ def differing(size: object = 3, **fields: Any) -> Sequence[Object]:
             [*ROOM_FOR_FOUR, *differing(size="some")],
             "pending: 3 members wait for a node, 3 are needed",
             id="the size of one member is not a number",
+        ),
+        pytest.param(
+            [*ROOM_FOR_TWO, *differing(spec={"priority": 5}), RIVAL],
+            "pending: 3 members wait for a node, 3 are needed, and there is room for 2 of them together",
+            id="one member has a higher priority, and another pod has one between",
         ),
         pytest.param(
             [*ROOM_FOR_FOUR, *members(3, 3), *differing(status=FAILED)[1:2]],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,11 +11,12 @@ import pytest
 from berth_cli.explanation.counterfactuals.search import Search, search
 from berth_cli.explanation.explanation import explain_pod
 from berth_cli.explanation.report import changes_text, headline, search_document
+from berth_cli.explanation.rivals import rivals_of
 from tests.builders.gangs import member_object
 from tests.builders.nodes import node_with
 from tests.builders.planned import gang_configuration
 from tests.builders.pods import pod_with
-from tests.unit.cli.explanation.cases import Object, rules, target
+from tests.unit.cli.explanation.cases import FULL, Object, rules, target
 
 NODE = node_with("a")
 FULL_NODE = [NODE, pod_with("w", nodeName="a", priority=99, requests={"cpu": "4"})]
@@ -28,8 +31,10 @@ def asks(name: str = "p", cpu: str = "3", reason: str = "Unschedulable", **field
     return {**pod, "status": {"conditions": [condition] if reason else []}}
 
 
-def searched(*objects: Object) -> Search:
-    return search(target(asks(), *objects).case, rules(), lambda: False)
+def searched(*objects: Object, document: Mapping[str, Any] = FULL) -> Search:
+    found = target(asks(), *objects, document=document)
+    case = replace(found.case, rivals=rivals_of(found.case.pod, found.waiting))
+    return search(case, rules(document), lambda: False)
 
 
 def texts(found: Search) -> tuple[list[str], str]:
@@ -85,5 +90,4 @@ def test_pod_that_fits_waits_for_a_pod_of_a_higher_priority() -> None:
 def test_gang_of_a_higher_priority_takes_the_room_as_a_whole() -> None:
     fields: dict[str, Any] = {"priority": 5, "requests": {"cpu": "2"}, "spec": {"schedulerName": "default-scheduler"}}
     gang = [{"kind": "Pod", **member_object(f"m{number}", "train", 2, **fields)} for number in range(2)]
-    found = search(target(asks(), *FULL_NODE, *gang, document=GANGS).case, rules(GANGS), lambda: False)
-    assert texts(found) == ([TWO], "m0")
+    assert texts(searched(*FULL_NODE, *gang, document=GANGS)) == ([TWO], "m0")
