@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -18,6 +18,7 @@ from berth.cluster.api_server.kubeconfig import from_file
 from berth.cluster.dump_cluster import DumpCluster
 from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_cluster import KubernetesCluster
+from berth.cluster.watch.resources import PODS
 from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid, Configurations
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.cluster import (
@@ -34,6 +35,8 @@ from berth.nodecache.feed.leader import ObservedState
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
+from berth.scheduling.fields.reading import Object
+from berth.scheduling.objects.projection import is_placed
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 LISTING = "the cluster is being listed"
@@ -48,13 +51,15 @@ class ObservedCluster:
     """The cluster at one moment.
 
     observed_at: the time until which it contains all changes, in seconds since the epoch. configured: the configuration
-    in force. problem: why the cluster cannot be updated; empty if it can.
+    in force. problem: why the cluster cannot be updated; empty if it can. pending: the pods without a node by namespace
+    and name, with the fields that only explanations read; empty for a node cache.
     """
 
     snapshot: Snapshot
     observed_at: float
     configured: ActiveConfiguration
     problem: str = ""
+    pending: Mapping[str, Object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,7 @@ class FollowedCluster(ClusterSource):
         self._changes: list[Change] = []
         self._view = SnapshotView()
         self._state = self._view.empty()
+        self._pending: Mapping[str, Object] = {}
         self._problems: dict[str, str] = {}
 
     @property
@@ -109,11 +115,15 @@ class FollowedCluster(ClusterSource):
         # Kept until they are applied: if that fails, the next call tries again.
         self._changes += self._objects.take_changes()
         if self._changes:
+            pods = {key: obj for resource, key, obj in self._changes if resource == PODS.key}
+            waiting = {key: dict(obj) for key, obj in pods.items() if obj is not None}
+            kept = {key: obj for key, obj in self._pending.items() if key not in pods}
+            self._pending = kept | {key: obj for key, obj in waiting.items() if not is_placed(obj)}
             self._state, self._changes = self._view.applied(self._state, self._changes), []
         if self._dump is not None:
             with suppress(OSError):  # while it is replaced
                 observed_at = self._dump.stat().st_mtime
-        return ObservedCluster(self._state.snapshot, observed_at, self._configured, problem)
+        return ObservedCluster(self._state.snapshot, observed_at, self._configured, problem, self._pending)
 
     def close(self) -> None:
         self._watch.stop()
@@ -146,7 +156,8 @@ def followed_dump(path: Path, configured: ActiveConfiguration) -> ClusterSource:
 def followed_kubeconfig(path: Path, configured: ActiveConfiguration, clock: Callable[[], float]) -> ClusterSource:
     """Follow the cluster of this kubeconfig. clock: seconds since the epoch. Raises ClusterUnavailable."""
     api = ApiServer(Access(partial(from_file, path)), clock)
-    cluster = KubernetesCluster(api, RequiredFields.of(configured.policy), clock, random.random, remedy=REMEDY)
+    required = replace(RequiredFields.of(configured.policy), explanations=True)
+    cluster = KubernetesCluster(api, required, clock, random.random, remedy=REMEDY)
     return FollowedCluster(cluster, str(path), configured)
 
 

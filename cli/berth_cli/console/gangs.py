@@ -18,11 +18,9 @@ from berth_cli.console.access import Outcome, Refusal
 from berth_cli.console.application import Document, Query
 from berth_cli.console.cluster import ObservedCluster
 from berth_cli.console.feed import Feed
-from berth_cli.console.pending_documents import SEARCH_SECONDS
 from berth_cli.console.pending_target import pending_target
-from berth_cli.explanation.gang import explain_gang, gang_document, gang_text, with_changes
-from berth_cli.explanation.report import search_note
-from berth_cli.explanation.rules import Rules
+from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS
+from berth_cli.explanation.gang import explain_gang, gang_document
 from berth_cli.ledger.gangs import Gangs, document
 from berth_cli.terminal.input_files import InvalidInput
 
@@ -67,8 +65,7 @@ class GangDocuments:
         return orjson.dumps(document(Gangs(items, domain, self._statuses(observed, items, now)), now))
 
     def gang(self, query: Query) -> bytes | Refusal:
-        """Return the output of `berth explain --gang -o json` for a gang with a pending member, with its headline and
-        `searchNote`: why there are no changes, or may be others; empty if neither is the case."""
+        """Return the output of `berth explain --gang -o json` for a gang with a pending member."""
         observed = self._feed.observed_or_refusal()
         if isinstance(observed, Refusal):
             return observed
@@ -81,15 +78,13 @@ class GangDocuments:
             return Refusal(404, Outcome.UNKNOWN_PATH, f"no member of gang {namespace}/{name} is pending")
         with self._explaining:
             end = self._monotonic() + SEARCH_SECONDS
-            target = pending_target(min(waiting, key=lambda pod: pod.name), observed.snapshot)
+            target = pending_target(min(waiting, key=lambda pod: pod.name), observed)
             configuration = observed.configured.document
             try:
-                found = explain_gang(target, configuration)
-                found = with_changes(found, target, Rules(configuration), lambda: self._monotonic() >= end)
+                found = explain_gang(target, configuration, is_over=lambda: self._monotonic() >= end)
             except (InvalidInput, PluginFailed) as error:
                 return Refusal(503, Outcome.NOT_READY, str(error))
-        note = "" if found.search is None else search_note(found.search, SEARCH_SECONDS)
-        return orjson.dumps({**gang_document(found), "headline": next(gang_text(found)), "searchNote": note})
+        return orjson.dumps(gang_document(found))
 
     def _statuses(self, observed: ObservedCluster, items: Sequence[GangItem], now: float) -> Sequence[GangStatus]:
         """Return the gangs' status. Make a new plan only if the cluster or a bind has changed."""

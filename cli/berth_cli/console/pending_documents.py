@@ -17,15 +17,15 @@ from berth_cli.console.application import Document, Query
 from berth_cli.console.cluster import ObservedCluster
 from berth_cli.console.decisions import DecisionSource
 from berth_cli.console.feed import Feed
-from berth_cli.console.pending_reasons import Judgment, PendingJudge
-from berth_cli.console.pending_target import pending_target, recorded_cause
+from berth_cli.console.pending_reasons import Judgment, PendingJudge, in_state
+from berth_cli.console.pending_target import pending_state, pending_target, recorded_cause
+from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS
 from berth_cli.explanation.explanation import explain_pod
 from berth_cli.explanation.reasons import Reason
-from berth_cli.explanation.report import document, headline, search_note
+from berth_cli.explanation.report import document
 from berth_cli.explanation.rules import Rules
 
 JUDGE_SECONDS = 4.0
-SEARCH_SECONDS = 4.0
 MAX_PODS = 2000
 """The maximum number of pods in the list. Other pods are only counted."""
 
@@ -67,13 +67,14 @@ class PendingDocuments:
                 return last[2]
             pods = _pending_pods(snapshot)
             judged, left = self._judge.judge(pods[:MAX_PODS], snapshot, self._rules_of(observed), JUDGE_SECONDS)
+            now = self._wall()
+            judged = [(pod, in_state(judgment, pending_state(pod, observed), now)) for pod, judgment in judged]
             found = orjson.dumps({**_document(judged, len(pods), list(snapshot.nodes)), "isComplete": not left})
             self._last = None if left else (snapshot, configured, found)
             return found
 
     def explain(self, query: Query) -> bytes | Refusal:
-        """Return the output of `berth explain -o json` for a pending pod, with changes that would place it, its
-        headline and `searchNote`: why there are no changes, or may be others; empty if neither is the case."""
+        """Return the output of `berth explain -o json` for a pod without a node, with changes that would place it."""
         observed = self._feed.observed_or_refusal()
         if isinstance(observed, Refusal):
             return observed
@@ -81,13 +82,14 @@ class PendingDocuments:
         if not slash:
             return Refusal(400, Outcome.BAD_QUERY, "pod is not NAMESPACE/NAME")
         wanted = namespace, name
-        pod = next((each for each in _pending_pods(observed.snapshot) if (each.namespace, each.name) == wanted), None)
+        unbound = observed.snapshot.unbound.values()
+        pod = next((each for each in unbound if (each.namespace, each.name) == wanted), None)
         if pod is None:
             reason = f"pod {namespace}/{name} is not pending: it has a node or is gone"
             return Refusal(404, Outcome.UNKNOWN_PATH, reason)
         with self._lock:
             end, now = self._monotonic() + SEARCH_SECONDS, self._wall()
-            target, rules = pending_target(pod, observed.snapshot), self._rules_of(observed)
+            target, rules = pending_target(pod, observed), self._rules_of(observed)
             records = () if self._decisions is None else self._decisions.of_pod(namespace, name)
             cause, weight = recorded_cause(target, records), self._weight
             try:
@@ -96,8 +98,7 @@ class PendingDocuments:
                 )
             except PluginFailed as error:
                 return Refusal(503, Outcome.NOT_READY, str(error))
-        note = "" if found.search is None else search_note(found.search, SEARCH_SECONDS)
-        return orjson.dumps(document(found) | {"headline": headline(found, now), "searchNote": note})
+        return orjson.dumps(document(found))
 
     def _rules_of(self, observed: ObservedCluster) -> Rules:
         if self._rules is None or self._rules[0] is not observed.configured:

@@ -13,6 +13,7 @@ from enum import StrEnum
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import LabelSet, Pod, PodSpec
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.explanation.pod_state import PodState, Verdict, pending_cause, verdict_on
 from berth_cli.explanation.reasons import Reasons, by_reason
 from berth_cli.explanation.rules import Rules
 from berth_cli.terminal.output import duration
@@ -37,10 +38,20 @@ class Judgment:
     note: str = ""
 
 
-GATED = Judgment(Category.UNDETERMINED, note="its scheduling gates hold it")
 NOT_IN_TIME = Judgment(
     Category.UNDETERMINED, note="there was no time to judge it; it is judged when the page asks again"
 )
+
+
+def in_state(judgment: Judgment, state: PodState, now: float) -> Judgment:
+    """Return the verdict on a pod in this state, as `berth explain` gives it: the scheduler may not place a pod that
+    fits. now: seconds since the epoch."""
+    fits = judgment.category is Category.SCHEDULABLE
+    verdict, note = verdict_on(state, now, pending_cause(state), fits=fits)
+    if verdict is Verdict.PLACEABLE and state.unchecked:
+        note = "; ".join(state.unchecked)
+    return replace(judgment, category=Category.UNDETERMINED, note=note) if note else judgment
+
 
 Kind = tuple[PodSpec, LabelSet, tuple[tuple[str, str], ...]]
 
@@ -96,8 +107,6 @@ class PendingJudge:
         }
 
     def _judgment(self, pod: Pod, snapshot: Snapshot) -> Judgment:
-        if pod.spec.gated:
-            return GATED
         kept = self._kept.get(_kind(pod))
         if kept is None:
             return NOT_IN_TIME

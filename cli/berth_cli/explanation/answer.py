@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from berth_cli.explanation import report
 from berth_cli.explanation.attempts import Attempts
 from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS
-from berth_cli.explanation.explanation import IS_PENDING, Cause, Verdict, explain_pod, pending_cause
-from berth_cli.explanation.gang import explain_gang, gang_document, gang_text, with_changes
+from berth_cli.explanation.explanation import explain_pod
+from berth_cli.explanation.gang import explain_gang, gang_document, gang_text
+from berth_cli.explanation.pod_state import IS_PENDING, Cause, pending_cause
 from berth_cli.explanation.rules import Rules
 from berth_cli.explanation.sources.inputs import Inputs
 from berth_cli.explanation.target import Target
@@ -46,12 +47,15 @@ def _of_node(node: str, target: Target, rules: Rules) -> Answer:
 
 
 def _of_gang(inputs: Inputs, rules: Rules) -> Answer:
-    found, end = explain_gang(inputs.target, inputs.configuration), time.monotonic() + SEARCH_SECONDS
-    cause = _cause(inputs, rules)
-    if found.verdict is Verdict.PLACEABLE and cause is not None:
-        found = replace(found, verdict=cause.verdict, cause=cause)
-    found = with_changes(found, inputs.target, rules, lambda: time.monotonic() >= end)
-    return Answer(list(gang_text(found)), gang_document(found), int(found.verdict in IS_PENDING))
+    end, pod, cause = time.monotonic() + SEARCH_SECONDS, inputs.target.case.pod, _cause(inputs, rules)
+    failure = _failure(inputs, rules)
+    found = explain_gang(inputs.target, inputs.configuration, failure, lambda: time.monotonic() >= end)
+    lines, document = list(gang_text(found)), dict(gang_document(found))
+    if cause is not None and cause != found.cause:
+        # The records are of this member.
+        document["asked"] = f"{pod.namespace}/{pod.name}: {cause.text()}"
+        lines.insert(1, f"  {document['asked']}")
+    return Answer(lines, document, int(found.verdict in IS_PENDING))
 
 
 def _of_pod(weight: int, inputs: Inputs, rules: Rules) -> Answer:
@@ -65,10 +69,13 @@ def _of_pod(weight: int, inputs: Inputs, rules: Rules) -> Answer:
     document = report.document(found) | report.history_document(inputs.attempts)
     if inputs.notes:
         document["notes"] = list(inputs.notes)
-    lines = list(report.text(found, sorted(inputs.configuration.profiles), now, history))
+    lines = list(report.text(found, sorted(inputs.configuration.profiles), history))
     return Answer(lines, document, 1 if found.verdict in IS_PENDING else 0)
 
 
 def _cause(inputs: Inputs, rules: Rules) -> Cause | None:
-    passes = inputs.passes_exempt and rules.berth.exempts(inputs.target.case.pod)
-    return pending_cause(inputs.target, inputs.attempts, "" if passes else inputs.failure)
+    return pending_cause(inputs.target.state, inputs.attempts, _failure(inputs, rules))
+
+
+def _failure(inputs: Inputs, rules: Rules) -> str:
+    return "" if inputs.passes_exempt and rules.berth.exempts(inputs.target.case.pod) else inputs.failure

@@ -7,14 +7,13 @@ same as to the verbs.
 from __future__ import annotations
 
 import itertools
-from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 import orjson
 
 from berth.scheduling.fields.reading import Object, part
+from berth.scheduling.fields.resources import CPU, PODS
 from berth.scheduling.gangs.gang import SIZE
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.objects.pod_group import gang_names, names_gang, names_pod_group
@@ -29,20 +28,23 @@ Edit = Callable[[Object], None]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A pod and its cluster. pod: without a node. snapshot: the cluster without this pod. The objects are those of pod
-    and nodes. in_gang: whether the pod is placed together with the other members of its gang, which are then in the
+    """A pod and its cluster. pod: without a node; pod_object: its object. snapshot: the cluster without this pod.
+    in_gang: whether the pod is placed together with the other members of its gang, which are then in the
     snapshot. planned: members that the snapshot has on the nodes of the gang's plan. missing: the number of pods that
-    need a node; in a gang it may be more than 1. capacities: changed ones, by floating pool.
+    need a node; in a gang it may be more than 1. capacities: changed ones, by floating pool. rivals: the waiting pods
+    of a higher priority that the scheduler tries first. asked: the UID of the gang's member that needs a place; empty
+    if any will do.
     """
 
     pod: Pod
     pod_object: Object
     snapshot: Snapshot
-    node_objects: Mapping[str, Object]
     in_gang: bool = False
     planned: tuple[Pod, ...] = ()
     missing: int = 1
     capacities: Mapping[str, int] = field(default_factory=dict)
+    rivals: tuple[Pod, ...] = ()
+    asked: str = ""
 
     @property
     def mates(self) -> tuple[Pod, ...]:
@@ -97,34 +99,34 @@ class Case:
 
     def with_node(self, name: str, edit: Edit) -> Case | None:
         """Return the case with a changed node; None if the result cannot be parsed."""
-        changed = _copy(self.node_objects[name])
+        changed = object_of_node(self.snapshot.nodes[name])
         edit(changed)
-        return self._with_nodes({name: changed}, ())
+        return self._with_nodes([changed], ())
 
     def with_nodes_like(self, like: str, names: Iterable[str]) -> Case | None:
         """Return the case with new nodes of this kind, and the pods that run on every node."""
-        added = {name: node_like(self.node_objects[like], name) for name in names}
-        return self._with_nodes(added, [copy for name in added for copy in self._agents(like, name)])
+        added = [(name, node_like(object_of_node(self.snapshot.nodes[like]), name)) for name in names]
+        agents = [copy for name, _ in added for copy in self._agents(like, name)]
+        return self._with_nodes([obj for _, obj in added], agents)
 
     def with_one_of_each_kind(self) -> tuple[Case | None, Mapping[str, str]]:
         """Return the case with a new node of each kind in the cluster; and map each new node to the first node of its
         kind, by name."""
         kinds: dict[bytes, str] = {}
-        for name in sorted(self.node_objects):
-            kinds.setdefault(orjson.dumps(node_like(self.node_objects[name], ""), option=orjson.OPT_SORT_KEYS), name)
+        for name, node in sorted(self.snapshot.nodes.items()):
+            kinds.setdefault(orjson.dumps(node_like(object_of_node(node), ""), option=orjson.OPT_SORT_KEYS), name)
         likes = {self.new_names(name, 1)[0]: name for name in kinds.values()}
         agents = [copy for new, name in likes.items() for copy in self._agents(name, new)]
-        return self._with_nodes(
-            {new: node_like(self.node_objects[name], new) for new, name in likes.items()}, agents
-        ), likes
+        nodes = [node_like(object_of_node(self.snapshot.nodes[name]), new) for new, name in likes.items()]
+        return self._with_nodes(nodes, agents), likes
 
     def new_names(self, like: str, count: int) -> Sequence[str]:
         """Return names that are not used by nodes."""
-        free = (name for number in itertools.count(1) if (name := f"{like}-new-{number}") not in self.node_objects)
+        free = (name for number in itertools.count(1) if (name := f"{like}-new-{number}") not in self.snapshot.nodes)
         return list(itertools.islice(free, count))
 
     def with_changes(self, changes: Changes) -> Case:
-        """Return the case after these changes of the cluster. The node objects stay the same."""
+        """Return the case after these changes of the cluster."""
         return replace(self, snapshot=self.snapshot.with_changes(changes))
 
     def _agents(self, like: str, name: str) -> Iterator[Pod]:
@@ -142,14 +144,12 @@ class Case:
         case = replace(self, pod=pod, pod_object=changed)
         return case.with_changes(Changes(pods=[each for each in others if each])) if others else case
 
-    def _with_nodes(self, changed: Mapping[str, Object], pods: Sequence[Pod]) -> Case | None:
-        nodes = [read_node(each) for each in changed.values()]
+    def _with_nodes(self, changed: Iterable[Object], pods: Sequence[Pod]) -> Case | None:
+        nodes = list(map(read_node, changed))
         readable = [node for node in nodes if isinstance(node, NodeInfo) and node.defect is None]
         if len(readable) < len(nodes):
             return None
-        # These maps are never written.
-        maps = [cast("MutableMapping[str, Object]", each) for each in (changed, self.node_objects)]
-        return replace(self.with_changes(Changes(nodes=readable, pods=pods)), node_objects=ChainMap(*maps))
+        return self.with_changes(Changes(nodes=readable, pods=pods))
 
 
 def _edited(pod: Pod, edit: Edit) -> Pod | None:
@@ -157,6 +157,25 @@ def _edited(pod: Pod, edit: Edit) -> Pod | None:
     edit(changed)
     read = read_pod(changed)
     return read if isinstance(read, Pod) else None
+
+
+def object_of_node(node: NodeInfo) -> Object:
+    """Build a v1.Node with the fields that rules read. `read_node` parses it into the same node, without its pods."""
+    taints = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in node.taints]
+    allocatable = {name: f"{amount}m" if name == CPU else str(amount) for name, amount in node.allocatable.items()}
+    allocatable[PODS] = str(node.allowed_pods)
+    conditions = [{"type": "Ready", "status": node.ready}] if node.ready else []
+    return {
+        "kind": "Node",
+        "metadata": {"name": node.name, "labels": dict(node.labels), "annotations": dict(node.annotations)},
+        "spec": {"taints": taints, "unschedulable": node.unschedulable},
+        "status": {
+            "phase": node.phase,
+            "allocatable": allocatable,
+            "conditions": conditions,
+            "images": [{"names": [name], "sizeBytes": size} for name, size in node.images.items()],
+        },
+    }
 
 
 def objects_in(value: object) -> list[Object]:

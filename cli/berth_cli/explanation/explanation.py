@@ -5,91 +5,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
-from berth.extender.outcomes import FilterOutcome
-from berth.scheduling.framework.shipped_profiles import FLOATING_FILTER
 from berth.scheduling.objects import Pod
-from berth.scheduling.reason_code import ReasonCode
-from berth_cli.explanation.attempts import Attempt, Attempts, NoRecord
-from berth_cli.explanation.case import Case
 from berth_cli.explanation.counterfactuals.search import Search, search
-from berth_cli.explanation.pools import PoolShortage, short_pools
+from berth_cli.explanation.pod_state import FAILS, Cause, Verdict, verdict_on
+from berth_cli.explanation.pools import PoolShortage
 from berth_cli.explanation.reasons import Reasons, by_reason
+from berth_cli.explanation.rivals import first_taker, rivals_of
 from berth_cli.explanation.rules import Rules
+from berth_cli.explanation.shortfall import missing_for, pools_against
 from berth_cli.explanation.target import Target
-from berth_cli.installation.doctor.checks.pending_pods import UNTRIED_SECONDS
-from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome, RankedNode
+from berth_cli.placement.scheduler.control_loop import ControlLoop, RankedNode
 from berth_cli.placement.scheduler.extender import PolicyExtender
 from berth_cli.placement.scheduler.preemption import Preemption
 
 MAX_RANKED = 10
-SCHEDULER_ERROR, UNSCHEDULABLE = "SchedulerError", "Unschedulable"
-"""Reasons of PodScheduled: the cycle ended with an error, or no node fit."""
-
-
-class Verdict(StrEnum):
-    """The verdict on a pod. The names are part of the JSON output. PLACEABLE: a node fits now. PREEMPTING: a node fits
-    after evictions. Those in FAILS: a node fits now or after evictions, but a call or the scheduler's cycle fails."""
-
-    PLACED = "placed"
-    PLACEABLE = "placeable"
-    PREEMPTING = "placeable-by-preemption"
-    PENDING = "pending"
-    GATED = "pending-gated"
-    TERMINATING = "terminating"
-    UNTRIED = "pending-not-tried"
-    BERTH_FAILS = "pending-berth-fails"
-    BIND_FAILS = "pending-bind-fails"
-    SCHEDULER_FAILS = "pending-scheduler-fails"
-    FINISHED = "finished"
-
-
-FAILS = frozenset({Verdict.BERTH_FAILS, Verdict.BIND_FAILS, Verdict.SCHEDULER_FAILS})
-IS_PENDING = frozenset({Verdict.PENDING, Verdict.GATED, Verdict.UNTRIED, Verdict.TERMINATING, *FAILS})
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """Why a pod waits although it fits. verdict: one of FAILS. event: the failure, as a clause. error: the text of the
-    failure; may be empty. at: its time, in seconds since the epoch; None for now."""
-
-    verdict: Verdict
-    event: str
-    error: str = ""
-    at: float | None = None
-
-
-def pending_cause(target: Target, attempts: Attempts | NoRecord | None, failure: str) -> Cause | None:
-    """Return why a pod that fits still waits: its scheduler's calls fail, or the scheduler reports a reason that no
-    rule here checks. None if no failure is known. failure: why Berth cannot answer now; may be empty."""
-    if failure:
-        return Cause(Verdict.BERTH_FAILS, failure)
-    if isinstance(attempts, Attempts):
-        bind, last = attempts.bind, attempts.last
-        if bind is not None and bind.error:
-            return Cause(Verdict.BIND_FAILS, f"its bind to {bind.chosen} failed", bind.error, bind.time)
-        if bind is None and (error := _failure_of(last)):
-            return Cause(Verdict.BERTH_FAILS, f"Berth cannot decide ({last.outcome})", error, last.time)
-    state = target.state
-    if state.scheduler_reason == SCHEDULER_ERROR or (state.scheduler_reason == UNSCHEDULABLE and target.unchecked):
-        return Cause(Verdict.SCHEDULER_FAILS, "the scheduler says", state.scheduler_message)
-    return None
-
-
-def _failure_of(last: Attempt) -> str:
-    """Return why the call failed, or rejected all nodes without evaluating any; otherwise an empty string."""
-    unjudged, codes = {ReasonCode.TOO_COSTLY, ReasonCode.NODE_NOT_IN_CACHE}, {each.code for each in last.reasons}
-    if last.feasible == 0 and (last.outcome == FilterOutcome.TOO_COSTLY or codes <= unjudged):
-        return last.error or ", ".join(each.reason for each in last.reasons)
-    return last.error
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """The explanation. node: the pod's own, or where it would be placed. fitting: the nodes that pass all rules.
     ranking: the best of them. search: changes that would place the pod; None if the search was not run. cause: for
-    verdicts in FAILS. pools: those with too little left, if the pod fits on no node.
+    verdicts in FAILS. held: why no scheduler places it whatever the nodes. missing: all that is, if it fits on no node;
+    pools: those with too little left. taker: a waiting pod of a higher priority that takes its place first. now:
+    seconds since the epoch.
     """
 
     pod: Pod
@@ -103,7 +42,11 @@ class Explanation:
     preemption: Preemption | None
     search: Search | None = None
     cause: Cause | None = None
+    held: str = ""
     pools: Sequence[PoolShortage] = ()
+    missing: Sequence[str] = ()
+    taker: Pod | None = None
+    now: float = 0.0
 
 
 def explain_pod(
@@ -117,7 +60,7 @@ def explain_pod(
 ) -> Explanation:
     """Evaluate all nodes. now: seconds since the epoch. is_over: returns whether the search for changes must stop.
     cause: why the pod waits, if it fits on a node."""
-    case = target.case
+    case = replace(target.case, rivals=rivals_of(target.case.pod, target.waiting))
     names = list(case.snapshot.nodes)
     rejected = rules.rejected(case.pod, names, case.snapshot)
     fitting = [name for name in names if name not in rejected]
@@ -125,8 +68,9 @@ def explain_pod(
     outcome = loop.schedule(case.pod)
     if fitting and not outcome.node:
         cause = cause or Cause(Verdict.SCHEDULER_FAILS, "kube-scheduler fails", outcome.message)
-    verdict = _verdict(target, bool(fitting), outcome, now, cause)
+    verdict, held = verdict_on(target.state, now, cause, fits=bool(fitting), preempts=bool(outcome.node))
     reasons = by_reason(rejected, case.pod, case.snapshot)
+    pools = () if fitting or outcome.node else pools_against(case, rules, reasons)
     wants_changes = not fitting and verdict in (Verdict.PENDING, Verdict.PREEMPTING, Verdict.UNTRIED)
     return Explanation(
         case.pod,
@@ -138,36 +82,11 @@ def explain_pod(
         reasons,
         outcome.ranking[:MAX_RANKED] if fitting else (),
         None if fitting else outcome.preemption,
-        search(case, rules, is_over) if wants_changes else None,
+        search(replace(case, asked=case.pod.uid), rules, is_over) if wants_changes else None,
         cause if verdict in FAILS else None,
-        () if fitting or outcome.node else _pools_against(case, rules, reasons),
+        held,
+        pools,
+        () if fitting or outcome.node else missing_for(case, rules, reasons, pools),
+        first_taker(case, rules, is_over) if verdict is Verdict.PLACEABLE else None,
+        now,
     )
-
-
-def _pools_against(case: Case, rules: Rules, reasons: Reasons) -> Sequence[PoolShortage]:
-    """Return the pools that reject the first node among those that have no other reason. If all nodes have another one,
-    return the short pools of the cluster and of the namespace: a place on a node alone would not help."""
-    if any(each.code is ReasonCode.GANG_WAITS_FOR_POOL for each in reasons):
-        gang = rules.berth.gang_of(case.pod, case.snapshot)
-        return short_pools(replace(case, in_gang=True, missing=gang.minimum if gang else 1), rules, {})
-    names = next((names for reason, names in reasons.items() if reason.plugin == FLOATING_FILTER), ())
-    return short_pools(case, rules, case.snapshot.nodes[names[0]].labels if names else {})
-
-
-def _verdict(target: Target, fits: bool, outcome: Outcome, now: float, cause: Cause | None) -> Verdict:
-    state = target.state
-    if state.phase in ("Succeeded", "Failed"):
-        return Verdict.FINISHED
-    if state.node:
-        return Verdict.PLACED
-    if state.is_terminating:
-        return Verdict.TERMINATING
-    if state.gates:
-        return Verdict.GATED
-    if not state.was_tried and state.created_at is not None and now - state.created_at > UNTRIED_SECONDS:
-        return Verdict.UNTRIED
-    if cause is not None and (fits or outcome.node):
-        return cause.verdict
-    if fits:
-        return Verdict.PLACEABLE
-    return Verdict.PREEMPTING if outcome.node else Verdict.PENDING

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.gangs.gang import (
+    Gang,
     GangError,
     GangKey,
     GangWait,
@@ -20,16 +21,16 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.counterfactuals.search import IsOver, Search, next_member, search
-from berth_cli.explanation.explanation import Cause, Verdict
+from berth_cli.explanation.pod_state import Cause, Verdict, pending_cause
 from berth_cli.explanation.reasons import Reasons, by_reason
 from berth_cli.explanation.report import (
     VERSION,
-    cause_text,
     changes_text,
     reasons_document,
     reasons_text,
     search_document,
 )
+from berth_cli.explanation.rivals import rivals_of
 from berth_cli.explanation.rules import Rules
 from berth_cli.explanation.target import Target
 from berth_cli.terminal.input_files import InvalidInput
@@ -64,7 +65,7 @@ class GangExplanation:
     """The explanation of a gang. minimum: the number of members that are placed together. reason: why they wait; empty
     if they do not. reasons: those against the next member, with the planned members on their nodes. before: gangs
     that are placed earlier. cause: why it waits although its members fit. search: changes that would place it; None if
-    the search was not run.
+    the search was not run. invalid: the errors of members whose request of the gang cannot be read.
     """
 
     key: GangKey
@@ -77,46 +78,59 @@ class GangExplanation:
     before: Sequence[GangKey] = ()
     cause: Cause | None = None
     search: Search | None = None
+    invalid: Mapping[str, GangError] = field(default_factory=dict)
 
     def count(self, *states: MemberState) -> int:
         """Return the number of members in these states."""
         return sum(each.state in states for each in self.members)
 
 
-def explain_gang(target: Target, configuration: BerthConfiguration) -> GangExplanation:
-    """Explain the gang that the pod names. Raises InvalidInput."""
+def explain_gang(
+    target: Target, configuration: BerthConfiguration, failure: str = "", is_over: IsOver | None = None
+) -> GangExplanation:
+    """Explain the gang that the pod names; the answer is the same for all its members. failure: why Berth cannot answer
+    now. is_over: returns whether the search for changes must stop; None to search none. Raises InvalidInput."""
     if not configuration.gangs.enabled:
         raise InvalidInput(NOT_ENABLED)
-    rules = Rules(configuration)
-    pod = replace(target.case.pod, node_name=target.state.node) if target.state.node else target.case.pod
+    rules, pod = Rules(configuration), replace(target.case.pod, node_name=target.state.node)
     snapshot = target.case.snapshot.with_changes(Changes(pods=(pod,)))
-    gang = gang_of(pod, snapshot.pod_groups, configuration.gangs)
-    if gang is None or rules.berth.was_exempt(pod):
+    own = gang_of(pod, snapshot.pod_groups, configuration.gangs)
+    if own is None or rules.berth.was_exempt(pod):
         raise InvalidInput(f"pod {pod.namespace}/{pod.name} is in no gang: explain it without --gang")
-    if isinstance(gang, InvalidGang):
-        key = gang.key or GangKey(pod.namespace, "")
-        return GangExplanation(key, 0, Verdict.PENDING, gang.error, STATUSES[gang.error].reason_codes[0])
-    placement = rules.placement(pod, snapshot)
+    pods = [pod] if own.key is None else list(rules.berth.members_of(own.key, snapshot).values())
+    pods.sort(key=lambda each: (len(each.name), each.name))
+    gangs = [(each, gang_of(each, snapshot.pod_groups, configuration.gangs)) for each in pods]
+    invalid = {f"{each.namespace}/{each.name}": gang.error for each, gang in gangs if isinstance(gang, InvalidGang)}
+    valid = [(each, gang) for each, gang in gangs if isinstance(gang, Gang)]
+    if not valid:
+        error, key = next(iter(invalid.values())), own.key or GangKey(pod.namespace, "")
+        return GangExplanation(key, 0, Verdict.PENDING, error, STATUSES[error].reason_codes[0], invalid=invalid)
+    gang, first = valid[0][1], next((each for each, _ in valid if not each.node_name), valid[0][0])
+    case = replace(target.case, pod=pod) if first.node_name else replace(target.case, pod=pod).rooted_at(first.uid)
+    # In an order that does not depend on the pod that was asked for.
+    waiting = [each for each in pods if not each.node_name]
+    snapshot = snapshot.with_changes(Changes(pods_gone=[("", each.uid) for each in waiting]))
+    placement = rules.placement(first, snapshot.with_changes(Changes(pods=waiting)))
     assert not isinstance(placement, InvalidGang)
-    pods = rules.berth.members_of(gang.key, snapshot).values()
-    members = [_member(each, placement) for each in sorted(pods, key=lambda each: (len(each.name), each.name))]
-    outcome: GangOutcome = GangWait.FOR_MEMBERS
-    if placement is not None:
-        outcome = placement.outcome
-    elif any(each.state is MemberState.ON_NODE for each in members):
+    outcome: GangOutcome = GangWait.FOR_MEMBERS if placement is None else placement.outcome
+    members = [_member(each, placement) for each in pods]
+    if placement is None and any(each.state is MemberState.ON_NODE for each in members):
         outcome = None
     before = () if placement is None else placement.before
-    if not isinstance(outcome, GangError | GangWait):
-        verdict = Verdict.PLACED if outcome is None else Verdict.PLACEABLE
-        return GangExplanation(gang.key, gang.minimum, verdict, members=members, before=before)
-    reasons, code = _reasons(placement, target.case, rules), str(STATUSES[outcome].reason_codes[0])
-    return GangExplanation(gang.key, gang.minimum, Verdict.PENDING, str(outcome), code, members, reasons, before)
-
-
-def with_changes(found: GangExplanation, target: Target, rules: Rules, is_over: IsOver) -> GangExplanation:
-    """Add changes that would place the gang, if it is pending. is_over: returns whether the search must stop."""
-    is_pending = found.verdict is Verdict.PENDING
-    return replace(found, search=search(target.case, rules, is_over)) if is_pending else found
+    found = GangExplanation(gang.key, gang.minimum, Verdict.PLACED, members=members, before=before, invalid=invalid)
+    if isinstance(outcome, GangError | GangWait):
+        code, reasons = str(STATUSES[outcome].reason_codes[0]), _reasons(placement, case, rules)
+        rivals = rivals_of(max(waiting, key=lambda each: each.priority or 0, default=first), target.waiting)
+        changes = None if is_over is None else search(replace(case, rivals=rivals), rules, is_over)
+        return replace(found, verdict=Verdict.PENDING, reason=outcome, code=code, reasons=reasons, search=changes)
+    if outcome is None or placement is None:
+        return found
+    states = {pod.uid: target.state, **{other.uid: state for other, state in target.waiting}}
+    causes = (
+        pending_cause(states[each.uid], None, failure) for each in pods if each.uid in states.keys() & placement.places
+    )
+    cause = next(filter(None, causes), None)
+    return replace(found, verdict=Verdict.PLACEABLE if cause is None else cause.verdict, cause=cause)
 
 
 def _member(pod: Pod, placement: GangPlacement | None) -> Member:
@@ -141,24 +155,29 @@ def _reasons(placement: GangPlacement | None, case: Case, rules: Rules) -> Reaso
     return by_reason(rejected, beside.pod, beside.snapshot)
 
 
-def gang_text(found: GangExplanation) -> Iterator[str]:
-    """Yield the explanation, the verdict first."""
+def gang_headline(found: GangExplanation) -> str:
+    """Return the verdict in one line."""
     waiting = found.count(MemberState.PLANNED, MemberState.WAITING)
     needed = f"{waiting} members wait for a node, {found.minimum} are needed"
-    name = f"gang {found.key}"
+    name, has_places = f"gang {found.key}", f"{needed}, and all of these have places"
+    in_vain = "; more nodes do not help" if found.search and found.search.more_nodes_help is False else ""
     if found.verdict is Verdict.PLACED:
         others = f"; {waiting} more are placed one by one" if waiting else ""
-        yield f"{name}: placed: {found.count(MemberState.ON_NODE)} members are on nodes{others}"
-    elif found.cause is not None:
-        yield f"{name}: pending: {cause_text(found.cause)}; {needed}, and all of these have places"
-    elif found.verdict is Verdict.PLACEABLE:
-        yield f"{name}: can be placed: {needed}, and all of these have places"
-    elif found.reason in WITHOUT_ROOM:
-        yield f"{name}: pending: {needed}, and there is room for {found.count(MemberState.PLANNED)} of them together"
-    elif found.reason == GangWait.FOR_MEMBERS:
-        yield f"{name}: pending: {needed}"
-    else:
-        yield f"{name}: pending: {found.reason}"
+        return f"{name}: placed: {found.count(MemberState.ON_NODE)} members are on nodes{others}"
+    if found.cause is not None:
+        return f"{name}: pending: {found.cause.text()}; {has_places}"
+    if found.verdict is Verdict.PLACEABLE:
+        return f"{name}: can be placed: {has_places}"
+    if found.reason in WITHOUT_ROOM:
+        planned = found.count(MemberState.PLANNED)
+        return f"{name}: pending: {needed}, and there is room for {planned} of them together{in_vain}"
+    return f"{name}: pending: {needed if found.reason == GangWait.FOR_MEMBERS else found.reason}"
+
+
+def gang_text(found: GangExplanation) -> Iterator[str]:
+    """Yield the explanation, the verdict first."""
+    yield gang_headline(found)
+    yield from (f"  {member}: {error}" for member, error in found.invalid.items())
     if found.members:
         yield ""
         rows = ((each.name, str(each.state), each.node) for each in found.members)
@@ -182,9 +201,11 @@ def gang_document(found: GangExplanation) -> Mapping[str, object]:
         "gang": str(found.key),
         "verdict": found.verdict,
         "minimum": found.minimum,
-        "cause": None if found.cause is None else cause_text(found.cause),
+        "headline": gang_headline(found),
+        "cause": None if found.cause is None else found.cause.text(),
         "reason": found.reason or None,
         "code": found.code or None,
+        "invalidMembers": dict(found.invalid),
         "members": [{"pod": each.name, "state": each.state, "node": each.node or None} for each in found.members],
         "reasons": reasons_document(found.reasons),
         "before": [str(each) for each in found.before],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from berth.scheduling.managed_resources.pools import CLUSTER, domain_of, limits_namespace, resource_of
+from berth.scheduling.managed_resources.pools import domain_of, resource_of
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.rules import Rules
 
@@ -32,14 +32,18 @@ class PoolShortage:
     def text(self) -> str:
         """What is left, and who waits, for users."""
         left, domain = max(0, self.capacity - self.held), domain_of(self.pool)
-        is_for_all = domain == CLUSTER or limits_namespace(self.pool)
-        place = f"the {domain}" if domain == CLUSTER else domain.replace("=", " ") if is_for_all else domain
-        text = f"{left} of {self.capacity} {resource_of(self.pool)} left in {place}"
+        text = f"{left} of {self.capacity} {resource_of(self.pool)} left in {shown_domain(domain)}"
         text += f", {self.needed} requested" if self.needed > 1 else ""
         text += ", kept for waiting pods of a higher priority" if left >= self.needed else ""
         if self.waiting > 1:
             text += f"; {self.waiting} pods wait for it, {self.before} of them before this one"
-        return f"{text}; more nodes do not help" if is_for_all else text
+        return text
+
+
+def shown_domain(domain: str) -> str:
+    """Return the domain for users: a label without the prefix of its key."""
+    key, _, value = domain.partition("=")
+    return f"{key.rpartition('/')[2]} {value}" if value else f"the {domain}"
 
 
 def short_pools(case: Case, rules: Rules, labels: Mapping[str, str]) -> list[PoolShortage]:

@@ -12,7 +12,8 @@ from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from berth_cli.explanation.attempts import Attempts, NoRecord
 from berth_cli.explanation.counterfactuals.proposals import NO_CHANGE
 from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS, Search, SearchEnd
-from berth_cli.explanation.explanation import Cause, Explanation, Verdict
+from berth_cli.explanation.explanation import Explanation
+from berth_cli.explanation.pod_state import Verdict
 from berth_cli.explanation.reasons import Reasons, missing_labels
 from berth_cli.explanation.rules import PluginVerdict, Rejection
 from berth_cli.installation.doctor.checks.pending_pods import untried_remedy
@@ -26,10 +27,10 @@ VERSION = 1
 MAX_ATTEMPTS = 5
 
 
-def text(found: Explanation, schedulers: Sequence[str], now: float, history: Iterable[str] = ()) -> Iterator[str]:
+def text(found: Explanation, schedulers: Sequence[str], history: Iterable[str] = ()) -> Iterator[str]:
     """Yield the explanation, the verdict first. schedulers: the scheduler names with profiles in the configuration.
     history: lines about earlier attempts, which are printed before the changes."""
-    yield headline(found, now)
+    yield headline(found)
     if found.verdict is Verdict.UNTRIED:
         yield f"  {untried_remedy(found.pod.scheduler_name, schedulers)}"
     if found.preemption is not None and (evictions := eviction_text(found.preemption)):
@@ -62,7 +63,7 @@ def _remarks(found: Explanation) -> Iterator[str]:
     said = target.state.scheduler_message
     if said and (found.fitting or found.node) and found.verdict is not Verdict.SCHEDULER_FAILS:
         yield f"  the scheduler says: {said}"
-    for each in (*missing_labels(found.pod, target.case.snapshot), *target.unchecked):
+    for each in (*missing_labels(found.pod, target.case.snapshot), *target.state.unchecked):
         yield f"  {each}"
 
 
@@ -91,41 +92,38 @@ def reasons_document(reasons: Reasons) -> list[dict[str, object]]:
     ]
 
 
-def headline(found: Explanation, now: float) -> str:
+def headline(found: Explanation) -> str:
     """Return the verdict in one line."""
-    name, fits = f"{found.pod.namespace}/{found.pod.name}", f"{len(found.fitting)} of {found.nodes} nodes fit"
-    fits += f": {found.pools[0].text}" if found.pools else ""
-    created = found.target.state.created_at
-    pending = "pending" if created is None else f"pending for {duration(now - created)}"
+    state, fits = found.target.state, f"{len(found.fitting)} of {found.nodes} nodes fit"
+    fits = ": ".join(filter(None, (fits, "; ".join(found.missing))))
+    if found.search is not None and found.search.more_nodes_help is False:
+        fits += "; more nodes do not help"
+    name, pending = f"{found.pod.namespace}/{found.pod.name}", "pending"
+    if state.created_at is not None:
+        pending += f" for {duration(found.now - state.created_at)}"
+    deleted = f", {state.deletion}" if state.is_terminating else ""
     match found.verdict:
         case Verdict.PLACED:
-            return f"{name}: on node {found.node}; without it, {fits}"
+            return f"{name}: on node {found.node}{deleted}; without it, {fits}"
         case Verdict.FINISHED:
-            return f"{name}: has ended; if it were new, {fits}"
+            return f"{name}: has ended{deleted}; if it were new, {fits}"
         case Verdict.TERMINATING:
-            return f"{name}: is being deleted, so no scheduler places it; {fits}"
-        case Verdict.GATED:
-            return f"{name}: {pending}: its scheduling gates hold it ({', '.join(found.target.state.gates)}); {fits}"
-        case Verdict.UNTRIED:
-            return f"{name}: {pending}: no scheduler named {found.pod.scheduler_name} has tried it; {fits}"
-        case Verdict.BERTH_FAILS | Verdict.BIND_FAILS | Verdict.SCHEDULER_FAILS:
-            assert found.cause is not None
-            return f"{name}: {pending}: {cause_text(found.cause, now)}; {fits}"
+            return f"{name}: {found.held}; {fits}"
+        case Verdict.PLACEABLE if found.taker is not None:
+            return f"{name}: {pending}: {fits}, but {taken_text(found.taker)}"
         case Verdict.PLACEABLE:
-            scheduler = found.pod.scheduler_name
-            by = "" if scheduler in ("", DEFAULT_SCHEDULER) else f" by {scheduler}, if that scheduler runs"
-            can = "fits, apart from what is not checked" if found.target.unchecked else "can be placed"
+            by = "" if state.scheduler == DEFAULT_SCHEDULER else f" by {state.scheduler}, if that scheduler runs"
+            can = "fits, apart from what is not checked" if state.unchecked else "can be placed"
             return f"{name}: {can}{by}, on {found.node}: {fits}"
         case Verdict.PREEMPTING:
             return f"{name}: {pending}: {fits}; preemption would place it on {found.node}"
-        case Verdict.PENDING:
-            return f"{name}: {pending}: {fits}"
+        case _:
+            return f"{name}: {pending}: {'; '.join(filter(None, (found.held, fits)))}"
 
 
-def cause_text(cause: Cause, now: float | None = None) -> str:
-    """Format the cause. now: seconds since the epoch; None omits its time."""
-    ago = "" if cause.at is None or now is None else f" {duration(now - cause.at)} ago"
-    return f"{cause.event}{ago}" + (f": {cause.error}" if cause.error else "")
+def taken_text(taker: Pod) -> str:
+    """Name the waiting pod that takes the room."""
+    return f"{taker.namespace}/{taker.name} of higher priority would take it first"
 
 
 def document(found: Explanation) -> dict[str, object]:
@@ -133,21 +131,25 @@ def document(found: Explanation) -> dict[str, object]:
     return {
         **_header(found.pod),
         "verdict": found.verdict,
-        "cause": None if found.cause is None else cause_text(found.cause),
+        "headline": headline(found),
+        "cause": None if found.cause is None else found.cause.text(),
+        "gates": list(found.target.state.gates),
+        "finalizers": list(found.target.state.finalizers),
         "schedulerSays": found.target.state.scheduler_message or None,
         "warnings": [
             *missing_labels(found.pod, found.target.case.snapshot),
-            *found.target.unchecked,
+            *found.target.state.unchecked,
             *found.target.warnings,
         ],
         "node": found.node or None,
         "nodes": found.nodes,
         "fitting": list(found.fitting),
         "reasons": reasons_document(found.reasons),
+        "missing": list(found.missing),
         "pools": list(map(asdict, found.pools)),
         "ranking": [{"node": each.node, "total": each.total, "scores": dict(each.scores)} for each in found.ranking],
         "preemption": eviction_document(found.preemption),
-        **search_document(found.search),
+        **search_document(found.search, (each.code for each in found.reasons)),
     }
 
 
@@ -222,8 +224,8 @@ def _header(pod: Pod) -> Mapping[str, object]:
     }
 
 
-def search_document(search: Search | None) -> Mapping[str, object]:
-    """Return the changes as a JSON object. searchEnd: null if the search was not run."""
+def search_document(search: Search | None, codes: Iterable[ReasonCode] = ()) -> Mapping[str, object]:
+    """Return the changes as a JSON object. codes: of the reasons. searchEnd: null if the search was not run."""
     found = () if search is None else search.found
     return {
         "counterfactuals": [
@@ -237,6 +239,8 @@ def search_document(search: Search | None) -> Mapping[str, object]:
             for each in found
         ],
         "searchEnd": None if search is None else search.end,
+        "searchNote": "" if search is None else "\n".join(search_notes(search, codes)),
+        "moreNodesHelp": None if search is None else search.more_nodes_help,
     }
 
 
@@ -247,26 +251,30 @@ def changes_text(search: Search, codes: Iterable[ReasonCode]) -> Iterator[str]:
         for each in search.found:
             fits = "" if any(change.node for change in each.changes) else f" -> {examples(each.fits)}"
             yield f"  - {'; and '.join(change.text for change in each.changes)}{fits}"
-    if note := search_note(search, SEARCH_SECONDS):
-        yield note
+    yield from search_notes(search, codes)
+
+
+def search_notes(search: Search, codes: Iterable[ReasonCode]) -> Iterator[str]:
+    """Yield why changes were not found, or why others may exist. codes: the codes of the reasons."""
+    nothing = "No small change was found that would place it"
+    match search.end:
+        case SearchEnd.TIME if search.found:
+            yield f"The search ended after {SEARCH_SECONDS:g} s; there may be other changes."
+        case SearchEnd.TIME:
+            yield f"The search for changes ended after {SEARCH_SECONDS:g} s, and had found none by then."
+        case SearchEnd.RESULTS:
+            yield f"The search ended after {len(search.found)} changes; there may be others."
+        case SearchEnd.NODES if not search.found:
+            yield f"{nothing}, on the {search.tried} nodes that were tried."
+        case SearchEnd.COMPLETE if not search.found:
+            yield f"{nothing}."
+    if search.found and search.left_out:
+        yield f"No changes were tried on {search.left_out} of the {search.tried + search.left_out} rejected nodes."
+    if search.taker is not None:
+        yield f"Other changes make room, but {taken_text(search.taker)}."
     for code in () if search.found else dict.fromkeys(codes):
         if code in NO_CHANGE:
             yield f"  - {code}: {NO_CHANGE[code]}"
-
-
-def search_note(search: Search, seconds: float) -> str:
-    """Return why changes were not found, or why others may exist; empty if neither applies. seconds: the time limit of
-    the search."""
-    if search.found:
-        is_cut = search.end is SearchEnd.TIME
-        return f"The search ended after {seconds:g} s; there may be other changes." if is_cut else ""
-    match search.end:
-        case SearchEnd.TIME:
-            return f"The search for changes ended after {seconds:g} s, and had found none by then."
-        case SearchEnd.NODES:
-            return f"No small change was found that would place it, on the {search.tried} nodes that were tried."
-        case SearchEnd.COMPLETE | SearchEnd.RESULTS:
-            return "No small change was found that would place it."
 
 
 def _ranked(node: RankedNode) -> tuple[str, ...]:

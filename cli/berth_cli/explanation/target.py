@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from difflib import get_close_matches
 
 from berth.cluster.dump_objects import DEFAULT_NAMESPACE
@@ -13,9 +12,11 @@ from berth.scheduling.fields.reading import MalformedField, Object, part
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.objects.pod_group import names_gang
+from berth.scheduling.objects.projection import is_placed
 from berth.scheduling.snapshot.changes import Changes
-from berth_cli.explanation.case import Case, objects_in
-from berth_cli.placement.warnings import pod_warnings, unchecked_claims
+from berth_cli.explanation.case import Case
+from berth_cli.explanation.pod_state import PodState, read_state
+from berth_cli.placement.warnings import pod_warnings
 from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses, admit, parse_name
 from berth_cli.sources.dump.cluster import read_cluster, trim
 from berth_cli.sources.pod_document import pod_document
@@ -23,31 +24,14 @@ from berth_cli.terminal.input_files import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
-class PodState:
-    """The pod's state in Kubernetes. node: empty if it is not bound. was_tried: whether a scheduler has tried it.
-    created_at: seconds since the epoch; None for a manifest. scheduler_reason, scheduler_message: of PodScheduled if it
-    is false.
-    """
-
-    node: str
-    phase: str
-    gates: tuple[str, ...]
-    is_terminating: bool
-    was_tried: bool
-    created_at: float | None
-    scheduler_reason: str = ""
-    scheduler_message: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Target:
     """The pod to explain. case: the pod without a node, and the cluster without the pod but with other waiting members
-    of gangs. unchecked: parts that no rule here checks. warnings: about parts that the dump lacks."""
+    of gangs. warnings: about parts that the dump lacks. waiting: the other pods without a node."""
 
     case: Case
     state: PodState
-    unchecked: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    waiting: tuple[tuple[Pod, PodState], ...] = ()
 
 
 GONE_FROM_DUMP = "it is gone, or newer than the dump; dump again, or check the name"
@@ -66,22 +50,22 @@ def read_target(
     have only the fields that the rules read. Raises InvalidInput."""
     namespace, name = parse_name(pod)
     found: Object | None = None
-    trimmed, pods = [], []
+    trimmed, states = [], dict[tuple[str, str], PodState | None]()
     kinds: Counter[str] = Counter()
     for obj in objects:
         kinds[str(obj.get("kind"))] += 1
         if obj.get("kind") == "Pod":
             metadata = part(obj, "metadata")
             own = str(metadata.get("namespace") or DEFAULT_NAMESPACE), str(metadata.get("name"))
-            pods.append(own)
+            states[own] = None if is_placed(obj) else read_state(obj)
             if own == (namespace, name):
                 found = obj
                 continue
         trimmed.append(trim(obj, counting))
     cluster = read_cluster(trimmed, where)
     if found is None:
-        raise InvalidInput(_not_found(namespace, name, pods, where, gone))
-    state = _read_state(found)
+        raise InvalidInput(_not_found(namespace, name, list(states), where, gone))
+    state = read_state(found)
     unplaced = {**found, "spec": {key: value for key, value in part(found, "spec").items() if key != "nodeName"}}
     try:
         stored = admit(unplaced, cluster.priority_classes)
@@ -90,15 +74,15 @@ def read_target(
     read = read_pod(stored)
     if isinstance(read, UnreadableObject):
         raise InvalidInput(f"pod {namespace}/{name}: {read.cause}")
-    nodes = {str(part(obj, "metadata").get("name")): obj for obj in trimmed if obj.get("kind") == "Node"}
     snapshot = cluster.snapshot
     members = [pod for pod in cluster.pods if names_gang(pod) and not pod.nominated_node]
     if members:
         snapshot = snapshot.with_changes(Changes(pods=[_admitted(pod, cluster.priority_classes) for pod in members]))
-    unchecked, warnings = unchecked_claims(found), [] if is_trimmed else list(pod_warnings(found, kinds))
+    warnings = [] if is_trimmed else list(pod_warnings(found, kinds))
     warnings += [f"{count} left out: {reason}" for reason, count in cluster.left_out.items()]
-    others = tuple(each for each in warnings if each not in unchecked)
-    return Target(Case(read, stored, snapshot, nodes), state, unchecked, others)
+    waiting = [(pod, known) for pod in cluster.pods if (known := states.get((pod.namespace, pod.name)))]
+    unlike = tuple(each for each in warnings if each not in state.unchecked)
+    return Target(Case(read, stored, snapshot), state, unlike, tuple(waiting))
 
 
 def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:
@@ -119,29 +103,3 @@ def _not_found(namespace: str, name: str, pods: Sequence[tuple[str, str]], where
     if close:
         return f"{where} has no pod {wanted}; did you mean {namespace}/{close[0]}?"
     return f"{where} has no pod {wanted}: {gone}"
-
-
-def _read_state(obj: Object) -> PodState:
-    metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
-    conditions = objects_in(status.get("conditions"))
-    scheduled = next((each for each in conditions if each.get("type") == "PodScheduled"), None)
-    failed = scheduled if scheduled is not None and scheduled.get("status") == "False" else {}
-    return PodState(
-        node=str(spec.get("nodeName") or ""),
-        phase=str(status.get("phase") or ""),
-        gates=tuple(str(each.get("name")) for each in objects_in(spec.get("schedulingGates"))),
-        is_terminating=bool(metadata.get("deletionTimestamp")),
-        was_tried=scheduled is not None,
-        created_at=_seconds(metadata.get("creationTimestamp")),
-        scheduler_reason=str(failed.get("reason") or ""),
-        scheduler_message=str(failed.get("message") or ""),
-    )
-
-
-def _seconds(value: object) -> float | None:
-    try:
-        # PyYAML reads a timestamp as a datetime.
-        moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-    except ValueError:
-        return None
-    return moment.timestamp() if moment.tzinfo else None

@@ -6,6 +6,7 @@ A test here that has to be changed for more to be kept, or for another shape, is
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import orjson
@@ -210,6 +211,23 @@ def test_keeps_the_union_of_fields_that_profiles_read(profile: str, spreading: b
         assert (needs.spreading, needs.images) == (spreading, images)
 
 
+def test_keeps_what_explains_why_a_pod_waits_for_explanations_only() -> None:
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"}
+    waiting = deepcopy(WHOLE_POD)
+    waiting["metadata"] |= {"creationTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/hold"]}
+    waiting["spec"].pop("nodeName", None)
+    waiting["status"] = {"phase": "Pending", "conditions": [{**condition, "lastProbeTime": None}]}
+    found = kept(PODS, waiting, RequiredFields(explanations=True))
+    assert {key: found["metadata"][key] for key in ("creationTimestamp", "finalizers")} == {
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+        "finalizers": ["example.com/hold"],
+    }
+    assert found["status"]["conditions"] == [condition]
+    assert not {"creationTimestamp", "finalizers"} & kept(PODS, waiting)["metadata"].keys()
+    placed = {**waiting, "spec": {**waiting["spec"], "nodeName": "n1"}}
+    assert kept(PODS, placed, RequiredFields(explanations=True)) == kept(PODS, placed)
+
+
 def test_keeps_annotations_used_to_count_resources() -> None:
     needs = RequiredFields.of(configuration().policy())
     bound = asking_object(node="n", annotations={**on_device(1), "example.com/other": "x"}, gpumem="1")
@@ -232,7 +250,8 @@ def test_projection_id_differs_for_different_fields() -> None:
         projection_id(RequiredFields(spreading, images)) for spreading in (False, True) for images in (False, True)
     }
     forms.add(projection_id(RequiredFields(berth_reasons=BERTH_REASONS | {"another reason"})))
-    assert len(forms) == 5
+    forms.add(projection_id(RequiredFields(explanations=True)))
+    assert len(forms) == 6
     assert all(form.startswith(str(PROJECTION_VERSION)) for form in forms)
     assert (SERVICES in projections(EVERYTHING)) is (STATEFUL_SETS in projections(EVERYTHING)) is True
 

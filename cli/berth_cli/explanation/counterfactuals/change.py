@@ -24,6 +24,7 @@ class ChangeKind(StrEnum):
     SOFTEN_SPREAD = "SoftenSpread"
     REMOVE_NODE_SELECTOR = "RemoveNodeSelector"
     REMOVE_POD_AFFINITY = "RemovePodAffinity"
+    READY_NODE = "ReadyNode"
     ADD_NODE = "AddNode"
 
 

@@ -20,6 +20,7 @@ from berth_cli.installation.node_pools import is_of_provider
 from berth_cli.placement.changed_objects import EVERY_NODE, is_node_state
 
 CORDON = "node.kubernetes.io/unschedulable"
+NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 MAX_LABELS = 3
 """A node that lacks more labels is considered another kind of node."""
@@ -89,16 +90,29 @@ def uncordon(node: str) -> Change:
     return of_node(ChangeKind.UNCORDON_NODE, f"uncordon node {node}", node, edit)
 
 
+def make_ready(node: str) -> Change:
+    """Make a node ready and running again."""
+
+    def edit(obj: Object) -> None:
+        spec, status = at(obj, "spec"), at(obj, "status")
+        spec["taints"] = [each for each in objects_in(spec.get("taints")) if each.get("key") not in NOT_READY]
+        status |= {"conditions": [{"type": "Ready", "status": "True"}], "phase": "Running"}
+
+    return of_node(ChangeKind.READY_NODE, f"make node {node} ready: look at its kubelet", node, edit)
+
+
 def answers_to_taints(case: Case, node: NodeInfo) -> Iterator[Option]:
-    """Uncordon the tainted node, and add tolerations for other taints to the pod. Yields nothing if a taint marks the
-    node as not ready, being removed, part of the control plane, or for other pods."""
+    """Uncordon the tainted node or make it ready, and add tolerations for other taints to the pod. Yields nothing if a
+    taint marks the node as being removed, part of the control plane, or for other pods."""
     tolerations = TolerationIndex(case.pod.spec.tolerations)
     taints = [each for each in node.taints if each.forbids and not tolerations.tolerates(each)]
-    own = [each for each in taints if each.key != CORDON]
+    own = [each for each in taints if each.key not in (CORDON, *NOT_READY)]
     is_fixed = any(is_node_state(each.key) or each.key in CONTROL_PLANE for each in own)
     if not own or not (is_fixed or _is_for_others(case, node, own)):
-        cordon = (uncordon(node.name),) if len(own) < len(taints) else ()
-        yield (*cordon, *(_tolerate(case, each) for each in own))
+        keys = {each.key for each in taints}
+        cordon = (uncordon(node.name),) if CORDON in keys else ()
+        ready = () if keys.isdisjoint(NOT_READY) else (make_ready(node.name),)
+        yield (*cordon, *ready, *(_tolerate(case, each) for each in own))
 
 
 def _is_for_others(case: Case, node: NodeInfo, taints: Iterable[Taint]) -> bool:

@@ -140,6 +140,8 @@ def _pools(of: Rejected) -> Iterator[Option]:
 
 ANSWERS: Mapping[ReasonCode, Answer] = {
     ReasonCode.NODE_UNSCHEDULABLE: lambda of: iter([(node_changes.uncordon(of.node.name),)]),
+    ReasonCode.NODE_NOT_READY: lambda of: iter([(node_changes.make_ready(of.node.name),)]),
+    ReasonCode.NODE_NOT_RUNNING: lambda of: iter([(node_changes.make_ready(of.node.name),)]),
     ReasonCode.UNTOLERATED_TAINT: lambda of: node_changes.answers_to_taints(of.case, of.node),
     ReasonCode.PRIORITY_LABEL_MISSING: _priority_label,
     ReasonCode.PRIORITY_LABEL_NOT_INTEGER: _priority_label,
@@ -172,8 +174,6 @@ NO_CHANGE: Mapping[ReasonCode, str] = {
     ReasonCode.NODE_NAME_MISMATCH: "the pod names its node itself; it is judged here without that",
     ReasonCode.NODE_AFFINITY_INVALID: "it rejects no node: scoring fails, and no API server stores such a pod",
     ReasonCode.NODE_WITHOUT_DOMAIN: "give the node the label that the reason names",
-    ReasonCode.NODE_NOT_READY: "the node has to become ready: look at its kubelet",
-    ReasonCode.NODE_NOT_RUNNING: "the node has to become ready: look at its kubelet",
     ReasonCode.NODE_RESERVED: "the policy keeps the node for pods that ask for its resources",
     ReasonCode.SEGREGATED_RESOURCE_MISSING: "no node has the resource that the pod asks for; add one that has it",
     ReasonCode.REQUEST_UNREADABLE: "the pod's request is no amount; correct it",

@@ -7,7 +7,7 @@ For a member of a gang each change is evaluated with a plan of the whole gang on
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice, product
@@ -18,13 +18,16 @@ from berth.scheduling.framework.shipped_profiles import COUNTED_FILTER
 from berth.scheduling.gangs.gang import GangError, GangWait
 from berth.scheduling.gangs.planner import GangPlacement
 from berth.scheduling.gangs.planning import GangPlan
-from berth.scheduling.objects import NodeInfo
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.plugins.node_affinity import required_of
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case
-from berth_cli.explanation.counterfactuals.change import Change, Option, apply_all, size_of
+from berth_cli.explanation.counterfactuals.change import Option, apply_all, size_of
 from berth_cli.explanation.counterfactuals.node_changes import add_nodes
 from berth_cli.explanation.counterfactuals.pod_changes import lower_size
 from berth_cli.explanation.counterfactuals.proposals import Rejected, proposals, shortage
+from berth_cli.explanation.rivals import first_taker, places_of
 from berth_cli.explanation.rules import Rules
 
 SEARCH_SECONDS = 5.0
@@ -35,6 +38,9 @@ MAX_CHANGES = 3
 MAX_NODES = 40
 """The maximum number of nodes for which changes are proposed."""
 
+MAX_RIVALS = 3
+"""The maximum number of additional new nodes, for pods of a higher priority."""
+
 MAX_ALIKE = 3
 """The maximum number of nodes that fail for the same reasons and have the same taints."""
 
@@ -44,15 +50,32 @@ MAX_COMBINATIONS = 48
 MAX_KINDS = 5
 """The maximum number of kinds of new nodes to propose for the pod, or for the gang's next member."""
 
+OF_THE_CLUSTER = frozenset(
+    (
+        ReasonCode.INSUFFICIENT_FLOATING_RESOURCE,
+        ReasonCode.KEPT_FOR_HIGHER_PRIORITY,
+        ReasonCode.REQUEST_ABOVE_POOL,
+        ReasonCode.TOPOLOGY_SPREAD_SKEW,
+        ReasonCode.POD_AFFINITY_MISMATCH,
+        ReasonCode.POD_ANTI_AFFINITY_CONFLICT,
+        ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT,
+    )
+)
+"""Reasons that the whole cluster or a domain may cause: they may apply to new nodes, too."""
+
+ZONE = "topology.kubernetes.io/zone"
+
 IsOver = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """Changes after which the pod fits. fits: the nodes that then pass. All rules were run on the changed state."""
+    """Changes after which the pod fits. fits: the nodes that then pass. All rules were run on the changed state. taker:
+    a waiting pod of a higher priority that takes this room first; None if none does."""
 
     changes: Option
     fits: Sequence[str]
+    taker: Pod | None = None
 
 
 class SearchEnd(StrEnum):
@@ -67,47 +90,79 @@ class SearchEnd(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Search:
     """The result of a search, the smallest changes first. tried: the number of nodes for which changes were
-    proposed."""
+    proposed. left_out: the number of other rejected nodes. taker: the waiting pod that takes the room of other changes.
+    more_nodes_help: whether a new node like an existing one helps; None if none does, but a node of another kind may.
+    """
 
     found: Sequence[Counterfactual] = ()
     end: SearchEnd = SearchEnd.COMPLETE
     tried: int = 0
-
-
-@dataclass(slots=True)
-class _Candidates:
-    """Changes that might place the pod. tried: the number of nodes. is_cut: whether nodes were left out."""
-
-    options: list[Option]
-    tried: int = 0
-    is_cut: bool = False
+    left_out: int = 0
+    taker: Pod | None = None
+    more_nodes_help: bool | None = None
 
 
 def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
-    """Find the smallest changes that place the pod, or all members of its gang. is_over: called before each step."""
+    """Find the smallest changes that place the pod, or its gang. is_over: called before each step."""
     is_member = rules.is_member(case.pod, case.snapshot)
-    case = replace(case, in_gang=is_member)
-    candidates = _of_gang(case, rules, is_over) if is_member else _for_nodes(case, rules, is_over)
-    if not is_member:
-        candidates.options += [(*changes, add_nodes(case, like)) for changes, like in _kinds(case, rules)]
-    findings = _Findings()
-    for changes in sorted(candidates.options, key=size_of):
+    trial = _Trial(replace(case, in_gang=is_member), rules, is_over)
+    if is_member:
+        trial, options, result = _of_gang(trial)
+    else:
+        options, result = _for_nodes(case, rules, is_over)
+        kinds, help_of_nodes = _kinds(case, rules)
+        result = replace(result, more_nodes_help=help_of_nodes)
+        # Rivals may take the first new nodes.
+        counts = range(1, 2 + min(len(case.rivals), MAX_RIVALS))
+        options += [(*changes, add_nodes(case, like, count)) for changes, like in kinds for count in counts]
+    findings, taker = _Findings(), None
+    for changes in sorted(options, key=size_of):
         if len(findings) == MAX_RESULTS or is_over():
             break
-        changed = None if findings.contains_subset_of(changes) else apply_all(changes, case)
-        if changed is not None:
-            # Without a gang, a change of one node is for that node; with a gang, another node may be used.
-            names = () if is_member else {each.node for each in changes if each.node}
-            after = rules.with_capacities(changed.capacities)
-            fits = after.fitting(changed.pod, sorted(names or changed.snapshot.nodes), changed.snapshot)
-            if fits and _replacements_fit(case, changes, changed, fits[0], after.without_gangs):
-                findings.add(*_without_needless(case, changes, fits, rules))
-    end = SearchEnd.NODES if candidates.is_cut else SearchEnd.COMPLETE
+        # Without a gang, a change of one node is for that node; with a gang, another node may be used.
+        names = () if is_member else {each.node for each in changes if each.node}
+        found = None if findings.contains_subset_of(changes) else trial.of(changes, names)
+        if found is None:
+            continue
+        if found.taker is None and not is_over():
+            findings.add(trial.without_needless(found))
+        taker = taker or found.taker
+    end = SearchEnd.NODES if result.left_out else SearchEnd.COMPLETE
     if is_over():
         end = SearchEnd.TIME
     elif len(findings) == MAX_RESULTS:
         end = SearchEnd.RESULTS
-    return Search(findings.all, end, candidates.tried)
+    return replace(result, found=findings.all, end=end, taker=taker)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """Tries changes of the case with all rules."""
+
+    case: Case
+    rules: Rules
+    is_over: IsOver
+
+    def of(self, changes: Option, names: Collection[str] = ()) -> Counterfactual | None:
+        """Return the changes with their effect; None if they do not place the pod. names: the nodes that may take the
+        pod; by default all."""
+        changed = apply_all(changes, self.case)
+        if changed is None:
+            return None
+        rules = self.rules.with_capacities(changed.capacities)
+        fits, placed = places_of(changed, rules, names)
+        if not fits or not _replacements_fit(self.case, changes, changed, placed, rules.without_gangs):
+            return None
+        return Counterfactual(changes, fits, first_taker(changed, rules, self.is_over))
+
+    def without_needless(self, found: Counterfactual) -> Counterfactual:
+        """Remove unnecessary changes: two reasons may have one remedy, and fewer changes may make another node fit."""
+        changes = found.changes
+        for index in range(len(changes)) if len(changes) > 1 else ():
+            fewer = self.of((*changes[:index], *changes[index + 1 :]))
+            if fewer is not None and fewer.taker is None:
+                return self.without_needless(fewer)
+        return found
 
 
 class _Findings:
@@ -133,23 +188,23 @@ class _Findings:
             for smaller, known in self._found.items()
         )
 
-    def add(self, changes: Option, fits: Sequence[str]) -> None:
+    def add(self, found: Counterfactual) -> None:
         """Add changes for which `contains_subset_of` is false, and remove changes that contain them."""
-        signature = _signature(changes)
+        signature = _signature(found.changes)
         self._found = {known: each for known, each in self._found.items() if not signature <= known}
-        self._found[signature] = Counterfactual(changes, fits)
+        self._found[signature] = found
 
 
 def _signature(changes: Option) -> frozenset[tuple[str, str]]:
     return frozenset((each.kind, each.subject) for each in changes)
 
 
-def _replacements_fit(case: Case, changes: Option, changed: Case, node: str, rules: Rules) -> bool:
-    """Return whether the ended pods that their controllers create again fit beside the pod on this node: otherwise
-    another pod would wait instead. With a floating pool, a pod of a lower priority may wait: the rule keeps its share
+def _replacements_fit(case: Case, changes: Option, changed: Case, placed: Sequence[Pod], rules: Rules) -> bool:
+    """Return whether the ended pods that their controllers create again fit beside the placed pods: otherwise another
+    pod would wait instead. With a floating pool, a pod of a lower priority may wait: the rule keeps its share
     for the pod."""
     ended = {uid: not each.node for each in changes for uid in each.ended}
-    snapshot = changed.snapshot.with_changes(Changes(pods=(replace(changed.pod, node_name=node),)))
+    snapshot = changed.snapshot.with_changes(Changes(pods=placed))
     for pod in (pod for each in case.snapshot.nodes.values() for pod in each.pods if pod.uid in ended):
         may_wait = ended[pod.uid] and (pod.priority or 0) < (case.pod.priority or 0)
         if pod.spec.controller is not None and not may_wait:
@@ -161,31 +216,16 @@ def _replacements_fit(case: Case, changes: Option, changed: Case, node: str, rul
     return True
 
 
-def _without_needless(case: Case, changes: Option, fits: Sequence[str], rules: Rules) -> tuple[Option, Sequence[str]]:
-    """Remove unnecessary changes; return the rest, and the nodes that the pod then fits on. Two reasons may have one
-    remedy, and fewer changes may make another node fit."""
-    for index in range(len(changes)) if len(changes) > 1 else ():
-        fewer = (*changes[:index], *changes[index + 1 :])
-        changed = apply_all(fewer, case)
-        if changed is not None and (still := _fitting(changed, rules)):
-            return _without_needless(case, fewer, still, rules)
-    return changes, fits
-
-
-def _fitting(case: Case, rules: Rules) -> Sequence[str]:
-    return rules.with_capacities(case.capacities).fitting(case.pod, sorted(case.snapshot.nodes), case.snapshot)
-
-
-def _for_nodes(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
+def _for_nodes(case: Case, rules: Rules, is_over: IsOver) -> tuple[list[Option], Search]:
     """Propose, for the closest nodes, changes that remove every reason for the node's rejection."""
     failing = rules.failing(case.pod, case.snapshot.nodes, case.snapshot)
-    names, is_cut = _closest(case, failing)
-    found = _Candidates([], len(names), is_cut)
+    names, left_out = _closest(case, failing)
+    options: list[Option] = []
     for name in names:
         if is_over():
             break
-        found.options += _remedies(case, case.snapshot.nodes[name], failing[name], rules)
-    return found
+        options += _remedies(case, case.snapshot.nodes[name], failing[name], rules)
+    return options, Search(tried=len(names), left_out=left_out)
 
 
 def _remedies(case: Case, node: NodeInfo, statuses: Iterable[Status], rules: Rules) -> Iterator[Option]:
@@ -195,12 +235,12 @@ def _remedies(case: Case, node: NodeInfo, statuses: Iterable[Status], rules: Rul
     return (each for each in islice(every, MAX_COMBINATIONS) if len(each) <= MAX_CHANGES)
 
 
-def _kinds(case: Case, rules: Rules) -> Sequence[tuple[Option, str]]:
+def _kinds(case: Case, rules: Rules) -> tuple[Sequence[tuple[Option, str]], bool | None]:
     """Return an existing node of each kind if the pod fits on a new node of that kind, with the changes of the pod that
-    it needs there. The smallest changes are first."""
+    it needs there, the smallest first; and whether new nodes help without changes, as in Search."""
     changed, likes = case.with_one_of_each_kind()
     if changed is None:
-        return ()
+        return (), None
     failing = rules.failing(case.pod, likes, changed.snapshot)
     found = [
         (changes, like)
@@ -209,43 +249,64 @@ def _kinds(case: Case, rules: Rules) -> Sequence[tuple[Option, str]]:
         if not any(each.node for each in changes)
     ]
     # A pod that ends is often replaced, and then its units are taken again.
-    return sorted(found, key=lambda each: (any(change.ended for change in each[0]), size_of(each[0])))[:MAX_KINDS]
+    found.sort(key=lambda each: (any(change.ended for change in each[0]), size_of(each[0])))
+    return found[:MAX_KINDS], _help_of(changed, rules, failing)
 
 
-def _of_gang(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
-    """Propose changes for the gang; nothing if its members contradict each other, because they must be corrected
-    first."""
+def _help_of(case: Case, rules: Rules, failing: Mapping[str, Sequence[Status]]) -> bool | None:
+    """Return whether new nodes help. case: with a new node of each kind. failing: the reasons against each new node."""
+    codes = {name: {code for each in statuses for code in each.reason_codes} for name, statuses in failing.items()}
+    if not all(codes.values()):
+        return True
+    closed = [name for name, found in codes.items() if found & OF_THE_CLUSTER]
+    model = next((case.snapshot.nodes[name] for name in closed if codes[name] <= OF_THE_CLUSTER), None)
+    required, spec = required_of(case.pod), case.pod.spec
+    terms = (*spec.pod_affinity.required, *spec.pod_affinity.anti_required)
+    keys = {ZONE, *rules.berth.counting.floating.label_keys, *(each.topology_key for each in terms)}
+    keys.update(each.topology_key for each in spec.topology_spread)
+
+    def is_selected(name: str) -> bool:
+        """Return whether the pod may go to the domain of this node: a node of another kind may be added there."""
+        domain = {key: value for key, value in case.snapshot.nodes[name].labels.items() if key in keys}
+        return required is None or model is None or required.matches(replace(model, labels={**model.labels, **domain}))
+
+    return False if closed and not any(map(is_selected, codes.keys() - closed)) else None
+
+
+def _of_gang(trial: _Trial) -> tuple[_Trial, list[Option], Search]:
+    """Propose changes for the gang, as changes of its next member; nothing if its members contradict each other,
+    because they must be corrected first."""
+    case, rules, is_over = trial.case, trial.rules, trial.is_over
     placement = rules.placement(case.pod, case.snapshot)
     if not isinstance(placement, GangPlacement):
-        return _Candidates([])
+        return trial, [], Search()
     outcome, minimum, waiting = placement.outcome, placement.members.gang.minimum, len(placement.members.waiting)
     if isinstance(outcome, GangError) and outcome is not GangError.LARGER_THAN_CLUSTER:
-        return _Candidates([])
+        return trial, [], Search()
     if outcome is GangWait.FOR_MEMBERS:
-        return _Candidates([*lower_size(minimum, waiting)])
+        return trial, [*lower_size(minimum, waiting)], Search()
     beside = next_member(case, placement)
-    found = _for_nodes(beside, rules, is_over)
-    found.options = [tuple(_change_for_member(beside.pod.uid, change) for change in option) for option in found.options]
+    trial = replace(trial, case=case.rooted_at(beside.pod.uid))
+    options, result = _for_nodes(beside, rules, is_over)
     if not isinstance(outcome, GangPlan):
-        found.options += lower_size(minimum, len(placement.places))
-    for changes, like in _kinds(beside, rules.without_gangs):
-        option = tuple(_change_for_member(beside.pod.uid, change) for change in changes)
-        count = _fewest(case, rules, option, like, max(1, minimum - len(placement.places)), is_over)
-        found.options += [(*option, add_nodes(case, like, count))] if count else []
-    return found
+        options += lower_size(minimum, len(placement.places))
+    kinds, help_of_nodes = _kinds(beside, rules.without_gangs)
+    for changes, like in kinds:
+        count = _fewest(trial, changes, like, max(1, minimum - len(placement.places)))
+        options += [(*changes, add_nodes(case, like, count))] if count else []
+    return trial, options, replace(result, more_nodes_help=help_of_nodes)
 
 
-def _fewest(case: Case, rules: Rules, changes: Option, like: str, most: int, is_over: IsOver) -> int | None:
+def _fewest(trial: _Trial, changes: Option, like: str, most: int) -> int | None:
     """Return the fewest new nodes on which the gang fits after the changes; None if `most` nodes are not enough."""
 
     def is_enough(count: int) -> bool:
-        changed = apply_all((*changes, add_nodes(case, like, count)), case)
-        return changed is not None and bool(_fitting(changed, rules))
+        return trial.of((*changes, add_nodes(trial.case, like, count))) is not None
 
-    if is_over() or not is_enough(most):
+    if trial.is_over() or not is_enough(most):
         return None
     fails, enough = 0, most
-    while enough - fails > 1 and not is_over():
+    while enough - fails > 1 and not trial.is_over():
         middle = (fails + enough) // 2
         fails, enough = (fails, middle) if is_enough(middle) else (middle, enough)
     return enough
@@ -262,16 +323,6 @@ def next_member(case: Case, placement: GangPlacement) -> Case:
     return replace(root, snapshot=snapshot, planned=tuple(placed), missing=missing)
 
 
-def _change_for_member(uid: str, change: Change) -> Change:
-    """Return the change for this member and those like it, whichever member is the pod of the case."""
-
-    def apply(case: Case) -> Case | None:
-        changed = change.apply(case.rooted_at(uid))
-        return None if changed is None else changed.rooted_at(case.pod.uid)
-
-    return replace(change, apply=apply)
-
-
 def _merge(options: Iterable[Option]) -> Option:
     """Merge changes that remove several reasons: a cordoned node also has a taint, and a pod ends only once."""
     found = {(each.kind, each.subject, each.node, each.ended): each for option in options for each in option}
@@ -279,9 +330,9 @@ def _merge(options: Iterable[Option]) -> Option:
     return tuple(each for each in found.values() if not any(each.ended < other for other in ended if each.ended))
 
 
-def _closest(case: Case, failing: Mapping[str, Sequence[Status]]) -> tuple[list[str], bool]:
-    """Return the rejected nodes with the fewest reasons and the smallest shortage, few of each kind; and whether other
-    nodes were left out. A node that has none of a counted resource comes after those where it is used up."""
+def _closest(case: Case, failing: Mapping[str, Sequence[Status]]) -> tuple[list[str], int]:
+    """Return the rejected nodes with the fewest reasons and the smallest shortage, few of each kind; and how many other
+    nodes are left out. A node that has none of a counted resource comes after those where it is used up."""
     rejected = {name: statuses for name, statuses in failing.items() if statuses}
     nodes = case.snapshot.nodes
 
@@ -299,4 +350,4 @@ def _closest(case: Case, failing: Mapping[str, Sequence[Status]]) -> tuple[list[
         alike[key] += 1
         if alike[key] <= MAX_ALIKE:
             found.append(name)
-    return found[:MAX_NODES], len(order) > len(found[:MAX_NODES])
+    return found[:MAX_NODES], len(order) - len(found[:MAX_NODES])

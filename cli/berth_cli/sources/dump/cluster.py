@@ -22,7 +22,7 @@ from berth.scheduling.objects import (
 )
 from berth.scheduling.objects.cluster import Workloads
 from berth.scheduling.objects.pod_reading import read_placed_pod
-from berth.scheduling.objects.projection import WAITS_FOR_POOL, select_fields
+from berth.scheduling.objects.projection import WAITS_FOR_POOL, is_placed, with_state
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses
 from berth_cli.sources.dump.objects import read_objects
@@ -52,12 +52,12 @@ def trim(obj: Object, counting: Counting) -> Object:
         return obj
     if kind == "Pod":
         kept = trimmed_pod(obj, counting.pod_annotations | GANG_ANNOTATIONS)
-        # Among gangs of equal priority, the oldest is placed first.
-        created = select_fields(part(obj, "metadata"), ("creationTimestamp",))
+        if not is_placed(obj):
+            kept = with_state(kept, obj)
         condition = condition_in(part(obj, "status"), "PodScheduled")
         is_rejected = condition.get("status") == "False" and waits_for_pool(condition.get("message"))
         waits = counting.floating.exist and (obj.get(WAITS_FOR_POOL) is True or is_rejected)
-        return {"kind": kind, **kept, "metadata": part(kept, "metadata") | created, WAITS_FOR_POOL: waits}
+        return {"kind": kind, **kept, WAITS_FOR_POOL: waits}
     return {"kind": kind, **trimmed_node(obj, counting.node_annotations)}
 
 

@@ -61,6 +61,7 @@ ALL = RequiredFields(
     node_annotations=ALL_ANNOTATIONS,
     gangs=True,
     floats=True,
+    explanations=True,
 )
 """A file is small, so all fields that any profile reads are kept."""
 

@@ -52,6 +52,7 @@ from berth.scheduling.objects.projection import (
     compact_pod,
     is_placed,
     select_fields,
+    with_state,
 )
 from berth.scheduling.plugins.custom_plugins import PACKAGE
 from berth.scheduling.plugins.registry import SHIPPED_PLUGINS, shipped_plugin
@@ -148,7 +149,7 @@ class RequiredFields:
     """The fields that a policy reads in addition to the fields that every policy reads. spreading: services and
     controllers, for the default constraints of PodTopologySpread. images: for ImageLocality. gangs: PodGroups, and the
     creation times of pods. berth_reasons: the reasons of a rejection by Berth. floats: whether there are floating
-    pools."""
+    pools. explanations: what explains why a pod waits."""
 
     spreading: bool = False
     images: bool = False
@@ -157,6 +158,7 @@ class RequiredFields:
     node_annotations: Annotations = NO_ANNOTATIONS
     gangs: bool = False
     floats: bool = False
+    explanations: bool = False
 
     @classmethod
     def of(cls, policy: Policy) -> Self:
@@ -188,7 +190,8 @@ def projection_id(required: RequiredFields) -> str:
     spreading = "+spreading" if required.spreading else ""
     images = "+images" if required.images else ""
     gangs = "+gangs" if required.gangs else ""
-    return f"{PROJECTION_VERSION}{spreading}{images}{gangs}{counted}+{reasons:x}"
+    explanations = "+explanations" if required.explanations else ""
+    return f"{PROJECTION_VERSION}{spreading}{images}{gangs}{explanations}{counted}+{reasons:x}"
 
 
 def projections(required: RequiredFields) -> Mapping[Resource, Projection]:
@@ -246,7 +249,7 @@ def _pod(obj: KubernetesObject, required: RequiredFields) -> KubernetesObject:
         projected[UNDECIDED] = undecided
     if required.gangs and (created := select_fields(part(obj, "metadata"), ("creationTimestamp",))):
         projected["metadata"] = part(projected, "metadata") | created
-    return projected
+    return with_state(projected, obj) if required.explanations else projected
 
 
 _FAILED_CALL = re.compile(r"/scheduler/(?:filter|filter_onlyone|prioritize|bind|preempt)\b")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -12,13 +13,19 @@ from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node
 from berth_cli.console.access import Refusal
-from berth_cli.console.cluster import ObservedCluster
+from berth_cli.console.cluster import ObservedCluster, followed_dump
 from berth_cli.console.decisions import DecisionSource
 from berth_cli.console.feed import Feed
 from berth_cli.console.pending_documents import JUDGE_SECONDS, PendingDocuments
-from berth_cli.console.pending_target import object_of_node
+from berth_cli.explanation.case import object_of_node
+from berth_cli.explanation.explanation import explain_pod
+from berth_cli.explanation.pod_state import pending_cause
+from berth_cli.explanation.report import headline
+from berth_cli.explanation.rules import Rules
+from berth_cli.explanation.target import read_target
 from tests.builders.counted import counted_node
-from tests.builders.nodes import PRIORITY
+from tests.builders.nodes import PRIORITY, node_with
+from tests.builders.pods import pod_with
 from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, pod, snapshot
 
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
@@ -153,6 +160,81 @@ def test_explanation_uses_the_schedulers_weight_for_the_extender() -> None:
     low, high = (explained(each, "p")["ranking"][0] for each in asked)
     assert (low["node"], high["node"]) == ("n1", "n1")
     assert high["scores"]["Berth"] == 5 * low["scores"]["Berth"] > 0
+
+
+CREATED = {"creationTimestamp": "1970-01-01T00:10:00Z"}
+DELETED = {"deletionTimestamp": "1970-01-01T00:12:00Z", "finalizers": ["example.com/hold"]}
+CLAIM: dict[str, Any] = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]}
+UNBOUND = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."
+UNCHECKED = "spec.volumes[].persistentVolumeClaim: volumes are not checked; the scheduler may reject more nodes"
+CALL = 'Post "http://127.0.0.1:8080/scheduler/filter": connection refused'
+
+
+def tried(message: str = "", reason: str = "Unschedulable", **fields: Any) -> dict[str, Any]:
+    condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+    return {"metadata": CREATED, "status": {"phase": "Pending", "conditions": [condition]}, **fields}
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted"),
+    [
+        pytest.param(tried("0/1 nodes are available."), ("schedulable-now", ""), id="a pod that fits"),
+        pytest.param(tried(requests={"cpu": "9"}), ("unschedulable", ""), id="a pod that does not fit"),
+        pytest.param(
+            tried(UNBOUND, **CLAIM), ("undetermined", f"the scheduler says: {UNBOUND}"), id="a claim that is not bound"
+        ),
+        pytest.param(
+            {**CLAIM, "metadata": {"creationTimestamp": "1970-01-01T00:16:00Z"}},
+            ("undetermined", UNCHECKED),
+            id="a new pod with a claim",
+        ),
+        pytest.param(
+            tried(CALL, "SchedulerError"), ("undetermined", f"the scheduler says: {CALL}"), id="a cycle that fails"
+        ),
+        pytest.param(
+            {"schedulerName": "nobody", "metadata": CREATED},
+            ("undetermined", "no scheduler named nobody has tried it"),
+            id="a schedulerName that nobody serves",
+        ),
+        pytest.param(
+            {"schedulingGates": [{"name": "example.com/quota"}], "metadata": CREATED},
+            ("undetermined", "its scheduling gates hold it (example.com/quota)"),
+            id="a gate",
+        ),
+        pytest.param(tried(metadata={**CREATED, **DELETED}), None, id="a pod that is being deleted: not listed"),
+    ],
+)
+def test_says_the_same_as_berth_explain(tmp_path: Path, fields: dict[str, Any], wanted: tuple[str, str] | None) -> None:
+    objects = [node_with("n1"), pod_with("p", **fields)]
+    dump = tmp_path / "dump.json"
+    dump.write_bytes(orjson.dumps({"kind": "List", "items": objects}))
+    feed = Feed(followed_dump(dump, FULL), lambda: NOW)
+    feed.observe(0)
+    asked = PendingDocuments(feed, lambda: 0.0, lambda: NOW)
+    listed = [(each["category"], each["note"]) for each in pending(asked)["pods"]]
+    assert listed == ([] if wanted is None else [wanted])
+    rules = Rules(FULL.document)
+    target = read_target(objects, "dump.json", "default/p", rules.configuration.counting)
+    own = explain_pod(target, rules, weight=1, now=NOW, is_over=lambda: False, cause=pending_cause(target.state))
+    shown = explained(asked, "p")
+    assert {key: shown[key] for key in ("headline", "verdict", "gates", "finalizers")} == {
+        "headline": headline(own),
+        "verdict": own.verdict,
+        "gates": list(own.target.state.gates),
+        "finalizers": list(own.target.state.finalizers),
+    }
+
+
+def test_pod_of_a_node_cache_with_a_claim_is_not_schedulable_for_sure() -> None:
+    """A node cache does not contain what schedulers say."""
+    [found] = pending(documents([node("n1")], [pod("p", **CLAIM)]))["pods"]
+    assert (found["category"], found["note"]) == ("undetermined", UNCHECKED)
+
+
+def test_pod_of_a_higher_priority_is_tried_first() -> None:
+    pods = [pod("p", requests={"cpu": "3"}), pod("big", priority=5, requests={"cpu": "3"})]
+    found = explained(documents([node("n1")], pods), "p")
+    assert found["headline"].endswith("1 of 1 nodes fit, but default/big of higher priority would take it first")
 
 
 @pytest.mark.parametrize(

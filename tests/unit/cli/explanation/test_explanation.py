@@ -10,7 +10,8 @@ import pytest
 
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explanation.attempts import Attempt, Attempts, NoRecord
-from berth_cli.explanation.explanation import Cause, Explanation, Verdict, explain_pod, pending_cause
+from berth_cli.explanation.explanation import Explanation, explain_pod
+from berth_cli.explanation.pod_state import Cause, Verdict, pending_cause
 from berth_cli.explanation.report import document, headline, text
 from berth_cli.explanation.target import Target
 from tests.builders.nodes import node_with
@@ -30,6 +31,8 @@ REFUSED_CALL = 'Post "http://127.0.0.1:8080/scheduler/filter": dial tcp 127.0.0.
 UNBOUND = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."
 CLAIM = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
 CREATED = {"creationTimestamp": "1970-01-01T00:10:00Z"}
+DELETED = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/a", "example.com/b"]}
+LEAVES = "is being deleted and waits for finalizer example.com/a, example.com/b"
 NOW = 600.0 + 240
 
 
@@ -133,13 +136,34 @@ def test_failed_call_is_the_cause_of_pending_even_if_the_pod_fits(
         ),
         pytest.param({"nodeName": "n1"}, FAILED, "on node n1; without it, 1 of 1 nodes fit", id="a pod on its node"),
         pytest.param(
-            {"requests": {"cpu": "9"}}, FAILED, "pending for 4 min: 0 of 1 nodes fit", id="a pod without a node"
+            {"requests": {"cpu": "9"}},
+            FAILED,
+            "pending for 4 min: 0 of 1 nodes fit: larger than the largest node (cpu 9 of at most 4)",
+            id="a pod without a node",
         ),
         pytest.param(
             {"metadata": {**CREATED, "deletionTimestamp": "2026-01-01T00:00:00Z"}},
             FAILED,
             "is being deleted, so no scheduler places it; 1 of 1 nodes fit",
             id="a pod that is being deleted",
+        ),
+        pytest.param(
+            {"metadata": {**CREATED, **DELETED}},
+            None,
+            f"{LEAVES}, so no scheduler places it; 1 of 1 nodes fit",
+            id="a pod that waits for finalizers",
+        ),
+        pytest.param(
+            {"metadata": {**CREATED, **DELETED}, "nodeName": "n1"},
+            None,
+            f"on node n1, {LEAVES}; without it, 1 of 1 nodes fit",
+            id="a pod on its node that waits for finalizers",
+        ),
+        pytest.param(
+            {"metadata": {**CREATED, **DELETED}, "status": {"phase": "Succeeded"}},
+            None,
+            f"has ended, {LEAVES}; if it were new, 1 of 1 nodes fit",
+            id="a finished pod that waits for finalizers",
         ),
         pytest.param(
             {"schedulerName": "other"},
@@ -208,7 +232,7 @@ def test_names_labels_missing_on_every_node(spec: dict[str, Any], wanted: list[s
     nodes = [node_with(zone, labels={"zone": zone}) for zone in "ab"]
     found = _explanation(spec, None, *nodes)
     assert document(found)["warnings"] == wanted
-    assert [line.strip() for line in text(found, (), 0) if "no node has" in line] == wanted
+    assert [line.strip() for line in text(found, ()) if "no node has" in line] == wanted
 
 
 def test_pod_does_not_fit_if_scoring_fails() -> None:
@@ -220,15 +244,22 @@ def test_pod_does_not_fit_if_scoring_fails() -> None:
 
 
 def test_document_contains_the_cause_without_its_age() -> None:
-    found = _explanation({}, pending_cause(_target({}), FAILED, ""))
+    found = _explanation({}, pending_cause(_target({}).state, FAILED, ""))
     assert document(found)["cause"] == f"Berth cannot decide (failure-cache-unavailable): {STALE}"
+
+
+def test_document_contains_what_the_text_says() -> None:
+    found = _explanation({"schedulingGates": [{"name": "example.com/quota"}]}, None)
+    shown = document(found)
+    assert (shown["headline"], shown["gates"]) == (headline(found), ["example.com/quota"])
+    assert document(_explanation({"metadata": {**CREATED, **DELETED}}, None))["finalizers"] == DELETED["finalizers"]
 
 
 def explained(
     pod: Mapping[str, Any], records: Attempts | NoRecord | None, failure: str, *objects: Object
 ) -> tuple[Verdict, str]:
-    found = _explanation(pod, pending_cause(_target(pod), records, failure), *objects)
-    return found.verdict, headline(found, NOW)
+    found = _explanation(pod, pending_cause(_target(pod).state, records, failure), *objects)
+    return found.verdict, headline(found)
 
 
 def _explanation(pod: Mapping[str, Any], cause: Cause | None, *objects: Object) -> Explanation:

@@ -9,13 +9,16 @@ import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.feasibility import SYSTEM_CRITICAL_PRIORITY
+from berth_cli.explanation.answer import answer_to
+from berth_cli.explanation.attempts import Attempts
 from berth_cli.explanation.gang import explain_gang, gang_document, gang_text
+from berth_cli.explanation.sources.inputs import Inputs
 from berth_cli.explanation.target import Target, read_target
 from berth_cli.terminal.input_files import InvalidInput
 from tests.builders.gangs import custom_group_object, member_object
 from tests.builders.nodes import node_with
 from tests.builders.planned import gang_configuration
-from tests.unit.cli.explanation.cases import Object
+from tests.unit.cli.explanation.cases import Object, recorded
 
 CPU = {"cpu": "2"}
 CONFIGURATION = gang_configuration()
@@ -141,3 +144,92 @@ def test_document_contains_members_and_reasons_with_codes() -> None:
 def test_rejects_a_pod_without_a_gang(pod: Object, document: Mapping[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         explain_gang(target(*ROOM_FOR_TWO, pod), BerthConfiguration.model_validate(document))
+
+
+SEAT = "example.com/seat"
+SEATS = gang_configuration(
+    profile="managed-resources",
+    definitions={},
+    managedResources=[{"name": SEAT, "capacity": {"value": 3, "scope": "cluster"}}],
+)
+RIVAL: Object = {"kind": "Pod", **member_object("rival", None, priority=3, requests={"cpu": "2"})}
+FAILED = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "SchedulerError", "message": "boom"}]}
+
+
+def differing(size: object = 3, **fields: Any) -> Sequence[Object]:
+    """Members that differ in their requests, and one of them in these fields, too."""
+    requests: list[Any] = [{"cpu": "5"}, {"cpu": "2"}, {"cpu": "1", SEAT: "2"}]
+    found = [
+        {"kind": "Pod", **member_object(f"train-{at}", "train", 3, requests=own)} for at, own in enumerate(requests)
+    ]
+    own = member_object("train-1", "train", size, requests=requests[1])
+    found[1] = {"kind": "Pod", **own, **{name: {**own[name], **value} for name, value in fields.items()}}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("objects", "headline"),
+    [
+        pytest.param(
+            [*ROOM_FOR_FOUR, *differing()],
+            "pending: 3 members wait for a node, 3 are needed, and there is room for 2 of them together",
+            id="one member is larger than all nodes",
+        ),
+        pytest.param(
+            [*ROOM_FOR_FOUR, *differing(spec={"nodeName": "a"})],
+            "placed: 1 members are on nodes; 2 more are placed one by one",
+            id="one member is on a node",
+        ),
+        pytest.param(
+            [*ROOM_FOR_FOUR, *differing(metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})],
+            "pending: 2 members wait for a node, 3 are needed",
+            id="one member is being deleted",
+        ),
+        pytest.param(
+            [*ROOM_FOR_FOUR, *differing(spec={"schedulingGates": [{"name": "g"}]})],
+            "pending: 2 members wait for a node, 3 are needed",
+            id="one member is gated",
+        ),
+        pytest.param(
+            [*ROOM_FOR_FOUR, *differing(size="some")],
+            "pending: 3 members wait for a node, 3 are needed",
+            id="the size of one member is not a number",
+        ),
+        pytest.param(
+            [*ROOM_FOR_TWO, *differing(spec={"priority": 5}), RIVAL],
+            "pending: 3 members wait for a node, 3 are needed, and there is room for 2 of them together",
+            id="one member has a higher priority, and another pod has one between",
+        ),
+        pytest.param(
+            [*ROOM_FOR_FOUR, *members(3, 3), *differing(status=FAILED)[1:2]],
+            "pending: the scheduler says: boom; 3 members wait for a node, 3 are needed, and all of these have places",
+            id="the scheduler fails for one member",
+        ),
+    ],
+)
+def test_answer_is_the_same_for_each_member(objects: Sequence[Object], headline: str) -> None:
+    found = {each["metadata"]["name"]: each for each in objects}
+    answers = [_document(*found.values(), pod=f"ml/{name}") for name in found if name.startswith("train")]
+    assert answers[0]["headline"] == f"gang ml/train: {headline}"
+    assert all(each == answers[0] for each in answers[1:])
+
+
+def _document(*objects: Object, pod: str) -> Mapping[str, object]:
+    asked = target(*objects, pod=pod)
+    return gang_document(explain_gang(asked, SEATS, is_over=lambda: False))
+
+
+def test_names_members_whose_request_of_the_gang_is_invalid() -> None:
+    asked = target(*ROOM_FOR_FOUR, *differing(size="some"))
+    found = explain_gang(asked, SEATS)
+    assert list(gang_text(found))[1] == "  ml/train-1: gang size is not a number"
+    assert gang_document(found)["invalidMembers"] == {"ml/train-1": "gang size is not a number"}
+
+
+def test_adds_the_recorded_failure_of_the_member_that_was_asked_for() -> None:
+    call = recorded(0, error="timeout", outcome="failure")
+    inputs = Inputs(CONFIGURATION, Attempts([call]), target(*ROOM_FOR_FOUR, *members(4)))
+    found = answer_to(inputs, gang=True)
+    assert found.lines[0].startswith("gang ml/train: can be placed")
+    assert found.lines[1] == "  ml/train-0: Berth cannot decide (failure): timeout"
+    assert found.document["asked"] == "ml/train-0: Berth cannot decide (failure): timeout"

@@ -43,6 +43,7 @@ def explained(pod: Object, *objects: Object, given: Mapping[str, Any]) -> Explan
 NODES = [node_with("a", {ZONE: "x"}), node_with("b", {ZONE: "y"})]
 HELD = [asks(f"h{number}", 3, on) for number, on in enumerate("abab")]
 MORE = "more nodes do not help"
+LARGER = "larger than the largest node (cpu {} of at most 4)"
 
 CASES = [
     pytest.param(
@@ -59,7 +60,7 @@ CASES = [
         asks("p", cpu="99"),
         HELD,
         seats(),
-        f"0 of 12 {SEAT} left in the cluster; {MORE}",
+        f"{LARGER.format(99)}; 0 of 12 {SEAT} left in the cluster; {MORE}",
         id="a full pool: all nodes have another reason, too",
     ),
     pytest.param(
@@ -92,7 +93,11 @@ CASES = [
         id="a full namespace",
     ),
     pytest.param(
-        asks("p"), HELD, seats(6, ZONE), f"0 of 6 {SEAT} left in zone=x", id="full pools of a label: the first one"
+        asks("p"),
+        HELD,
+        seats(6, ZONE),
+        f"0 of 6 {SEAT} left in zone x; 0 of 6 {SEAT} left in zone y; {MORE}",
+        id="full pools of a label: all of them",
     ),
     pytest.param(
         member(0),
@@ -110,7 +115,7 @@ def test_first_line_says_what_is_left_and_who_waits(
 ) -> None:
     found = explained(pod, *NODES, *objects, given=given)
     name = f"{found.pod.namespace}/{found.pod.name}"
-    assert headline(found, 0) == f"{name}: pending: 0 of 2 nodes fit: {wanted}"
+    assert headline(found) == f"{name}: pending: 0 of 2 nodes fit: {wanted}"
 
 
 @pytest.mark.parametrize(("pod", "objects", "given", "_"), CASES)
@@ -122,7 +127,7 @@ def test_never_proposes_more_nodes(pod: Object, objects: Sequence[Object], given
 
 def test_pod_that_lacks_something_else_has_no_sentence_about_pools() -> None:
     found = explained(pod_with(requests={SEAT: "1", "cpu": "9"}), *NODES, given=seats())
-    assert headline(found, 0) == "default/p: pending: 0 of 2 nodes fit"
+    assert headline(found) == f"default/p: pending: 0 of 2 nodes fit: {LARGER.format(9)}"
 
 
 def test_node_without_the_label_is_rejected_with_the_name_of_the_label() -> None:

@@ -221,6 +221,17 @@ def trimmed_pod(obj: Object, annotations: Container[str] = ()) -> Object:
     return without_empty_parts(found, obj)
 
 
+def with_state(kept: Object, obj: Object) -> Object:
+    """Add the fields of a pod without a node that only explanations read: its age, its finalizers, and what its
+    scheduler says."""
+    found = select_fields(part(obj, "metadata"), ("creationTimestamp", "finalizers"))
+    condition = condition_in(part(obj, "status"), "PodScheduled")
+    said = [*_conditions_of(kept), select_fields(condition, ("type", "status", "reason", "message"))]
+    conditions: Object = {"conditions": said} if condition else {}
+    added = {"metadata": found, "status": conditions}
+    return kept | {name: part(kept, name) | fields for name, fields in added.items() if fields}
+
+
 def is_placed(obj: Object) -> bool:
     return bool(part(obj, "spec").get("nodeName"))
 

@@ -22,6 +22,7 @@ SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedu
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 TERM = {"labelSelector": APP, "topologyKey": "kubernetes.io/hostname"}
 GPU = "nvidia.com/gpu"
+UNREADY = [{"type": "Ready", "status": "False"}]
 
 
 SEGREGATED: Mapping[str, Any] = {"profile": "resource-segregation"}
@@ -273,7 +274,26 @@ ROWS = [
     ),
 ]
 
+NODE_READY: Mapping[str, Any] = {
+    "profile": "mine",
+    "definitions": {"mine": {"plugins": {"enabled": [{"name": "NodeReady"}]}}},
+}
+
 ROWS += [
+    pytest.param(
+        pod_with(),
+        [node_with("a", status={"conditions": UNREADY})],
+        NODE_READY,
+        ["make node a ready: look at its kubelet", "add a node like a"],
+        id="a node that is not ready",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", status={"phase": "Pending"})],
+        NODE_READY,
+        ["make node a ready: look at its kubelet"],
+        id="a node that is not running",
+    ),
     pytest.param(
         asks(),
         HELD,
@@ -374,10 +394,24 @@ NOTHING_ABSURD = [
     ),
     pytest.param(
         pod_with(),
-        [node_with("a", taints=[NOT_READY], status={"conditions": [{"type": "Ready", "status": "False"}]})],
+        [node_with("a", taints=[NOT_READY], status={"conditions": UNREADY})],
         FULL,
-        ["add a node like a"],
-        id="a node that is not ready: proposes a new node",
+        ["make node a ready: look at its kubelet", "add a node like a"],
+        id="a node that is not ready: it, or a new node",
+    ),
+    pytest.param(
+        pod_with(requests={"cpu": "5"}),
+        [node_with("a"), node_with("b", taints=[NOT_READY], status={"conditions": UNREADY})],
+        FULL,
+        ["lower the pod's request of cpu from 5 to 4"],
+        id="a node that is not ready, and too small",
+    ),
+    pytest.param(
+        pod_with(requests={"cpu": "5"}),
+        [node_with("a"), node_with("b", taints=[CORDON], unschedulable=True)],
+        FULL,
+        ["lower the pod's request of cpu from 5 to 4"],
+        id="a node that is cordoned, and too small",
     ),
     pytest.param(
         pod_with(),

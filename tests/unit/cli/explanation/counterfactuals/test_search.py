@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explanation.counterfactuals.change import Change, ChangeKind
+from berth_cli.explanation.counterfactuals.proposals import NO_CHANGE
 from berth_cli.explanation.counterfactuals.search import Counterfactual, Search, SearchEnd, search
 from berth_cli.explanation.report import changes_text, search_document
 from tests.builders.nodes import PRIORITY, node_with
@@ -136,11 +138,27 @@ SHOWN = ["Each of these would place it; the rules were run on each:", "  - add t
             [*SHOWN, "The search ended after 5 s; there may be other changes."],
             id="changes found before the time limit",
         ),
+        pytest.param(
+            Search([FOUND], SearchEnd.NODES, tried=40, left_out=10),
+            [*SHOWN, "No changes were tried on 10 of the 50 rejected nodes."],
+            id="changes found, and nodes left out",
+        ),
+        pytest.param(
+            Search([FOUND], SearchEnd.RESULTS, tried=40, left_out=10),
+            [
+                *SHOWN,
+                "The search ended after 1 changes; there may be others.",
+                "No changes were tried on 10 of the 50 rejected nodes.",
+            ],
+            id="as many changes as are shown, and nodes left out",
+        ),
     ],
 )
 def test_reports_why_the_search_ended(result: Search, lines: Sequence[str]) -> None:
     assert list(changes_text(result, ())) == lines
-    assert search_document(result)["searchEnd"] == result.end
+    found = search_document(result)
+    assert found["searchEnd"] == result.end
+    assert found["searchNote"] == "\n".join(lines[len(SHOWN) if result.found else 0 :])
 
 
 @pytest.mark.parametrize(
@@ -157,3 +175,11 @@ def test_reports_that_more_changes_may_exist(monkeypatch: pytest.MonkeyPatch) ->
     busy = pod_with("w", nodeName="a", requests={"cpu": "2"})
     result = found(pod_with(requests={"cpu": "3"}), node_with("a"), busy)
     assert (len(result.found), result.end) == (2, SearchEnd.RESULTS)
+
+
+def test_reports_the_reasons_that_no_small_change_removes() -> None:
+    code = ReasonCode.REQUEST_UNREADABLE
+    [_, line] = changes_text(Search(), [code])
+    assert line == f"  - {code}: {NO_CHANGE[code]}"
+    assert line in str(search_document(Search(), [code])["searchNote"]).splitlines()
+    assert list(changes_text(Search([FOUND]), [code])) == SHOWN

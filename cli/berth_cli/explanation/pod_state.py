@@ -1,0 +1,158 @@
+"""A pod's state in Kubernetes, and the verdict on a pod: its schedulers may not place it whatever the nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from berth.extender.outcomes import FilterOutcome
+from berth.pods import DEFAULT_SCHEDULER
+from berth.scheduling.fields.reading import Object, condition_in, part
+from berth.scheduling.reason_code import ReasonCode
+from berth_cli.explanation.attempts import Attempt, Attempts, NoRecord
+from berth_cli.explanation.case import objects_in
+from berth_cli.installation.doctor.checks.pending_pods import UNTRIED_SECONDS
+from berth_cli.placement.warnings import unchecked_claims
+from berth_cli.terminal.output import duration
+
+SCHEDULER_ERROR, UNSCHEDULABLE = "SchedulerError", "Unschedulable"
+"""Reasons of PodScheduled: the cycle ended with an error, or no node fit."""
+
+
+class Verdict(StrEnum):
+    """The verdict on a pod. The names are part of the JSON output. PLACEABLE: a node fits now. PREEMPTING: a node fits
+    after evictions. Those in FAILS: a node fits now or after evictions, but a call or the scheduler's cycle fails."""
+
+    PLACED = "placed"
+    PLACEABLE = "placeable"
+    PREEMPTING = "placeable-by-preemption"
+    PENDING = "pending"
+    GATED = "pending-gated"
+    TERMINATING = "terminating"
+    UNTRIED = "pending-not-tried"
+    BERTH_FAILS = "pending-berth-fails"
+    BIND_FAILS = "pending-bind-fails"
+    SCHEDULER_FAILS = "pending-scheduler-fails"
+    FINISHED = "finished"
+
+
+FAILS = frozenset({Verdict.BERTH_FAILS, Verdict.BIND_FAILS, Verdict.SCHEDULER_FAILS})
+IS_PENDING = frozenset({Verdict.PENDING, Verdict.GATED, Verdict.UNTRIED, Verdict.TERMINATING, *FAILS})
+
+
+@dataclass(frozen=True, slots=True)
+class PodState:
+    """The pod's state in Kubernetes. node: empty if it is not bound. was_tried: whether a scheduler has tried it.
+    created_at: seconds since the epoch; None for a manifest. unchecked: the parts that no rule here checks.
+    scheduler_reason, scheduler_message: of PodScheduled if it is false.
+    """
+
+    node: str
+    phase: str
+    gates: tuple[str, ...]
+    finalizers: tuple[str, ...]
+    is_terminating: bool
+    was_tried: bool
+    created_at: float | None
+    scheduler: str
+    unchecked: tuple[str, ...] = ()
+    scheduler_reason: str = ""
+    scheduler_message: str = ""
+
+    @property
+    def deletion(self) -> str:
+        """The deletion as a clause, with the finalizers; empty if the pod is not being deleted."""
+        waits = f" and waits for finalizer {', '.join(self.finalizers)}" if self.finalizers else ""
+        return f"is being deleted{waits}" if self.is_terminating else ""
+
+
+def read_state(obj: Object) -> PodState:
+    """Read the state of a v1.Pod."""
+    metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
+    scheduled, finalizers = condition_in(status, "PodScheduled"), metadata.get("finalizers")
+    failed = scheduled if scheduled.get("status") == "False" else {}
+    return PodState(
+        node=str(spec.get("nodeName") or ""),
+        phase=str(status.get("phase") or ""),
+        gates=tuple(str(each.get("name")) for each in objects_in(spec.get("schedulingGates"))),
+        finalizers=tuple(map(str, finalizers)) if isinstance(finalizers, list) else (),
+        is_terminating=bool(metadata.get("deletionTimestamp")),
+        was_tried=bool(scheduled),
+        created_at=_seconds(metadata.get("creationTimestamp")),
+        scheduler=str(spec.get("schedulerName") or DEFAULT_SCHEDULER),
+        unchecked=unchecked_claims(obj),
+        scheduler_reason=str(failed.get("reason") or ""),
+        scheduler_message=str(failed.get("message") or ""),
+    )
+
+
+def _seconds(value: object) -> float | None:
+    try:
+        # PyYAML reads a timestamp as a datetime.
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return moment.timestamp() if moment.tzinfo else None
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a pod waits although it fits. verdict: one of FAILS. event: the failure, as a clause. error: the text of the
+    failure; may be empty. at: its time, in seconds since the epoch; None for now."""
+
+    verdict: Verdict
+    event: str
+    error: str = ""
+    at: float | None = None
+
+    def text(self, now: float | None = None) -> str:
+        """Format the cause. now: seconds since the epoch; None omits its time."""
+        ago = "" if self.at is None or now is None else f" {duration(now - self.at)} ago"
+        return f"{self.event}{ago}" + (f": {self.error}" if self.error else "")
+
+
+def pending_cause(state: PodState, attempts: Attempts | NoRecord | None = None, failure: str = "") -> Cause | None:
+    """Return why a pod that fits still waits: its scheduler's calls fail, or the scheduler reports a reason that no
+    rule here checks. None if no failure is known. failure: why Berth cannot answer now; may be empty."""
+    if failure:
+        return Cause(Verdict.BERTH_FAILS, failure)
+    if isinstance(attempts, Attempts):
+        bind, last = attempts.bind, attempts.last
+        if bind is not None and bind.error:
+            return Cause(Verdict.BIND_FAILS, f"its bind to {bind.chosen} failed", bind.error, bind.time)
+        if bind is None and (error := _failure_of(last)):
+            return Cause(Verdict.BERTH_FAILS, f"Berth cannot decide ({last.outcome})", error, last.time)
+    if state.scheduler_reason == SCHEDULER_ERROR or (state.scheduler_reason == UNSCHEDULABLE and state.unchecked):
+        return Cause(Verdict.SCHEDULER_FAILS, "the scheduler says", state.scheduler_message)
+    return None
+
+
+def _failure_of(last: Attempt) -> str:
+    """Return why the call failed, or rejected all nodes without evaluating any; otherwise an empty string."""
+    unjudged, codes = {ReasonCode.TOO_COSTLY, ReasonCode.NODE_NOT_IN_CACHE}, {each.code for each in last.reasons}
+    if last.feasible == 0 and (last.outcome == FilterOutcome.TOO_COSTLY or codes <= unjudged):
+        return last.error or ", ".join(each.reason for each in last.reasons)
+    return last.error
+
+
+def verdict_on(
+    state: PodState, now: float, cause: Cause | None, *, fits: bool, preempts: bool = False
+) -> tuple[Verdict, str]:
+    """Return the verdict, and why no scheduler places the pod whatever the nodes; empty if the nodes decide. now:
+    seconds since the epoch. fits: whether a node passes all rules. preempts: whether one does after evictions."""
+    if state.phase in ("Succeeded", "Failed"):
+        return Verdict.FINISHED, ""
+    if state.node:
+        return Verdict.PLACED, ""
+    if state.is_terminating:
+        return Verdict.TERMINATING, f"{state.deletion}, so no scheduler places it"
+    if state.gates:
+        return Verdict.GATED, f"its scheduling gates hold it ({', '.join(state.gates)})"
+    if not state.was_tried and state.created_at is not None and now - state.created_at > UNTRIED_SECONDS:
+        return Verdict.UNTRIED, f"no scheduler named {state.scheduler} has tried it"
+    if cause is not None and (fits or preempts):
+        return cause.verdict, cause.text(now)
+    if fits:
+        return Verdict.PLACEABLE, ""
+    return Verdict.PREEMPTING if preempts else Verdict.PENDING, ""

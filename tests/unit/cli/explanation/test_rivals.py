@@ -1,0 +1,93 @@
+"""Waiting pods of a higher priority: a change that only makes room for one of them is not a change that helps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from berth_cli.explanation.counterfactuals.search import Search, search
+from berth_cli.explanation.explanation import explain_pod
+from berth_cli.explanation.report import changes_text, headline, search_document
+from berth_cli.explanation.rivals import rivals_of
+from tests.builders.gangs import member_object
+from tests.builders.nodes import node_with
+from tests.builders.planned import gang_configuration
+from tests.builders.pods import pod_with
+from tests.unit.cli.explanation.cases import FULL, Object, rules, target
+
+NODE = node_with("a")
+FULL_NODE = [NODE, pod_with("w", nodeName="a", priority=99, requests={"cpu": "4"})]
+GANGS = gang_configuration().model_dump(by_alias=True, exclude_unset=True)
+CLAIM: dict[str, Any] = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]}
+
+
+def asks(name: str = "p", cpu: str = "3", reason: str = "Unschedulable", **fields: Any) -> Object:
+    """A pod that a scheduler has tried. reason: the reason of its condition; without one it was not tried."""
+    pod = pod_with(name, requests={"cpu": cpu}, **fields)
+    condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": "0/1 nodes are available."}
+    return {**pod, "status": {"conditions": [condition] if reason else []}}
+
+
+def searched(*objects: Object, document: Mapping[str, Any] = FULL) -> Search:
+    found = target(asks(), *objects, document=document)
+    case = replace(found.case, rivals=rivals_of(found.case.pod, found.waiting))
+    return search(case, rules(document), lambda: False)
+
+
+def texts(found: Search) -> tuple[list[str], str]:
+    """The new nodes that place the pod, and the pod that takes the room of other changes."""
+    places = ("; ".join(change.text for change in each.changes) for each in found.found)
+    return [each for each in places if "like" in each], found.taker.name if found.taker else ""
+
+
+ONE, TWO = "add a node like a", "add 2 nodes like a"
+
+
+@pytest.mark.parametrize(
+    ("rivals", "wanted"),
+    [
+        pytest.param([], ([ONE], ""), id="no other pod waits"),
+        pytest.param([asks("big", priority=5)], ([TWO], "big"), id="it takes the new node"),
+        pytest.param([asks("big", cpu="1", priority=5)], ([ONE], ""), id="there is room for both"),
+        pytest.param([asks("big", cpu="9", priority=5)], ([ONE], ""), id="it does not fit there either"),
+        pytest.param([asks("big", priority=0)], ([ONE], ""), id="its priority is the same"),
+        pytest.param([asks("big", priority=5, schedulingGates=[{"name": "g"}])], ([ONE], ""), id="it is gated"),
+        pytest.param([asks("big", priority=5, reason="SchedulerError")], ([ONE], ""), id="its cycle fails"),
+        pytest.param([asks("big", priority=5, **CLAIM)], ([ONE], ""), id="its claim is not bound"),
+        pytest.param(
+            [asks("big", priority=5, reason="", schedulerName="nobody")], ([ONE], ""), id="no scheduler has its name"
+        ),
+        pytest.param([asks("big", priority=5, reason="")], ([TWO], "big"), id="it is new"),
+        pytest.param(
+            [asks(name, cpu="2", priority=5) for name in ("r1", "r2")],
+            (["add 3 nodes like a"], "r1"),
+            id="one on each new node",
+        ),
+    ],
+)
+def test_change_counts_only_if_the_pod_has_a_node_after_pods_of_a_higher_priority(
+    rivals: list[Object], wanted: tuple[list[str], str]
+) -> None:
+    assert texts(searched(*FULL_NODE, *rivals)) == wanted
+
+
+def test_names_the_pod_that_takes_the_room() -> None:
+    found = searched(*FULL_NODE, asks("big", priority=5))
+    line = "Other changes make room, but default/big of higher priority would take it first."
+    assert list(changes_text(found, ()))[-1] == search_document(found)["searchNote"] == line
+
+
+def test_pod_that_fits_waits_for_a_pod_of_a_higher_priority() -> None:
+    found = explain_pod(target(asks(), NODE, asks("big", priority=5)), rules(), weight=1, now=0, is_over=lambda: False)
+    assert headline(found) == (
+        "default/p: pending: 1 of 1 nodes fit, but default/big of higher priority would take it first"
+    )
+
+
+def test_gang_of_a_higher_priority_takes_the_room_as_a_whole() -> None:
+    fields: dict[str, Any] = {"priority": 5, "requests": {"cpu": "2"}, "spec": {"schedulerName": "default-scheduler"}}
+    gang = [{"kind": "Pod", **member_object(f"m{number}", "train", 2, **fields)} for number in range(2)]
+    assert texts(searched(*FULL_NODE, *gang, document=GANGS)) == ([TWO], "m0")

@@ -1,0 +1,162 @@
+"""The first line names all that is missing: the largest node, the halves of the cluster, ports; and whether more nodes
+help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from berth_cli.explanation.explanation import Explanation, explain_pod
+from berth_cli.explanation.report import document, headline
+from tests.builders.nodes import node_with
+from tests.builders.pods import container, pod_with
+from tests.unit.cli.explanation.cases import FULL, Object, rules, target
+
+SEAT, ZONE = "example.com/seat", "topology.kubernetes.io/zone"
+IN_ZONE: Mapping[str, Any] = {
+    "profile": "managed-resources",
+    "managedResources": [{"name": SEAT, "capacity": {"value": 4, "scope": ZONE}}],
+}
+APP = {"matchLabels": {"app": "s"}}
+VAIN = "; more nodes do not help"
+
+
+def zone(name: str, value: str, **fields: Any) -> Object:
+    return node_with(name, {ZONE: value}, **fields)
+
+
+def asks(name: str = "p", seats: str = "1", on: str = "", cpu: str = "1", **fields: Any) -> Object:
+    return pod_with(name, requests={SEAT: seats, "cpu": cpu}, nodeName=on, **fields)
+
+
+def port(name: str, number: int, on: str = "", **fields: Any) -> dict[str, Any]:
+    return pod_with(name, nodeName=on, containers=[{**container(), "ports": [{"hostPort": number}]}], **fields)
+
+
+def apart(name: str = "p", on: str = "", key: str = ZONE) -> Object:
+    term = {"labelSelector": APP, "topologyKey": key}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return pod_with(name, {"app": "s"}, nodeName=on, requests={"cpu": "1"}, affinity=affinity)
+
+
+def daemon(name: str, on: str) -> Object:
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u", "controller": True}
+    return port(name, 9100, on, metadata={"ownerReferences": [owner]})
+
+
+def explained(pod: Object, *objects: Object, given: Mapping[str, Any] = FULL) -> Explanation:
+    found = target(pod, *objects, document=given)
+    return explain_pod(found, rules(given), weight=1, now=0, is_over=lambda: False)
+
+
+A = [zone("a1", "a"), zone("a2", "a")]
+ZONES = [zone("a1", "a"), zone("b1", "b")]
+BUSY = [pod_with(f"w{name}", nodeName=name, requests={"cpu": "4"}, priority=9) for name in ("a1", "a2")]
+HOLDER = asks("h", "4", "c1")
+NO_CPU = "too little cpu on 2 nodes in zone a"
+NO_SEAT = f"0 of 4 {SEAT} left in zone"
+
+
+@pytest.mark.parametrize(
+    ("pod", "objects", "given", "wanted"),
+    [
+        pytest.param(
+            asks(), [*A, *BUSY, zone("c1", "c"), HOLDER], IN_ZONE, f": {NO_CPU}; {NO_SEAT} c", id="both halves"
+        ),
+        pytest.param(
+            asks(),
+            [*A, *BUSY, zone("b1", "b"), zone("c1", "c"), asks("g", "4", "b1"), HOLDER],
+            IN_ZONE,
+            f": {NO_CPU}; {NO_SEAT} b; {NO_SEAT} c",
+            id="two full pools",
+        ),
+        pytest.param(
+            asks(nodeSelector={ZONE: "c"}),
+            [*A, zone("c1", "c"), HOLDER],
+            IN_ZONE,
+            f": {NO_SEAT} c{VAIN}",
+            id="the pod is pinned to the zone of a full pool",
+        ),
+        pytest.param(asks(), [zone("c1", "c"), HOLDER], IN_ZONE, f": {NO_SEAT} c{VAIN}", id="each zone is full"),
+        pytest.param(apart(), [*ZONES, apart("s1", "a1"), apart("s2", "b1")], FULL, VAIN, id="a pod in each zone"),
+        pytest.param(
+            apart(key="kubernetes.io/hostname"),
+            [node_with("n"), apart("s1", "n", "kubernetes.io/hostname")],
+            FULL,
+            "",
+            id="a pod on each node: a new node helps",
+        ),
+        pytest.param(
+            apart(),
+            [zone("a1", "a"), apart("s1", "a1"), zone("b1", "b"), pod_with("w", nodeName="b1", requests={"cpu": "4"})],
+            FULL,
+            "",
+            id="a pod in one zone, another zone is full: a new node helps",
+        ),
+        pytest.param(
+            apart(),
+            [zone("a1", "a"), apart("s1", "a1"), zone("b1", "b", taints=[{"key": "k", "effect": "NoSchedule"}])],
+            FULL,
+            "",
+            id="a pod in one zone, another zone has nodes for other pods: a node like those of the first zone helps",
+        ),
+        pytest.param(
+            {**apart(), "spec": {**apart()["spec"], "nodeSelector": {"pool": "web"}}},
+            [node_with("a1", {ZONE: "a", "pool": "web"}), apart("s1", "a1"), node_with("b1", {ZONE: "b"})],
+            FULL,
+            "",
+            id="a pod in one zone, it selects no node of another zone: a node like those of the first zone helps",
+        ),
+        pytest.param(
+            pod_with(),
+            [node_with("n", taints=[{"key": "k", "effect": "NoSchedule"}])],
+            FULL,
+            "",
+            id="a taint: a node of another kind may help",
+        ),
+        pytest.param(
+            port("p", 80),
+            [*ZONES, port("x", 80, "a1"), port("y", 80, "b1")],
+            FULL,
+            ": host port 80/TCP is taken by default/x on a1, default/y on b1",
+            id="a host port",
+        ),
+        pytest.param(
+            port("p", 9100),
+            [zone("a1", "a"), daemon("d1", "a1")],
+            FULL,
+            ": host port 9100/TCP is taken by default/d1 on a1",
+            id="a host port of a DaemonSet",
+        ),
+        pytest.param(
+            asks(cpu="8"),
+            [*ZONES],
+            FULL,
+            ": larger than the largest node (cpu 8 of at most 4)",
+            id="larger than all nodes",
+        ),
+        pytest.param(
+            pod_with(requests={"cpu": "8"}, nodeSelector={ZONE: "a"}),
+            [zone("a1", "a"), zone("b1", "b", allocatable={"cpu": "16"})],
+            FULL,
+            ": larger than the largest node (cpu 8 of at most 4)",
+            id="larger than the nodes that it selects",
+        ),
+        pytest.param(pod_with(requests={"cpu": "4"}), [zone("a1", "a"), BUSY[0]], FULL, "", id="as large as a node"),
+    ],
+)
+def test_first_line_names_all_that_is_missing(
+    pod: Object, objects: Sequence[Object], given: Mapping[str, Any], wanted: str
+) -> None:
+    nodes = sum(each["kind"] == "Node" for each in objects)
+    found = explained(pod, *objects, given=given)
+    assert headline(found) == f"default/p: pending: 0 of {nodes} nodes fit{wanted}"
+
+
+def test_document_contains_what_the_first_line_says() -> None:
+    found = document(explained(port("p", 80), node_with("n"), port("x", 80, "n")))
+    assert found["missing"] == ["host port 80/TCP is taken by default/x on n"]
+    found = document(explained(apart(), zone("a1", "a"), apart("s1", "a1")))
+    assert (found["moreNodesHelp"], found["headline"]) == (False, f"default/p: pending: 0 of 1 nodes fit{VAIN}")
