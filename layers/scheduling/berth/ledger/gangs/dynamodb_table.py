@@ -131,19 +131,11 @@ class DynamoDBGangTable(TableAdapter, GangTable):
     def _gang_action(self, seen: GangItem, after: GangItem | None) -> dict[str, Any]:
         if after is None:
             return {"ConditionCheck": {"TableName": self._table, "Key": gang_key(seen.key), **_version_is(seen)}}
-        # Use an update, as for the nodes: then the transaction does not need further permissions.
         update = Assignments.of({name: value for name, value in gang_item(after).items() if name not in ("pk", "sk")})
-        condition = _version_is(seen)
-        return {
-            "Update": {
-                "TableName": self._table,
-                "Key": gang_key(seen.key),
-                "UpdateExpression": f"SET {update.text}",
-                "ConditionExpression": condition["ConditionExpression"],
-                "ExpressionAttributeNames": update.names,
-                "ExpressionAttributeValues": condition["ExpressionAttributeValues"] | update.values,
-            }
-        }
+        action, condition = update.action(self._table, gang_key(seen.key)), _version_is(seen)
+        action["Update"]["ConditionExpression"] = condition["ConditionExpression"]
+        action["Update"]["ExpressionAttributeValues"] |= condition["ExpressionAttributeValues"]
+        return action
 
     def _update_open(
         self, key: GangKey, round_: int, update: str, *, names: dict[str, str], values: Any, condition: str = ""
