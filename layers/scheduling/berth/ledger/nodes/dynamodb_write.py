@@ -39,18 +39,15 @@ class Expressions:
         return name
 
 
-def update_action(table: str, owner: str, change: NodeWrite) -> dict[str, Any]:
-    """Return the write as an action of a transaction."""
+def update_request(owner: str, change: NodeWrite) -> dict[str, Any]:
+    """Return the arguments of an UpdateItem, or of an Update in a transaction, except the table."""
     built = expressions(change)
     return {
-        "Update": {
-            "TableName": table,
-            "Key": node_key(owner),
-            "UpdateExpression": built.update,
-            "ConditionExpression": built.condition,
-            "ExpressionAttributeNames": built.names,
-            "ExpressionAttributeValues": built.values,
-        }
+        "Key": node_key(owner),
+        "UpdateExpression": built.update,
+        "ConditionExpression": built.condition,
+        "ExpressionAttributeNames": built.names,
+        "ExpressionAttributeValues": built.values,
     }
 
 
