@@ -29,10 +29,6 @@ def document(
     from its entry; it is null, like `diverged`, if the pods are not compared. Then it is also unknown whether the
     resources are still counted.
     """
-
-    def owed(ledger: NodeLedger) -> dict[str, int]:
-        return {pool: amount for pool, amount in ledger.owed.items() if _is_counted(pool, claims)}
-
     found = [_entry(ledger, entry, now, claims) for ledger in ledgers for entry in ledger.entries.values()]
     held = {(each["node"] or each["pool"], each["uid"]) for each in found}
     latest = {
@@ -52,7 +48,7 @@ def document(
                 "node": ledger.owner,
                 "capacity": dict(ledger.capacity),
                 "available": None if ledger.avail is None else dict(ledger.avail),
-                "owed": owed(ledger),
+                "owed": {pool: amount for pool, amount in ledger.owed.items() if _is_counted(pool, claims)},
             }
             for ledger in ledgers
             if not is_floating(ledger.owner)
@@ -62,7 +58,7 @@ def document(
                 "pool": pool,
                 "capacity": ledger.capacity.get(pool, 0),
                 "held": ledger.allocated(pool),
-                "owed": owed(ledger).get(pool, 0),
+                "owed": ledger.owed.get(pool, 0),
             }
             for ledger in ledgers
             if is_floating(pool := ledger.owner) and _is_counted(pool, claims)

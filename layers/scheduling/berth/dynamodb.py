@@ -186,3 +186,16 @@ class Assignments:
             {f"#{name}": name for name in attributes},
             {f":{name}": value for name, value in attributes.items()},
         )
+
+    def action(self, table: str, key: Attributes) -> dict[str, dict[str, Any]]:
+        """Return the update of the item as an action of a transaction. Updates need no further permissions there: IAM
+        may compare all keys of a transaction with the statement of each action."""
+        return {
+            "Update": {
+                "TableName": table,
+                "Key": key,
+                "UpdateExpression": f"SET {self.text}",
+                "ExpressionAttributeNames": self.names,
+                "ExpressionAttributeValues": self.values,
+            }
+        }

@@ -66,7 +66,8 @@ class TestReserve:
         reserve(ledger, NODE, entry(attempt="a1"))
         result = reserve(ledger, NODE, entry(attempt="a2"))
         assert result.outcome is ENTRY_DIFFERS
-        assert result.entry("uid-train-0") == entry(attempt="a1")
+        assert result.ledger is not None
+        assert result.ledger.entries == {"uid-train-0": entry(attempt="a1")}
         assert now(ledger).avail == {GPU: 8000, LICENCE: 2}
 
     def test_returns_no_ledger_if_the_node_has_no_item(self, table: LedgerTable) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partialmethod
 
 import pytest
 
 from berth.ledger.nodes.entry import EntryState
 from berth.pods import FoundPod
 from berth.upkeep.reconciler import published_pods
-from berth.upkeep.reconciler.expiry import Expiry, OnNode
+from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome, OnNode
 from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation
 from berth.upkeep.reconciler.published_pods import PublishedPods
 from berth.upkeep.reconciler.rebuild import Rebuild
@@ -96,7 +97,7 @@ def ledgers_are_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def closed_before_it_is_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The open reservation goes with the publication, whatever has become of the entry."""
-    monkeypatch.setattr(Expiry, "close", Expiry.delete_open)
+    monkeypatch.setattr(Expiry, "close", partialmethod(Expiry.delete_open, outcome=ExpiryOutcome.CONFIRMED))
 
 
 def rebuilt_without_touching_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +132,7 @@ def the_annotation_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pod holds what its annotations say now."""
     monkeypatch.setattr(
         published_pods,
-        "_held",
+        "held",
         lambda counting, pod, entry, before, capacity: counting.shares(pod, capacity) if pod else {},
     )
 

@@ -8,6 +8,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.pools import resource_of
 from berth_cli.installation.doctor.aws_account import AccountUnavailable, AWSAccount, InspectionDenied
 from berth_cli.installation.doctor.checks import account as account_checks
 from berth_cli.installation.doctor.checks.access import check_access, reaches_berth
@@ -117,7 +119,7 @@ def _account(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
     yield Check(CheckName.TABLE, lambda: _table_findings(account, inputs, now))
     yield Check(CheckName.GANGS, lambda: account_checks.check_concurrency(account, inputs.wanted.gangs))
     if inputs.wanted.counting.floating.exist:
-        yield Check(CheckName.MANAGED_RESOURCES, lambda: _owed_findings(account.owed()))
+        yield Check(CheckName.MANAGED_RESOURCES, lambda: _owed_findings(account.owed(), inputs.wanted.counting))
 
 
 def _table_findings(account: AWSAccount, inputs: Inputs, now: Callable[[], float]) -> Iterator[Finding]:
@@ -222,7 +224,7 @@ def _address(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
         yield Check(CheckName.SAME_CLUSTER, lambda: check_cluster_of(inputs.running, None))
     yield Check(CheckName.CACHE, lambda: check_healthz(endpoint))
     if inputs.account is None and inputs.wanted.counting.floating.exist:
-        yield Check(CheckName.MANAGED_RESOURCES, lambda: _owed_findings(_owed_in(endpoint)))
+        yield Check(CheckName.MANAGED_RESOURCES, lambda: _owed_findings(_owed_in(endpoint), inputs.wanted.counting))
     yield Check(CheckName.VERBS, lambda: check_verbs(endpoint, verbs))
     yield Check(CheckName.HTTP_TIMEOUT, lambda: check_latency(endpoint, verbs, inputs.node_names, inputs.timeout))
     filter_verb = inputs.filter_verb_of_all_pods
@@ -236,10 +238,10 @@ def _owed_in(endpoint: Endpoint) -> Mapping[str, int]:
     return {each["pool"]: each["owed"] for each in found.get("pools", ())}
 
 
-def _owed_findings(owed: Mapping[str, int]) -> Iterator[Finding]:
+def _owed_findings(owed: Mapping[str, int], counting: Counting) -> Iterator[Finding]:
     remedy = "end pods that `berth reservations list` shows, or raise the capacity: bind refuses all others until then"
     for pool, amount in owed.items():
-        if amount:
+        if amount and resource_of(pool) in counting.resources:
             yield warning(CheckName.MANAGED_RESOURCES, f"pods hold {amount} of {pool} beyond its capacity", remedy)
 
 

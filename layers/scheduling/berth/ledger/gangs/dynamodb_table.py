@@ -36,7 +36,7 @@ from berth.ledger.gangs.dynamodb_item import (
 from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
 from berth.ledger.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
 from berth.ledger.nodes.dynamodb_item import node_key, node_of, number, read_node
-from berth.ledger.nodes.dynamodb_write import update_action
+from berth.ledger.nodes.dynamodb_write import update_request
 from berth.scheduling.gangs.gang import GangKey
 
 _NAMES = {"#state": "state", "#round": "round", "#version": "version", "#intents": "intents"}
@@ -116,7 +116,8 @@ class DynamoDBGangTable(TableAdapter, GangTable):
             condition = _domain_is(closes)
             close = {"TableName": self._table, "Key": DOMAIN_KEY, "UpdateExpression": "REMOVE #open", **condition}
             actions.append({"Update": close})
-        actions += (update_action(self._table, owner, write) for owner, write in transaction.ledgers.items())
+        table = {"TableName": self._table}
+        actions += ({"Update": table | update_request(*each)} for each in transaction.ledgers.items())
         failed = self._errors.transact(lambda: self._client.transact_write_items(TransactItems=actions))
         if failed is None:
             return None
@@ -131,19 +132,11 @@ class DynamoDBGangTable(TableAdapter, GangTable):
     def _gang_action(self, seen: GangItem, after: GangItem | None) -> dict[str, Any]:
         if after is None:
             return {"ConditionCheck": {"TableName": self._table, "Key": gang_key(seen.key), **_version_is(seen)}}
-        # Use an update, as for the nodes: then the transaction does not need further permissions.
         update = Assignments.of({name: value for name, value in gang_item(after).items() if name not in ("pk", "sk")})
-        condition = _version_is(seen)
-        return {
-            "Update": {
-                "TableName": self._table,
-                "Key": gang_key(seen.key),
-                "UpdateExpression": f"SET {update.text}",
-                "ConditionExpression": condition["ConditionExpression"],
-                "ExpressionAttributeNames": update.names,
-                "ExpressionAttributeValues": condition["ExpressionAttributeValues"] | update.values,
-            }
-        }
+        action, condition = update.action(self._table, gang_key(seen.key)), _version_is(seen)
+        action["Update"]["ConditionExpression"] = condition["ConditionExpression"]
+        action["Update"]["ExpressionAttributeValues"] |= condition["ExpressionAttributeValues"]
+        return action
 
     def _update_open(
         self, key: GangKey, round_: int, update: str, *, names: dict[str, str], values: Any, condition: str = ""

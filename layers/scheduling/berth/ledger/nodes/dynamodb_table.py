@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.dynamodb import ItemHeld, TableAdapter
+from berth.dynamodb import Assignments, ItemHeld, TableAdapter
 from berth.ledger.nodes.dynamodb_item import (
     MARKER_KEY,
     NODE_PREFIX,
@@ -52,18 +52,10 @@ class DynamoDBLedgerTable(TableAdapter, LedgerTable):
 
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
         # Imported only if a node's ledger is written: the other verbs only read.
-        from berth.ledger.nodes.dynamodb_write import expressions
+        from berth.ledger.nodes.dynamodb_write import update_request
 
-        built = expressions(change)
         try:
-            return self._update(
-                Key=node_key(node),
-                UpdateExpression=built.update,
-                ConditionExpression=built.condition,
-                ExpressionAttributeNames=built.names,
-                # DynamoDB refuses an empty map.
-                **({"ExpressionAttributeValues": built.values} if built.values else {}),
-            )
+            return self._update(**update_request(node, change))
         except ItemHeld:
             # The commit of a gang holds it, and changes the ledger or not. The read gives it the time to end.
             return NotWritten(self.node(node))
@@ -71,11 +63,13 @@ class DynamoDBLedgerTable(TableAdapter, LedgerTable):
     def write_together(
         self, changes: Mapping[str, NodeWrite], opened: OpenReservation | None = None
     ) -> tuple[str, ...] | None:
-        from berth.ledger.nodes.dynamodb_write import open_action, update_action
+        from berth.ledger.nodes.dynamodb_write import update_request
 
-        actions: Any = [update_action(self._table, owner, change) for owner, change in changes.items()]
+        table = {"TableName": self._table}
+        actions: Any = [{"Update": table | update_request(*each)} for each in changes.items()]
         if opened is not None:
-            actions.append(open_action(self._table, opened))
+            key = open_key(opened.pod.uid, opened.node, opened.attempt)
+            actions.append(Assignments.of(open_attributes(opened)).action(self._table, key))
         failed = self._errors.transact(lambda: self._client.transact_write_items(TransactItems=actions))
         # The open reservation has no condition.
         return None if failed is None else tuple(owner for owner, fails in zip(changes, failed, strict=False) if fails)

@@ -6,16 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from berth.dynamodb import Assignments
-from berth.ledger.nodes.dynamodb_item import (
-    SCHEMA_VERSION,
-    entry_value,
-    node_key,
-    number,
-    open_attributes,
-    open_key,
-)
-from berth.ledger.nodes.entry import OpenReservation
+from berth.ledger.nodes.dynamodb_item import SCHEMA_VERSION, entry_value, node_key, number
 from berth.ledger.nodes.node_write import EntryChange, NodeWrite, PoolChange
 
 if TYPE_CHECKING:
@@ -48,33 +39,15 @@ class Expressions:
         return name
 
 
-def update_action(table: str, owner: str, change: NodeWrite) -> dict[str, Any]:
-    """Return the write as an action of a transaction."""
+def update_request(owner: str, change: NodeWrite) -> dict[str, Any]:
+    """Return the arguments of an UpdateItem, or of an Update in a transaction, except the table."""
     built = expressions(change)
     return {
-        "Update": {
-            "TableName": table,
-            "Key": node_key(owner),
-            "UpdateExpression": built.update,
-            "ConditionExpression": built.condition,
-            "ExpressionAttributeNames": built.names,
-            "ExpressionAttributeValues": built.values,
-        }
-    }
-
-
-def open_action(table: str, opened: OpenReservation) -> dict[str, Any]:
-    """Return the write of an open reservation as an action of a transaction. It is an update, as those of the ledgers:
-    then IAM needs one statement for the transaction."""
-    update = Assignments.of(open_attributes(opened))
-    return {
-        "Update": {
-            "TableName": table,
-            "Key": open_key(opened.pod.uid, opened.node, opened.attempt),
-            "UpdateExpression": f"SET {update.text}",
-            "ExpressionAttributeNames": update.names,
-            "ExpressionAttributeValues": update.values,
-        }
+        "Key": node_key(owner),
+        "UpdateExpression": built.update,
+        "ConditionExpression": built.condition,
+        "ExpressionAttributeNames": built.names,
+        "ExpressionAttributeValues": built.values,
     }
 
 

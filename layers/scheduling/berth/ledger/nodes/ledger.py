@@ -65,9 +65,6 @@ class LedgerResult:
     def done(self) -> bool:
         return self.outcome is LedgerOutcome.DONE
 
-    def entry(self, uid: str) -> Entry | None:
-        return None if self.ledger is None else self.ledger.entries.get(uid)
-
 
 @dataclass(frozen=True, slots=True)
 class Reserved:

@@ -16,6 +16,7 @@ from berth.scheduling.framework.profile import Profile
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.managed_resources.floating import Insufficient, NoDomain, insufficient
+from berth.scheduling.managed_resources.pools import add
 from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject
 from berth.scheduling.snapshot.node_list import pick
 from berth.scheduling.snapshot.parts import SnapshotPart
@@ -70,18 +71,13 @@ class PlannedNodes(DerivedFromSnapshot):
 
     def short_pools(self, members: Sequence[Pod]) -> Mapping[str, ShortPool]:
         """Return the pools of the cluster and of the namespace that have too little left for these members."""
-        if not self._counting.floating.exist:
-            return {}
-        needed = self._counting.floating.used(members, {})
-        capacity = {pool: self._counting.floating.capacity(pool) for pool in needed}
-        left = dict(capacity)
-        for name in self.snapshot.nodes:
-            node = self.node(name)
-            for pool, amount in self._counting.floating.used(node.pods, node.labels).items():
-                if pool in left:
-                    left[pool] -= amount
+        pools, used = self._counting.floating, dict[str, int]()
+        needed = pools.used(members, {})
+        for node in map(self.node, self.snapshot.nodes) if needed else ():
+            add(used, pools.used(node.pods, node.labels))
+        left = {pool: pools.capacity(pool) - used.get(pool, 0) for pool in needed}
         return {
-            pool: ShortPool(amount, max(0, left[pool]), capacity[pool])
+            pool: ShortPool(amount, max(0, left[pool]), pools.capacity(pool))
             for pool, amount in needed.items()
             if amount > left[pool]
         }

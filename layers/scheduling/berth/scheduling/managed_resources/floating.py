@@ -116,16 +116,13 @@ class FloatingPools:
     def of(self, resources: Iterable[str], namespace: str, labels: Mapping[str, str]) -> frozenset[str]:
         """Return the pools of these resources for a pod of the namespace on a node with these labels."""
         found: set[str] = set()
-        for name in resources:
-            each = self._resources.get(name)
-            if each is None:
-                continue
+        for each in filter(None, map(self._resources.get, resources)):
             if each.scope == CLUSTER:
-                found.add(cluster_pool(name))
+                found.add(cluster_pool(each.name))
             elif each.is_floating and each.scope in labels:
-                found.add(label_pool(name, each.scope, labels[each.scope]))
+                found.add(label_pool(each.name, each.scope, labels[each.scope]))
             if each.per_namespace is not None:
-                found.add(namespace_pool(name, namespace))
+                found.add(namespace_pool(each.name, namespace))
         return frozenset(found)
 
     def scope(self, demand: Demand) -> str:

@@ -69,15 +69,10 @@ class PoolUse:
         """Return the use; with an earlier one only the changed nodes are read."""
         delta = None if earlier is None else snapshot.history.since(earlier.moment)
         used = dict[str, int]() if earlier is None or delta is None else dict(earlier.used)
-        if delta is None:
-            for node in snapshot.nodes.values():
-                add(used, counting.floating.used(node.pods, node.labels))
-        else:
-            for name, before in delta.before.items():
-                if before is not None:
-                    add(used, counting.floating.used(before.pods, before.labels), -1)
-                if (after := snapshot.nodes.get(name)) is not None:
-                    add(used, counting.floating.used(after.pods, after.labels))
+        for name, before in (dict.fromkeys(snapshot.nodes) if delta is None else delta.before).items():
+            for node, sign in ((before, -1), (snapshot.nodes.get(name), 1)):
+                if node is not None:
+                    add(used, counting.floating.used(node.pods, node.labels), sign)
         waiting: dict[str, list[tuple[int, int]]] = {}
         for pod, number in _alike(pod for pod in snapshot.unbound.values() if pod.waits_for_pool):
             for pool, amount in counting.floating.used((pod,), {}).items():

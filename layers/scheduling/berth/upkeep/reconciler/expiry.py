@@ -80,10 +80,10 @@ class Expiry:
         entries = self._entries(reservation)
         if not entries:
             # The entries of another attempt have an open reservation of their own.
-            return self._delete_open(reservation, ExpiryOutcome.NO_ENTRY)
+            return self.delete_open(reservation, ExpiryOutcome.NO_ENTRY)
         reserved = {owner: entry for owner, entry in entries.items() if entry.state is EntryState.RESERVED}
         if not reserved:
-            return self._delete_open(reservation, ExpiryOutcome.CONFIRMED)
+            return self.delete_open(reservation, ExpiryOutcome.CONFIRMED)
         match self.invalidate_bindings(reservation.pod):
             case ExpiryResult() as result:
                 return result
@@ -103,7 +103,7 @@ class Expiry:
         The pod may have ended after it was published on the node. Then only the open reservation leads to the entry.
         """
         if all(entry.state is EntryState.BOUND for entry in self._entries(reservation).values()):
-            self.delete_open(reservation)
+            self.delete_open(reservation, ExpiryOutcome.CONFIRMED)
 
     def release_elsewhere(self, reservation: OpenReservation, owner: str) -> bool:
         """Release the attempt's entries at all owners but this one, and delete its open reservation. Call this after
@@ -115,9 +115,10 @@ class Expiry:
         }
         return self._release(reservation, reserved).outcome is not ExpiryOutcome.CONTENDED
 
-    def delete_open(self, reservation: OpenReservation) -> None:
+    def delete_open(self, reservation: OpenReservation, outcome: ExpiryOutcome) -> ExpiryResult:
         """Delete the open reservation of an attempt that does not own an entry, or whose entry is confirmed."""
         self._table.delete_open(reservation.pod.uid, reservation.node, reservation.attempt)
+        return ExpiryResult(outcome)
 
     def invalidate_bindings(self, pod: PodKey) -> OnNode | ExpiryResult | None:
         """Make every earlier Binding of the pod fail, and return None.
@@ -165,11 +166,7 @@ class Expiry:
             if result.outcome is not LedgerOutcome.ENTRY_DIFFERS:
                 outcome = ExpiryOutcome.RELEASED
         # Last, so that every entry has an open reservation: the next watcher finds it by that.
-        return ExpiryResult(outcome) if keeps_open else self._delete_open(reservation, outcome)
-
-    def _delete_open(self, reservation: OpenReservation, outcome: ExpiryOutcome) -> ExpiryResult:
-        self.delete_open(reservation)
-        return ExpiryResult(outcome)
+        return ExpiryResult(outcome) if keeps_open else self.delete_open(reservation, outcome)
 
 
 ReservationKey = tuple[str, str, str]

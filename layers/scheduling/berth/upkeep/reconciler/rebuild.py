@@ -36,7 +36,7 @@ from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState, NotWritte
 from berth.scheduling.managed_resources.pools import is_floating
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import Report, ReservationEvent, ReservationEventType
-from berth.upkeep.reconciler.expiry import Expiry, ExpiryResult, OnNode
+from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome, ExpiryResult, OnNode
 from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation, StaleEpoch
 
 LATE_SECONDS = 5.0
@@ -251,7 +251,7 @@ class Rebuild:
         if isinstance(found, ExpiryResult):
             return False
         if reservation.owners == {owner}:
-            self._expiry.delete_open(reservation)
+            self._expiry.delete_open(reservation, ExpiryOutcome.NO_ENTRY)
             return True
         # If the pod is on a node, its publication confirms the entries at the other owners.
         return found is not None or self._expiry.release_elsewhere(reservation, owner)

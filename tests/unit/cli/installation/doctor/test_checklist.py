@@ -225,10 +225,10 @@ class Serving(FakeEndpoint):
 
 
 class Owing(FakeAccount):
-    """A stack whose pods hold too much of a pool."""
+    """A stack whose pods hold too much of a pool, and of a resource that is not counted any more."""
 
     def owed(self) -> Mapping[str, int]:
-        return {POOL: 2, "example.com/seat@namespace=ml": 0}
+        return {POOL: 2, "example.com/seat@namespace=ml": 0, "example.com/removed@cluster": 3}
 
 
 @pytest.mark.parametrize(
