@@ -10,7 +10,7 @@ import logging
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -33,6 +33,7 @@ from berth.runtime.telemetry.telemetry import Observer
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
 from berth.runtime.watcher.background import BackgroundSteps, ReconcilerFeed, WarmUp
 from berth.runtime.watcher.gang_work import GangWork
+from berth.runtime.watcher.pool_levels import PoolLevels
 from berth.runtime.watcher.scheduler_access import SchedulerAccess
 from berth.upkeep.ledger_holder import LedgerHolder
 from berth.upkeep.pod_events import OmittedPods, Recorder, reservation_event
@@ -152,9 +153,15 @@ class WatcherRun:
                 reconciling = BackgroundSteps(feed.step, "reservations", "the reservations were not reconciled")
                 cleanup.callback(reconciling.close)
                 steps = self._holder()
-            followed = gangs if configured.policy.gangs.enabled else None
-            if followed is not None:
-                steps += followed.steps()
+            observers: list[Callable[[Publication], None]] = []
+            if gangs is not None and configured.policy.gangs.enabled:
+                steps += gangs.steps()
+                observers.append(gangs.published)
+            for levels in self._pool_levels(configured):
+                steps.append(BackgroundSteps(levels.step, "pools", "the pools were not measured", once=once))
+                observers.append(levels.published)
+            # No scheduler tries the pods of a dump.
+            observers += [wake_up.published, *([access.published] if self._settings.dump is None else [])]
             for each in steps:
                 cleanup.callback(each.close)
             # Waiting pods are woken after the work that may free capacity.
@@ -170,11 +177,8 @@ class WatcherRun:
                 if feed is not None and feed.published(publication):
                     reconciling.published()
                     reconciling.run_soon()
-                if followed is not None:
-                    followed.published(publication)
-                wake_up.published(publication)
-                if self._settings.dump is None:  # no scheduler tries the pods of a dump
-                    access.published(publication)
+                for observe in observers:
+                    observe(publication)
                 for each in steps:
                     each.published()
                 wake_ups.run_soon()
@@ -244,6 +248,12 @@ class WatcherRun:
             )
 
         return ReconcilerFeed(begin)
+
+    def _pool_levels(self, configured: ActiveConfiguration) -> Iterator[PoolLevels]:
+        """Yield the metrics of floating pools; nothing without such pools, a ledger, or detailed metrics."""
+        counting, table, metrics = configured.policy.counting, self._tables.ledger, self._invocation.metrics
+        if table is not None and metrics.detailed and counting.floating.exist:
+            yield PoolLevels(counting, table, metrics, self._clock.wall)
 
     def _report(self, event: ReservationEvent) -> None:
         log.log(logging.WARNING if event.type in WARNING_EVENTS else logging.DEBUG, "reservations: %s", event)

@@ -1,0 +1,83 @@
+"""The leader's metrics of floating pools: how full they are, and how many pods wait for them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from threading import Lock
+
+from berth.dynamodb import TableUnavailable
+from berth.ledger.nodes.table import LedgerTable
+from berth.nodecache.feed.changes import Change, Object
+from berth.nodecache.feed.leader import Publication
+from berth.runtime.adapters import log
+from berth.runtime.telemetry.metrics import COUNT, Metrics, group
+from berth.scheduling.fields.reading import part
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.pools import limits_namespace, resource_of
+from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod_reading import PodReader
+from berth.scheduling.objects.projection import WAITS_FOR_POOL
+
+INTERVAL_SECONDS = 60.0
+"""CloudWatch keeps one value a minute."""
+
+MAX_POOLS = 20
+"""Each pool costs three metrics, and the owners of pods determine the number of namespaces."""
+
+POOL = "pool"
+LEVELS = group([[POOL]], {"PoolCapacity": COUNT, "PoolHeld": COUNT, "PoolWaiting": COUNT})
+
+
+class PoolLevels:
+    """Measure the pools of the cluster and of nodes' labels, and those of namespaces in which pods wait, in one
+    leadership. One thread calls `published`, another one `step`."""
+
+    def __init__(self, counting: Counting, table: LedgerTable, metrics: Metrics, wall: Callable[[], float]) -> None:
+        """wall: seconds since the epoch."""
+        self._counting, self._table, self._metrics, self._wall = counting, table, metrics, wall
+        self._lock = Lock()
+        self._waiting: dict[str, Object] = {}
+        self._of_nodes: dict[str, frozenset[str]] = {}
+        self._is_new = True
+
+    def published(self, publication: Publication) -> None:
+        changes = publication.changes
+        if self._is_new:
+            self._is_new, changes = False, [Change(*key, obj) for key, obj in publication.objects.items()]
+        with self._lock:
+            for resource, key, obj in changes:
+                if resource == "pods":
+                    self._waiting.pop(key, None)
+                    if obj is not None and obj.get(WAITS_FOR_POOL) is True:
+                        self._waiting[key] = obj
+                elif resource == "nodes":
+                    labels = part(part(obj or {}, "metadata"), "labels")
+                    texts = {name: value for name, value in labels.items() if isinstance(value, str)}
+                    self._of_nodes[key] = self._counting.floating.of_labels(texts)
+                    if obj is None:
+                        del self._of_nodes[key]
+
+    def step(self) -> float:
+        """Measure the pools that most pods wait for. Return the seconds until the next measurement."""
+        floating, waiting = self._counting.floating, Counter[str]()
+        with self._lock:
+            objects = list(self._waiting.values())
+            of_labels = frozenset[str]().union(*self._of_nodes.values())
+        for pod in map(PodReader().read, objects):
+            if isinstance(pod, Pod):
+                # The labels of its node are unknown: it waits for the pools of all values.
+                requested = self._counting.requested(pod)
+                waiting.update({*floating.of(requested, pod.namespace, {}), *requested})
+        levels = {pool: waiting[pool] for pool in floating.of_cluster.union(filter(limits_namespace, waiting))}
+        levels |= {pool: waiting[resource_of(pool)] for pool in of_labels}
+        try:
+            for pool, number in sorted(levels.items(), key=lambda each: (-each[1], each[0]))[:MAX_POOLS]:
+                ledger = self._table.node(pool)
+                if ledger is not None:
+                    found = {"PoolCapacity": ledger.capacity.get(pool, 0), "PoolHeld": ledger.allocated(pool)}
+                    values = {name: [float(value)] for name, value in {**found, "PoolWaiting": number}.items()}
+                    self._metrics.emit([LEVELS], {POOL: pool}, values, self._wall())
+        except TableUnavailable as error:
+            log.warning("pools: %s", error)
+        return INTERVAL_SECONDS
