@@ -15,10 +15,10 @@ def main() -> None:
     # The measurement includes the log line and the metrics of a call, but the output does not.
     figures_to, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115
 
-    from tests.bench import cold_start, functions, warm
+    from tests.bench import cold_start, functions, gangs, warm
     from tests.bench.figures import shown
 
-    for module in (warm, cold_start, functions):
+    for module in (warm, gangs, cold_start, functions):
         for family in module.families():
             progress(f"measuring {family.name}")
             for figure in family.figures(arguments.prefix):

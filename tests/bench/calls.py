@@ -49,9 +49,13 @@ class Environment(NodeCache):
 
     def forget(self) -> None:
         """Forget all verdicts, as in a new environment."""
-        self._policy = BerthConfiguration(profile=self._profile).policy()
+        self._policy = self.configuration().policy()
         answer, failed = _VERBS[self._verb]
         self._endpoint = VerbEndpoint(self._verb, EndpointSettings(), partial(answer, cache=self), failed)
+
+    def configuration(self) -> BerthConfiguration:
+        """The configuration in force."""
+        return BerthConfiguration(profile=self._profile)
 
     def replace_pod(self, pod: Manifest) -> None:
         self._events = cycle([event(self._verb, pod, names) for names in cluster.requested_names(self._nodes)])

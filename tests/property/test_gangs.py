@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.framework.plugin import SUCCESS
 from berth.scheduling.framework.profile import Profile
-from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
+from berth.scheduling.objects import NodeInfo, Pod, label_set, read_node, read_pod
 from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.changes import AssumedPod, Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import LICENCE, LICENCES
 from tests.builders.gangs import member_object
@@ -188,3 +189,31 @@ def test_order_of_calls_and_pods_does_not_change_the_plan(policy: Policy, case: 
         uid: sorted(names) for uid, names in wanted.items()
     }
     assert first({uid: names for uid, names in found.items() if names}) == first(wanted)
+
+
+@st.composite
+def changes(draw: st.DrawFn, case: Case) -> Changes:
+    """A node that changes or joins, and a pod that comes to a node or leaves it."""
+    index = draw(st.integers(0, len(case.nodes)))
+    pod = replace(case.gangs[0][0], name="other", uid="other", node_name=f"n{draw(st.integers(0, len(case.nodes)))}")
+    pod = replace(pod, annotations={}, label_set=label_set("ml", {}))
+    gone = draw(st.booleans())
+    return Changes(
+        nodes=[node(index, draw(nodes)[0])] if draw(st.booleans()) else (),
+        pods=() if gone else [pod],
+        pods_gone=[(pod.node_name, pod.uid)] if gone else (),
+    )
+
+
+@settings(max_examples=200)
+@given(st.sampled_from(["all-nodes", "full"]), cases(largest=3), st.data())
+def test_plan_after_changes_equals_a_plan_from_scratch(profile: str, case: Case, data: st.DataObject) -> None:
+    """Another environment, which has not seen the earlier snapshots, must find the same places."""
+    document = {"managedResources": [LICENCES], "profile": profile}
+    warm, snapshot = gang_policy(**document), case.snapshot
+    for _ in range(4):
+        assert planned(warm, case, snapshot) == planned(gang_policy(**document), case, snapshot)
+        snapshot = snapshot.base.with_changes(data.draw(changes(case)))
+        if data.draw(st.booleans()):
+            assumed = AssumedPod("ml", "being-bound", "being-bound", data.draw(st.sampled_from([*snapshot.nodes])), {})
+            snapshot = snapshot.assuming([replace(assumed, pod=replace(case.gangs[-1][0], uid="being-bound"))])

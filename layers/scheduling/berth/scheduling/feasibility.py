@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from itertools import compress
 from types import MappingProxyType
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -145,7 +146,7 @@ def none_feasible(nodes: NodeRefs, status: Status, *, too_costly: bool = False) 
 def only_feasible(nodes: NodeRefs, feasible: Sequence[str], status: Status) -> Feasibility:
     """Accept these nodes, in this order, and reject the others for one reason."""
     mask = bytes(map(frozenset(feasible).__contains__, nodes.names))
-    others = [name for name, passes in zip(nodes.names, mask, strict=True) if not passes]
+    others = list(compress(nodes.names, mask.translate(b"\1\0" + bytes(254))))
     rejected = Rejected(others, bytes(len(others)), (status,))
     return Feasibility([*feasible], unresolvable=rejected, verdicts=FilterResult(nodes, rejected, mask))
 

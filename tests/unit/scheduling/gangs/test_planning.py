@@ -72,6 +72,22 @@ def test_plan_uses_filters_and_scores_of_the_profile() -> None:
     assert counts(places(answers(policy, Snapshot.of(nodes, pods), pods))) == {"n2": 1, "n3": 1}
 
 
+def test_scores_count_the_planned_members_of_other_shapes() -> None:
+    """Emptier nodes are better."""
+    large = members("large", 2, requests={"cpu": "2"}, created="2026-01-02T00:00:00Z")
+    small = [*members("first", 2, requests=CPU), *members("last", 2, requests=CPU, created="2026-01-03T00:00:00Z")]
+    pods = [*large, *small]
+    found = places(answers(gang_policy(profile="full"), cluster(*[8] * 4, pods=pods), pods))
+    assert found == {
+        "first-0": "n0",
+        "first-1": "n1",
+        "large-0": "n2",
+        "large-1": "n3",
+        "last-0": "n0",
+        "last-1": "n1",
+    }
+
+
 @pytest.mark.parametrize(("nodes", "wanted"), [(3, {"n0": 1, "n1": 1, "n2": 1}), (2, {NO_ROOM: 3})])
 def test_members_with_mutual_anti_affinity_go_to_different_nodes(nodes: int, wanted: dict[str, int]) -> None:
     pods = members("train", 3, requests=CPU)

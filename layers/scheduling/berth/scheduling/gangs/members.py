@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from math import inf
+from operator import is_
 
 from berth.scheduling.gangs.gang import Gang, GangError, GangKey, GangsConfiguration, OpenGang, gang_of
 from berth.scheduling.objects.pod import Pod
@@ -82,31 +83,40 @@ def created_at_of(gang: Gang | None, waiting: Iterable[Pod]) -> float:
     return min((inf if pod.created_at is None else pod.created_at for pod in waiting), default=inf)
 
 
+KnownGangs = Mapping[GangKey, tuple[Sequence[object], GangMembers | None]]
+"""What `gangs_in` read of each gang, and what it found."""
+
+
 def gangs_in(
     snapshot: Snapshot,
     configuration: GangsConfiguration,
     was_exempt: WasExempt,
     open_gangs: Sequence[OpenGang],
-    unknown: Pod | None = None,
-) -> list[GangMembers]:
-    """Return the gangs with a waiting member, in planning order.
+    unknown: Pod | None,
+    known: KnownGangs,
+) -> tuple[list[GangMembers], KnownGangs]:
+    """Return the gangs with a waiting member, in planning order, and what to pass as `known` for the next snapshot.
 
     unknown: a member that the snapshot does not have yet.
     """
     opened = {each.key: each for each in open_gangs}
-    being_bound = {pod.uid for pods in snapshot.assumed.values() for pod in pods}
+    being_bound = frozenset(pod.uid for pods in snapshot.assumed.values() for pod in pods)
     gang = None if unknown is None else gang_of(unknown, snapshot.pod_groups, configuration)
-    keys = {GangKey(*name): None for name in snapshot.pods_by_gang}
+    by_gang = snapshot.pods_by_gang
+    keys = {GangKey(*name): None for name in by_gang}
     if isinstance(gang, Gang):
         keys[gang.key] = None
-    found = []
+    found: dict[GangKey, tuple[Sequence[object], GangMembers | None]] = {}
     for key in keys:
-        pods = [*members_of(key, snapshot, was_exempt).values()]
+        named = by_gang.get((key.namespace, key.name), {})
         asked = unknown if isinstance(gang, Gang) and gang.key == key else None
-        members = _members(pods, snapshot, configuration, opened.get(key), being_bound, asked)
-        if members is not None:
-            found.append(members)
-    return sorted(found, key=lambda each: each.order)
+        read = *named.values(), asked, snapshot.pod_groups, opened.get(key), *sorted(being_bound.intersection(named))
+        before = known.get(key)
+        if before is None or len(before[0]) != len(read) or not all(map(is_, before[0], read)):
+            pods = [*members_of(key, snapshot, was_exempt).values()]
+            before = read, _members(pods, snapshot, configuration, opened.get(key), being_bound, asked)
+        found[key] = before
+    return sorted((each for _, each in found.values() if each is not None), key=lambda each: each.order), found
 
 
 def is_committed(members: Iterable[Pod], open_gang: OpenGang | None) -> bool:
@@ -145,7 +155,7 @@ def _members(
     snapshot: Snapshot,
     configuration: GangsConfiguration,
     open_gang: OpenGang | None,
-    being_bound: set[str],
+    being_bound: Set[str],
     unknown: Pod | None,
 ) -> GangMembers | None:
     """Return the gang, or None if no member of a valid gang waits. unknown: a member that is not among the pods."""

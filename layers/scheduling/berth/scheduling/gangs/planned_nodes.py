@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from heapq import heappop, heappush
+from itertools import count
 from typing import NamedTuple
 
 from berth.scheduling.evaluation.evaluation import Evaluation, nominated_beside
 from berth.scheduling.evaluation.time_limit import DecisionDeadline
+from berth.scheduling.fields.pod_rules import NO_POD_AFFINITY
 from berth.scheduling.fields.resources import shown_amount
 from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter, Status
 from berth.scheduling.framework.profile import Profile
@@ -22,8 +24,10 @@ from berth.scheduling.snapshot.node_list import pick
 from berth.scheduling.snapshot.parts import SnapshotPart
 from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 
-Evaluate = Callable[[Profile, Pod, Snapshot, DecisionDeadline], Evaluation]
+SHIPPED_PLUGINS = "berth.scheduling.plugins."
+
 ProfileOf = Callable[[Pod], Profile]
+Evaluate = Callable[[Profile, Pod, Snapshot, DecisionDeadline], Evaluation]
 
 
 class ShortPool(NamedTuple):
@@ -34,44 +38,127 @@ class ShortPool(NamedTuple):
     capacity: int
 
 
+MemberKind = tuple[int, int]
+"""Numbers for the shape of a member, and for the part of it that shipped plugins for one node read once it is there."""
+
+
+class NodeResults:
+    """The results for a node with certain members, by shape: whether it passes the filters that look at one node, and
+    by how much its score differs from the node without members."""
+
+    __slots__ = ("accepted", "gained", "with_member")
+
+    def __init__(self) -> None:
+        self.accepted: dict[int, bool] = {}
+        self.gained: dict[int, int] = {}
+        self.with_member: dict[int, NodeResults] = {}
+
+
+class PlannedNode:
+    """A node with planned members. Its NodeInfo is created when it is needed."""
+
+    __slots__ = ("_before", "_info", "_pod", "results")
+
+    def __init__(self, before: PlannedNode | NodeInfo, pod: Pod, results: NodeResults) -> None:
+        self._before, self._pod, self.results = before, pod, results
+        self._info: NodeInfo | None = None
+
+    def info(self, counting: Counting) -> NodeInfo:
+        """Return the node. Its last pod has the counted resources and the devices that it would get."""
+        if self._info is None:
+            node = self._before if isinstance(self._before, NodeInfo) else self._before.info(counting)
+            shares = self._pod.assumed_shares
+            demands = counting.demands(self._pod) if shares is None and counting.counts else ()
+            if demands and not isinstance(demands, UnreadableObject):
+                chosen = counting.placed(demands, node)
+                floating = counting.floating.shares(demands, self._pod.namespace, node.labels)
+                if not isinstance(chosen, Insufficient) and not isinstance(floating, NoDomain):
+                    shares = {**chosen, **floating}
+            pod = replace(self._pod, node_name=node.name, nominated_node="", assumed_shares=shares)
+            self._info = node.with_pods_and_usage((*node.pods, pod), node.usage.plus((pod,)))
+        return self._info
+
+
+class PlannedNodeCache:
+    """The kinds of members, and results for nodes with members, which are kept from one plan to the next.
+
+    Snapshots share the NodeInfo of every node that did not change. The results are valid until the node changes, and
+    every plan finds the same: they depend on the node and on what plugins read of its members. Threads that use the
+    cache at the same time store equal values.
+    """
+
+    def __init__(self, profile_of: ProfileOf, counting: Counting) -> None:
+        self.profile_of, self._annotations = profile_of, sorted(counting.pod_annotations)
+        self._kinds: dict[str, tuple[Pod, MemberKind]] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._new_numbers = count()
+        self._results: dict[str, tuple[NodeInfo, NodeResults]] = {}
+        self.size = 0
+        """The number of entries that were added, which limits the memory."""
+
+    def kind_of(self, pod: Pod) -> MemberKind:
+        known = self._kinds.get(pod.uid)
+        if known is None or known[0] is not pod:
+            profile, new, numbers = self.profile_of(pod), self._new_numbers, self._numbers
+            # A number is faster to hash than what it stands for.
+            shape = numbers.setdefault((profile.name, profile.shapes(pod)), next(new))
+            on_node = pod.spec, pod.namespace, *map(pod.annotations.get, self._annotations)
+            known = self._kinds[pod.uid] = pod, (shape, numbers.setdefault(on_node, next(new)))
+            self.size += 1
+        return known[1]
+
+    def results_of(self, node: NodeInfo) -> NodeResults:
+        """Return the results for this node of a snapshot, without members."""
+        found = self._results.get(node.name)
+        if found is None or found[0] is not node:
+            found = self._results[node.name] = node, NodeResults()
+        return found[1]
+
+
 class PlannedNodes(DerivedFromSnapshot):
     """Nodes by name, with placed pods on them. The cost of a copy depends on the number of nodes with placed pods."""
 
-    def __init__(self, snapshot: Snapshot, counting: Counting) -> None:
+    def __init__(self, snapshot: Snapshot, counting: Counting, cache: PlannedNodeCache) -> None:
         """snapshot: a snapshot without assumed pods."""
         super().__init__(snapshot)
-        self._counting = counting
-        self.changed: dict[str, NodeInfo] = {}
-        self.placed: list[Pod] = []
+        self.counting, self._cache = counting, cache
+        self.changed: dict[str, PlannedNode] = {}
+        self.places: list[tuple[str, PlannedNode]] = []
+        """The node of each placed pod: its name, and the node as it was then."""
+        self.left: dict[Candidates, NodesLeft] = {}
         self.has_affinity_terms = False
         """Whether a placed pod has terms of inter-pod affinity or anti-affinity."""
 
     def copy(self) -> PlannedNodes:
         """Return a copy, to try a plan on."""
-        found = PlannedNodes(self.snapshot, self._counting)
-        found.changed, found.placed = dict(self.changed), list(self.placed)
+        found = PlannedNodes(self.snapshot, self.counting, self._cache)
+        found.changed, found.places, found.left = dict(self.changed), list(self.places), dict(self.left)
         found.has_affinity_terms = self.has_affinity_terms
         return found
 
+    @property
+    def placed(self) -> list[Pod]:
+        """The placed pods, on their nodes."""
+        return [node.info(self.counting).pods[-1] for _, node in self.places]
+
     def node(self, name: str) -> NodeInfo:
-        return self.changed.get(name) or self.snapshot.nodes[name]
+        found = self.changed.get(name)
+        return self.snapshot.nodes[name] if found is None else found.info(self.counting)
 
     def place(self, pod: Pod, name: str) -> None:
-        """Place the pod on the node, with the amounts of counted resources and the devices that it would get."""
-        node = self.node(name)
-        shares = pod.assumed_shares
-        if shares is None and self._counting.counts:
-            demands = self._counting.demands(pod)
-            if demands and not isinstance(demands, UnreadableObject):
-                chosen = self._counting.placed(demands, node)
-                floating = self._counting.floating.shares(demands, pod.namespace, node.labels)
-                if not isinstance(chosen, Insufficient) and not isinstance(floating, NoDomain):
-                    shares = {**chosen, **floating}
-        self.add(replace(pod, node_name=name, nominated_node="", assumed_shares=shares), node)
+        """Place a member on the node."""
+        _, on_node = self._cache.kind_of(pod)
+        node = self.changed.get(name) or self.snapshot.nodes[name]
+        known = self._cache.results_of(node) if isinstance(node, NodeInfo) else node.results
+        results = known.with_member.get(on_node)
+        if results is None:
+            results = known.with_member.setdefault(on_node, NodeResults())
+            self._cache.size += 1
+        self._placed(name, pod, PlannedNode(node, pod, results))
 
     def short_pools(self, members: Sequence[Pod]) -> Mapping[str, ShortPool]:
         """Return the pools of the cluster and of the namespace that have too little left for these members."""
-        pools, used = self._counting.floating, dict[str, int]()
+        pools, used = self.counting.floating, dict[str, int]()
         needed = pools.used(members, {})
         for node in map(self.node, self.snapshot.nodes) if needed else ():
             add(used, pools.used(node.pods, node.labels))
@@ -82,10 +169,15 @@ class PlannedNodes(DerivedFromSnapshot):
             if amount > left[pool]
         }
 
-    def add(self, pod: Pod, node: NodeInfo) -> None:
-        self.changed[node.name] = node.with_pods_and_usage((*node.pods, pod), node.usage.plus((pod,)))
-        self.placed.append(pod)
-        self.has_affinity_terms |= pod.spec.pod_affinity.has_terms
+    def add(self, pod: Pod, name: str) -> None:
+        """Place a pod that is being bound to the node."""
+        self._placed(name, pod, PlannedNode(self.changed.get(name) or self.snapshot.nodes[name], pod, NodeResults()))
+
+    def _placed(self, name: str, pod: Pod, node: PlannedNode) -> None:
+        self.changed[name] = node
+        self.places.append((name, node))
+        if pod.spec.pod_affinity is not NO_POD_AFFINITY:
+            self.has_affinity_terms |= pod.spec.pod_affinity.has_terms
 
 
 class Candidates:
@@ -94,14 +186,17 @@ class Candidates:
     These nodes pass the filters that look at one node. Adding pods never makes a rejected node pass.
     """
 
-    def __init__(self, profile: Profile, pod: Pod, evaluation: Evaluation, deadline: DecisionDeadline) -> None:
+    def __init__(
+        self, shape: int, profile: Profile, pod: Pod, evaluation: Evaluation, deadline: DecisionDeadline
+    ) -> None:
         """Raises DeadlineExceeded."""
-        self._evaluation, self._filters = evaluation, evaluation.local.filters
+        self._shape, self._evaluation, self._filters = shape, evaluation, evaluation.local.filters
         snapshot = evaluation.snapshot
+        self.nominated = snapshot.nominated  # on these nodes, a verdict depends on more than the shape
         self.order: Sequence[str] = ()
         """The names of the candidates by rank: by score, then by name."""
-        self._scores: Sequence[int] = ()
-        self._rescored: dict[int, tuple[NodeInfo, int]] = {}
+        self.scores: Sequence[int] = ()
+        """The scores by rank, without planned pods."""
         if evaluation.rejected is None and self._filters.rejected is None:
             passing = evaluation.local.statuses.filter_nodes(snapshot.positions.by_sorted_name, deadline).feasible
             totals = evaluation.totals(pod, passing, deadline=deadline)
@@ -109,8 +204,12 @@ class Candidates:
                 # If the pod cannot be scored, keep the order of the names.
                 totals = [0] * len(passing)
             ranked = sorted(range(len(totals)), key=totals.__getitem__, reverse=True)
-            self.order, self._scores = pick(passing.names, ranked), pick(totals, ranked)
-        self.is_rescored = any(SnapshotPart.PODS in plugin.reads for plugin, _ in profile.local_scores)
+            self.order, self.scores = pick(passing.names, ranked), pick(totals, ranked)
+        scores = [plugin for plugin, _ in profile.local_scores if SnapshotPart.PODS in plugin.reads]
+        self.is_rescored = bool(scores)
+        filters = (plugin for plugin in profile.local_filters if SnapshotPart.PODS in plugin.reads)
+        # A custom plugin may read all of the pods on a node.
+        self._keeps = all(type(plugin).__module__.startswith(SHIPPED_PLUGINS) for plugin in (*scores, *filters))
 
     @cached_property
     def ranks(self) -> Mapping[str, int]:
@@ -120,18 +219,21 @@ class Candidates:
 
     def passes(self, pod: Pod, name: str, planned_nodes: PlannedNodes, states: Sequence[ClusterFilter]) -> bool:
         """Return whether a member fits on this candidate, together with planned and nominated pods (fact 34)."""
-        node = planned_nodes.changed.get(name)
-        nominated = (
-            nominated_beside(pod, name, planned_nodes.snapshot) if name in planned_nodes.snapshot.nominated else ()
-        )
-        if nominated:
-            node = (node or planned_nodes.snapshot.nodes[name]).replacing_pods((), nominated)
-        if node is not None and self._filters.filter(node) is not SUCCESS:
-            return False
-        if not states:
+        planned = planned_nodes.changed.get(name)
+        nominated = nominated_beside(pod, name, planned_nodes.snapshot) if name in self.nominated else ()
+        if planned is not None and not nominated:
+            accepted = planned.results.accepted.get(self._shape) if self._keeps else None
+            if accepted is None:
+                accepted = self._filters.filter(planned_nodes.node(name)) is SUCCESS
+                planned.results.accepted[self._shape] = accepted
+            if not accepted:
+                return False
+        if not nominated and not states:
             return True
-        found = node or planned_nodes.snapshot.nodes[name]
-        return all(state.filter(found) is SUCCESS for state in states)
+        node = planned_nodes.node(name).replacing_pods((), nominated)
+        if nominated and self._filters.filter(node) is not SUCCESS:
+            return False
+        return all(state.filter(node) is SUCCESS for state in states)
 
     def states(self, planned_nodes: PlannedNodes) -> ClusterStates:
         """Return the states of the filters that look at all nodes, with the planned pods."""
@@ -139,52 +241,70 @@ class Candidates:
 
     def score(self, rank: int, planned_nodes: PlannedNodes) -> int:
         """Return the score of a candidate with the planned pods, the higher the better."""
-        score = self._scores[rank]
-        node = planned_nodes.changed.get(self.order[rank]) if self.is_rescored else None
-        if node is None:
+        score = self.scores[rank]
+        planned = planned_nodes.changed.get(self.order[rank]) if self.is_rescored else None
+        if planned is None:
             return score
-        known = self._rescored.get(rank)
-        if known is None or known[0] is not node:
-            difference = self._evaluation.local.scores.difference(planned_nodes.snapshot.nodes[node.name], node)
-            known = self._rescored[rank] = node, score + difference
-        return known[1]
+        gained = planned.results.gained.get(self._shape) if self._keeps else None
+        if gained is None:
+            before, after = planned_nodes.snapshot.nodes[self.order[rank]], planned_nodes.node(self.order[rank])
+            gained = planned.results.gained[self._shape] = self._evaluation.local.scores.difference(before, after)
+        return score + gained
 
 
 class NodesLeft:
     """The ranks of the candidates that are left for members of one shape, the best first. Scores change as members are
-    placed."""
+    placed.
 
-    def __init__(self, candidates: Candidates, planned_nodes: PlannedNodes, names: Container[str] | None) -> None:
-        """names: the only nodes to use; None for all nodes."""
+    `_next`: the first rank that was not taken yet. `_heap`: the ranks that were put back, by score. `_moved`: those
+    whose nodes other members have changed.
+    """
+
+    def __init__(
+        self,
+        candidates: Candidates,
+        planned_nodes: PlannedNodes,
+        names: Container[str] | None,
+        earlier: NodesLeft | None = None,
+    ) -> None:
+        """names: the only nodes to use; None for all nodes. earlier: what earlier members of the shape left."""
         self._candidates, self._planned_nodes, self._names = candidates, planned_nodes, names
-        self._next = 0
-        # Nodes whose score differs from their score in the candidates' order.
-        self._rescored = candidates.is_rescored
-        self._changed = frozenset(planned_nodes.changed) if self._rescored else frozenset[str]()
-        self._heap: list[tuple[int, int]] = []
-        for name in self._changed:
-            if (names is None or name in names) and (rank := candidates.ranks.get(name)) is not None:
-                self.put_back(rank)
+        self._next, self._heap, self._moved, self._placed = 0, list[tuple[int, int]](), set[int](), 0
+        if earlier is not None:
+            self._next, self._heap, self._moved = earlier._next, earlier._heap.copy(), earlier._moved.copy()
+            self._placed = earlier._placed
+        if candidates.is_rescored:
+            for name, _ in planned_nodes.places[self._placed :]:
+                rank = candidates.ranks.get(name)
+                if rank is not None and (names is None or name in names):
+                    self._moved.add(rank)
+                    self.put_back(rank)
 
     def take_best(self) -> int | None:
-        order = self._candidates.order
-        while self._next < len(order) and not self._is_wanted(order[self._next]):
-            self._next += 1
-        if self._heap and (self._next == len(order) or self._heap[0] < self._key(self._next)):
-            return heappop(self._heap)[1]
-        if self._next == len(order):
-            return None
-        self._next += 1
-        return self._next - 1
+        candidates, heap, rank = self._candidates, self._heap, self._next
+        if self._moved or self._names is not None:
+            while rank < len(candidates.order) and not self._is_wanted(rank):
+                rank += 1
+            # Drop nodes on which others were placed since then: they were put back with their new score.
+            while heap and heap[0][0] != -candidates.score(heap[0][1], self._planned_nodes):
+                heappop(heap)
+        is_left = rank < len(candidates.order)
+        if heap and not (is_left and (-candidates.scores[rank], rank) < heap[0]):
+            self._next = rank
+            return heappop(heap)[1]
+        self._next = rank + is_left
+        return rank if is_left else None
 
     def put_back(self, rank: int) -> None:
-        heappush(self._heap, self._key(rank))
+        heappush(self._heap, (-self._candidates.score(rank, self._planned_nodes), rank))
 
-    def _is_wanted(self, name: str) -> bool:
-        return name not in self._changed and (self._names is None or name in self._names)
+    def keep(self) -> None:
+        """Keep these nodes for the next members of this shape."""
+        self._placed = len(self._planned_nodes.places)
+        self._planned_nodes.left[self._candidates] = self
 
-    def _key(self, rank: int) -> tuple[int, int]:
-        return -self._candidates.score(rank, self._planned_nodes), rank
+    def _is_wanted(self, rank: int) -> bool:
+        return rank not in self._moved and (self._names is None or self._candidates.order[rank] in self._names)
 
 
 class ClusterStates:
@@ -197,20 +317,22 @@ class ClusterStates:
 
     def now(self) -> tuple[ClusterFilter, ...]:
         if self._states:
-            for pod in self._planned_nodes.placed[self._applied :]:
-                node = self._planned_nodes.node(pod.node_name)
+            for name, planned in self._planned_nodes.places[self._applied :]:
+                pod, node = planned.info(self._planned_nodes.counting).pods[-1], self._planned_nodes.node(name)
                 self._states = tuple([state.with_pod(pod, node) for state in self._states])
-            self._applied = len(self._planned_nodes.placed)
+            self._applied = len(self._planned_nodes.places)
         return self._states
 
 
-def planned_nodes_of(snapshot: Snapshot, counting: Counting, planned: Container[str] = ()) -> PlannedNodes:
+def planned_nodes_of(
+    snapshot: Snapshot, counting: Counting, cache: PlannedNodeCache, planned: Container[str] = ()
+) -> PlannedNodes:
     """Return the nodes with the pods that are being bound. planned: the UIDs of pods that the plan places."""
-    planned_nodes = PlannedNodes(snapshot.base, counting)
+    planned_nodes = PlannedNodes(snapshot.base, counting, cache)
     for name, pods in snapshot.assumed.items():
         for pod in pods:
             if name in planned_nodes.snapshot.nodes and pod.uid not in planned:
-                planned_nodes.add(pod, planned_nodes.node(name))
+                planned_nodes.add(pod, name)
     return planned_nodes
 
 

@@ -38,14 +38,15 @@ from berth.scheduling.gangs.gang import (
 )
 from berth.scheduling.gangs.members import (
     GangMembers,
+    KnownGangs,
     WasExempt,
     domains_of,
     gangs_in,
     is_committed,
     members_of,
 )
-from berth.scheduling.gangs.planned_nodes import Evaluate, ProfileOf, planned_nodes_of
-from berth.scheduling.gangs.planning import NO_SHAPES, GangPlan, GangPlanning
+from berth.scheduling.gangs.planned_nodes import Evaluate, PlannedNodeCache, ProfileOf, planned_nodes_of
+from berth.scheduling.gangs.planning import GangPlan, GangPlanning
 from berth.scheduling.gangs.plans import REASON_UNFINISHED, GangOutcome, Places, PlanningRound, Plans
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
@@ -105,6 +106,9 @@ class GangPlacement:
     before: tuple[GangKey, ...]
 
 
+MAX_CACHE_SIZE = 20_000
+"""The number of entries, in addition to 4 for each waiting member, above which a new cache replaces the old one."""
+
 _State = tuple[SnapshotId, Mapping[str, tuple[Pod, ...]], tuple[OpenGang, ...], str]
 """The state that a round depends on: the moment of the snapshot, assumed pods, open gangs, and the UID of a member that
 the snapshot does not have."""
@@ -128,6 +132,8 @@ class GangPlanner:
         `decide`, and caches which gangs are too costly to plan."""
         self._configuration, self._counting, self._was_exempt = configuration, counting, was_exempt
         self._profile_of, self._evaluate, self._limited = profile_of, evaluate, limited
+        self._cache = PlannedNodeCache(profile_of, counting)
+        self._gangs: KnownGangs = {}
         self._rounds: deque[tuple[_State, PlanningRound]] = deque(maxlen=ROUNDS)
         self._lock = Lock()
 
@@ -204,7 +210,7 @@ class GangPlanner:
 
     def placement(self, key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> GangPlacement | None:
         """Plan this gang, without a cache or a time limit. Return None if its members do not wait."""
-        gangs = gangs_in(snapshot, self._configuration, self._was_exempt, open_gangs)
+        gangs, _ = gangs_in(snapshot, self._configuration, self._was_exempt, open_gangs, None, {})
         found = self._plans_for(gangs, snapshot)
         for members in gangs:
             before = tuple(name for name, outcome in found.outcomes.items() if isinstance(outcome, GangPlan))
@@ -247,17 +253,17 @@ class GangPlanner:
         return latest if 0 <= self._limited.wall() - latest.began_at < SLOW_ROUND_SECONDS else None
 
     def _new_round(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang], unknown: Pod | None) -> PlanningRound:
-        gangs = gangs_in(snapshot, self._configuration, self._was_exempt, open_gangs, unknown)
+        gangs, self._gangs = gangs_in(snapshot, self._configuration, self._was_exempt, open_gangs, unknown, self._gangs)
         return PlanningRound(gangs, self._plans_for(gangs, snapshot), self._limited.wall())
 
     def _plans_for(self, gangs: Sequence[GangMembers], snapshot: Snapshot) -> Plans:
         """Create the plans before planning: only committed members have their places."""
         # Leave out reservations of waiting members: the plan keeps the nodes of members in the barrier.
-        planned_nodes = planned_nodes_of(
-            snapshot, self._counting, {pod.uid for members in gangs for pod in members.waiting}
-        )
-        latest = self._rounds[0][1].shapes if self._rounds else NO_SHAPES
-        found = Plans(planned_nodes, GangPlanning(self._profile_of, self._evaluate, snapshot.base, latest))
+        waiting = {pod.uid for members in gangs for pod in members.waiting}
+        if self._cache.size > MAX_CACHE_SIZE + 4 * len(waiting):
+            self._cache = PlannedNodeCache(self._profile_of, self._counting)
+        planned_nodes = planned_nodes_of(snapshot, self._counting, self._cache, waiting)
+        found = Plans(planned_nodes, GangPlanning(self._evaluate, snapshot.base, self._cache))
         for members in gangs:
             if members.is_committed:
                 found.place_committed(members)

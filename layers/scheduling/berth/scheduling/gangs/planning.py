@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE
 from berth.scheduling.gangs.members import GangMembers
-from berth.scheduling.gangs.planned_nodes import Candidates, Evaluate, NodesLeft, PlannedNodes, ProfileOf
+from berth.scheduling.gangs.planned_nodes import Candidates, Evaluate, NodesLeft, PlannedNodeCache, PlannedNodes
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 
@@ -54,26 +53,17 @@ class Attempt:
         self.places[pod.uid] = name
 
 
-Shapes = Mapping[str, tuple[Pod, Hashable]]
-"""Pods with their shapes, by UID."""
-
-NO_SHAPES: Shapes = MappingProxyType({})
-
-
 class GangPlanning:
     """Plans gangs on one snapshot. For one thread until all members have their candidates.
 
     Methods raise DeadlineExceeded, and can be called again after it.
     """
 
-    def __init__(self, profile_of: ProfileOf, evaluate: Evaluate, base: Snapshot, earlier: Shapes = NO_SHAPES) -> None:
-        """earlier: the shapes that the planning of an earlier snapshot has computed."""
-        self._profile_of, self._evaluate, self._base = profile_of, evaluate, base
+    def __init__(self, evaluate: Evaluate, base: Snapshot, cache: PlannedNodeCache) -> None:
+        self._evaluate, self._base, self._cache = evaluate, base, cache
         self.deadline = NO_DECISION_DEADLINE
         """The deadline of the current planning."""
-        self.shapes: dict[str, tuple[Pod, Hashable]] = {}
-        self._earlier = earlier
-        self._candidates: dict[Hashable, Candidates] = {}
+        self._candidates: dict[int, Candidates] = {}
         self._too_large: dict[Hashable, int] = {}
         self._domains: dict[str, Mapping[str, frozenset[str]]] = {}
 
@@ -122,23 +112,16 @@ class GangPlanning:
         """Return whether placing a member may change verdicts on other nodes."""
         return bool(self._candidates_of(pod).states(planned_nodes).now())
 
-    def _shape_of(self, pod: Pod) -> Hashable:
-        known = self.shapes.get(pod.uid)
-        if known is None:
-            known = self._earlier.get(pod.uid)
-            if known is None or known[0] is not pod:
-                profile = self._profile_of(pod)
-                known = pod, (profile.name, profile.shapes(pod))
-            self.shapes[pod.uid] = known
-        return known[1]
+    def _shape_of(self, pod: Pod) -> int:
+        return self._cache.kind_of(pod)[0]
 
     def _candidates_of(self, pod: Pod) -> Candidates:
         shape = self._shape_of(pod)
         found = self._candidates.get(shape)
         if found is None:
-            profile = self._profile_of(pod)
+            profile = self._cache.profile_of(pod)
             evaluation = self._evaluate(profile, pod, self._base, self.deadline)
-            found = self._candidates[shape] = Candidates(profile, pod, evaluation, self.deadline)
+            found = self._candidates[shape] = Candidates(shape, profile, pod, evaluation, self.deadline)
         return found
 
     def _key(self, members: GangMembers, planned_nodes: PlannedNodes) -> Hashable:
@@ -191,29 +174,29 @@ class GangPlanning:
         """Place as many members as are needed on these nodes; None if they do not fit. names: None for all nodes."""
         needed = members.gang.minimum
         first = members.waiting[:needed]
-        kept = [pod for pod in members.waiting if pod.uid in members.arrived]
+        arrived = members.arrived
+        kept = [pod for pod in members.waiting if pod.uid in arrived] if arrived else []
         if kept:
-            first = (*kept, *(pod for pod in members.waiting if pod.uid not in members.arrived))[:needed]
+            first = (*kept, *(pod for pod in members.waiting if pod.uid not in arrived))[:needed]
         groups = self.by_shape(first)
         orders: list[Iterable[Sequence[Pod]]] = [groups]
         if len(groups) > 1:
             orders.append(reversed(groups))
-        everybody = self.by_shape(members.waiting)
-        if len(members.waiting) > needed and len(everybody) > 1:
+        if len(members.waiting) > needed and len(everybody := self.by_shape(members.waiting)) > 1:
             orders.append(reversed(everybody))
-        tries = [(order, members.arrived) for order in orders]
+        tries = [(order, arrived) for order in orders]
         if kept:
             # The members that have arrived may no longer fit on their nodes.
             tries.append((groups, {}))
-        for order, arrived in tries:
-            attempt = self._tried(order, needed, arrived, planned_nodes, names)
+        for order, keep in tries:
+            attempt = self._tried(order, needed, keep, planned_nodes, names)
             if len(attempt.places) >= needed:
                 return attempt
         return None
 
     def by_shape(self, pods: Sequence[Pod]) -> list[list[Pod]]:
         """Return the members by shape, first the shape with the fewest nodes."""
-        groups: dict[Hashable, list[Pod]] = {}
+        groups: dict[int, list[Pod]] = {}
         for pod in pods:
             groups.setdefault(self._shape_of(pod), []).append(pod)
         found = list(groups.values())
@@ -252,22 +235,26 @@ class GangPlanning:
 
     def _place_alike(self, pods: Sequence[Pod], attempt: Attempt, names: Container[str] | None) -> None:
         """Place as many of these members of one shape as fit, each on the best remaining node."""
-        candidates = self._candidates_of(pods[0])
-        states = candidates.states(attempt.planned_nodes)
-        left = NodesLeft(candidates, attempt.planned_nodes, names)
+        candidates, planned_nodes = self._candidates_of(pods[0]), attempt.planned_nodes
+        states = candidates.states(planned_nodes)
+        earlier = planned_nodes.left.get(candidates) if names is None else None
+        left = NodesLeft(candidates, planned_nodes, names, earlier)
+        order, passes, take_best, has_rules = candidates.order, candidates.passes, left.take_best, bool(states.now())
         for pod in pods:
             self.deadline.check()
             refused = []
-            while (rank := left.take_best()) is not None:
-                name = candidates.order[rank]
-                if candidates.passes(pod, name, attempt.planned_nodes, states.now()):
+            while (rank := take_best()) is not None:
+                name = order[rank]
+                if passes(pod, name, planned_nodes, states.now() if has_rules else ()):
                     attempt.place(pod, name)
                     left.put_back(rank)
                     break
-                if states.now():
+                # With filters that look at all nodes, a placed member may make a rejected node feasible.
+                if has_rules or name in candidates.nominated:
                     refused.append(rank)
-            else:
-                return
-            # With filters that look at all nodes, a placed member may make a rejected node feasible.
-            for rank in refused:
-                left.put_back(rank)
+            for each in refused:
+                left.put_back(each)
+            if rank is None:
+                break
+        if names is None:
+            left.keep()

@@ -20,7 +20,7 @@ from berth.scheduling.evaluation.time_limit import (
 from berth.scheduling.gangs.gang import GangError, GangKey, GangWait
 from berth.scheduling.gangs.members import GangMembers
 from berth.scheduling.gangs.planned_nodes import PlannedNodes
-from berth.scheduling.gangs.planning import GangPlan, GangPlanning, Shapes
+from berth.scheduling.gangs.planning import GangPlan, GangPlanning
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.node_list import NodeRefs
 
@@ -158,11 +158,6 @@ class PlanningRound:
         self._is_finished = False
         self.is_slow = False
         """True if one call could not finish planning although it had the minimum planning time."""
-
-    @property
-    def shapes(self) -> Shapes:
-        """The shapes of the members planned so far."""
-        return self._plans.planning.shapes
 
     def finished(self, limited: TimeLimited, call: DecisionDeadline) -> Plans:
         """Return the plans of all gangs. Raises DeadlineExceeded; the next call then continues."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -37,8 +37,7 @@ class ScoredResource:
     amount: int
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(NamedTuple):
     """A resource of a node: its allocatable amount, the amount of its pods, and the amount with the pod to place."""
 
     weight: int
@@ -103,8 +102,8 @@ def _truncated(number: int, divisor: int) -> int:
 
 
 def _weighted(found: Sequence[Share], score: Callable[[Share], int]) -> int:
-    weights = sum(share.weight for share in found)
-    return _truncated(sum(score(share) * share.weight for share in found), weights) if weights else 0
+    weights = sum([share.weight for share in found])
+    return _truncated(sum([score(share) * share.weight for share in found]), weights) if weights else 0
 
 
 def requested_to_capacity_ratio(points: Sequence[tuple[int, int]]) -> Scorer:

@@ -48,7 +48,7 @@ class State(ClusterScore):
         places = tuple(self.places)
         raw = self._raw({number: places[number] for number in set(numbers)}, numbers)
         by_number = self._normalized(raw)
-        return [by_number[number] for number in numbers]
+        return list(map(by_number.__getitem__, numbers))
 
     def _place(self, node: NodeInfo) -> Place:
         spread = self.spread

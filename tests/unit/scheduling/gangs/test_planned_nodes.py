@@ -1,0 +1,108 @@
+"""Results for nodes with planned members: kept while the node and what plugins read of its members are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import replace
+
+import pytest
+
+from berth.scheduling.feasibility import Exemption
+from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, ScorePlugin, Status, unschedulable
+from berth.scheduling.framework.profile import Profile
+from berth.scheduling.objects import NodeInfo, Pod, label_set
+from berth.scheduling.plugins.registry import SHIPPED_PLUGINS, shipped_plugin
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.parts import NODES_ONLY, SnapshotPart
+from tests.builders.gangs import ENABLED, members
+from tests.builders.planned import CPU, answers, being_bound, cluster, counts, gang_policy, places, room_for
+
+TRAIN = members("train", 4, requests=CPU)
+TUNE = members("tune", 3, requests=CPU, created="2026-01-02T00:00:00Z")
+OTHER = replace(members("other", 1, requests=CPU)[0], node_name="n1", annotations={})
+LARGER = members("train", 4, requests={"cpu": "2"})
+
+
+class Judging(FilterPlugin[Pod]):
+    """Notes the nodes that it filters. It reads nodes alone."""
+
+    name = "Judging"
+    reads = NODES_ONLY
+
+    def __init__(self) -> None:
+        self.judged: list[tuple[str, int]] = []
+
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        self.judged.append((node.name, len(node.pods)))
+        return SUCCESS
+
+
+class Apart(FilterPlugin[Pod]):
+    """Rejects nodes with a pod that has a certain label."""
+
+    name = "Apart"
+
+    def shape(self, pod: Pod) -> Hashable:
+        return pod.spec
+
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        return unschedulable(self.name, "taken") if any("apart" in pod.labels for pod in node.pods) else SUCCESS
+
+
+def policy_of(plugin: FilterPlugin[Pod]) -> Policy:
+    return Policy(Profile("test", (plugin,), ()), Exemption(), gangs=ENABLED)
+
+
+def labelled(pods: Iterable[Pod], **labels: str) -> list[Pod]:
+    return [replace(pod, label_set=label_set("ml", labels)) for pod in pods]
+
+
+@pytest.mark.parametrize("profile", ["all-nodes", "full"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param(Changes(nodes=[room_for("n0", 1)]), id="node with a plan has less room"),
+        pytest.param(Changes(nodes=[room_for("a0", 9)]), id="node joins"),
+        pytest.param(Changes(nodes_gone=["n1"]), id="node leaves"),
+        pytest.param(Changes(pods=[OTHER]), id="pod comes to a node with a plan"),
+        pytest.param(Changes(pods=LARGER), id="members request more"),
+        pytest.param(Changes(pods_gone=[("", TRAIN[0].uid)]), id="member of an earlier gang is deleted"),
+    ],
+)
+def test_plan_after_a_change_equals_a_plan_from_scratch(profile: str, changes: Changes) -> None:
+    warm, before = gang_policy(profile=profile), cluster(2, 3, 2, 2, pods=[*TRAIN, *TUNE])
+    answers(warm, before, [*TRAIN, *TUNE])
+    assumed = [replace(each, pod=OTHER) for each in being_bound(OTHER, node="n1")]
+    for snapshot in (before.with_changes(changes), before.assuming(assumed)):
+        pods = [pod for pod in snapshot.unbound.values() if pod.annotations]
+        assert places(answers(warm, snapshot, pods)) == places(answers(gang_policy(profile=profile), snapshot, pods))
+
+
+def test_nodes_that_did_not_change_are_not_filtered_again() -> None:
+    plugin = Judging()
+    policy, before = policy_of(plugin), cluster(9, 9, pods=TRAIN)
+    answers(policy, before, TRAIN)
+    plugin.judged.clear()
+    answers(policy, before.with_changes(Changes(nodes=[room_for("n0", 8)])), TRAIN)
+    assert {name for name, _ in plugin.judged} == {"n0"}
+    assert ("n0", 3) in plugin.judged
+
+
+def test_custom_plugin_sees_the_labels_of_planned_members() -> None:
+    """The members have equal specs before and after, which is all that shipped plugins read of the pods on a node."""
+    policy, apart, together = policy_of(Apart()), labelled(TRAIN, apart=""), labelled(TRAIN)
+    before = cluster(9, 9, 9, 9, pods=apart)
+    assert counts(places(answers(policy, before, apart))) == {"n0": 1, "n1": 1, "n2": 1, "n3": 1}
+    assert counts(places(answers(policy, before.with_changes(Changes(pods=together)), together))) == {"n0": 4}
+
+
+def test_shipped_plugins_read_only_spec_and_counted_resources_of_the_pods_on_a_node() -> None:
+    """Members with equal specs and demands share results. A plugin that reads more must change that first."""
+    found = set()
+    for name in SHIPPED_PLUGINS:
+        plugin = shipped_plugin(name).plugin
+        assert isinstance(plugin, type)
+        if issubclass(plugin, FilterPlugin | ScorePlugin) and SnapshotPart.PODS in plugin.reads:
+            found.add(name)
+    assert found == {"NodePorts", "NodeResourcesFit", "NodeResourcesBalancedAllocation", "ManagedResources"}
