@@ -37,7 +37,7 @@ lint: setup .tools/hooks/.ready .tools/sam/.ready .tools/console/.ready .tools/a
 	$(if $(FIX),$(BIN)/ruff format . && $(BIN)/ruff check --fix .)
 	FIX=$(FIX) tools/console/check.sh
 	.tools/hooks/bin/pre-commit run --all-files --show-diff-on-failure
-	$(BIN)/mypy layers/scheduling/berth cli/berth_cli functions tests tools
+	$(BIN)/mypy layers/scheduling/berth cli functions tests tools
 	$(BIN)/lint-imports --no-cache
 	.tools/actionlint/actionlint
 docs: setup .tools/docs/.ready .tools/docs/mermaid.min.js ##* Build the site into .build/site; broken links and outdated references fail

@@ -60,8 +60,8 @@ def check(plugin: str, cluster: Path | None, config: Path | None, output: str) -
     Exit status: 0 all rules hold; 1 a rule is broken, or the plugin does not exist; 2 usage error.
     """
     # Imported here: usage errors must not wait for it.
-    from berth.testing.checks import check_plugin
     from berth_cli.configuration.plugin_cluster import SAMPLE, checked_cluster, plugin_configs
+    from berth_testing.checks import check_plugin
 
     configuration = load_configuration(config, None)
     try:

@@ -10,9 +10,9 @@ from berth.scheduling.configuration.plugin_config import PluginConfig
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth.testing import cluster, node, pod
 from berth_cli.sources.dump.cluster import read_cluster, read_dump, trim
 from berth_cli.terminal.input_files import display_name
+from berth_testing import cluster, node, pod
 
 SAMPLE = "a sample cluster"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from berth.testing import PluginHarness, check_plugin, node, pod
 from berth_plugins.one_per_team import OnePerTeam
+from berth_testing import PluginHarness, check_plugin, node, pod
 
 NODES = [node("one"), node("two")]
 PODS = [pod("of-blue", {"team": "blue"}, on="one"), pod("of-none", on="two")]

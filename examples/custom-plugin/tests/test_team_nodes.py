@@ -2,8 +2,8 @@
 
 import pytest
 
-from berth.testing import PluginHarness, check_plugin, node, pod
 from berth_plugins.team_nodes import TeamNodes
+from berth_testing import PluginHarness, check_plugin, node, pod
 
 TEAM = "example.com/team"
 NODES = [node("blue", {TEAM: "blue"}), node("green", {TEAM: "green"}), node("shared")]

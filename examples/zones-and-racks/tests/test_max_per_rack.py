@@ -2,8 +2,8 @@
 
 import pytest
 
-from berth.testing import PluginHarness, check_plugin, node, pod
 from berth_plugins.max_per_rack import MaxPerRack
+from berth_testing import PluginHarness, check_plugin, node, pod
 
 RACK = "example.com/rack"
 NODES = [node("left-1", {RACK: "left"}), node("left-2", {RACK: "left"}), node("right", {RACK: "right"}), node("spare")]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from berth.testing import PluginHarness, check_plugin, node, pod
 from berth_plugins.prefer_zone import ZONE, PreferZone
+from berth_testing import PluginHarness, check_plugin, node, pod
 
 
 @pytest.fixture

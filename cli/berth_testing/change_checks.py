@@ -24,8 +24,8 @@ from berth.scheduling.framework.plugin import (
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth.testing.harness import PluginHarness
-from berth.testing.variants import filled, history
+from berth_testing.harness import PluginHarness
+from berth_testing.variants import filled, history
 
 STEPS = 12
 FEW_NODES = 12

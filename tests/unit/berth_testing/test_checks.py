@@ -17,9 +17,9 @@ from berth.scheduling.framework.plugin import ClusterEvent, ClusterEvents
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.custom_plugins import checked_plugin
 from berth.scheduling.plugins.registry import SHIPPED_PLUGINS, shipped_plugin
-from berth.testing import Rule, check_plugin, cluster, node, pod
-from berth.testing.checks import MAX_FINDINGS, CheckResult
-from tests.unit.testing.broken_plugins import (
+from berth_testing import Rule, check_plugin, cluster, node, pod
+from berth_testing.checks import MAX_FINDINGS, CheckResult
+from tests.unit.berth_testing.broken_plugins import (
     ANTI_AFFINITY,
     FULL,
     NODES,

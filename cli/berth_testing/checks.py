@@ -25,7 +25,7 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.parts import SnapshotPart
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth.testing.change_checks import (
+from berth_testing.change_checks import (
     Subject,
     check_events,
     check_updated_to,
@@ -34,8 +34,8 @@ from berth.testing.change_checks import (
     pod_name,
     unseen_behavior,
 )
-from berth.testing.harness import Judgment, PluginHarness, side_effects
-from berth.testing.variants import reduced, variants
+from berth_testing.harness import Judgment, PluginHarness, side_effects
+from berth_testing.variants import reduced, variants
 
 MAX_NODES = 200
 MAX_PODS = 30

@@ -20,7 +20,7 @@ from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.custom_plugins import arguments_of, built_plugin, checked_plugin
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth.testing.builders import cluster
+from berth_testing.builders import cluster
 
 _IO_EVENTS = ("open", "socket.", "subprocess.", "os.", "shutil.", "urllib.", "http.", "ftplib.", "smtplib.", "sqlite3.")
 _COUNTERS = {"time", "monotonic", "perf_counter", "process_time", "thread_time", "clock_gettime"}

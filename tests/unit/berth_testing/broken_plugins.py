@@ -25,7 +25,7 @@ from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth.testing import node, pod
+from berth_testing import node, pod
 
 ZONE = "topology.kubernetes.io/zone"
 FULL = unschedulable("Mine", "node(s) were full")
