@@ -18,13 +18,15 @@ def pod(
     nominated: str = "",
     labels: Mapping[str, str] | None = None,
     gang: bool = False,
+    size: str | None = None,
     shared: str = "{}",
 ) -> dict[str, object]:
-    """nominated: to this node. gang: a member of `train`. shared: the part that it has in common with others."""
+    """nominated: to this node. gang: a member of `train`. size: the gang's. shared: what others have too."""
+    annotations = {} if size is None and not gang else GANG if size is None else {**GANG, "berth.dev/gang-size": size}
     if phase in ("Succeeded", "Failed"):
         return {"metadata": {"uid": uid}, "status": {"phase": phase}}
     return {
-        "metadata": {"uid": uid, "labels": dict(labels or {}), "annotations": GANG if gang else {}},
+        "metadata": {"uid": uid, "labels": dict(labels or {}), "annotations": annotations},
         "spec": {"nodeName": node} if node else {},
         "status": {"phase": phase, **({"nominatedNodeName": nominated} if nominated else {})},
         "shared": shared,

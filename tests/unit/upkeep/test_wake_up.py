@@ -126,6 +126,14 @@ def test_wakes_gang_member_after_changes_that_may_complete_its_gang(change: Chan
     assert ("default/train-0",) in scene.queue.woken or ("default/train-0", "default/waiting") in scene.queue.woken
 
 
+def test_does_not_wake_members_of_a_gang_that_lacks_members() -> None:
+    scene = Scene(node_change(), pod_change("train-0", pod(size="2", rejected=True)))
+    scene.publish(node_change("n2"))
+    assert scene.queue.woken == []
+    scene.publish(pod_change("train-1", pod(size="2")), after=1.0)
+    assert scene.queue.woken == [("default/train-0",)]
+
+
 def test_does_not_wake_the_queue_without_rejected_pods() -> None:
     scene = Scene(node_change(), pod_change("pending", pod()), RUNNING)
     scene.publish(node_change(), pod_change("running", None))

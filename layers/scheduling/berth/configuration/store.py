@@ -23,8 +23,8 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
+from pydantic_core import from_json, to_json
 
-from berth.configuration.kept_sections import kept_sections
 from berth.dynamodb import TableMissing, TableUnavailable
 from berth.lease.clock import Clock, Instant
 from berth.scheduling.configuration.document import (
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 REQUIREMENTS = "requirements.txt"
 _DIGITS = 8
+_FIELDS_OF = {"which pods it binds": ("bind", "gangs"), "what it counts": ("managed_resources",)}
 _DECLARED = re.compile(r"""^__version__\s*=\s*["']([0-9A-Za-z.-]{1,20})["']""", re.MULTILINE)
 
 
@@ -209,7 +210,7 @@ class Configurations:
     """Loads the configuration of one warm environment. Thread-safe.
 
     If the applied document cannot be loaded, the newest earlier one that can is used, otherwise the deployed one, with
-    the applied document's sections about counting and binding (see kept_sections); `warn` gets the cause. If these
+    the applied document's sections about counting and binding (see _kept_sections); `warn` gets the cause. If these
     sections cannot be read, loading fails. `deployed`: called on first use; it may raise ConfigurationInvalid.
     `remembered_bytes`, `time_limit`: see Policy.
     """
@@ -261,7 +262,7 @@ class Configurations:
         """Return the newest earlier document that can be loaded, otherwise the deployed document, with the kept
         sections of the failed document. Raises ConfigurationInvalid if the sections cannot be read, or all documents
         fail."""
-        kept = kept_sections(failed)
+        kept = _kept_sections(failed)
         if isinstance(kept, UnreadableObject):
             why = f"no other document is used, because {kept.cause} cannot be read"
             raise ConfigurationInvalid(f"{cause}; {why}: {REMEDY}") from cause
@@ -343,3 +344,25 @@ class CountingLossCheck:
             if self._last is None:
                 raise
             return self._last[0]
+
+
+def _kept_sections(document: str) -> dict[str, object] | UnreadableObject:
+    """Return the sections of a document that stay in force if it cannot be loaded as a whole, by their Python names. If
+    less was counted or more bound, a resource could be assigned twice. UnreadableObject: its cause is unreadable."""
+    try:
+        content = from_json(document)
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        return UnreadableObject("what it counts and binds")
+    kept: dict[str, object] = {}
+    for part, fields in _FIELDS_OF.items():
+        # A document may spell a field with its alias or with its Python name.
+        spelled = {name for each in fields for name in (each, BerthConfiguration.model_fields[each].alias)}
+        try:
+            # Validate JSON: validation of Python objects is stricter.
+            read = BerthConfiguration.model_validate_json(to_json({k: v for k, v in content.items() if k in spelled}))
+        except ValidationError:
+            return UnreadableObject(part)
+        kept |= {each: getattr(read, each) for each in fields}
+    return kept

@@ -8,8 +8,8 @@ Guarantee: after a change that can make a waiting pod fit is published, the pod 
 deleted first: within a second if the pod's budget is not spent, and with its next wake-up otherwise.
 
 Rules:
-- A pod is due after a change that a plugin of its profile registered (`events_to_register`), a gang's member also after
-  what can make its gang complete, and every waiting pod after a reservation was released.
+- A pod is due after a change that a plugin of its profile registered (`events_to_register`), every waiting pod after a
+  reservation was released. A gang's member is also due after what can make its gang complete, and never before.
 - A newly rejected pod is due if it may have been evaluated on the state before such a change. This is assumed if the
   change was published after the last time at which the cache had all pods but not this one, or at which Berth did not
   reject the pod.
@@ -38,6 +38,7 @@ from berth.scheduling.objects.pod import FAILED, SUCCEEDED
 from berth.scheduling.objects.pod_reading import PodReader
 from berth.scheduling.objects.projection import SHARED, WAITS_FOR_POOL, is_member, rejected_by_berth
 from berth.scheduling.policy import Policy
+from berth.upkeep.missing_members import MissingMembers
 from berth.upkeep.pod_events import TokenBuckets
 
 
@@ -118,6 +119,7 @@ class WakeUp:
         self._is_initialized = False
         self._pods: dict[str, Object] = {}
         self._waiting: dict[str, WaitingPod] = {}
+        self._missing = MissingMembers()
         self._covered_until = self._listed_at = -math.inf
         self._unseen_until: dict[str, float] = {}
         """Time, by unscheduled pod, before the pod was created or was last rejected by others than Berth."""
@@ -146,6 +148,7 @@ class WakeUp:
                 self._is_initialized = publication.is_complete
                 for known in (self._pods, self._waiting, self._unseen_until):
                     known.clear()
+                self._missing = MissingMembers()
                 changes, events = (Change(*key, obj) for key, obj in publication.objects.items()), set(ClusterEvent)
             elif pods is not None and pods.listed_at != self._listed_at:
                 # No watch has shown the objects that came and went before the list.
@@ -162,6 +165,7 @@ class WakeUp:
                 self._is_capacity_freed = False
                 self._due |= self._waiting.keys()
             due = {key: self._waiting[key] for key in sorted(self._due & self._waiting.keys())}
+            due = {key: pod for key, pod in due.items() if not (pod.is_member and self._missing.lacks(key))}
             left = self._woken_at + max(MIN_INTERVAL_SECONDS, self._readable_after) - now
             if left > 0 or not any(self._wake_ups.tokens(key, now) >= 1 for key in due):
                 return left if 0 < left < MIN_INTERVAL_SECONDS else MIN_INTERVAL_SECONDS
@@ -189,6 +193,7 @@ class WakeUp:
             events.update(pod_events(self._pods.pop(key, None), obj))
             if obj is not None:
                 self._pods[key] = obj
+            self._missing.put(key, obj)
             if self._is_newly_rejected(key, None if obj is None or not is_unscheduled(obj) else obj):
                 rejected.append(key)
         self._published_at |= dict.fromkeys(events, self._clock.wall())

@@ -20,13 +20,13 @@ from berth.scheduling.objects.pod_reading import PodReader
 from berth.scheduling.objects.projection import WAITS_FOR_POOL
 
 INTERVAL_SECONDS = 60.0
-"""CloudWatch keeps one value a minute."""
 
 MAX_POOLS = 20
 """Each pool costs three metrics, and the owners of pods determine the number of namespaces."""
 
 POOL = "pool"
-LEVELS = group([[POOL]], {"PoolCapacity": COUNT, "PoolHeld": COUNT, "PoolWaiting": COUNT})
+METRICS = "PoolCapacity", "PoolHeld", "PoolWaiting"
+LEVELS = group([[POOL]], dict.fromkeys(METRICS, COUNT))
 
 
 class PoolLevels:
@@ -55,8 +55,6 @@ class PoolLevels:
                     labels = part(part(obj or {}, "metadata"), "labels")
                     texts = {name: value for name, value in labels.items() if isinstance(value, str)}
                     self._of_nodes[key] = self._counting.floating.of_labels(texts)
-                    if obj is None:
-                        del self._of_nodes[key]
 
     def step(self) -> float:
         """Measure the pools that most pods wait for. Return the seconds until the next measurement."""
@@ -73,10 +71,9 @@ class PoolLevels:
         levels |= {pool: waiting[resource_of(pool)] for pool in of_labels}
         try:
             for pool, number in sorted(levels.items(), key=lambda each: (-each[1], each[0]))[:MAX_POOLS]:
-                ledger = self._table.node(pool)
-                if ledger is not None:
-                    found = {"PoolCapacity": ledger.capacity.get(pool, 0), "PoolHeld": ledger.allocated(pool)}
-                    values = {name: [float(value)] for name, value in {**found, "PoolWaiting": number}.items()}
+                if (ledger := self._table.node(pool)) is not None:
+                    found = float(ledger.capacity.get(pool, 0)), float(ledger.allocated(pool)), float(number)
+                    values = {name: [value] for name, value in zip(METRICS, found, strict=True)}
                     self._metrics.emit([LEVELS], {POOL: pool}, values, self._wall())
         except TableUnavailable as error:
             log.warning("pools: %s", error)
