@@ -54,8 +54,8 @@ def head_names_what_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
     def with_orphans(self, pointer):
         if self._batches:
             through = dict.fromkeys(SnapshotPart, pointer.version)
-            items = self._table.log(self._fence().uid, self.pointer.version, through)
-            orphans = {item.part: item.published for item in items if item.epoch != self._epoch}
+            items = self.table.log(self._fence().uid, self.pointer.version, through)
+            orphans = {item.part: item.published for item in items if item.epoch != self.epoch}
             written = {batch.item.part: batch.item.published for batch in self._batches}
             pointer = replace(pointer, newest={**pointer.newest, **orphans, **written})
         publish(self, pointer)
@@ -171,11 +171,11 @@ def head_before_its_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
                 self._table.put_chunks(*arguments)
 
     def regardless(self, objects, pointer):
-        table, self._table = self._table, Careless(self._table)
+        table, self.table = self.table, Careless(self.table)
         try:
             return with_snapshot(self, objects, pointer)
         finally:
-            self._table = table
+            self.table = table
 
     monkeypatch.setattr(Writer, "_with_snapshot", regardless)
 

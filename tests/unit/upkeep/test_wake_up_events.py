@@ -35,7 +35,7 @@ WAITING, PLACED, ENDED = pod(), pod(node="n1"), pod(phase="Succeeded")
         pytest.param(pod(nominated="n1"), WAITING, {DELETE, UNSCHEDULED}, id="no longer nominated"),
         pytest.param(pod(nominated="n1"), pod(nominated="n2"), {DELETE, UNSCHEDULED}, id="nominated to another node"),
         pytest.param(WAITING, pod(nominated="n1"), set(), id="nominated"),
-        pytest.param(pod(nominated="n1"), PLACED, {ADD, UNSCHEDULED}, id="bound to its nominated node"),
+        pytest.param(pod(nominated="n1"), PLACED, {ADD, UPDATE, UNSCHEDULED}, id="bound to its nominated node"),
         pytest.param(pod(nominated="n1"), pod(node="n2"), {DELETE, ADD, UNSCHEDULED}, id="bound elsewhere"),
         pytest.param(PLACED, pod(node="n2"), {DELETE, ADD}, id="on another node, after a restore of etcd"),
         pytest.param(PLACED, pod(node="n1", phase="Running"), set(), id="started"),

@@ -246,8 +246,10 @@ def pod_events(before: Object | None, now: Object | None) -> Iterator[ClusterEve
     if stays and _content(old) == _content(new):
         return
     if new is not None and not is_unscheduled(new):
-        is_update = stays and old is not None and not is_unscheduled(old)
-        yield ClusterEvent.ASSIGNED_POD_UPDATE if is_update else ClusterEvent.ASSIGNED_POD_ADD
+        if not stays or old is None or is_unscheduled(old):
+            yield ClusterEvent.ASSIGNED_POD_ADD
+        if stays and old is not None and _place(old):  # nominated to this node, it took room there, perhaps more
+            yield ClusterEvent.ASSIGNED_POD_UPDATE
     unscheduled = [pod for pod in (old, new) if pod is not None and is_unscheduled(pod)]
     if unscheduled:
         yield ClusterEvent.GANG_MEMBER if any(map(is_member, unscheduled)) else ClusterEvent.UNSCHEDULED_POD
