@@ -33,7 +33,7 @@ class Case:
     snapshot. planned: members that the snapshot has on the nodes of the gang's plan. missing: the number of pods that
     need a node; in a gang it may be more than 1. capacities: changed ones, by floating pool. rivals: the waiting pods
     of a higher priority that the scheduler tries first. asked: the UID of the gang's member that needs a place; empty
-    if any will do.
+    if any will do. selecting: the fields of specs by which a replacement selects nodes, by the key of a pod on a node.
     """
 
     pod: Pod
@@ -45,6 +45,7 @@ class Case:
     capacities: Mapping[str, int] = field(default_factory=dict)
     rivals: tuple[Pod, ...] = ()
     asked: str = ""
+    selecting: Mapping[tuple[str, str], Object] = field(default_factory=dict)
 
     @property
     def mates(self) -> tuple[Pod, ...]:
@@ -128,6 +129,13 @@ class Case:
     def with_changes(self, changes: Changes) -> Case:
         """Return the case after these changes of the cluster."""
         return replace(self, snapshot=self.snapshot.with_changes(changes))
+
+    def replacement_of(self, pod: Pod) -> Pod:
+        """Return the pod that the controller of this pod on a node creates in its place."""
+        document = pod_document(replace(pod, node_name=""))
+        spec = part(document, "spec") | self.selecting.get((pod.namespace, pod.name), {})
+        read = read_pod({**document, "spec": spec})
+        return replace(read if isinstance(read, Pod) else pod, uid=f"{pod.uid}.again", node_name="")
 
     def _agents(self, like: str, name: str) -> Iterator[Pod]:
         """Yield the pods that run on every node, for the node with this name."""

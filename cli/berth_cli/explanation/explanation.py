@@ -69,9 +69,16 @@ def explain_pod(
     if fitting and not outcome.node:
         cause = cause or Cause(Verdict.SCHEDULER_FAILS, "kube-scheduler fails", outcome.message)
     verdict, held = verdict_on(target.state, now, cause, fits=bool(fitting), preempts=bool(outcome.node))
+    taker = first_taker(case, rules, is_over)[0] if verdict is Verdict.PLACEABLE else None
+    if taker is not None:
+        verdict = Verdict.PENDING
     reasons = by_reason(rejected, case.pod, case.snapshot)
     pools = () if fitting or outcome.node else pools_against(case, rules, reasons)
-    wants_changes = not fitting and verdict in (Verdict.PENDING, Verdict.PREEMPTING, Verdict.UNTRIED)
+    wants_changes = (not fitting or taker is not None) and verdict in (
+        Verdict.PENDING,
+        Verdict.PREEMPTING,
+        Verdict.UNTRIED,
+    )
     return Explanation(
         case.pod,
         target,
@@ -87,6 +94,6 @@ def explain_pod(
         held,
         pools,
         () if fitting or outcome.node else missing_for(case, rules, reasons, pools),
-        first_taker(case, rules, is_over) if verdict is Verdict.PLACEABLE else None,
+        taker,
         now,
     )

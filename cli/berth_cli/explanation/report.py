@@ -109,7 +109,7 @@ def headline(found: Explanation) -> str:
             return f"{name}: has ended{deleted}; if it were new, {fits}"
         case Verdict.TERMINATING:
             return f"{name}: {found.held}; {fits}"
-        case Verdict.PLACEABLE if found.taker is not None:
+        case _ if found.taker is not None:
             return f"{name}: {pending}: {fits}, but {taken_text(found.taker)}"
         case Verdict.PLACEABLE:
             by = "" if state.scheduler == DEFAULT_SCHEDULER else f" by {state.scheduler}, if that scheduler runs"

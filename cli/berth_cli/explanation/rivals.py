@@ -46,11 +46,11 @@ def places_of(case: Case, rules: Rules, names: Iterable[str] = ()) -> tuple[Sequ
     return sorted({found.places[uid] for uid in wanted}), found.placed
 
 
-def first_taker(case: Case, rules: Rules, is_over: Callable[[], bool]) -> Pod | None:
-    """Place the rivals until the pod, or its gang, does not fit any more; return the last one that was placed. None if
-    it still fits, or the time is over."""
+def first_taker(case: Case, rules: Rules, is_over: Callable[[], bool]) -> tuple[Pod | None, Case]:
+    """Place the rivals until the pod, or its gang, does not fit any more. Return the last one that was placed, None if
+    it still fits or the time is over; and the cluster with the placed rivals."""
     if not case.rivals:
-        return None
+        return None, case
     names, alone = list(case.snapshot.nodes), rules.without_gangs
     # Most rivals still fit nowhere, and pods of a controller are alike.
     kinds = {(pod.spec, pod.label_set): pod for pod in case.rivals}
@@ -59,7 +59,7 @@ def first_taker(case: Case, rules: Rules, is_over: Callable[[], bool]) -> Pod | 
     loop = ControlLoop(rules.scheduler, case.snapshot, PolicyExtender(rules.berth))
     for outcome in loop.run(rivals):
         if is_over():
-            return None
+            break
         if outcome.node and not places_of(replace(case, snapshot=loop.snapshot), rules)[0]:
-            return outcome.pod
-    return None
+            return outcome.pod, replace(case, snapshot=loop.snapshot)
+    return None, replace(case, snapshot=loop.snapshot)

@@ -34,6 +34,9 @@ class Target:
     waiting: tuple[tuple[Pod, PodState], ...] = ()
 
 
+SELECTING = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstraints")
+"""The fields of a spec that rules do not read of a pod on a node, but of the one that replaces it."""
+
 GONE_FROM_DUMP = "it is gone, or newer than the dump; dump again, or check the name"
 
 
@@ -51,6 +54,7 @@ def read_target(
     namespace, name = parse_name(pod)
     found: Object | None = None
     trimmed, states = [], dict[tuple[str, str], PodState | None]()
+    selecting: dict[tuple[str, str], Object] = {}
     kinds: Counter[str] = Counter()
     for obj in objects:
         kinds[str(obj.get("kind"))] += 1
@@ -61,6 +65,9 @@ def read_target(
             if own == (namespace, name):
                 found = obj
                 continue
+            fields = {name: value for name, value in part(obj, "spec").items() if name in SELECTING}
+            if states[own] is None and fields:
+                selecting[own] = fields
         trimmed.append(trim(obj, counting))
     cluster = read_cluster(trimmed, where)
     if found is None:
@@ -82,7 +89,7 @@ def read_target(
     warnings += [f"{count} left out: {reason}" for reason, count in cluster.left_out.items()]
     waiting = [(pod, known) for pod in cluster.pods if (known := states.get((pod.namespace, pod.name)))]
     unlike = tuple(each for each in warnings if each not in state.unchecked)
-    return Target(Case(read, stored, snapshot), state, unlike, tuple(waiting))
+    return Target(Case(read, stored, snapshot, selecting=selecting), state, unlike, tuple(waiting))
 
 
 def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:

@@ -42,7 +42,7 @@ MAX_RIVALS = 3
 """The maximum number of additional new nodes, for pods of a higher priority."""
 
 MAX_ALIKE = 3
-"""The maximum number of nodes that fail for the same reasons and have the same taints."""
+"""The number of nodes that come before the others of their kind: for the same reasons, with the same taints."""
 
 MAX_COMBINATIONS = 48
 """The maximum number of combinations of options for one node."""
@@ -150,10 +150,15 @@ class _Trial:
         if changed is None:
             return None
         rules = self.rules.with_capacities(changed.capacities)
-        fits, placed = places_of(changed, rules, names)
-        if not fits or not _replacements_fit(self.case, changes, changed, placed, rules.without_gangs):
+        fits, _ = places_of(changed, rules, names)
+        if not fits:
             return None
-        return Counterfactual(changes, fits, first_taker(changed, rules, self.is_over))
+        taker, beside = first_taker(changed, rules, self.is_over)
+        if taker is None:
+            _, placed = places_of(beside, rules, names)
+            if not _replacements_fit(self.case, changes, beside, placed, rules.without_gangs):
+                return None
+        return Counterfactual(changes, fits, taker)
 
     def without_needless(self, found: Counterfactual) -> Counterfactual:
         """Remove unnecessary changes: two reasons may have one remedy, and fewer changes may make another node fit."""
@@ -208,7 +213,7 @@ def _replacements_fit(case: Case, changes: Option, changed: Case, placed: Sequen
     for pod in (pod for each in case.snapshot.nodes.values() for pod in each.pods if pod.uid in ended):
         may_wait = ended[pod.uid] and (pod.priority or 0) < (case.pod.priority or 0)
         if pod.spec.controller is not None and not may_wait:
-            again = replace(pod, uid=f"{pod.uid}.again", node_name="")
+            again = case.replacement_of(pod)
             fits = rules.fitting(again, sorted(snapshot.nodes), snapshot)
             if not fits:
                 return False
@@ -343,11 +348,11 @@ def _closest(case: Case, failing: Mapping[str, Sequence[Status]]) -> tuple[list[
 
     order = sorted(rejected, key=distance)
     alike: Counter[tuple[tuple[Status, ...], frozenset[Taint]]] = Counter()
-    found = []
+    first, others = list[str](), list[str]()
     for name in order:
         # All taints have one reason, and each needs another toleration.
         key = tuple(rejected[name]), frozenset(nodes[name].taints)
         alike[key] += 1
-        if alike[key] <= MAX_ALIKE:
-            found.append(name)
-    return found[:MAX_NODES], len(order) - len(found[:MAX_NODES])
+        (first if alike[key] <= MAX_ALIKE else others).append(name)
+    found = [*first, *others][:MAX_NODES]
+    return found, len(order) - len(found)

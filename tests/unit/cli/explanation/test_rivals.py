@@ -10,6 +10,7 @@ import pytest
 
 from berth_cli.explanation.counterfactuals.search import Search, search
 from berth_cli.explanation.explanation import explain_pod
+from berth_cli.explanation.pod_state import Verdict
 from berth_cli.explanation.report import changes_text, headline, search_document
 from berth_cli.explanation.rivals import rivals_of
 from tests.builders.gangs import member_object
@@ -74,6 +75,20 @@ def test_change_counts_only_if_the_pod_has_a_node_after_pods_of_a_higher_priorit
     assert texts(searched(*FULL_NODE, *rivals)) == wanted
 
 
+OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
+
+
+@pytest.mark.parametrize(("rivals", "ends"), [([], True), (["big"], False)], ids=["none", "one"])
+def test_replacement_of_an_ended_pod_needs_room_beside_pods_of_a_higher_priority(rivals: list[str], ends: bool) -> None:
+    tolerates: dict[str, Any] = {"tolerations": [{"key": "k", "operator": "Exists"}]}
+    held = {"ownerReferences": [OWNER]}
+    busy = pod_with("w", nodeName="a", requests={"cpu": "4"}, metadata=held, **tolerates)
+    other = node_with("b", taints=[{"key": "k", "value": "", "effect": "NoSchedule"}])
+    found = searched(NODE, other, busy, *(asks(name, priority=5, **tolerates) for name in rivals))
+    texts = [change.text for each in found.found for change in each.changes]
+    assert any("end default/w" in text for text in texts) is ends
+
+
 def test_names_the_pod_that_takes_the_room() -> None:
     found = searched(*FULL_NODE, asks("big", priority=5))
     line = "Other changes make room, but default/big of higher priority would take it first."
@@ -85,6 +100,9 @@ def test_pod_that_fits_waits_for_a_pod_of_a_higher_priority() -> None:
     assert headline(found) == (
         "default/p: pending: 1 of 1 nodes fit, but default/big of higher priority would take it first"
     )
+    assert found.verdict is Verdict.PENDING
+    assert found.search is not None
+    assert texts(found.search) == ([ONE], "")
 
 
 def test_gang_of_a_higher_priority_takes_the_room_as_a_whole() -> None:

@@ -10,7 +10,7 @@ import pytest
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explanation.counterfactuals.change import Change, ChangeKind
 from berth_cli.explanation.counterfactuals.proposals import NO_CHANGE
-from berth_cli.explanation.counterfactuals.search import Counterfactual, Search, SearchEnd, search
+from berth_cli.explanation.counterfactuals.search import MAX_NODES, Counterfactual, Search, SearchEnd, search
 from berth_cli.explanation.report import changes_text, search_document
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
@@ -163,11 +163,47 @@ def test_reports_why_the_search_ended(result: Search, lines: Sequence[str]) -> N
 
 @pytest.mark.parametrize(
     ("count", "end"),
-    [pytest.param(3, SearchEnd.COMPLETE, id="all nodes"), pytest.param(4, SearchEnd.NODES, id="three similar nodes")],
+    [
+        pytest.param(MAX_NODES, SearchEnd.COMPLETE, id="all nodes, which are similar"),
+        pytest.param(MAX_NODES + 1, SearchEnd.NODES, id="one more"),
+    ],
 )
 def test_reports_whether_all_nodes_were_tried(count: int, end: SearchEnd) -> None:
     nodes = [node_with(f"n{number}") for number in range(count)]
     assert found(pod_with(requests={"cpu": "5"}), *nodes).end is end
+
+
+POOL = {"pool": "edge"}
+OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
+
+
+@pytest.mark.parametrize(
+    ("fields", "ends"),
+    [
+        pytest.param({}, True, id="it fits on the other node"),
+        pytest.param({"nodeSelector": POOL}, False, id="it selects this node"),
+        pytest.param(
+            {
+                "affinity": {
+                    "nodeAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": {
+                            "nodeSelectorTerms": [{"matchExpressions": [{"key": "pool", "operator": "Exists"}]}]
+                        }
+                    }
+                }
+            },
+            False,
+            id="it requires nodes like this",
+        ),
+    ],
+)
+def test_ends_pod_only_if_its_replacement_selects_another_node(fields: dict[str, Any], ends: bool) -> None:
+    owner = {"ownerReferences": [OWNER]}
+    busy = pod_with("w", nodeName="edge", requests={"cpu": "4"}, metadata=owner, **fields)
+    nodes = [node_with("edge", POOL), node_with("plain")]
+    wanted = pod_with(requests={"cpu": "4"}, nodeSelector=POOL)
+    texts = [change.text for each in found(wanted, *nodes, busy).found for change in each.changes]
+    assert any("end default/w" in text for text in texts) is ends
 
 
 def test_reports_that_more_changes_may_exist(monkeypatch: pytest.MonkeyPatch) -> None:
