@@ -32,7 +32,8 @@ def text(found: Explanation, schedulers: Sequence[str], history: Iterable[str] =
     history: lines about earlier attempts, which are printed before the changes."""
     yield headline(found)
     if found.verdict is Verdict.UNTRIED:
-        yield f"  {untried_remedy(found.pod.scheduler_name, schedulers)}"
+        tried = (state.scheduler for _, state in found.target.waiting if state.was_tried)
+        yield f"  {untried_remedy(found.pod.scheduler_name, sorted({*schedulers, *tried}))}"
     if found.preemption is not None and (evictions := eviction_text(found.preemption)):
         yield f"  {evictions}"
     yield from _remarks(found)

@@ -33,11 +33,12 @@ class SkipReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The pods to place, in order; the number of skipped pods by reason; the names of other schedulers."""
+    """The pods to place, in order; the number of skipped pods by reason; the names of other schedulers, first the one
+    with the most pods."""
 
     pods: tuple[Pod, ...]
     skipped: Counter[SkipReason] = field(default_factory=Counter)
-    other_schedulers: frozenset[str] = frozenset()
+    other_schedulers: tuple[str, ...] = ()
 
 
 def read_queue(
@@ -68,7 +69,7 @@ def build_queue(pods: Iterable[Pod], schedulers: Collection[str], created: Colle
     namespace and name of pods that are placed for any scheduler."""
     queued: list[Pod] = []
     skipped: Counter[SkipReason] = Counter()
-    others: set[str] = set()
+    others: Counter[str] = Counter()
     for pod in pods:
         reason = _skipped(pod, () if (pod.namespace, pod.name) in created else schedulers)
         if reason is None:
@@ -76,9 +77,9 @@ def build_queue(pods: Iterable[Pod], schedulers: Collection[str], created: Colle
             continue
         skipped[reason] += 1
         if reason is SkipReason.ANOTHER_SCHEDULER:
-            others.add(pod.scheduler_name)
+            others[pod.scheduler_name] += 1
     queued.sort(key=lambda pod: (-(pod.priority or 0), pod.namespace, _parts(pod.name)))
-    return Queue(tuple(queued), skipped, frozenset(others))
+    return Queue(tuple(queued), skipped, tuple(sorted(others, key=lambda name: (-others[name], name))))
 
 
 def _parts(name: str) -> list[str | int]:

@@ -47,7 +47,7 @@ class Summary:
         if self.placed or self.pending:
             yield f"{self.placed} of {self.placed + self.pending} pods placed"
         elif self.queue.other_schedulers:
-            yield f"no pods to place: give --scheduler-name {min(self.queue.other_schedulers)}"
+            yield f"no pods to place: give --scheduler-name {self.queue.other_schedulers[0]}"
         elif self.queue.skipped:
             yield "no pods to place: every pod without a node is left out"
         else:

@@ -235,6 +235,14 @@ def test_names_labels_missing_on_every_node(spec: dict[str, Any], wanted: list[s
     assert [line.strip() for line in text(found, ()) if "no node has" in line] == wanted
 
 
+def test_proposes_the_scheduler_that_has_tried_other_pods() -> None:
+    tried = {**pod_with("other", schedulerName="berth-scheduler"), **said("Unschedulable", "0/1 nodes are available.")}
+    misspelled = target(pod_with(schedulerName="bert-scheduler", metadata=CREATED), node_with("a"), tried)
+    found = explain_pod(misspelled, rules(), weight=1, now=1e6, is_over=lambda: False)
+    assert found.verdict is Verdict.UNTRIED
+    assert "did you mean berth-scheduler?" in list(text(found, ()))[1]
+
+
 def test_pod_does_not_fit_if_scoring_fails() -> None:
     term = {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["x"]}]}}
     affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}

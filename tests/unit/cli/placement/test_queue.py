@@ -55,3 +55,9 @@ def test_skips_pod_and_counts_the_reason(other: Pod, why: SkipReason) -> None:
 
 def test_queues_all_pods_if_no_scheduler_names_are_given() -> None:
     assert len(build_queue([pod("p", schedulerName="volcano"), pod("q")], ()).pods) == 2
+
+
+def test_names_the_scheduler_with_the_most_pods_first() -> None:
+    """A misspelled name has few."""
+    pods = [pod(name, schedulerName=other) for name, other in (("a", "bert"), ("b", "berth"), ("c", "berth"))]
+    assert build_queue(pods, OURS).other_schedulers == ("berth", "bert")
