@@ -28,16 +28,19 @@ PLACED_SECONDS, ON_STACK_SECONDS = 5.0, 10.0
 LATER_PODS = 20
 PLUGINS = EXAMPLES / "custom-plugin"
 
-FULL, TEAMS = "full", "teams"
+FULL, TEAMS, SEGREGATION = "full", "teams", "segregation"
 DOCUMENT = """\
 apiVersion: berth.dev/v1alpha1
 kind: BerthConfiguration
 profile: full
-profiles: {full: full, teams: teams}
+profiles: {full: full, teams: teams, segregation: resource-segregation}
 definitions:
   teams:
     plugins:
       enabled: [{name: "berth_plugins.one_per_team:OnePerTeam"}]
+pluginConfig:
+  - name: ResourceSegregation
+    args: {resources: [nvidia.com/gpu], mode: required}
 """
 
 
@@ -67,7 +70,7 @@ def berth(
 def scheduler(control_plane: ControlPlane, berth: Extender) -> Iterator[None]:
     """It places pods of three schedulerNames, each of which has a profile of Berth's."""
     document = scheduler_configuration([filter_prioritize_bind(berth.url_prefix)])
-    profiles = [{"schedulerName": name} for name in ("default-scheduler", FULL, TEAMS)]
+    profiles = [{"schedulerName": name} for name in ("default-scheduler", FULL, TEAMS, SEGREGATION)]
     with control_plane.scheduler({**document, "profiles": profiles}):
         yield
 
@@ -120,3 +123,24 @@ def test_preemptor_evicts_the_victims_of_one_node_only_once(
     assert all(cluster.exists(each) for each in later)
     if team:
         assert running[0] not in left
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.3, 0.6])
+@pytest.mark.usefixtures("scheduler")
+def test_pod_takes_the_node_that_joined_and_evicts_no_pod(
+    seconds: float, cluster: Cluster, classes: Classes, berth: Extender
+) -> None:
+    """The profile reads only nodes, so the cache has the node as soon as any profile's would."""
+    full = cluster.create_node("full", cpu="1")
+    running = cluster.create_pod("running", cpu="1", priority_class=classes.low, node=full, ends_at_once=True)
+    ExtenderCache(berth).wait_for_feasible([full])
+    time.sleep(1)  # the next change is the first after a pause
+
+    joined = cluster.create_node("joined", cpu="1")
+    time.sleep(seconds)
+    pod = cluster.create_pod("high", cpu="1", priority_class=classes.high, scheduler=SEGREGATION)
+
+    assert cluster.wait_until_assigned(pod) == joined
+    assert cluster.exists(running)
+    assert not cluster.state(running).terminating
