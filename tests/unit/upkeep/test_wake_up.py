@@ -9,9 +9,8 @@ import pytest
 from berth.nodecache.feed.changes import Change, Key, Object
 from berth.nodecache.feed.head import Observation, Position
 from berth.nodecache.feed.leader import Publication
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.framework.plugin import ALL_EVENTS, EVENTS_ON_ONE_NODE, GANG_EVENTS, NODE_EVENTS, ClusterEvent
-from berth.scheduling.objects.projection import compact_pod, rejected_by_berth
+from berth.scheduling.framework.plugin import GANG_EVENTS, NODE_EVENTS, ClusterEvent
+from berth.scheduling.objects.projection import rejected_by_berth
 from berth.upkeep.wake_up import (
     BURST,
     MEMBER_REFILL_SECONDS,
@@ -20,11 +19,10 @@ from berth.upkeep.wake_up import (
     WATCH_SECONDS,
     WaitingPod,
     WakeUp,
-    waiting_pod,
 )
 from tests.fakes.cluster import RecordingQueue
 from tests.unit.lease.clocks import EnvironmentClock
-from tests.unit.upkeep.published_pods import GANG, pod, pod_change
+from tests.unit.upkeep.published_pods import pod, pod_change
 
 REGISTERED = NODE_EVENTS | {ClusterEvent.ASSIGNED_POD_DELETE}
 """By the plugins of the waiting pods of these tests."""
@@ -367,39 +365,3 @@ def test_rate_limited_wake_up_is_delayed_and_not_lost() -> None:
     for _ in range(int(REFILL_SECONDS) + 1):
         scene.publish(after=1.0)
     assert len(scene.queue.woken) == before + 1
-
-
-FULL = EVENTS_ON_ONE_NODE | {ClusterEvent.NODE_DELETE, ClusterEvent.NAMESPACE, ClusterEvent.OTHERS}
-
-
-@pytest.mark.parametrize(
-    ("document", "scheduler", "expected"),
-    [
-        pytest.param({"profile": "label-priority"}, "", WaitingPod(NODE_EVENTS), id="events of its profile"),
-        pytest.param(
-            {"profiles": {"other": "full"}}, "other", WaitingPod(FULL), id="events of its scheduler's profile"
-        ),
-        pytest.param(
-            {"profiles": {"other": "full"}},
-            "",
-            WaitingPod(NODE_EVENTS),
-            id="not the events of another scheduler's profile",
-        ),
-        pytest.param(
-            {"gangs": {"enabled": True}}, "", WaitingPod(GANG_EVENTS, is_member=True), id="events of its gang"
-        ),
-    ],
-)
-def test_waiting_pod_has_the_events_of_its_policy(
-    document: Mapping[str, object], scheduler: str, expected: WaitingPod
-) -> None:
-    policy = BerthConfiguration.model_validate(document).policy()
-    metadata = {"name": "waiting", "namespace": "ml", "uid": "1", "annotations": GANG}
-    obj = compact_pod({"metadata": metadata, "spec": {"schedulerName": scheduler}}, GANG.keys())
-    assert waiting_pod(policy, obj) is None
-    assert waiting_pod(policy, {**obj, "rejectedByBerth": True}) == expected
-
-
-def test_unreadable_pod_waits_for_all_events() -> None:
-    policy = BerthConfiguration().policy()
-    assert waiting_pod(policy, {"metadata": 7, "rejectedByBerth": True}) == WaitingPod(ALL_EVENTS)
