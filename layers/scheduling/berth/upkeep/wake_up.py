@@ -8,8 +8,8 @@ Guarantee: after a change that can make a waiting pod fit is published, the pod 
 deleted first: within a second if the pod's budget is not spent, and with its next wake-up otherwise.
 
 Rules:
-- A pod is due after a change that a plugin of its profile registered (`events_to_register`), and after a reservation was
-  released; a gang's member also after what can make its gang complete, but not while members are missing.
+- A pod is due after a change that a plugin of its profile registered (`events_to_register`), or a released
+  reservation; a gang's member also after what can make its gang complete, but not while members are missing.
 - A newly rejected pod is due if it may have been evaluated on the state before such a change. This is assumed if the
   change was published after the last time at which the cache had all pods but not this one, or at which Berth did not
   reject the pod.
