@@ -73,8 +73,9 @@ wait $! || failed=1
 if [ $failed = 0 ]; then
   track work &
   track clusters &
+  track alarms &
   { renice -n 19 $BASHPID >/dev/null && track spare; } &
-  for _ in 1 2 3; do
+  for _ in 1 2 3 4; do
     wait -n && continue
     failed=1
     [ "$lane" = nightly ] || { end && break; }
