@@ -7,15 +7,15 @@ from enum import StrEnum
 
 
 class Authentication(StrEnum):
-    """BASIC: a password in the urlPrefix, for evaluation. MTLS: a client certificate. There is no anonymous access."""
+    """BASIC: a password in the urlPrefix, for evaluation. MTLS: a client certificate. A stack uses one of them."""
 
     BASIC = "basic"
     MTLS = "mtls"
 
 
 class AuthorizerOutcome(StrEnum):
-    """The first two allow the request. ALLOWED_PREVIOUS: by the previous password. UNAVAILABLE: the store cannot be
-    read."""
+    """Outcomes of a check; the first two allow the request. ALLOWED_PREVIOUS: with the previous password. UNAVAILABLE:
+    the store cannot be read."""
 
     ALLOWED = "allowed"
     ALLOWED_PREVIOUS = "allowed-previous"
@@ -38,7 +38,7 @@ class CredentialStoreUnavailable(Exception):
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The outcome, and the detail for the log: it describes the error and never contains credentials. is_fallback: the
-    store cannot be read, and the request is allowed by what was read before."""
+    store cannot be read, and the request is allowed by an earlier read."""
 
     outcome: AuthorizerOutcome
     detail: str = ""

@@ -170,7 +170,7 @@ class Attempt:
                 break
             ledgers = result.ledgers
             if any(each.state is EntryState.BOUND for each in result.entries(uid).values()):
-                # The watcher has confirmed the pod there, after bind read the pod.
+                # The watcher confirmed the pod on the node after bind had read the pod.
                 break
             chosen = self._chosen(ledgers, lost_races)
             if isinstance(chosen, Insufficient):

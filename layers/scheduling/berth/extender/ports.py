@@ -93,7 +93,7 @@ class DecisionContext:
 
 
 REREADS, REREAD_SECONDS = 10, 0.025
-"""How often a verb rereads a cache that lacks what the request shows, and the seconds between two reads. `berth serve`
+"""How often a verb rereads a cache that lacks a change in the request, and the seconds between reads. `berth serve`
 publishes a change within 25 ms, a stack within a few hundred. The scheduler does not try another pod in this time."""
 
 
