@@ -55,7 +55,7 @@ class CloudWatchMetrics(Metrics):
         values: Mapping[str, Sequence[float]],
         now: float,
     ) -> Mapping[str, object]:
-        """Keep the metrics, and send all kept ones if the minute is over. Return no members for the log line."""
+        """Keep the metrics, and send all kept metrics if the minute is over. Return {}: the log line has none."""
         found = [each for one in groups for each in self._data(one, dimensions, values, now)]
         with self._lock:
             self._kept += found
