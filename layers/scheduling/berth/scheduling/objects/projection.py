@@ -222,8 +222,8 @@ def trimmed_pod(obj: Object, annotations: Container[str] = ()) -> Object:
 
 
 def with_state(kept: Object, obj: Object) -> Object:
-    """Add the fields of a pod without a node that only explanations read: its age, its finalizers, and what its
-    scheduler says."""
+    """Add the fields of a pod without a node that only explanations read: its age, its finalizers, and its scheduler's
+    message."""
     found = select_fields(part(obj, "metadata"), ("creationTimestamp", "finalizers"))
     condition = condition_in(part(obj, "status"), "PodScheduled")
     said = [*_conditions_of(kept), select_fields(condition, ("type", "status", "reason", "message"))]

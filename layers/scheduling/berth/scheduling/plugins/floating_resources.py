@@ -4,7 +4,7 @@ Berth adds it to every profile that has ManagedResources, if the configuration h
 the pods that are being bound use a pool. An eviction on any node may help, so the scheduler proposes no victims for it.
 
 What becomes free in a pool of the cluster or of a namespace is kept for waiting pods of a higher priority. Otherwise a
-gang, or a pod that asks for much, would wait for ever while smaller pods come and go. A pod waits for a pool if Berth
+gang, or a pod with a large request, would wait forever while smaller pods come and go. A pod waits for a pool if Berth
 rejected it for this reason at its last attempt.
 """
 
