@@ -43,7 +43,7 @@ class _Closed(Exception):
 
 
 class Connection:
-    """Serves the requests of one client. `run` in a thread; the server calls `expire` and `end` in its own."""
+    """Serves the requests of one client. Call `run` in a thread; the server calls `expire` and `end` in its own."""
 
     def __init__(
         self,
