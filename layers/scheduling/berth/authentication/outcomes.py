@@ -32,7 +32,7 @@ _ALLOWED = frozenset({AuthorizerOutcome.ALLOWED, AuthorizerOutcome.ALLOWED_PREVI
 
 
 class CredentialStoreUnavailable(Exception):
-    """The store cannot be read, or its content is invalid. The message has cause and remedy but never a secret."""
+    """The store cannot be read, or its content is invalid. The message has the cause and a remedy, but no secret."""
 
 
 @dataclass(frozen=True, slots=True)

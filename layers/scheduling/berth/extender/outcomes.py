@@ -112,7 +112,7 @@ Outcome = FilterOutcome | PrioritizeOutcome | BindOutcome | PreemptOutcome | Fai
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The reason why a verb cannot decide. reason: for the pod's event, with cause and remedy, without secrets."""
+    """The reason why a verb cannot decide. reason: for the pod's event: the cause and a remedy, without secrets."""
 
     outcome: FailureOutcome
     reason: str

@@ -28,7 +28,7 @@ class PolicySettings(SchedulerSettings):
     """The function's memory in MB; 0 outside of Lambda."""
 
     authentication: Authentication | None = variable("BERTH_AUTHENTICATION", read=one_of(*Authentication), default=None)
-    """How callers authenticate; None if `berth serve` does not check them."""
+    """The authentication of callers; None if `berth serve` does not check them."""
 
     @property
     def remembered_bytes(self) -> int:

@@ -95,7 +95,7 @@ NONE_FAILED: Mapping[str, Status] = MappingProxyType({})
 
 
 class Unresolvable(StrEnum):
-    """Which rejected nodes are unresolvable. AS_PLUGINS_SAY: for a scheduler that also filters by extenders in
+    """The rejected nodes that are unresolvable. AS_PLUGINS_SAY: for a scheduler that also filters by extenders in
     preemption; kube-scheduler 1.34 to 1.37 then retries a pod endlessly (fact 15)."""
 
     ALWAYS = "always"

@@ -65,7 +65,7 @@ class PodEvent:
 class Series:
     """The Event object that an event is written to. count: how often the event occurred; 1 creates the object.
 
-    name: of the object. last_at: seconds since the epoch.
+    name: the object's name. last_at: seconds since the epoch.
     """
 
     name: str

@@ -98,8 +98,8 @@ class Pointer:
 
     `version` increases by one with each log item of any part; `last_epoch` is that item's epoch. `newest`: the end of
     each part's log. A reader below `compacted_version` must load the snapshot: log items up to this version may be
-    deleted or replaced by orphans. `log_bytes`: of all log items since the snapshot. `heartbeat`: the time of the last
-    publication, which is not the data's age.
+    deleted or replaced by orphans. `log_bytes`: the bytes of all log items since the snapshot. `heartbeat`: the time of
+    the last publication, which is not the data's age.
     """
 
     version: int
@@ -128,9 +128,9 @@ class Pointer:
 @dataclass(frozen=True, slots=True)
 class Head:
     """The item as of one read. `uid`: each new item has another one; empty without a pointer. `pointer`: None until the
-    first publication. `configuration_hash`: empty until a document was applied. `plugin_version`: of the custom plugins
-    that the document was tried with; may be empty. `counting_refusal`: why this store's ledger does not count, or
-    empty."""
+    first publication. `configuration_hash`: empty until a document was applied. `plugin_version`: that of the custom
+    plugins with which the document was tried; may be empty. `counting_refusal`: why this store's ledger does not count,
+    or empty."""
 
     uid: str
     pointer: Pointer | None

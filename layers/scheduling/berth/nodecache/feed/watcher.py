@@ -45,9 +45,8 @@ class WatcherOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of one run. `reason`: of the failure that ended it, or of the last one that it survived. `omissions`:
-    the first ten objects that are not published as a whole. `events_without_name`: watch events with a nameless
-    object."""
+    """The result of one run. `reason`: the failure that ended it, or the last failure that did not. `omissions`: the
+    first ten objects that are not published as a whole. `events_without_name`: watch events with a nameless object."""
 
     outcome: WatcherOutcome
     publications: int = 0

@@ -35,8 +35,8 @@ class CloudWatchMetrics(Metrics):
         monotonic: Callable[[], float],
         warn: Callable[[str], None],
     ) -> None:
-        """put_metric_data: of a CloudWatch client. stack: the dimension of every metric. detailed: see Metrics. warn:
-        called with the cause of a failed call."""
+        """put_metric_data: a CloudWatch client's method. stack: the dimension of every metric. detailed: see Metrics.
+        warn: called with the cause of a failed call."""
         super().__init__()
         self.detailed = detailed
         self._put_metric_data = put_metric_data

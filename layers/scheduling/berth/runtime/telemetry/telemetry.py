@@ -107,8 +107,8 @@ class Telemetry:
         reason_code: str = "",
     ) -> None:
         """Log how a call ended, within `measured_call`: failures as warnings, decisions of the policy as information.
-        `caller`: the allowed caller, or empty. `reason_code`: of the reason that rejects the most nodes, if no node
-        fits."""
+        `caller`: the allowed caller, or empty. `reason_code`: the code of the reason that rejects the most nodes, if no
+        node fits."""
         self._observer.call(self._verb, outcome, milliseconds, reason_code)
         now = time.time()
         identity = {VERB: self._verb, OUTCOME: outcome}

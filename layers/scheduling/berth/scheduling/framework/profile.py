@@ -141,7 +141,7 @@ class Profile:
 
 
 def _depends_on_other_pods(plugin: AnyFilter | AnyScore) -> bool:
-    """Return whether a plugin reads pods, except plugins with `is_reserved`: the ledger tracks what other binds use."""
+    """Return whether a plugin reads pods, except plugins with `is_reserved`: the ledger tracks other binds' amounts."""
     return SnapshotPart.PODS in plugin.reads and not plugin.is_reserved
 
 

@@ -92,7 +92,7 @@ Key = Annotated[str, AfterValidator(_key), WithJsonSchema({"type": "string", "pa
 
 
 class Packing(StrEnum):
-    """Of the devices with enough room, best-fit uses the one with the least room, and spread the one with the most."""
+    """The choice of a device: best-fit uses the device with the least room that is enough, spread with the most."""
 
     BEST_FIT = "best-fit"
     SPREAD = "spread"

@@ -281,8 +281,8 @@ def decode_shared_fields(source: str) -> object:
 
 
 UNDECIDED = "undecided"
-"""When the pod was created, its scheduler, and whether the last call of the extender failed. Only if no verb has
-decided about it."""
+"""The pod's creation time, its scheduler, and whether the last call of the extender failed. Only if no verb has decided
+about it."""
 
 REJECTED = "rejectedByBerth"
 

@@ -47,7 +47,7 @@ MAX_LEVELS = 50
 
 
 class PoolLevel(NamedTuple):
-    """How full a floating pool is. waiting: the number of pods that wait for it."""
+    """The level of a floating pool. waiting: the number of pods that wait for it."""
 
     pool: str
     capacity: int

@@ -51,7 +51,7 @@ class ExpiryOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExpiryResult:
-    """The result of an expiry. detail: the cause if the API server did not answer. node: of a pod that is on a node."""
+    """The result of an expiry. detail: the cause if the API server did not answer. node: the node of a bound pod."""
 
     outcome: ExpiryOutcome
     detail: str = ""

@@ -143,7 +143,7 @@ class PublishedPods:
         return {*self._floating(pod), *self._holders.get(pod.key.uid, ()), *([pod.node] if is_on_node else ())}
 
     def _floating(self, pod: _TrackedPod) -> frozenset[str]:
-        """Return the floating pools of what the pod requests or requested: of its node, or only of its namespace."""
+        """Return the floating pools of all that the pod has requested: those of its node, or only of its namespace."""
         pools = self._counting.floating.of(pod.resources, pod.key.namespace, self._labels.get(pod.node, {}))
         return pools if pod.node else frozenset(filter(limits_namespace, pools))
 
@@ -205,7 +205,7 @@ class PublishedPods:
         return self._by_uid[uid].key
 
     def keep(self, pod: PodKey, node: str, owners: Iterable[str]) -> None:
-        """Track a pod that the API server shows on this node, until it ends. owners: of its entries, as far as known.
+        """Track a pod that the API server shows on this node, until it ends. owners: the known owners of its entries.
 
         The pod is not published there: its object is too large, or it no longer requests a counted resource.
         """

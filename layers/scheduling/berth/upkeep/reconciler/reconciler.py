@@ -79,8 +79,8 @@ class Reconciler:
         is_lost_with_process: bool = False,
         expiry_check: Callable[[], MayExpire] | None = None,
     ) -> None:
-        """epoch: of this leadership. http_timeout: the scheduler's for the extender, in seconds. is_lost_with_process:
-        see Rebuild.
+        """epoch: this leadership's epoch. http_timeout: the scheduler's for the extender, in seconds.
+        is_lost_with_process: see Rebuild.
 
         on_capacity_released: called when pods may fit that did not fit before, without a publication of a change.
         expiry_check: called once for the reservations of each poll, after they are read; None: there are no gangs.
