@@ -29,7 +29,7 @@ log = logging.getLogger("berth.server")
 
 
 class Phase(Enum):
-    """What the connection waits for."""
+    """The event that the connection waits for."""
 
     IDLE = auto()
     HEAD = auto()
