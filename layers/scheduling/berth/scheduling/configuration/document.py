@@ -51,7 +51,7 @@ EVENTUAL_READ_SECONDS = 1.0
 
 
 class WhenStale(StrEnum):
-    """The answer of a verb on old data. FAIL: an error with the data's age. PASS: a decision on the request alone."""
+    """The answer of a verb on old data. FAIL: an error with the data's time. PASS: a decision on the request alone."""
 
     FAIL = "fail"
     PASS = "pass"  # noqa: S105  # not a password
