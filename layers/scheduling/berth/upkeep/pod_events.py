@@ -310,7 +310,7 @@ class Recorder:
         series = self._next_of(key, event, times)
         result = self._writer.write(event, series)
         if result.outcome is WriteOutcome.GONE and series.count > 1:
-            # An Event lives for an hour, whatever its series says.
+            # An Event lives for an hour, even with a longer series.
             series = self._first_of(event)
             result = self._writer.write(event, series)
         self._learn(key, series, result, now)

@@ -87,7 +87,7 @@ CLAIMS = ("persistentVolumeClaim", "ephemeral")
 
 
 def _project_volume(volume: Object) -> Object:
-    """Keep an image, and whether the volume is claimed: explanations say that claims are not checked."""
+    """Keep an image, and whether the volume is claimed: explanations report that claims are not checked."""
     if volume.get("image") is not None:
         return volume
     return {source: {} for source in CLAIMS if source in volume}

@@ -80,7 +80,7 @@ class PoolUse:
         return cls(snapshot.history.moment, used, waiting)
 
     def kept(self, pool: str, priority: int) -> int:
-        """Return the amount that waiting pods of a higher priority ask for."""
+        """Return the amount that waiting pods of a higher priority request."""
         return sum(amount for other, amount in self.waiting.get(pool, ()) if other > priority)
 
     def levels(self, counting: Counting, snapshot: Snapshot) -> list[PoolLevel]:

@@ -150,8 +150,8 @@ class PublishedPods:
     def entries(self, owner: str, ledger: NodeLedger | None, now: float) -> Mapping[str, Entry]:
         """Return the entries of the owner's pods, by UID. now: `since` of new entries, seconds since the epoch.
 
-        A pod with an entry in `ledger` keeps its amounts and devices. The others are charged by their annotations, as
-        `Counting.charged` says: first the pods whose devices have room, so that no other pod is charged for these.
+        A pod with an entry in `ledger` keeps its amounts and devices. The others are charged by their annotations, by
+        `Counting.charged`: first the pods whose devices have room, so that no other pod is charged for these.
         """
         pods, capacity, counting = self._pods_by_owner.get(owner, {}), self.capacity(owner), self._counting.at(owner)
         before: Mapping[str, int] = {} if ledger is None else ledger.capacity
