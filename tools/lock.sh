@@ -22,11 +22,11 @@ lock_layer() {
 
 lock requirements/uv requirements/uv.in
 lock requirements/dev requirements/dev.in pyproject.toml
-# What the command has where it is installed, and what the GitHub Action builds it with.
+# The dependencies of the installed command, and the requirements with which the GitHub Action builds it.
 lock requirements/cli pyproject.toml --constraint requirements/dev.txt
 lock requirements/build requirements/build.in --constraint requirements/dev.txt
 lock_layer scheduling
-# The scheduling layer has pydantic; and aiohttp with its company serves kubernetes.aio only, which is left out too.
+# The scheduling layer has pydantic. Only kubernetes.aio, which is left out, needs aiohttp and its dependencies.
 lock_layer kubernetes pydantic pydantic-core annotated-types typing-extensions typing-inspection \
   aiohttp aiohttp-retry aiosignal aiohappyeyeballs attrs frozenlist multidict propcache yarl
 for tool in sam ministack checkov supply_chain docs hooks; do

@@ -7,7 +7,7 @@ set -f # a * in a step is for its target
 cd "$(dirname "$0")/.."
 
 lane=${1:?change or nightly}
-# What a lane builds is not deployed: where the runtime's Python does not run, it has no byte-code.
+# A lane's build is not deployed: without the runtime's Python it does not contain byte-code.
 python3.13 -c '' 2>/dev/null || export BERTH_BYTECODE_PYTHON=
 logs=.build/steps results=.build/steps/results
 passed=.build/$lane/$(git rev-parse HEAD)
@@ -49,7 +49,7 @@ track() { # NAME: makes its steps; in `change` until one fails
   return $failed
 }
 
-# Ends the tracks that run, and waits for what they clean up.
+# Ends the running tracks, and waits for their cleanup.
 end() {
   touch "$logs/ending"
   local groups=$(jobs -p | sed 's/^/-/')

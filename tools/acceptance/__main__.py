@@ -234,7 +234,7 @@ def _place(options: Options, folder: Path) -> list[str]:
 
 
 def _place_gang(options: Options, folder: Path) -> list[str]:
-    """The last member in bind commits all in one transaction, with bind's role."""
+    """Place a gang: its last member in bind commits all members in one transaction, with bind's role."""
     document = {"apiVersion": "berth.dev/v1alpha1", "kind": "BerthConfiguration", "profile": options.values["Profile"]}
     (folder / "gangs.yaml").write_text(json.dumps(document | {"gangs": {"enabled": True}}))
     _succeed("config", "apply", str(folder / "gangs.yaml"), "--stack", options.stack)

@@ -25,7 +25,7 @@ PRIVATE = (
     "Vpc",
     "WatcherKubeconfig",
 )
-"""Parameters whose names begin so have values that are not published."""
+"""The prefixes of parameters whose values are not published."""
 
 SHORT = 6
 """A shorter value may be part of any word, so it is hidden only as a whole word."""

@@ -1,5 +1,5 @@
-// Lint of the console's page and of the tests of its modules. Types and unknown names are TypeScript's part (tsc), form
-// is Prettier's. The rules stand here one by one, so that nothing has to be resolved from the folder of this file.
+// Lint of the console's page and of the tests of its modules. TypeScript (tsc) checks types and unknown names, Prettier
+// the form. The rules are listed one by one, so that ESLint does not look for configurations in this file's folder.
 
 const NO_MARKUP = 'Texts stay texts: make elements with element() of views/dom.js.';
 
@@ -42,7 +42,7 @@ export default [
       'require-atomic-updates': 'off', // Each view has one request at a time, or compares what was asked for.
       'use-isnan': 'error',
       'valid-typeof': 'error',
-      // One way to write it.
+      // One form for each construct.
       eqeqeq: 'error',
       'no-else-return': 'error',
       'no-lonely-if': 'error',
@@ -55,7 +55,7 @@ export default [
       'object-shorthand': 'error',
       'prefer-const': 'error',
       'prefer-template': 'error',
-      // Code and markup out of texts: the browser refuses it, too (see application.py).
+      // Code and markup from texts: the browser refuses it, too (see application.py).
       'no-eval': 'error',
       'no-implied-eval': 'error',
       'no-new-func': 'error',

@@ -1,5 +1,5 @@
 // Reads requests as JSON from stdin, and prints the decision of each: Allowed, ImplicitlyDenied, ExplicitlyDenied, or
-// what is wrong with the request or a policy. The argument is the folder that node_modules is in.
+// the error in the request or in a policy. The argument is the folder that contains node_modules.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 

@@ -143,7 +143,7 @@ def start_watcher(emulator: Emulator) -> None:
 
 
 def wait_until_healthy(called: Address, account: Path) -> None:
-    """Raises CannotStart with the response of /healthz. `account`: the emulator's directory, with its log."""
+    """Wait until /healthz answers 200. Raises CannotStart with its response. `account`: the emulator's directory."""
     deadline = time.monotonic() + FIRST_PUBLICATION_SECONDS
     while (answer := called.call("GET", "healthz")).status != 200:
         if time.monotonic() > deadline:

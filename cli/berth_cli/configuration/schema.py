@@ -48,7 +48,7 @@ def objects_in(schema: Any) -> Iterator[Schema]:
 
 
 def _describe(schema: Schema, texts: Mapping[str, Mapping[str, str]]) -> None:
-    """Add texts to the schema. Each field and object needs one, and each text needs a field."""
+    """Add texts to the schema. Each field and object needs a text, and each text needs a field or an object."""
     objects = {each["title"]: each for each in objects_in(schema)}
     fields = {(title, OBJECT): each for title, each in objects.items()}
     fields |= {(title, name): field for title, each in objects.items() for name, field in each["properties"].items()}

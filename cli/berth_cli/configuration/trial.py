@@ -1,5 +1,5 @@
-"""Tries a configuration on the verbs before it takes effect: whether each verb can load it, and what it would
-change."""
+"""Tries a configuration on the verbs before it takes effect: whether each verb can load it, and which decisions it
+would change."""
 
 from __future__ import annotations
 

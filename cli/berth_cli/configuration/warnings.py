@@ -76,8 +76,8 @@ def serve_warnings(
 
 
 def records_warnings(configuration: BerthConfiguration, kept: Collection[Decisions]) -> Iterator[ConfigurationWarning]:
-    """Warn if records of decisions cannot be kept where the configuration says. kept: the kinds of records that have a
-    destination."""
+    """Warn if records of decisions cannot be kept in the destination that the configuration sets. kept: the kinds of
+    records that have a destination."""
     decisions = configuration.decisions
     if decisions is not None and decisions not in kept:
         needed = _NEEDED_FOR_RECORDS[decisions]

@@ -112,8 +112,8 @@ def _pending_pods(snapshot: Snapshot) -> list[Pod]:
 
 
 def _document(judged: Sequence[tuple[Pod, Judgment]], count: int, names: Sequence[str]) -> dict[str, object]:
-    """Return the reasons, each with the nodes that it rejects for any pod, as positions in `nodes`; and the pods, each
-    with the positions of its reasons."""
+    """Return the reasons and the pods. A reason has the positions in `nodes` of the nodes that it rejects for any pod;
+    a pod has the positions of its reasons."""
     nodes: dict[Reason, set[str]] = {}
     for _, judgment in judged:
         for key, rejected in judgment.reasons.items():

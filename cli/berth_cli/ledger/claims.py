@@ -29,8 +29,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What the node cache adds to the ledger. diverging: the claim of each pod whose entry differs, by owner and UID;
-    empty shares if it does not claim any. resources: those that the configuration in force counts."""
+    """The data that the node cache adds to the ledger. diverging: the claim of each pod whose entry differs, by owner
+    and UID; empty shares if it does not claim any. resources: those that the configuration in force counts."""
 
     diverging: Mapping[tuple[str, str], Shares]
     resources: Collection[str]
@@ -51,7 +51,7 @@ class ClaimSources:
     configurations: Configurations
 
     def read(self, view: View[T], reads: Callable[[Policy], bool], otherwise: str) -> tuple[Policy, T] | NotRead:
-        """Read the whole cache, if `reads` is true for the policy in force. otherwise: what the policy does instead."""
+        """Read the whole cache, if `reads` is true for the policy in force. otherwise: describes the policy."""
         if self.table is None:
             return NotRead("give --cache-table too")
         try:

@@ -127,7 +127,7 @@ def _reservation(
 
 
 def _is_counted(pool: str, claims: Claims | NotRead) -> bool:
-    """Return whether the pool's resource is counted, as far as this is known: the entries of others stay."""
+    """Return whether the pool's resource is counted, as far as this is known: entries of other resources stay."""
     return isinstance(claims, NotRead) or resource_of(pool) in claims.resources
 
 

@@ -60,8 +60,8 @@ PERIODIC_RUN_SECONDS = 20.0
 class LocalStack:
     """A loaded stack. `gateway` serves the routes; `watcher` is the handler of the watcher function.
 
-    cache: the node cache that the verbs use. decisions: the last ones. ledger_identity: of an embedded ledger that
-    counts; empty otherwise. recording: of all decisions.
+    cache: the node cache that the verbs use. decisions: the last ones. ledger_identity: the identity of an embedded
+    ledger that counts; otherwise empty. recording: all decisions.
     """
 
     gateway: Gateway

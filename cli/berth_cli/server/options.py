@@ -36,7 +36,7 @@ class DynamoDBStore:
         )
 
     def open(self, settings: PolicySettings, calls: Config) -> Tables:
-        """See berth.runtime.tables."""
+        """Open the tables as berth.runtime.tables does."""
         return dynamodb_tables(settings, calls, region=self.region, endpoint_url=self.endpoint_url)
 
 

@@ -1,7 +1,7 @@
 """The problems of a running server's sources, for its log and GET /healthz.
 
-A source that fails while the server runs does not stop it: the verbs decide with what they have. So each change is
-logged at once, and /healthz has the status `degraded`, long before the data is stale.
+A source that fails while the server runs does not stop it: the verbs decide with the data that they have. So each
+change is logged at once, and /healthz has the status `degraded`, long before the data is stale.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Problems:
             log.warning("%s: %s", source, problem or "works again")
 
     def note_call(self, verb: str, outcome: str) -> None:
-        """Count failed calls of a verb in succession. A malformed request says nothing about a source."""
+        """Count failed calls of a verb in succession. A malformed request is not a problem of a source."""
         if verb in VERB_FUNCTIONS.values() and outcome != FailureOutcome.BAD_REQUEST:
             with self._lock:
                 failed = self._failed_calls[verb] = self._failed_calls.get(verb, 0) + 1 if outcome in _FAILED else 0
@@ -58,7 +58,7 @@ class Problems:
             content = orjson.loads(answer["body"])
             with self._lock:
                 found = dict(self._found)
-            if not found or "status" not in content:  # a denied caller gets no details
+            if not found or "status" not in content:  # a denied caller does not get details
                 return answer
             status = "degraded" if content["status"] == HealthOutcome.OK else content["status"]
             return {**answer, "body": orjson.dumps({**content, "status": status, "problems": found}).decode()}

@@ -108,7 +108,7 @@ class NoResponse:
 
 
 class CertificateProblem(StrEnum):
-    """Why the server's certificate is rejected."""
+    """The reason why the server's certificate is rejected."""
 
     EXPIRED = "has expired"
     NOT_YET_VALID = "is not valid yet"

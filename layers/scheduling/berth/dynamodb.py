@@ -153,7 +153,7 @@ class TableAdapter:
 
     @contextmanager
     def _well_formed(self, item: str, remedy: str = "") -> Iterator[None]:
-        """Report an item that cannot be read, by KeyError or ValueError, as TableUnavailable. item: what it is."""
+        """Report an item that cannot be read, by KeyError or ValueError, as TableUnavailable. item: its name."""
         try:
             yield
         except (KeyError, ValueError) as error:
@@ -188,8 +188,8 @@ class Assignments:
         )
 
     def action(self, table: str, key: Attributes) -> dict[str, dict[str, Any]]:
-        """Return the update of the item as an action of a transaction. Updates need no further permissions there: IAM
-        may compare all keys of a transaction with the statement of each action."""
+        """Return the update of the item as an action of a transaction. Updates do not need more permissions there, even
+        if IAM compares all keys of the transaction with the statement of each action."""
         return {
             "Update": {
                 "TableName": table,

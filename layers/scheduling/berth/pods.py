@@ -62,7 +62,7 @@ class FoundPod:
 
     @property
     def scheduler(self) -> str:
-        """Return the pod's schedulerName, which the API server does not change any more."""
+        """Return the pod's schedulerName, which never changes."""
         spec = self.content.get("spec")
         return str((spec.get("schedulerName") if isinstance(spec, Mapping) else "") or DEFAULT_SCHEDULER)
 

@@ -155,7 +155,7 @@ def test_uid_of_cluster_is_constant(setting: Setting) -> None:
     assert setting.uid() == setting.uid() != ""
 
 
-def test_lists_every_resource_before_data_has_an_age(
+def test_data_has_an_age_only_after_every_resource_was_listed(
     watch: ClusterWatch, setting: Setting, clock: HandDrivenClock
 ) -> None:
     state = ObservedState({})

@@ -224,7 +224,7 @@ def test_api_server_client_works_after_watches_stop(server: DrivenApiServer, api
     assert answers == [200]
 
 
-def test_closed_client_makes_no_new_connection(server: DrivenApiServer, api: ApiServer) -> None:
+def test_closed_client_does_not_open_a_connection(server: DrivenApiServer, api: ApiServer) -> None:
     api.close()
     with pytest.raises(ApiServerUnreachable):
         api.request("GET", "/version", timeout=PATIENCE_SECONDS)

@@ -46,7 +46,7 @@ class TestReserve:
             pytest.param({"example.com/other": 1}, id="unknown pool"),
         ],
     )
-    def test_takes_nothing_if_one_pool_is_insufficient(self, ledger: Ledger, shares: Mapping[str, int]) -> None:
+    def test_does_not_take_shares_if_one_pool_is_insufficient(self, ledger: Ledger, shares: Mapping[str, int]) -> None:
         result = reserve(ledger, NODE, entry(shares=shares))
         assert (result.outcome, result.ledger) == (INSUFFICIENT, EMPTY)
         assert now(ledger) == EMPTY

@@ -78,7 +78,7 @@ class TestReserveAtSeveralOwners:
             ),
         ],
     )
-    def test_takes_nothing_if_one_owner_refuses(
+    def test_does_not_take_shares_if_one_owner_refuses(
         self,
         several: Ledger,
         wanted: Mapping[str, Entry],

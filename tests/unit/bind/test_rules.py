@@ -119,7 +119,7 @@ def test_warm_environment_refuses_once_the_configuration_is_lost() -> None:
             bind.counting.current()
 
 
-def test_refuses_if_a_document_counts_nothing_unless_counting_was_stopped() -> None:
+def test_refuses_if_a_document_does_not_count_unless_counting_was_stopped() -> None:
     bind = Bind()
     bind.apply(COUNTS_NOTHING)
     with pytest.raises(CountingLost):

@@ -86,7 +86,7 @@ def test_reads_only_the_node_to_choose_a_device_beside_a_floating_pool() -> None
         ),
     ],
 )
-def test_reserves_nothing_if_one_pool_is_insufficient(
+def test_does_not_reserve_if_one_pool_is_insufficient(
     world: Callable[[], PoolWorld], owner: str, occupied: int, reason: str
 ) -> None:
     found = world()
@@ -99,7 +99,7 @@ def test_reserves_nothing_if_one_pool_is_insufficient(
 
 @pytest.mark.parametrize("owner", [NODE, SEATS])
 @pytest.mark.parametrize("is_rebuilt", [True, False])
-def test_reserves_nothing_if_one_ledger_is_not_ready(owner: str, is_rebuilt: bool) -> None:
+def test_does_not_reserve_if_one_ledger_is_not_ready(owner: str, is_rebuilt: bool) -> None:
     world = slots_and_seats()
     if is_rebuilt:
         world.table.begin_rebuild(owner, 1)

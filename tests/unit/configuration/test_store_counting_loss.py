@@ -98,7 +98,7 @@ def test_raises_if_the_ledger_is_unavailable_and_no_result_is_known() -> None:
         ledger.check.raise_if_lost()
 
 
-def test_stack_that_counts_nothing_works_without_a_ledger_table() -> None:
+def test_stack_that_does_not_count_works_without_a_ledger_table() -> None:
     ledger = Ledger()
     ledger.exists = False
     assert not ledger.is_lost()

@@ -133,7 +133,7 @@ SLOW = TimeLimit(1.0, map(float, count(0, 10)).__next__, lambda: 0.0)
         ),
     ],
 )
-def test_call_that_evaluated_no_node_is_recorded(
+def test_call_without_evaluated_nodes_is_recorded(
     verb: str,
     request_: object,
     published: list[NodeInfo] | None,

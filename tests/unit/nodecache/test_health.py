@@ -111,7 +111,7 @@ def test_reports_plugin_version_and_difference(tmp_path: Path, differs: bool) ->
         pytest.param('{"managedResources": [{"name": "example.com/slot"}]}', HealthOutcome.OK, id="counted as well"),
     ],
 )
-def test_configuration_that_counts_nothing_fails_while_the_ledger_counts(document: str, outcome: HealthOutcome) -> None:
+def test_configuration_that_does_not_count_fails_while_the_ledger_counts(document: str, outcome: HealthOutcome) -> None:
     verbs = Verbs([labelled("n1", "10")])
     verbs.store.apply(document)
     marker = Marker(MarkerState.READY, 1, 0.0, "nonce")

@@ -68,7 +68,7 @@ def test_lost_counting_is_refused_even_if_stale_data_passes() -> None:
         pytest.param(Filter(), id="counting was stopped"),
     ],
 )
-def test_uses_a_configuration_that_counts_nothing_if_counting_was_stopped(environment: Filter) -> None:
+def test_uses_a_configuration_that_does_not_count_if_counting_was_stopped(environment: Filter) -> None:
     environment.store.apply('{"profile": "full"}', stops_counting=True)
     for _ in range(3):
         assert isinstance(environment.cache.current().cluster, Snapshot)

@@ -150,7 +150,7 @@ def test_uses_last_reservations_while_ledger_is_unavailable() -> None:
 
 
 @pytest.mark.parametrize("outage", ["throttled"])
-def test_assumes_no_pods_if_the_ledger_was_never_read(outage: str) -> None:
+def test_does_not_assume_pods_if_the_ledger_was_never_read(outage: str) -> None:
     reading = Reading(COUNTS)
     reading.cache._last_read = None
     reading.ledger.outage = outage

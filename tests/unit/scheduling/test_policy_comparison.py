@@ -43,7 +43,7 @@ def test_returns_pods_that_are_evaluated_differently() -> None:
     assert change.after.rejections == {"node(s) didn't have the priority label new": 1}
 
 
-def test_counts_pods_that_fit_no_node() -> None:
+def test_counts_pods_that_do_not_fit_on_any_node() -> None:
     snapshot = Snapshot.of(NODES, [pod("web")])
     found = compare_policies(policy("old"), policy("absent"), snapshot, recent_pods(snapshot), never)
     assert (found.fitting_before, found.fitting_after) == (1, 0)

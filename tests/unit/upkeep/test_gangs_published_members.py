@@ -87,7 +87,7 @@ def test_updates_the_count_with_each_publication(change: Change) -> None:
     assert len(found.on_nodes(TRAIN)) == 1
 
 
-def test_counts_no_members_until_the_publication_is_complete() -> None:
+def test_does_not_count_members_until_the_publication_is_complete() -> None:
     found = members_after(publication(member(), is_complete=False))
     assert found.on_nodes(TRAIN) == frozenset()
     found.published(publication(member()))

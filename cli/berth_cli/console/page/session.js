@@ -10,7 +10,7 @@ const SILENCE_MS = 20_000;
 /** The console does not know this browser. */
 export class NoSession extends Error {}
 
-/** The console answered, but has no document yet, or refused. */
+/** The console answered, but does not have a document yet, or refused. */
 export class Refused extends Error {
   /** @param {number} status @param {string} reason */
   constructor(status, reason) {

@@ -80,7 +80,7 @@ class ServerMetrics:
             self._gang_events.labels(each.value)
 
     def record_call(self, verb: str, outcome: str, milliseconds: float, reason_code: str = "") -> None:
-        """Record the end of a call. reason_code: of the reason that rejects the most nodes, if no node fits."""
+        """Record the end of a call. reason_code: the code of the main reason, if no node fits."""
         self._calls.labels(verb, str(outcome)).observe(milliseconds / 1000)
         if reason_code:
             self._no_node_fits.labels(verb, str(reason_code)).inc()

@@ -29,7 +29,7 @@ log = logging.getLogger("berth.server")
 
 
 class Phase(Enum):
-    """What the connection waits for."""
+    """The event that the connection waits for."""
 
     IDLE = auto()
     HEAD = auto()
@@ -43,7 +43,7 @@ class _Closed(Exception):
 
 
 class Connection:
-    """Serves the requests of one client. `run` in a thread; the server calls `expire` and `end` in its own."""
+    """Serves the requests of one client. Call `run` in a thread; the server calls `expire` and `end` in its own."""
 
     def __init__(
         self,

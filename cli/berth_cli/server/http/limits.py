@@ -72,14 +72,14 @@ class Share:
         self._on_end: Callable[[], None] = lambda: None
 
     def wait_for_client(self, on_end: Callable[[], None]) -> None:
-        """Allow that the request is ended from now on; `on_end` stops it."""
+        """Allow the server to end the request from now on; `on_end` stops it."""
         with self._all.lock:
             self._on_end = on_end
             self._all.waiting.pop(self, None)
             self._all.waiting[self] = None
 
     def stop_waiting(self) -> None:
-        """Disallow that the request is ended."""
+        """No longer allow the server to end the request."""
         with self._all.lock:
             self._all.waiting.pop(self, None)
 

@@ -78,8 +78,8 @@ MAX_NOTICE = timedelta(days=14)
 
 
 def _expiry(option: str, file: Path, used: slice, now: float) -> str:
-    """Return that the last of the used certificates has expired, or does so within a tenth of its validity and
-    MAX_NOTICE; empty if there is more time."""
+    """Return a warning if the last of the used certificates has expired, or expires within a tenth of its validity and
+    MAX_NOTICE; otherwise empty."""
     # Imported here: without TLS a server does not need it.
     from cryptography import x509
 

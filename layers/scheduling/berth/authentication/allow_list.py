@@ -3,10 +3,10 @@
     3f0c…e1 until 2027-11-24T00:00:00Z       # scheduler
     77a1…09 replaced 2026-12-01T00:00:00Z    # scheduler, before its last rotation
 
-After its time a line allows nothing. `until` is the end of the certificate, `replaced` of the overlap of a rotation.
+A line has no effect after its time: `until` is the end of the certificate, `replaced` the end of a rotation's overlap.
 
-Serial numbers are hexadecimal, of 8 bytes or more, with or without colons. A malformed line allows nothing and does not
-affect other lines. Pure.
+Serial numbers are hexadecimal, of 8 bytes or more, with or without colons. A malformed line is counted and otherwise
+ignored. Pure.
 
 A client certificate is in the gateway's event, `requestContext.authentication.clientCert`. The gateway has verified the
 chain and the key. It does not check revocation, and it checks the validity only when a connection begins.
@@ -52,8 +52,8 @@ class AllowList:
     replaced: frozenset[int] = frozenset()
 
     def first_end(self) -> float | None:
-        """Return when the first certificate ends that is not replaced, in seconds since the epoch; None if no line
-        says."""
+        """Return the earliest end of a certificate that is not replaced, in seconds since the epoch; None if no line
+        has an end."""
         ends = [end for serial, end in self.until.items() if end is not None and serial not in self.replaced]
         return min(ends, default=None)
 
@@ -123,8 +123,8 @@ _DECIMAL = re.compile(r"[0-9]{1,64}")
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
     """The caller's certificate. Times are seconds since the epoch. serials: all numbers that the text may mean: AWS
-    documents hexadecimal digits with colons, but its examples are decimal. A second reading equals no other random
-    number."""
+    documents hexadecimal digits with colons, but its examples are decimal. A second reading does not equal another
+    random number."""
 
     serials: frozenset[int]
     not_before: float

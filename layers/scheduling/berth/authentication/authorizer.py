@@ -44,7 +44,7 @@ class Authorizer(ABC, Generic[Presented, Stored]):
         self._wall = wall
         self._cached: tuple[float, Stored] | None = None
         self._failed = (-math.inf, "")
-        """When a read last failed, and the cause."""
+        """The time of the last failed read, and the cause."""
 
     def decide(self, event: Mapping[str, object], wait: Wait = wait_to_the_end) -> Decision:
         """Return the decision on this request; before a denial, check again with recently read credentials."""
@@ -87,8 +87,8 @@ class Authorizer(ABC, Generic[Presented, Stored]):
         """Compare the request's credentials with the stored ones."""
 
     def _stored(self, max_age: float, wait: Wait) -> tuple[Stored, str]:
-        """Return the stored credentials, read again if they are older; and, if these are older because the read failed,
-        the cause. Raises CredentialStoreUnavailable."""
+        """Return the stored credentials. If the last read is older than max_age, read again; if that fails, return the
+        last read and the cause. Raises CredentialStoreUnavailable."""
         recent = self._cached_for(max_age)
         if recent is not None:
             return recent, ""

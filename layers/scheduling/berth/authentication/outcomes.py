@@ -7,15 +7,15 @@ from enum import StrEnum
 
 
 class Authentication(StrEnum):
-    """BASIC: a password in the urlPrefix, for evaluation. MTLS: a client certificate. There is no anonymous access."""
+    """BASIC: a password in the urlPrefix, for evaluation. MTLS: a client certificate. A stack uses one of them."""
 
     BASIC = "basic"
     MTLS = "mtls"
 
 
 class AuthorizerOutcome(StrEnum):
-    """The first two allow the request. ALLOWED_PREVIOUS: by the previous password. UNAVAILABLE: the store cannot be
-    read."""
+    """Outcomes of a check; the first two allow the request. ALLOWED_PREVIOUS: with the previous password. UNAVAILABLE:
+    the store cannot be read."""
 
     ALLOWED = "allowed"
     ALLOWED_PREVIOUS = "allowed-previous"
@@ -32,13 +32,13 @@ _ALLOWED = frozenset({AuthorizerOutcome.ALLOWED, AuthorizerOutcome.ALLOWED_PREVI
 
 
 class CredentialStoreUnavailable(Exception):
-    """The store cannot be read, or its content is invalid. The message has cause and remedy but never a secret."""
+    """The store cannot be read, or its content is invalid. The message has the cause and a remedy, but no secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The outcome, and the detail for the log: it describes the error and never contains credentials. is_fallback: the
-    store cannot be read, and the request is allowed by what was read before."""
+    store cannot be read, and the request is allowed by an earlier read."""
 
     outcome: AuthorizerOutcome
     detail: str = ""

@@ -51,7 +51,7 @@ def result_of_binding(answer: Created | Refused | Unanswered) -> BindResult:
 
 
 def result_of_assignment(binding: Binding, found: FoundPod | Refused | Unanswered) -> BindResult | None:
-    """Return the result of the bind, read from the pod; None while the pod is unbound and can be bound."""
+    """Return the result of the bind, read from the pod; None if the pod is unbound and can be bound."""
     match found:
         case FoundPod(uid=uid) if uid != binding.pod_uid:
             reason = f'pod "{binding.pod_name}" was replaced by another of that name'
@@ -166,7 +166,7 @@ class PreparedBind:
         return last if isinstance(last, BindResult) else result
 
     def _read_pod(self) -> FoundPod | BindResult:
-        """Return the pod while it can still be bound, otherwise the result of the bind."""
+        """Return the pod if it can still be bound, otherwise the result of the bind."""
         binding = self._binding
         # Half of the time left: the next steps need the other half.
         found = self._binder.pod(binding.namespace, binding.pod_name, self._deadline.remaining() / 2)
@@ -178,7 +178,7 @@ class PreparedBind:
         return _failure(found)
 
     def _read_unbound_pod(self) -> FoundPod | BindResult:
-        """Return the pod while it can still be bound, otherwise the result. Release an unused reservation."""
+        """Return the pod if it can still be bound, otherwise the result; then release an unused reservation."""
         found = self._read_pod()
         if isinstance(found, FoundPod):
             if not found.deleting:
@@ -260,7 +260,7 @@ class PreparedBind:
         # Imported only if gangs are enabled: a cold start without them does not need it.
         from berth.bind.gang.member import GangMember
 
-        assert self._gangs is not None  # it knows the gang
+        assert self._gangs is not None  # the gang was read with it
         counting = NOTHING_COUNTED if self._counted is None else self._counted.counting
         member = GangMember(
             gang,

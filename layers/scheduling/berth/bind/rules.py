@@ -1,7 +1,7 @@
 """The applied configuration's rules for bind: counted resources, rules about other pods, gangs, and limits.
 
 The configuration is read at intervals, so a bind may still use the previous document. `berth config apply` waits until
-all binds use the new document (config/effect_delay.py of the command).
+all binds use the new document (`effect_delay` in the command).
 
 bind checks its right to reserve after it has read the pod and before it reserves. A store that takes over later
 invalidates the Bindings of all pods that were read before, so the check is not repeated before the Binding is sent.

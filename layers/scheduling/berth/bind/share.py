@@ -92,7 +92,7 @@ CONTENDED = BindResult(BindOutcome.CONTENDED, "the ledger of counted resources i
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a pod needs: demands, of which those for the node still lack their devices, and shares of floating pools."""
+    """Needs of a pod: demands, of which those for the node still lack their devices, and shares of floating pools."""
 
     demands: tuple[Demand, ...] = ()
     floating: Shares = field(default_factory=dict)
@@ -170,7 +170,7 @@ class Attempt:
                 break
             ledgers = result.ledgers
             if any(each.state is EntryState.BOUND for each in result.entries(uid).values()):
-                # The watcher has confirmed the pod there, after bind read the pod.
+                # The watcher confirmed the pod on the node after bind had read the pod.
                 break
             chosen = self._chosen(ledgers, lost_races)
             if isinstance(chosen, Insufficient):
@@ -272,9 +272,9 @@ class Reservations:
         *,
         keeps_open: bool = False,
     ) -> None:
-        """Release the reservation for this pod on this node if this attempt owns the entries; None: of any attempt. If
-        the table does not answer, the entries expire. owners: the node, floating pools, or both. keeps_open: the
-        attempt may have entries at other owners, so its open reservation stays.
+        """Release the reservation for this pod on this node if this attempt owns the entries; None: any attempt. If the
+        table does not answer, the entries expire. owners: the node, floating pools, or both. keeps_open: the attempt
+        may have entries at other owners, so its open reservation stays.
 
         Call this only after the attempt's Binding was rejected, and only if `is_first_attempt`; for any attempt, only
         if the pod's Bindings can no longer succeed there.

@@ -113,7 +113,7 @@ def has_any_reason(message: object, reasons: Iterable[str]) -> bool:
 
 
 def waits_for_pool(message: object) -> bool:
-    """Return whether a message says that a floating pool has too little left for the pod, or for its gang."""
+    """Return whether a message reports that a floating pool has too little left for the pod, or for its gang."""
     return isinstance(message, str) and _pattern(POOL_REASONS | {GangWait.FOR_POOL}).search(message) is not None
 
 

@@ -39,7 +39,7 @@ LEDGER_SLOTS: Sequence[Attributes] = [
 @dataclass(frozen=True, slots=True)
 class AppliedDocuments:
     """The document in force in one table, and the recent versions. Thread-safe. Every method may raise
-    TableUnavailable. key: of the document in force. slots: the keys of the recent versions."""
+    TableUnavailable. key: the key of the document in force. slots: the keys of the recent versions."""
 
     client: DynamoDBClient
     key: Attributes

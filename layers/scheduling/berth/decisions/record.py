@@ -197,9 +197,9 @@ MAX_VICTIM_NODES = 10
 @dataclass(frozen=True, slots=True)
 class CallRecord:
     """The record of a call of preempt or bind, or of a failed call. at: seconds since the epoch. uid, profile: empty if
-    unknown. nodes: of the request. feasible: for bind 1 if the pod is on the node; for preempt the number of accepted
-    nodes. rejected: by reason, as in the document. victims: their number on the first accepted nodes. error: why a bind
-    or a call failed."""
+    unknown. nodes: their number in the request. feasible: for bind 1 if the pod is on the node; for preempt the number
+    of accepted nodes. rejected: by reason, as in the document. victims: their number on the first accepted nodes.
+    error: why a bind or a call failed."""
 
     at: float
     verb: str

@@ -33,17 +33,17 @@ class PrioritizeOutcome(StrEnum):
 class BindOutcome(StrEnum):
     """Outcomes of bind. Only BOUND and ALREADY_BOUND leave the pod on the node.
 
-    NOT_COVERED: the configuration's `bind` does not list the pod's namespace or scheduler. REJECTED: a filter that
-    looks at other pods rejects the node, because of pods that were bound meanwhile. NOT_JUDGED: such a filter could not
-    be asked, for lack of a fresh cache or of the log of announcements, or because others came first at every try.
-    TOO_LARGE: the pod cannot be announced to others, so it is not bound under such rules.
-    The six from INSUFFICIENT on occur only for pods that request counted resources. INSUFFICIENT: the node has too
-    little left. NO_LEDGER: the node's ledger does not exist yet, or is being rebuilt. COUNTED_ELSEWHERE: another store
-    counts the cluster's resources. CONTENDED: others changed the pod or the ledger at every attempt. UNREADABLE: the
-    pod's request is not a valid amount.
+    NOT_COVERED: the configuration's `bind` does not list the pod's namespace, or the deployment does not name its
+    scheduler. REJECTED: a filter that looks at other pods rejects the node, because of pods that were bound meanwhile.
+    NOT_JUDGED: such a filter was not evaluated: the cache is stale, the log of announcements is unavailable, or other
+    binds were faster at every try. TOO_LARGE: the pod cannot be announced, so it is not bound under such rules.
+    INSUFFICIENT, NO_LEDGER and COUNTED_ELSEWHERE occur only for pods that request counted resources. INSUFFICIENT: the
+    node has too little left. NO_LEDGER: the node's ledger does not exist yet, or is being rebuilt. COUNTED_ELSEWHERE:
+    another store counts the cluster's resources. CONTENDED: others changed the pod or the ledger at every attempt.
+    UNREADABLE: the pod's request is not a valid amount.
     The GANG outcomes occur only for members of gangs. GANG_WAITS: another gang is being placed, or this one's placement
     was ended. GANG_GAVE_UP: too few members were being bound at once. GANG_DEGRADED: the gang is committed, and this
-    member's Binding failed for good. GANG_INVALID: what the pod names is no gang that can be placed.
+    member's Binding failed for good. GANG_INVALID: the pod does not describe a gang that can be placed.
     """
 
     BOUND = "bound"
@@ -80,9 +80,9 @@ class PreemptOutcome(StrEnum):
 class FailureOutcome(StrEnum):
     """Outcomes of any verb that are not decisions.
 
-    COUNTING_LOST: the configuration in force counts nothing, although the ledger counts. COUNTED_ELSEWHERE: another
-    store counts the cluster's resources. ANSWER_TOO_LARGE: Lambda cannot return it. DEADLINE_PASSED: the call's time
-    was over before the decision. PLUGIN_FAILED: a custom plugin raised, or returned something of a wrong type.
+    COUNTING_LOST: the configuration in force does not count resources, although the ledger does. COUNTED_ELSEWHERE:
+    another store counts the cluster's resources. ANSWER_TOO_LARGE: Lambda cannot return it. DEADLINE_PASSED: the call's
+    time was over before the decision. PLUGIN_FAILED: a custom plugin raised an exception, or returned a wrong type.
     """
 
     BAD_REQUEST = "failure-bad-request"
@@ -112,7 +112,7 @@ Outcome = FilterOutcome | PrioritizeOutcome | BindOutcome | PreemptOutcome | Fai
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The reason why a verb cannot decide. reason: for the pod's event, with cause and remedy, without secrets."""
+    """The reason why a verb cannot decide. reason: for the pod's event: the cause and a remedy, without secrets."""
 
     outcome: FailureOutcome
     reason: str

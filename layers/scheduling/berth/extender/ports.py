@@ -19,7 +19,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class CacheUnavailable:
-    """The snapshot is missing or too old; `reason` has cause and remedy."""
+    """The snapshot is missing or too old; `reason` has the cause and a remedy."""
 
     reason: str
     when_stale: WhenStale = WhenStale.FAIL
@@ -39,10 +39,10 @@ EMPTY_LOG = LogRange(1, 0)
 
 
 class CacheState(NamedTuple):
-    """The state that a call uses, for records of decisions. version: of the node cache, as the call read it; 0 if it
-    was not read. The parts that the decision reads have this version or a later one. observed_at: of the data, in
-    seconds since the epoch. configuration_hash: empty for the deployed document. decisions: the configuration's
-    destination of records; None: the environment's."""
+    """The state that a call uses, for records of decisions. version: the node cache's version, as the call read it; 0
+    if it was not read. The parts that the decision reads have this version or a later one. observed_at: the data's
+    time, in seconds since the epoch. configuration_hash: empty for the deployed document. decisions: the
+    configuration's destination of records; None: the environment's."""
 
     version: int = 0
     observed_at: float = 0.0
@@ -93,7 +93,7 @@ class DecisionContext:
 
 
 REREADS, REREAD_SECONDS = 10, 0.025
-"""How often a verb rereads a cache that lacks what the request shows, and the seconds between two reads. `berth serve`
+"""How often a verb rereads a cache that lacks a change in the request, and the seconds between reads. `berth serve`
 publishes a change within 25 ms, a stack within a few hundred. The scheduler does not try another pod in this time."""
 
 

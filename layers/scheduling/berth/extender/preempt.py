@@ -82,7 +82,7 @@ def answer_preempt(
     context = cache.current(deadline, READS)
     if sleep is not None and SnapshotPart.PODS in context.policy.reads:
         # Wait for a quarter of a second until the cache has the pod's version and all proposed victims. Pods that it
-        # lacks may be victims that only the policy needs. If they stay, the pod waits for ever: the scheduler proposes
+        # lacks may be victims that only the policy needs. If they stay, the pod waits forever: the scheduler proposes
         # no victims on a node that its own filters pass.
         version = pod_version_in(body)
         for _ in range(REREADS):

@@ -1,1 +1,1 @@
-"""Leader election with the semantics of client-go's, on conditional writes of one item: the head of the node cache."""
+"""Leader election as in client-go, by conditional writes of one item: the head of the node cache."""

@@ -51,7 +51,7 @@ class ElectionOutcome(StrEnum):
 
     BECAME_LEADER = "became-leader"
     RENEWED = "renewed"
-    RENEWAL_FAILED = "failure-renewal"  # leads on, until the renew deadline
+    RENEWAL_FAILED = "failure-renewal"  # still leads, until the renew deadline
 
     NOT_NEEDED = "not-needed"  # a healthy leader that will not hand over soon
     DEPOSED = "deposed"
@@ -62,7 +62,7 @@ class ElectionOutcome(StrEnum):
 class ReleaseOutcome(StrEnum):
     RELEASED = "released"
     NOT_HELD = "not-held"  # the record does not name this candidate
-    UNKNOWN = "failure-release-unknown"  # may be released or not; release again, or the lease runs out by itself
+    UNKNOWN = "failure-release-unknown"  # unknown whether it is released: release again, or let the lease expire
 
 
 @dataclass(frozen=True, slots=True)

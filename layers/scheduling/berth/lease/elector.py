@@ -137,7 +137,7 @@ class LeaderElector:
         return None if term is None or self._must_read or not term.is_valid(self._clock.now()) else term.fence
 
     def keep(self) -> bool:
-        """Take the step that is due, during a leader's long work within `run`'s `wait`. False: it no longer leads, or
+        """Take the step that is due, while `wait` of `run` does long work. False: this candidate no longer leads, or
         must release."""
         self.step()
         return self.fence() is not None and self.handover_in > 0

@@ -46,7 +46,7 @@ class LeaseSpec:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A stored spec. `resource_version`: grows by one with every write. `uid`: of the item. `nonce`: of the last write,
+    """A stored spec. `resource_version`: grows by one with every write. `uid`: the item's. `nonce`: the last write's,
     unique per attempt. An item that was never a lease has version 0 and an empty uid."""
 
     spec: LeaseSpec
@@ -169,7 +169,8 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """The store did not give a usable answer; `reason` has cause and remedy. A write may be committed, now or later."""
+    """The store did not give a usable answer. `reason`: the cause and a remedy. A write may be committed, now or
+    later."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""How long a lease is valid by this process's clocks: a lease of another holder, and the own one.
+"""The validity of leases by this process's clocks: another holder's lease, and this process's own.
 
 Times in the record are informational: another clock may be wrong by a year. They only decide whether a candidate waits,
 and the next change of the record corrects that decision.

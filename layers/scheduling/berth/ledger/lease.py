@@ -1,6 +1,6 @@
 """The port to the Lease of the ledger: one object in the cluster, which names the store that counts its resources.
 
-It is an object of its own, because each change of the object `berth-wake` wakes the scheduler's queue (fact 43).
+It is a separate object, because each change of the object `berth-wake` wakes the scheduler's queue (fact 43).
 
 A store is a ledger's table. All watchers and binds of one store share its identity, so they are one holder.
 
@@ -13,8 +13,8 @@ Takeover, in this order:
 3. It marks the Lease as counting in this transition. Only now its binds reserve.
 
 Guarantee: a bind reads the Lease after it has read its pod (see bind/rules). So either the rebuild of the next holder
-counts the pod, or the pod's resourceVersion has changed and the Binding fails. This needs no clock: a holder that was
-paused at any point does no harm.
+counts the pod, or the pod's resourceVersion has changed and the Binding fails. This does not depend on clocks, even if
+a holder was paused at any point.
 
 Not guaranteed: that the Lease stays. A person who deletes or edits it can let two stores count.
 """
@@ -96,7 +96,7 @@ class LedgerLease(LeaseLock):
 
 
 def counted_elsewhere(holder: str) -> str:
-    """Return the Error of the verbs of another store: the same text while the holder is the same (fact 17)."""
+    """Return the Error of the verbs of another store. The text changes only with the holder (fact 17)."""
     return (
         f"the resources of this cluster are counted by {holder}: one cluster has one ledger; stop that server, or let "
         f"both use the same tables (see the Lease {NAMESPACE}/{NAME})"

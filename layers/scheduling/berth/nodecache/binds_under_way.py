@@ -150,8 +150,8 @@ class BindsUnderWay:
         require_time: Callable[[], None],
         survive: Callable[[TableUnavailable], None],
     ) -> OpenBinds:
-        """Read each needed kind with a consistent query. last: used if a query fails. require_time: raises
-        TableUnavailable if the time is over. survive: called with each failure, which it may raise."""
+        """Read each needed kind with a consistent query. last: the result if a query fails. require_time: raises
+        TableUnavailable if the time is over. survive: called with each failure; may raise it."""
 
         def queried(query: Callable[[], T], before: T) -> T:
             try:
@@ -174,7 +174,7 @@ class BindsUnderWay:
         return OpenBinds(reservations, announcements, begun, needs.follows or announcements is not None)
 
     def assume(self, snapshot: Snapshot, read: OpenBinds, coverage: PodCoverage) -> Snapshot:
-        """Return the snapshot with the pods that are being bound. coverage: up to which event it has the pods."""
+        """Return the snapshot with the pods that are being bound. coverage: the changes that it contains."""
         announced: Sequence[Pod] = ()
         if self._announcements is not None and read.announcements is not None:
             announced = self._announcements.pods_to_add(read.announcements, snapshot, coverage)

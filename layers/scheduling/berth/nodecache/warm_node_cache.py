@@ -15,8 +15,8 @@ Guarantees:
 Not guaranteed:
 - A warm-up event may miss the last publication: if reservations and announcements are not needed, it reads the head
   eventually consistent.
-- A verb may miss binds of the last moment, if the head is read eventually consistent or at intervals. The ledger then
-  refuses the bind itself, and so does bind's own evaluation, which reads consistently (LATEST_ONLY).
+- A verb may miss binds of the last moment, if the head is read eventually consistent or at intervals. Then the ledger
+  rejects the bind, or bind's own evaluation does, which reads consistently (`latest_only`).
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ NO_BINDS = BindsUnderWay(None, None)
 @dataclass(eq=False)
 class WarmNodeCache(NodeCache):
     """Keeps the snapshot and the policy between the calls of a process, and updates them on each call. Thread-safe.
-    `warn`: called with failures that the call survived. `on_read`: called by every call that reads the published state,
-    with the data's age in seconds, and by how many versions the call brought the environment's state up to date, None
-    for its first read. It must not raise. `loss`: consulted if nothing is counted; None without a ledger.
+    `warn`: called with failures that do not fail the call. `on_read`: called by every call that reads the published
+    state, with the data's age in seconds, and by how many versions the call brought the environment's state up to date,
+    None for its first read. It must not raise. `loss`: consulted if nothing is counted; None without a ledger.
     `on_fallback`: called by every call for which the applied configuration cannot be loaded. `latest_only`: every read
     is consistent, and a failed read is a failure of the call. `pause`: waits for a publication; None if publications
     take longer than a call may wait."""
@@ -180,7 +180,7 @@ class WarmNodeCache(NodeCache):
             configured = self._configured(read)
             needs = self.under_way.needs(configured.policy)
             if not read.under_way.has(needs):
-                # A new configuration needs more, and it must be read before the head.
+                # A new configuration needs more binds under way, which must be read before the head.
                 read = self._read_tables(deadline, needs)
                 configured = self._configured(read)
             found = self._decision_context(read, configured, deadline, reads)
@@ -230,7 +230,7 @@ class WarmNodeCache(NodeCache):
         try:
             self.loss.raise_if_lost()
         except TableUnavailable as error:
-            # Filter may then pass a node that bind refuses: bind asks itself.
+            # Filter may then pass a node that bind rejects: bind checks the ledger itself.
             self.warn(f"{error}; whether resources should be counted is unknown")
 
     def _decision_context(

@@ -1,4 +1,4 @@
-"""The adapters for a function's settings, built once per warm environment. Building one reads nothing."""
+"""The adapters for a function's settings, built once per warm environment, without reading tables."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class CacheAdapters:
         *,
         is_for_bind: bool = False,
     ) -> WarmNodeCache:
-        """Return a node cache of these tables. is_for_bind: each read is consistent, and bind itself looks for a lost
-        configuration of counting."""
+        """Return a node cache of these tables. is_for_bind: each read is consistent, and bind itself checks whether the
+        configuration of counting was lost."""
         return WarmNodeCache(
             self.tables.cache,
             self.reader,
@@ -139,7 +139,7 @@ def trial_cache(settings: PolicySettings) -> Callable[[Parts], WarmNodeCache]:
 
 
 def open_gangs(settings: PolicySettings) -> OpenGangs:
-    """Return a view of the gangs that are being bound, for filter. Building it reads nothing."""
+    """Return a view of the gangs that are being bound, for filter. This does not read the table."""
     adapters = cache_adapters(settings)
     gangs, reads = adapters.tables.gangs, adapters.reads
     if gangs is None:
@@ -147,7 +147,7 @@ def open_gangs(settings: PolicySettings) -> OpenGangs:
 
     @cache
     def opened() -> TableOpenGangs:
-        # Imported and opened when a member of a gang comes: without gangs, a cold start needs neither.
+        # Import and open the table for the first member of a gang: a cold start without gangs does not need it.
         from berth.ledger.gangs.table import TableOpenGangs
 
         return TableOpenGangs(gangs(), time.time, reads.before, log.warning)

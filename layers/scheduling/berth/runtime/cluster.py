@@ -101,7 +101,7 @@ class KubernetesConnection(Connection):
     def reserved_pods(self) -> ReservedPods:
         from berth.cluster.kubernetes_pods import KubernetesReservedPods
 
-        # Connections of its own: a call that hangs there must not hold up a publication.
+        # Use separate connections: a call that hangs there must not delay a publication.
         return KubernetesReservedPods(self._api.separate(), time.time)
 
     def pod_events(self, instance: str) -> PodEventWriter:

@@ -24,7 +24,7 @@ class ClusterSettings(Settings):
     """The cluster, which is given in exactly one way: EKS is reached as the function's own role, by default in its
     region, a cluster from inside (`in_cluster`) as the pod's service account.
 
-    scheduler_names: the schedulers that call Berth. bind refuses the pods of all others, and the watcher does not look
+    scheduler_names: the schedulers that call Berth. bind refuses the pods of all others, and the watcher does not check
     whether verbs decide about them.
     """
 

@@ -66,7 +66,7 @@ _own: ContextVar[tuple[Mapping[Decisions, DecisionRecorder], Sequence[DecisionRe
 
 
 class RecorderByConfiguration(DecisionRecorder):
-    """Use the recorder that the configuration in force names at each decision: an applied one takes effect at once."""
+    """Use the recorder that the configuration in force names, at each decision: a new one takes effect at once."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class RecorderByConfiguration(DecisionRecorder):
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
         for each in self._further:
             each.record(verb, outcome, decision, milliseconds)
-        # A call that did not read the cache does not know the configuration: the previous call's one is used.
+        # A call that did not read the cache does not know the configuration: use that of the previous call.
         if decision.cache is not UNREAD_CACHE:
             self._last = decision.cache.decisions or self._default
         recorder = self._recorders.get(self._last)
@@ -94,17 +94,17 @@ def decisions_recorded_by(
     recorders: Mapping[Decisions, DecisionRecorder], further: Sequence[DecisionRecorder] = ()
 ) -> AbstractContextManager[None]:
     """Give these recorders to functions that are loaded until the block ends. If MEMORY is one of them, it is their
-    default for a configuration that does not name a recorder. further: these have every decision."""
+    default for a configuration that does not name a recorder. further: these get every decision."""
     return set_until_end(_own, (recorders, further))
 
 
 def decision_recorder() -> DecisionRecorder:
     """Return the recorder of one verb. If the process does not keep decisions in memory, the default is the log."""
-    # Imported here: the authorizer has no tables.
+    # Imported here: the authorizer does not have tables.
     from berth.runtime.tables import table_opener
 
     own, further = _own.get()
-    # This function's: in `berth serve` another function may change the environment.
+    # Copy this function's variables: in `berth serve` another function may change the environment.
     variables = {name: value for name, value in os.environ.items() if name.startswith("BERTH_")}
     recorders: dict[Decisions, DecisionRecorder] = {
         Decisions.LOG: SampledLog(_write, time.time, is_written=partial(log.isEnabledFor, logging.INFO)),

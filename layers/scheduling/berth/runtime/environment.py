@@ -2,7 +2,7 @@
 that the process sets itself.
 
 Plain dataclasses: every function reads its settings while it starts, and importing pydantic takes as long as importing
-a client of AWS. A module of its own, so that the authorizer does not import the types of the verbs' settings.
+a client of AWS. A separate module, so that the authorizer does not import the types of the verbs' settings.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Settings:
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Self:
-        """Raises SettingsInvalid."""
+        """Read the settings. Raises SettingsInvalid."""
         values: dict[str, Any] = {}
         wrong: list[str] = []
         required = {each.name for each in fields(cls) if each.default is MISSING}
@@ -127,7 +127,7 @@ class SchedulerSettings(Settings):
 
 @contextmanager
 def set_until_end(variable: ContextVar[T], value: T) -> Iterator[None]:
-    """Set the variable until the block ends: what a call collects, or what functions get that are loaded meanwhile."""
+    """Set the variable until the block ends, for the metrics of a call, or for functions that the block loads."""
     token = variable.set(value)
     try:
         yield

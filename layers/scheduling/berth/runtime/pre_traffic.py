@@ -69,8 +69,8 @@ _ARGUMENTS: Mapping[str, object] = {
 
 
 def _defect_of(verb: str, event: Mapping[str, object], status: int, content: object) -> str:
-    """Return what is wrong with the answer to a probe, or an empty text. With Basic credentials a failure of prioritize
-    is an empty list (fact 18). bind has to reject its request: by then it has connected, and knows what is counted."""
+    """Return the defect of the answer to a probe, or an empty text. With Basic credentials a failure of prioritize is
+    an empty list (fact 18). bind has to reject its request: by then it has connected and read the rules."""
     call = "load" if event is WARM_UP_EVENT else verb
     match call, content:
         case "load", {"version": int(version)} if version > 0:
@@ -144,7 +144,7 @@ class PreTrafficHook:
         except (ClientError, BotoCoreError) as error:
             return f"it cannot be invoked: {error}"
         if "FunctionError" in response:
-            # Without its message, which may quote anything.
+            # Do not report its message, which may quote any data.
             return f"it ended by an error ({response['FunctionError']}); see its log"
         payload: Any = response["Payload"]
         with suppress(orjson.JSONDecodeError):

@@ -1,4 +1,4 @@
-"""The settings of a function from its environment variables: names of resources. BerthConfiguration has the behavior.
+"""Settings of a function from its environment variables: names of resources. BerthConfiguration defines the behavior.
 
 Read once, when the environment starts. An error names the variable.
 """
@@ -18,7 +18,7 @@ from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 class PolicySettings(SchedulerSettings):
     cache_table: str = variable("BERTH_CACHE_TABLE")
     ledger_table: str = variable("BERTH_LEDGER_TABLE", default="")
-    """Empty without a ledger: then nothing is counted."""
+    """Empty without a ledger: then resources are not counted."""
 
     configuration: str = variable("BERTH_CONFIGURATION", default="")
     """The BerthConfiguration that is in force until one is applied, as JSON. It is validated on first use: a verb whose
@@ -28,11 +28,11 @@ class PolicySettings(SchedulerSettings):
     """The function's memory in MB; 0 outside of Lambda."""
 
     authentication: Authentication | None = variable("BERTH_AUTHENTICATION", read=one_of(*Authentication), default=None)
-    """How callers authenticate; None if `berth serve` does not check them."""
+    """The authentication of callers; None if `berth serve` does not check them."""
 
     @property
     def remembered_bytes(self) -> int:
-        """Return how many bytes the kept verdicts about pods may take: in Lambda an eighth of the function's memory."""
+        """Return how many bytes cached verdicts about pods may take: in Lambda an eighth of the function's memory."""
         return (self.memory_size << 20) // 8 if self.memory_size else MAX_BYTES
 
     @property

@@ -57,7 +57,7 @@ class Tables:
 
 
 OpenTables = Callable[[PolicySettings, Config], Tables]
-"""Opens the tables that the settings name, for calls with these timeouts. Reads nothing."""
+"""Opens the tables that the settings name, for calls with these timeouts, without reading them."""
 
 
 def dynamodb_tables(

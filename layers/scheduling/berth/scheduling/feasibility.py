@@ -45,7 +45,7 @@ _KNOWN: WeakKeyDictionary[PodSpec, bool] = WeakKeyDictionary()
 
 
 class Exemption(BaseModel):
-    """The pods that pass every node of the request, whatever the profile says. daemonSets: see `is_daemon_set_pod`."""
+    """Pods for which every node of the request passes, whatever the profile. daemonSets: see `is_daemon_set_pod`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -95,8 +95,8 @@ NONE_FAILED: Mapping[str, Status] = MappingProxyType({})
 
 
 class Unresolvable(StrEnum):
-    """Which rejected nodes are unresolvable. AS_PLUGINS_SAY: for a scheduler that also filters by extenders in
-    preemption; kube-scheduler 1.34 to 1.37 tries a pod without end then (fact 15)."""
+    """The rejected nodes that are unresolvable. AS_PLUGINS_SAY: for a scheduler that also filters by extenders in
+    preemption; kube-scheduler 1.34 to 1.37 then retries a pod endlessly (fact 15)."""
 
     ALWAYS = "always"
     AS_PLUGINS_SAY = "as-plugins-say"
@@ -175,7 +175,7 @@ class ProfileChoice:
         return self._for_exempt_pods[profile.name] if self.is_exempt(pod) else profile
 
     def deciding(self, pod: Pod) -> Profile | None:
-        """Return the profile that filters this pod; None for a pod that passes every node."""
+        """Return the profile that filters this pod; None if every node passes."""
         profile = self.named_by(pod)
         if not self.is_exempt(pod):
             return profile

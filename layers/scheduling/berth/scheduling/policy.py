@@ -97,7 +97,7 @@ class Policy:
     @cached_property
     def reads(self) -> Parts:
         if self.gangs.enabled:
-            # Plans read members and PodGroups, and all filters of the scheduler.
+            # Plans need members, PodGroups, and the parts that the scheduler's filters read.
             return ALL_PARTS
         counted = NODES_AND_PODS if self.counting.counts else NO_PARTS
         return counted.union(*(profile.reads for profile in self.all_profiles))
@@ -107,7 +107,7 @@ class Policy:
         return self._profiles.of(pod)
 
     def exempts(self, pod: Pod) -> bool:
-        """Return whether this pod passes every node. It does not if a plugin with `applies_to_exempt_pods` filters it:
+        """Return whether every node passes for this pod. False if a plugin with `applies_to_exempt_pods` filters it:
         bind rejects every pod whose counted resources are not free, exempt or not."""
         return self._profiles.deciding(pod) is None
 

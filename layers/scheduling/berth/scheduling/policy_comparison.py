@@ -45,7 +45,7 @@ class PodChange:
 class Comparison:
     """judged: the number of pods that both policies evaluated. pending: the number of these without a node. nodes: the
     number of nodes in the snapshot. fitting_before, fitting_after: the evaluated pods that have a feasible node, or
-    only wait for a floating pool: a capacity may be lowered below what is in use."""
+    only wait for a floating pool: a capacity may be lowered below the used amount."""
 
     judged: int
     pending: int

@@ -7,12 +7,12 @@ bind. Otherwise the shares expire, and the whole gang has to be placed again. Th
 filter does not read the items of running gangs.
 
 Guarantees: a round is ended, an item deleted and a domain closed only as they were read: each write requires that
-version of the item. So several watchers, a late one among them, do no harm. A hold is not released before its round has
-ended. The item of a gang with a member on a node is deleted only when the node cache shows one there. EXPIRY_SECONDS
-after the last call has died, and a few looks, a gang has no holds unless it is committed, and keeps no other gang from
+version of the item. So several watchers, even a late one, are safe. A hold is not released before its round has ended.
+The item of a gang with a member on a node is deleted only when the node cache shows one there. EXPIRY_SECONDS after the
+last call has died, and a few checks, a gang has no holds unless it is committed, and does not keep other gangs from
 being placed.
 
-Not guaranteed: an exact time. Age decides when the watch acts, never what is true.
+Not guaranteed: an exact time. Age decides when the watch checks a gang, but proves nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ EXPIRY_SECONDS = 30.0
 """Longer than any bind takes; the same time as for reservations."""
 
 KEPT_SECONDS = 600.0
-"""Time for which an ended round is shown to people."""
+"""Time for which an ended round is shown to users."""
 
 LIVENESS_SECONDS = 60.0
 """Interval between reads of the members of one commit from the API server."""
@@ -72,7 +72,7 @@ class GangEventType(StrEnum):
 class GangEvent:
     """A change of a gang.
 
-    members: their number; for DEGRADED, the number on nodes. minimum: set for DEGRADED. seconds: from the begin of the
+    members: their number; for DEGRADED, the number on nodes. minimum: set for DEGRADED. seconds: from the start of the
     round to the commit. pods: the affected members for TIMED_OUT and DEGRADED, at most MAX_PODS.
     """
 
@@ -194,7 +194,7 @@ class GangWatch:
             case GangState.ENDED if age >= KEPT_SECONDS:
                 self._table.delete(item)
             case GangState.ENDED if age >= EXPIRY_SECONDS and item.intents:
-                # The rest of the item is shown to people, and filter reads it.
+                # Keep the rest of the item: it is shown to users, and filter reads it.
                 self._table.put(replace(item, intents={}, version=item.version + 1), item)
             case GangState.COMMITTED if age >= EXPIRY_SECONDS:
                 self._follow(item)

@@ -68,7 +68,7 @@ class LedgerHolder:
         self._published_at = -math.inf
 
     def step(self) -> float:
-        """Do the work that is due. Return the seconds until the next step; an earlier step does no harm."""
+        """Do the work that is due. Return the seconds until the next step; an earlier step is safe."""
         try:
             step = self._elect()
             self._report(step)

@@ -1,4 +1,4 @@
-"""Which waiting gangs lack members, as far as annotations of pods say."""
+"""Finds waiting gangs that lack members, by the annotations of pods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from berth.scheduling.objects.projection import is_member
 class MissingMembers:
     """Knows the published members of gangs that annotations describe.
 
-    Until enough members wait, no other change places a gang. Each attempt in vain prolongs the back-off of its pod, up
+    Until enough members wait, no other change places a gang. Each failed attempt prolongs the back-off of its pod, up
     to podMaxBackoffSeconds, and the gang then waits for the pod with the longest one.
     """
 

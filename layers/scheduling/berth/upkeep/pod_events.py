@@ -65,7 +65,7 @@ class PodEvent:
 class Series:
     """The Event object that an event is written to. count: how often the event occurred; 1 creates the object.
 
-    name: of the object. last_at: seconds since the epoch.
+    name: the object's name. last_at: seconds since the epoch.
     """
 
     name: str
@@ -267,7 +267,7 @@ class Recorder:
         self._is_closed = False
         self._close_at = math.inf
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pod-events")
-        # Used by the thread alone.
+        # Used only by the thread.
         self._series: OrderedDict[_SeriesKey, Series] = OrderedDict()
         self._pods = TokenBuckets(POD_BURST)
         self._all = TokenBuckets(BURST)
@@ -302,7 +302,7 @@ class Recorder:
 
     def _write(self, key: _SeriesKey, event: PodEvent, times: int) -> None:
         now = self._monotonic()
-        # The pod's bucket first: a pod above its limit takes no token from the others.
+        # Check the pod's bucket first: a pod above its limit must not use tokens of others.
         if now < self._resume_at or not (
             self._pods.take(event.uid, now, POD_SECONDS) and self._all.take("", now, SECONDS)
         ):
@@ -310,7 +310,7 @@ class Recorder:
         series = self._next_of(key, event, times)
         result = self._writer.write(event, series)
         if result.outcome is WriteOutcome.GONE and series.count > 1:
-            # An Event lives for an hour, whatever its series says.
+            # An Event lives for an hour, even with a longer series.
             series = self._first_of(event)
             result = self._writer.write(event, series)
         self._learn(key, series, result, now)

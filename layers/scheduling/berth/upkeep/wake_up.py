@@ -17,7 +17,7 @@ Rules:
 - It wakes at most once a second. A pod that is rejected again and again causes a wake-up every 10 seconds at most, a
   member of a gang every 3 seconds (see BURST).
 - A wake-up that fails is repeated. So is one that comes before every verb has read the last publication.
-- The wake-up changes no field that Berth keeps, so it causes no further change.
+- The wake-up does not change a field that Berth keeps, so it does not cause further changes.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class WakeUp:
         events = set[ClusterEvent]()
         with self._lock:
             if not self._is_initialized:
-                # Until everything is published, `objects` has changes that are still to come.
+                # Until everything is published, `objects` contains changes that later publications report.
                 self._is_initialized = publication.is_complete
                 for known in (self._pods, self._waiting, self._unseen_until):
                     known.clear()
@@ -248,7 +248,7 @@ def pod_events(before: Object | None, now: Object | None) -> Iterator[ClusterEve
     if new is not None and not is_unscheduled(new):
         if not stays or old is None or is_unscheduled(old):
             yield ClusterEvent.ASSIGNED_POD_ADD
-        if stays and old is not None and _place(old):  # nominated to this node, it took room there, perhaps more
+        if stays and old is not None and _place(old):  # as a nominated pod it took room, perhaps more
             yield ClusterEvent.ASSIGNED_POD_UPDATE
     unscheduled = [pod for pod in (old, new) if pod is not None and is_unscheduled(pod)]
     if unscheduled:
@@ -262,7 +262,7 @@ def _ends_wait(before: Object | None, now: Object | None) -> bool:
 
 
 def is_unscheduled(pod: Object) -> bool:
-    """Return whether the pod is not on a node, and may come onto one."""
+    """Return whether the pod is not on a node, but may still be bound."""
     return not pod_field(pod, "spec", "nodeName") and not _has_ended(pod)
 
 
@@ -271,7 +271,7 @@ def _has_ended(pod: Object) -> bool:
 
 
 def _place(pod: Object) -> object:
-    """Return the node where it takes room: its own, or the one that it is nominated to."""
+    """Return the node on which the pod takes room: its own, or its nominated node."""
     return pod_field(pod, "spec", "nodeName") or pod_field(pod, "status", "nominatedNodeName") or ""
 
 

@@ -125,7 +125,7 @@ def test_check_passes_for_a_sound_plugin(example: Path) -> None:
     assert done.stdout.startswith(f"{TEAM_NODES} keeps every rule on 3 nodes and 2 pods of {EXAMPLE}/cluster.yaml; ")
 
 
-def test_warns_about_plugin_that_rejects_no_node(plugins: Path) -> None:
+def test_warns_about_plugin_that_does_not_reject_any_node(plugins: Path) -> None:
     check = ["plugin", "check", "berth_plugins.mine:Sound", "--plugins", plugins]
     done = run(*check)
     assert (done.exit_code, "keeps every rule" in done.stdout) == (0, True)

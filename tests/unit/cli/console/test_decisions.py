@@ -80,7 +80,7 @@ def test_decisions_of_a_pod_include_all_its_calls_in_chronological_order() -> No
     assert deciding.decisions.of_pod("ml", "r") == []
 
 
-def test_calls_of_doctor_are_no_decisions() -> None:
+def test_calls_of_doctor_are_not_decisions() -> None:
     deciding = Deciding()
     deciding.decide("p")
     deciding.probe()

@@ -45,7 +45,7 @@ def test_pool_is_not_called_a_node() -> None:
     assert [(row[0], row[-1]) for row in rows] == [("a", "the pod is on this node"), (SEAT, "the pod is on a node")]
 
 
-def test_pool_that_owes_has_a_warning() -> None:
+def test_warns_about_pool_whose_reservations_exceed_its_capacity() -> None:
     content = found(ledger(SEAT, SEAT, 2, web=2, batch=1))
     assert content["pools"] == [{"pool": SEAT, "capacity": 2, "held": 3, "owed": 1}]
     assert list(warnings(content)) == [f"{SEAT}: reservations exceed the capacity by 1; no new reservations"]

@@ -28,7 +28,7 @@ from berth_cli.server.options import ServeOptions, http_timeout_of
         ),
     ],
 )
-def test_warns_that_shared_tables_follow_no_file(is_dynamodb: bool, config: Path | None, warnings: list[str]) -> None:
+def test_warns_that_shared_tables_ignore_the_file(is_dynamodb: bool, config: Path | None, warnings: list[str]) -> None:
     given = dict.fromkeys(each.name for each in fields(ServeOptions))
     options: Any = {**given, "store_kind": "dynamodb" if is_dynamodb else "memory", "config": config}
     assert list(ServeOptions(**options).store_warnings()) == warnings

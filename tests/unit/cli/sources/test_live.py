@@ -59,7 +59,7 @@ def test_explains_a_pod_like_a_dump_of_the_cluster(kubernetes: KubernetesOnLoopb
     assert json.loads(live.stdout)["name"] == pod
 
 
-def test_lists_each_resource_once_and_sends_no_other_request(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
+def test_sends_only_one_list_of_each_resource(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
     assert run(kubernetes, tmp_path, "p").exit_code == 1
     assert {each.method for each in kubernetes.requests} == {"GET"}
     paths = [each.path for each in kubernetes.requests]

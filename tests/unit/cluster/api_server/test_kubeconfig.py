@@ -97,7 +97,7 @@ def user_certificate(tmp_path: Path) -> dict[str, object]:
         pytest.param({"client-certificate-data": CERTIFICATE}, True, id="no certificate"),
     ],
 )
-def test_inline_certificate_does_not_need_the_client(
+def test_inline_certificate_does_not_need_the_kubernetes_client(
     changed: dict[str, object], needs_client: bool, tmp_path: Path, user_certificate: dict[str, object]
 ) -> None:
     fields = {name: value for name, value in (user_certificate | changed).items() if value is not None}

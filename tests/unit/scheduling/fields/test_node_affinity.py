@@ -127,7 +127,7 @@ def test_reports_an_invalid_preferred_term() -> None:
     assert isinstance(preferred((1, of("zone", "in", "a"))).preferred, InvalidRequirement)
 
 
-def test_absent_affinity_restricts_nothing() -> None:
+def test_absent_affinity_does_not_restrict_nodes() -> None:
     assert read_node_affinity(None, "affinity") is NO_NODE_AFFINITY
     assert preferred().required is None
     assert read().preferred == ()

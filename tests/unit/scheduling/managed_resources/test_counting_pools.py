@@ -62,7 +62,7 @@ def test_takes_floating_shares_from_every_domain_of_the_node(
     assert all_kinds().floating.shares(demands, "ml", labels) == shares
 
 
-def test_takes_no_floating_shares_without_floating_pools() -> None:
+def test_does_not_take_floating_shares_without_floating_pools() -> None:
     found = counting({"name": LICENCE})
     assert not found.floating.exist
     assert found.floating.shares((Demand(LICENCE, 2),), "ml", IN_A) == {}
@@ -114,7 +114,7 @@ def test_finds_pools_of_the_cluster_and_of_a_node() -> None:
         pytest.param("example.com/other@cluster", requesting(seat="2"), {}, id="an unknown pool"),
     ],
 )
-def test_counts_shares_of_a_pod_at_the_pool(owner: str, pod: Pod, shares: Mapping[str, int]) -> None:
+def test_counts_share_of_a_pod_in_its_floating_pool(owner: str, pod: Pod, shares: Mapping[str, int]) -> None:
     capacity = {owner: 6000}
     found = all_kinds().at(owner)
     assert found.shares(pod, capacity) == found.adopted(pod, capacity, capacity) == shares

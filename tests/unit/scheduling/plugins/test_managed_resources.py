@@ -103,7 +103,7 @@ NODE = counted_node_object("n", "4", "8000,16000")
         ),
     ],
 )
-def test_filters_by_what_is_left(pod: Object, others: Sequence[Object], expected: tuple[Code, tuple[str, ...]]) -> None:
+def test_filters_by_free_amount(pod: Object, others: Sequence[Object], expected: tuple[Code, tuple[str, ...]]) -> None:
     found = verdict(plugin(), pod, NODE, *others)
     assert (found.code, found.reasons) == expected
 

@@ -145,7 +145,7 @@ class DyingTable(CheckedTable):
 
 @pytest.mark.parametrize("counting", kinds("seats", "limit"))
 @pytest.mark.parametrize("event", ["the pod ends", "the pod is confirmed", "the pod is gone", "the bind has died"])
-def test_next_leader_completes_the_work_of_one_that_ended_between_two_owners(counting: Counting, event: str) -> None:
+def test_next_leader_completes_work_of_leader_that_died_between_two_owners(counting: Counting, event: str) -> None:
     harness, leader = harness_of(counting)
     reserved(harness, leader)
     if event in ("the pod ends", "the pod is confirmed"):

@@ -48,7 +48,7 @@ function compareGroups(a, b) {
   return compareNames(a, b);
 }
 
-/** The labels with the name of a node's pool. The instance type stands for it on nodes without a pool. */
+/** The labels with the name of a node's pool. The instance type replaces it on nodes without a pool. */
 const POOLS = [
   'karpenter.sh/nodepool',
   'eks.amazonaws.com/nodegroup',

@@ -1,4 +1,4 @@
-// The state of the page as the fragment of the address: a link shows the same. The server never sees it.
+// The state of the page as the fragment of the address: a link shows the same state. The server never sees it.
 
 /** @typedef {typeof DEFAULTS} State */
 

@@ -159,7 +159,7 @@ export class Pending {
     const drawn = JSON.stringify(found);
     if (place.dataset.drawn === drawn) return;
     place.dataset.drawn = drawn;
-    // The row under the pointer goes.
+    // The row under the pointer disappears.
     this.highlight.point(id, null);
     /** @type {model.Explanation} */
     const { members = [], reasons = [], ranking = [], before = [], warnings = [], counterfactuals = [] } = found;
@@ -190,7 +190,7 @@ export class Pending {
       ...section(left, reasons.length && table(['Nodes', 'Rule', 'Reason'], reasonRows)),
       ...section('The best nodes', ranking.length && scoreTable(['Node', 'Total', 'Scores'], bars)),
       ...section('Gangs that get their places first', before.length && list(before, 'changes')),
-      // Without an end the search for changes was not run.
+      // Without searchEnd, the search for changes was not run.
       ...section('What would place it', found.searchEnd && list(model.changeTexts(counterfactuals), 'changes')),
       element('p', {}, found.searchNote ?? ''),
     );

@@ -18,7 +18,7 @@ export function row(contents) {
   return element('tr', {}, ...cells);
 }
 
-/** Nodes with their scores over bars, or pools with what is held. @param {string[]} heads
+/** Nodes with their scores over bars, or pools with the held units. @param {string[]} heads
  * @param {{node: string, score: number | string, share: number, parts: Record<string, number> | null}[]} nodes */
 export function scoreTable(heads, nodes) {
   const rows = nodes.map(({ node, score, share, parts }) => {

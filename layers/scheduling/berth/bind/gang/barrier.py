@@ -84,8 +84,8 @@ class GangBarrier:
     call_seconds: float
 
     def gang_of(self, pod: Pod, node: str, deadline: Deadline) -> GangOfPod | BindResult | None:
-        """Return the pod's gang, or None if it is not in a gang. BindResult: its gang cannot be placed. node: of the
-        Binding."""
+        """Return the pod's gang, or None if it is not in a gang. BindResult: its gang cannot be placed. node: the
+        Binding's node."""
         if not names_gang(pod):
             return None
         context = self.cache.current(deadline)

@@ -86,9 +86,9 @@ class DomainOpening:
         self._pause = min(max(LAST_POLL_SECONDS, members / READS_A_SECOND), 1.5 * self._pause)
 
     def _waits_in_queue(self, seen: Domain, now: float) -> bool:
-        """Return whether this call waits for the end of the open gang: if that end is near, the other members of its
-        own gang have time to join afterwards, and the queue is not full."""
-        assert seen.open is not None  # or this gang would have been opened
+        """Return whether this call waits for the end of the open gang. It waits if the end is near, if members of its
+        own gang have time to join afterwards, and if the queue is not full."""
+        assert seen.open is not None  # otherwise this gang would have been opened
         is_over = now - seen.open.opened_at >= PLACING_SECONDS
         if is_over or not self._may_queue or not self._has_time(JOINING_SECONDS):
             return False

@@ -208,8 +208,8 @@ def _committed(item: GangItem | None) -> Collection[Intent]:
 
 
 def liveness_of(uid: str, committed: Iterable[Intent], pods: Mapping[str, Pod], get: Get) -> MemberLiveness:
-    """Return a gang's liveness. uid: of the pod that is being bound, which is alive. committed: the commit's members.
-    pods: the gang's pods in the node cache, by UID."""
+    """Return a gang's liveness. uid: the UID of the pod that is being bound, which is alive. committed: the commit's
+    members. pods: the gang's pods in the node cache, by UID."""
     intents = {intent.pod.uid: intent.pod.name for intent in committed}
     if uid in intents:
         return MemberLiveness.LIVES

@@ -235,7 +235,7 @@ class MemberCall:
             if result is not None:
                 return result
             self._check_time()
-            assert item is not None  # it has the intent
+            assert item is not None  # the item exists: it contains the intent
             if not self._is_complete(item):
                 commits_at = None
             elif commits_at is None:

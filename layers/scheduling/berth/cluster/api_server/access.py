@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, eq=False)
 class CertificateServer:
     """An API server with a client certificate. host: begins with https://. context: has the client certificate, and the
-    certificate authorities for the server's."""
+    authorities that verify the server."""
 
     host: str
     context: ssl.SSLContext

@@ -40,7 +40,7 @@ class WatchRefused(Exception):
 
 
 class ListerWatcher(ABC):
-    """Lists and watches one resource. Every method may raise ClusterUnavailable; its message has cause and remedy."""
+    """Lists and watches one resource. Methods may raise ClusterUnavailable; its message has the cause and a remedy."""
 
     resource: str
     """The name of the resource."""

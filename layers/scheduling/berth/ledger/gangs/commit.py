@@ -147,8 +147,8 @@ REASON_CALLS_ENDED = "gang waits for members: the commit took longer than they c
 class CommitOutcome(StrEnum):
     """Outcomes of a commit. COMMITTED: by this call. INCOMPLETE: calls have ended, so fewer than the minimum wait.
     CHANGED: the gang's item has changed; read it. DISPLACED: the domain has another gang or round. ENDED: a node or a
-    pool has too little, or too few calls wait for the end of two phases; the round has ended for all members.
-    CONTENDED: other writes were faster at every try.
+    pool has too little left, or too few calls wait until both phases end; the round is over for all members. CONTENDED:
+    other writes were faster at every try.
     """
 
     COMMITTED = "committed"

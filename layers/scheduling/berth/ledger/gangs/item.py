@@ -85,7 +85,7 @@ class GangItem:
     """A gang's item.
 
     round: the domain's fence when the round was opened. intents: by the pod's UID; once the round is fixed, the
-    commit's intents. version: changes with every write. opened_at, changed_at: of the round and of its state, in
+    commit's intents. version: changes with every write. opened_at, changed_at: times of the round and of its state, in
     seconds since the epoch. coordinator: the call that writes holds. reason: why the round ended, for waiting members.
     topology_key: the gang's, from the member that opened the round.
     """

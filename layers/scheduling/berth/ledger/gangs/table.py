@@ -1,8 +1,8 @@
 """The port of the table of gangs, for bind, filter and the watcher.
 
 Guarantees: every read is consistent. Every write is conditional, so a caller may repeat it after a lost answer; it then
-finds what it has written. `transact` writes all of its items or none. Another write that is refused while a transaction
-holds its item counts as one whose condition was not met: the caller reads the item, and decides again.
+finds what it has written. `transact` writes all of its items or none. A write on an item that a transaction holds fails
+as if its condition was not met: the caller reads the item and decides again.
 
 Every method may raise TableUnavailable.
 """
@@ -82,19 +82,19 @@ class GangTable(ABC):
 
     @abstractmethod
     def most_members(self, intent: Intent) -> int:
-        """Return how many members like this one an item holds, with their shares. Reads nothing."""
+        """Return how many members like this one an item can hold, with their shares. Does not read the table."""
 
     def most_of(self, intents: Iterable[Intent]) -> int:
-        """Return how many of these members an item holds, with their shares: as if all were as large as the largest."""
+        """Return how many of these members an item can hold, with their shares, if all are as large as the largest."""
         return min(map(self.most_members, intents))
 
     @abstractmethod
     def put(self, item: GangItem, seen: GangItem | None) -> bool:
-        """Replace the item that was seen, compared by its version. Return False if the table has another one by now."""
+        """Replace the item if it still has the version that was seen; otherwise return False."""
 
     @abstractmethod
     def delete(self, seen: GangItem) -> bool:
-        """Delete the item that was seen, compared by its version."""
+        """Delete the item if it still has the version that was seen."""
 
     @abstractmethod
     def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
@@ -112,7 +112,7 @@ class GangTable(ABC):
 
     @abstractmethod
     def put_domain(self, domain: Domain, seen: Domain) -> bool:
-        """Replace the domain that was seen, compared by its fence and its open gang."""
+        """Replace the domain if it still has the fence and the open gang that were seen."""
 
     @abstractmethod
     def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
@@ -137,7 +137,7 @@ class GangTable(ABC):
 
     @abstractmethod
     def transact(self, transaction: Transaction) -> NotTransacted | None:
-        """Write all of it or nothing. None: it is written. At most MAX_LEDGERS ledgers."""
+        """Write all items or none. None: they are written. At most MAX_LEDGERS ledgers."""
 
 
 def _timed(method: Callable[Concatenate[GangTable, P], T]) -> Callable[Concatenate[TimedGangTable, P], T]:
@@ -168,7 +168,7 @@ class TimedGangTable(GangTable):
 
     @property
     def pace(self) -> float:
-        """Return the average seconds of a request until now."""
+        """Return the average seconds of a request so far."""
         return self._seconds / max(1, self._requests)
 
     def most_members(self, intent: Intent) -> int:
@@ -193,13 +193,13 @@ Read = Callable[[Deadline, Callable[[], Sequence[GangItem]]], Sequence[GangItem]
 class TableOpenGangs:
     """Read the open gangs, for one warm environment. Safe to share between threads.
 
-    While the table does not answer, the gangs of the previous read are used. Filter only plans: if it plans by old
-    gangs, bind rejects that.
+    While the table does not answer, the gangs of the previous read are used. Filter only plans: bind rejects a plan
+    that is based on old gangs.
     """
 
     def __init__(self, table: GangTable, wall: Callable[[], float], read: Read, warn: Callable[[str], None]) -> None:
         """wall: seconds since the epoch. read: raises DeadlinePassed if the deadline passes first. warn: called with
-        failures that the call survived."""
+        failures that do not fail the call."""
         self._table = table
         self._wall = wall
         self._read = read

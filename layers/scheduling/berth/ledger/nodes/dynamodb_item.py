@@ -42,7 +42,7 @@ def node_key(node: str) -> Attributes:
 
 
 def node_of(key: Item) -> str:
-    """Return the node whose ledger has this key, or whose ledger this item is."""
+    """Return the owner of the ledger item with this key: a node, or a floating pool."""
     return key["pk"]["S"].removeprefix(NODE_PREFIX)
 
 
@@ -105,7 +105,7 @@ def open_attributes(reservation: OpenReservation) -> Attributes:
 
 
 def marker_item(marker: Marker) -> Attributes:
-    """Return the item. Every release can read it: one that cannot read the other items requests a rebuild here."""
+    """Return the item. Every release can read it: a release that cannot read other items requests a rebuild."""
     return MARKER_KEY | {
         "schema": number(SCHEMA_VERSION),
         "state": {"S": marker.state.value},

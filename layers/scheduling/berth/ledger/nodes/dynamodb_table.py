@@ -57,7 +57,7 @@ class DynamoDBLedgerTable(TableAdapter, LedgerTable):
         try:
             return self._update(**update_request(node, change))
         except ItemHeld:
-            # The commit of a gang holds it, and changes the ledger or not. The read gives it the time to end.
+            # A gang's commit holds the item, and may fail or succeed. The read gives it time to end.
             return NotWritten(self.node(node))
 
     def write_together(
@@ -71,7 +71,7 @@ class DynamoDBLedgerTable(TableAdapter, LedgerTable):
             key = open_key(opened.pod.uid, opened.node, opened.attempt)
             actions.append(Assignments.of(open_attributes(opened)).action(self._table, key))
         failed = self._errors.transact(lambda: self._client.transact_write_items(TransactItems=actions))
-        # The open reservation has no condition.
+        # The open reservation does not have a condition.
         return None if failed is None else tuple(owner for owner, fails in zip(changes, failed, strict=False) if fails)
 
     def create(self, ledger: NodeLedger) -> Written | NotWritten:
@@ -153,7 +153,7 @@ class DynamoDBLedgerTable(TableAdapter, LedgerTable):
     def _written(
         self, write: Callable[..., Any], ledger: NodeLedger | None = None, **request: Any
     ) -> Written | NotWritten:
-        """Write on a condition. ledger: as written; None: the answer has it."""
+        """Make a conditional write. ledger: the written one; None if the answer contains it."""
         try:
             answer = write(TableName=self._table, ReturnValuesOnConditionCheckFailure="ALL_OLD", **request)
         except (ClientError, BotoCoreError) as error:

@@ -12,7 +12,7 @@ from berth.ledger.nodes.node_write import EntryChange, NodeWrite, PoolChange
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
 
-# Placeholders for all names: DynamoDB reserves about 570 words, and no expression may contain a pool or a UID.
+# Placeholders for all names: DynamoDB reserves about 570 words, and expressions cannot contain pools or UIDs.
 _ATTRIBUTES = {
     "#a": "avail",
     "#o": "owed",
@@ -58,7 +58,7 @@ def expressions(change: NodeWrite) -> Expressions:
     pools = [(f"#p{index}", pool) for index, pool in enumerate(change.pools.values())]
     conditions = [
         "attribute_exists(#a)",
-        # Not on an item that only later releases may write: bind writes before it reads.
+        # Require that this release may write the item: bind writes before it reads.
         f"(attribute_not_exists(#r) OR #r <= {built.value(number(SCHEMA_VERSION))})",
         *(condition for name, entry in entries for condition in _entry_conditions(built, name, entry)),
         *(condition for name, pool in pools for condition in _pool_conditions(built, name, pool)),

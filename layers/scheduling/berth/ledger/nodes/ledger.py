@@ -1,12 +1,12 @@
 """The operations on the ledgers of nodes and floating pools. Each is one conditional write, repeated against the item
 that it conflicts with. A reservation with several owners is one transaction.
 
-An operation begins with the ledger that its caller has read, or with a guess. So a reservation without devices needs
-no read before its first write. If the condition is not met, DynamoDB returns the item, and the operation decides again:
-it is done already, it is impossible, or it needs another write.
+An operation begins with the ledger that its caller has read, or with a guess. So a reservation without devices does
+not read before its first write. If the condition is not met, DynamoDB returns the item, and the operation decides
+again: it is done already, it is impossible, or it needs another write.
 
 Guarantees: the entries that bind added never exceed the owner's capacity. Each operation is idempotent: after
-a lost answer the caller may repeat it. A watcher of an earlier epoch changes nothing.
+a lost answer the caller may repeat it. A watcher of an earlier epoch cannot write.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ class Reserved:
 
 
 Plan = Callable[[NodeLedger], NodeWrite | LedgerOutcome]
-"""Returns the write for this state of the ledger, or why there is nothing to write."""
+"""Returns the write for this state of the ledger, or the outcome if a write is not needed or not possible."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reservation:
-    """The write of one attempt at one owner. seen: the entry that it takes over; None: the pod must have no entry."""
+    """The write of one attempt at one owner. seen: the entry that it takes over; None: the pod must not have one."""
 
     entry: Entry
     seen: Entry | None
@@ -158,21 +158,21 @@ class Ledger:
     def _written(
         self, writes: Mapping[str, NodeWrite], seen: Mapping[str, NodeLedger], opened: OpenReservation | None
     ) -> Mapping[str, NodeLedger | None]:
-        """Make these writes, or none of them. Return the ledgers as they are then, None without an item."""
+        """Make these writes, or none of them. Return the ledgers afterwards; None for an owner without an item."""
         if len(seen) == 1:
             ((owner, write),) = writes.items()
             return {owner: self.table.write(owner, write).ledger}
         if self.table.write_together(writes, opened) is None:
-            # As far as the writes change them; the rest is only guessed.
+            # Only the parts that the writes change are known; the rest is a guess.
             return {owner: write.applied_to(seen[owner]) for owner, write in writes.items()}
         return {owner: self.table.node(owner) for owner in writes}
 
     def shrink(self, ledger: NodeLedger, seen: Entry, entry: Entry) -> LedgerResult:
         """Give the reserved entry that was seen to the attempt of `entry`, with its shares, which are not larger.
 
-        Only if no Binding can follow that needs more. The attempt is a new one: a write of another bind that has
-        seen the larger entry then fails. Released amounts reduce `owed` first. ENTRY_DIFFERS: the entry is bound,
-        gone, or of another attempt. ledger: as last read.
+        Call this only if no later Binding needs more. The attempt is new, so a write of another bind that has seen the
+        larger entry fails. Released amounts reduce `owed` first. ENTRY_DIFFERS: the entry is bound, gone, or of another
+        attempt. ledger: as last read.
         """
 
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
@@ -192,7 +192,7 @@ class Ledger:
     ) -> LedgerResult:
         """Remove the entry that was seen: same attempt, same state. Its amounts reduce `owed` first.
 
-        Also DONE without an entry of the pod. ENTRY_DIFFERS: it is not the one that was seen. ledger: as last seen;
+        DONE also if the pod does not have an entry. ENTRY_DIFFERS: it has changed since. ledger: as last seen;
         it saves a write if something is owed. epoch: the watcher's; None for bind.
         """
 
@@ -213,8 +213,8 @@ class Ledger:
     def put_bound(self, seen: NodeLedger, entry: Entry, *, epoch: int) -> LedgerResult:
         """Make the entry of a pod on this node BOUND with these shares: correct its shares, or add the entry.
 
-        seen: the ledger as last read. entry: its attempt and since are used only if the pod has no entry yet. It does
-        not matter whether enough is available: the rest becomes owed.
+        seen: the ledger as last read. entry: its attempt and since are used only if the pod does not have an entry yet.
+        Amounts that are not available become owed.
         """
 
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:

@@ -28,8 +28,8 @@ class PoolChange:
 
 @dataclass(frozen=True, slots=True)
 class EntryChange:
-    """The change of one pod's entry. before: the entry must be unchanged since; None requires that there is no entry.
-    after: entry afterwards; None deletes it."""
+    """The change of one pod's entry. before: the entry must still equal this; None: the pod must not have one. after:
+    the entry after the write; None deletes it."""
 
     uid: str
     before: Entry | None
@@ -40,8 +40,8 @@ class EntryChange:
 class NodeWrite:
     """A write on a node's item. It also requires that the item exists and is not being rebuilt.
 
-    entries: of different pods; one, except for the members of a gang. epoch: the watcher's; the item must not have a
-    later one, and gets this one. None: bind writes.
+    entries: of different pods; one, except for the members of a gang. epoch: the watcher's; the item's epoch must not
+    be later, and becomes this one. None: a write of bind.
     """
 
     entries: tuple[EntryChange, ...] = ()
@@ -93,7 +93,7 @@ def _sums(amounts: Mapping[str, int], deltas: Mapping[str, int]) -> dict[str, in
 
 
 def reserve_changes(held: Shares, wanted: Shares) -> dict[str, PoolChange]:
-    """Raise a pod's shares to at least `wanted`. Only available amounts can be reserved; nothing is released."""
+    """Raise a pod's shares to at least `wanted`. Only available amounts can be reserved; amounts are not released."""
     missing = {pool: amount - held.get(pool, 0) for pool, amount in wanted.items()}
     return {pool: PoolChange(avail=-amount, min_avail=amount) for pool, amount in missing.items() if amount > 0}
 

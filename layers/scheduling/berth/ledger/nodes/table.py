@@ -5,7 +5,7 @@ after a lost answer. `write_together` writes several items or none, all other wr
 
 A ledger's owner is a node or a floating pool.
 
-Every method may raise TableUnavailable. `TableCalls` repeats a call while there is time before a deadline.
+Every method may raise TableUnavailable. `TableCalls` of bind repeats a failed call once, if there is time.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class LedgerTable(ABC):
     def write_together(
         self, changes: Mapping[str, NodeWrite], opened: OpenReservation | None = None
     ) -> tuple[str, ...] | None:
-        """Make these updates, by owner, and put the open reservation, or do nothing. Return None if it is done,
+        """Make these updates, by owner, and put the open reservation: all or none. Return None if they are written,
         otherwise the owners whose conditions failed; if there are none, other writes on these items were under way."""
 
     @abstractmethod
@@ -126,12 +126,12 @@ class LedgerTable(ABC):
         """Return the marker, by a consistent read."""
 
     def marker_eventually(self) -> Marker | None:
-        """Return the marker for half a read unit, if the store has such reads. It may be older than one read before."""
+        """Return the marker for half a read unit, if the store has such reads. It may be older than a previous one."""
         return self.marker()
 
     @abstractmethod
     def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
-        """Replace the marker that was seen, compared by its nonce. Return False if the table has another one by now.
+        """Replace the marker if it still has the nonce that was seen; otherwise return False.
 
         If the table has this marker already, an earlier try has succeeded.
         """

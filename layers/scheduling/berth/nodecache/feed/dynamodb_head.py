@@ -1,7 +1,7 @@
 """The pointer in the head item, as DynamoDB attributes. lease/dynamodb_lock has those of the lease.
 
-Names would take the head across a kilobyte, and each publication would cost a write unit more. So there are lists.
-Those of parts are in the order of SnapshotPart. A later release may have more elements at the end of each list.
+Attribute names would make the head larger than a kilobyte, and each publication would cost another write unit. So the
+values are in lists; lists of parts have the order of SnapshotPart. A later release may append elements to each list.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _outline(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
         heartbeat=0.0,
         writer_version=item.get("writerVersion", {}).get("S", ""),
         schema_version=int(schema["N"]),
-        # Without this attribute only its own schema can read it.
+        # Without this attribute, only readers of its own schema can read it.
         oldest_reader=int(item.get("oldestReader", schema)["N"]),
     )
 

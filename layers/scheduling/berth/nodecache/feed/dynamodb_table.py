@@ -51,14 +51,14 @@ _SLOWER = 0.7
 
 @dataclass(slots=True)
 class WritePace:
-    """The rate of one writer, in write units a second: at first half of what a new table accepts, at least a quarter of
-    one partition's rate. It grows fast until the table throttles, and slowly afterwards."""
+    """The rate of one writer, in write units a second: at first half of a new table's rate, at least a quarter of one
+    partition's rate. It grows fast until the table throttles, and slowly afterwards."""
 
     rate: float = 2_000.0
     is_limit_known: bool = False
 
     def count(self, sizes: Iterable[int]) -> int:
-        """Return how many items to write before the next wait, at least one. sizes: of the items, in bytes."""
+        """Return how many items to write before the next wait, at least one. sizes: the items' bytes."""
         return 1 + sum(self.seconds(size) < _SECONDS for size in accumulate(sizes))
 
     def seconds(self, size: int) -> float:

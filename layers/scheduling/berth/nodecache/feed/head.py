@@ -1,7 +1,7 @@
 """The head item: the one item a verb reads on every call, and the one conditional write that publishes.
 
-It is the lease (who may publish: see lease/) and the pointer (what is published). Everything else in the table becomes
-visible only through it. A verb reads one unit for it, so it must stay below 2 KB.
+It contains the lease of the leader (see lease/) and the pointer to the published version. Everything else in the table
+becomes visible only through it. A verb reads one unit for it, so it must stay below 2 KB.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ SCHEMA_VERSION = 1
 know whether the current writer or an earlier one wrote an attribute of the head."""
 
 OLDEST_READER = 1
-"""The oldest schema whose readers can read what this release writes; they may ignore what they do not know. It is
-raised only if they would misread it, one release after the first one that can read the new schema."""
+"""The oldest schema whose readers can read the items of this release; they may ignore unknown attributes. It is raised
+only if they would misread it, one release after the first one that can read the new schema."""
 
 FUTURE_SCHEMA = (
     "the node cache was written by a newer release, in a form that this one does not read; "
@@ -98,8 +98,8 @@ class Pointer:
 
     `version` increases by one with each log item of any part; `last_epoch` is that item's epoch. `newest`: the end of
     each part's log. A reader below `compacted_version` must load the snapshot: log items up to this version may be
-    deleted or replaced by orphans. `log_bytes`: of all log items since the snapshot. `heartbeat`: the time of the last
-    publication, which is not the data's age.
+    deleted or replaced by orphans. `log_bytes`: the bytes of all log items since the snapshot. `heartbeat`: the time of
+    the last publication, which is not the data's age.
     """
 
     version: int
@@ -127,10 +127,10 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The item as of one read. `uid`: another one in a new item; empty without a pointer. `pointer`: None until the
-    first publication. `configuration_hash`: empty until a document was applied. `plugin_version`: of the custom plugins
-    that the document was tried with; may be empty. `counting_refusal`: why this store's ledger does not count, or
-    empty."""
+    """The item as of one read. `uid`: each new item has another one; empty without a pointer. `pointer`: None until the
+    first publication. `configuration_hash`: empty until a document was applied. `plugin_version`: that of the custom
+    plugins with which the document was tried; may be empty. `counting_refusal`: why this store's ledger does not count,
+    or empty."""
 
     uid: str
     pointer: Pointer | None

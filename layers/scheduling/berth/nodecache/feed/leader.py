@@ -2,13 +2,13 @@
 
 Guarantees:
 - What is published is the state of the API server, per resource, up to the positions published with it. A successor
-  that resumes at these positions misses no event.
+  that resumes at these positions does not miss events.
 - Nothing is published before every resource was listed once.
-- An object that cannot be stored is omitted and counted (`omissions`, `events_without_name`). It stops nothing.
+- An object that cannot be stored is omitted and counted (`omissions`, `events_without_name`). Publications continue.
 
 Not guaranteed:
-- That a leader that holds the lease publishes. While the table refuses, or before the first list, `heartbeat` and
-  `observed_at` of the head grow old.
+- That a leader that holds the lease publishes. While the table rejects writes, or before the first list, `heartbeat`
+  and `observed_at` of the head grow old.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Leader:
         retention: Retention = RETENTION,
     ) -> None:
         """`pointer`: the published pointer. `objects`: the state it points to; None if it cannot be read.
-        `on_published`: called after every publication; must not raise. Each change is in one of them; if the leader
+        `on_published`: called after every publication; must not raise. Each change is in one publication; if the leader
         begins anew, the first has all objects."""
         self._cluster_uid = cluster.uid()
         positions: Mapping[str, Position] = {}

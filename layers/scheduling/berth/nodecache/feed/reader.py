@@ -1,7 +1,7 @@
 """The reader in every warm environment: one read of the head per call, and only the log items that are new.
 
-It loads the parts of the state that its callers need. Each part has its own log. If the head names no new item for the
-parts of a call, the call does not read and does not wait. Otherwise all loaded parts are brought up to date.
+It loads the parts of the state that its callers need. Each part has its own log. If the head does not name a new item
+for the parts of a call, the call does not read or wait. Otherwise all loaded parts are brought up to date.
 
 Guarantees:
 - A call gets the parts that it needs as they were published when it read the head, or later. Other parts may be older:
@@ -87,7 +87,7 @@ class View(Protocol[S]):
 
     def applied(self, state: S, changes: Iterable[Change]) -> S:
         """Return the state after these changes, which shares all unchanged objects. Exceptions of the iterator must be
-        raised; it has them only if `state` is `empty()`."""
+        raised; they occur only if `state` is `empty()`."""
 
 
 @dataclass(frozen=True, slots=True)

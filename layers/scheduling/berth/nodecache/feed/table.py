@@ -93,7 +93,7 @@ class CacheTable(ABC):
         self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float, wait: Callable[[float], None]
     ) -> None:
         """Store all chunks of a new snapshot, more slowly if the table throttles. `wait`: waits for this many seconds;
-        an exception of it ends the writing."""
+        its exceptions end the writing."""
 
     @abstractmethod
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:

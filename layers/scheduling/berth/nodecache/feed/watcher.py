@@ -5,10 +5,10 @@ that waits follows the published state, so that it can continue at once. The lea
 predecessor's positions, publishes changes, and releases the lease when its time is over.
 
 Guarantees:
-- A deposed leader stops. It has published nothing that its successor does not know.
+- A deposed leader stops. Its successor knows all that it has published.
 - If the published state cannot be loaded, it is published again from a list.
 - The run continues while the table or the cluster is unavailable. The result names the last failure, and `on_trouble`
-  gets each failure and its end at once: a run may have 15 minutes until its result.
+  gets each failure and its end at once, because a run may take 15 minutes.
 
 Not guaranteed:
 - That some process leads. After a crash the next candidate first waits until the lease has expired.
@@ -45,9 +45,8 @@ class WatcherOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of one run. `reason`: of the failure that ended it, or of the last one that it survived. `omissions`:
-    the first ten objects that are not published as a whole. `events_without_name`: watch events with a nameless
-    object."""
+    """The result of one run. `reason`: the failure that ended it, or the last failure that did not. `omissions`: the
+    first ten objects that are not published as a whole. `events_without_name`: watch events with a nameless object."""
 
     outcome: WatcherOutcome
     publications: int = 0

@@ -3,7 +3,7 @@
 Guarantees:
 - All changes of a publication become visible together, and publications become visible in order.
 - A writer publishes only while the head is held under its fence. A deposed leader's requests have no effect.
-- A version and its epoch name one content, of one part. An attempt whose answer was lost is repeated with the same
+- A version and its epoch identify one content of one part. An attempt whose answer was lost is repeated with the same
   bytes and the same nonce: it is found to have succeeded, or it succeeds now.
 - Every change is announced once, after the publication that made it visible.
 
@@ -70,7 +70,7 @@ class Retention:
         return self.lifetime / 4
 
     def is_compaction_due(self, pointer: Pointer, wall: float) -> bool:
-        """Return whether the log outgrew the last snapshot, or that is too old. wall: seconds since the epoch."""
+        """Return whether the log outgrew the last snapshot, or this is too old. wall: seconds since the epoch."""
         if pointer.snapshot is None:
             return pointer.version > 0
         outgrown = pointer.log_bytes > max(pointer.snapshot.size, self.least_log_bytes)

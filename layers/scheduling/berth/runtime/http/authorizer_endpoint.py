@@ -24,7 +24,7 @@ SYSTEM_CLOCK = SystemClock()
 
 @dataclass(frozen=True, kw_only=True)
 class AuthorizerSettings(SchedulerSettings):
-    """Name the secret of Secrets Manager with the password. With mutual TLS there is no authorizer."""
+    """Name the secret of Secrets Manager with the password. Mutual TLS does not use an authorizer."""
 
     authentication: Literal[Authentication.BASIC] = variable("BERTH_AUTHENTICATION", read=one_of(Authentication.BASIC))
     password_secret: str = variable("BERTH_PASSWORD_SECRET")

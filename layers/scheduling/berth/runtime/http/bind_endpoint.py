@@ -1,6 +1,6 @@
 """The bind function's endpoint: it connects to the cluster, reads counted resources and limits, and answers.
 
-A module of its own: the other verbs start without the code that reserves.
+A separate module, so that the other verbs start without the code that reserves.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ def _new_id() -> str:
 
 
 def rules_of(settings: BindSettings) -> Callable[[], BindRules]:
-    """Return a function that reads the rules in force. This reads nothing."""
+    """Return a function that reads the rules in force. This does not read tables."""
     if not settings.ledger_table:
         rules = BindRules(schedulers=settings.scheduler_names)
         return lambda: rules
-    # A reservation is two calls, and the Binding needs its time, too. Nothing is repeated by the client: bind does that
-    # itself, as long as there is time.
+    # A reservation makes two calls, and the Binding needs time, too. The client does not retry: bind does so itself,
+    # while there is time.
     seconds = min(CALL_SECONDS, (settings.http_timeout - 1) / 6)
     calls = Config(connect_timeout=seconds, read_timeout=seconds, retries={"total_max_attempts": 1})
     adapters = cache_adapters(settings, calls)
@@ -110,7 +110,7 @@ DEADLINE_PASSED = (
 
 
 def bind_endpoint(endpoint: EndpointSettings, settings: BindSettings) -> VerbEndpoint:
-    """Return the endpoint that these settings describe. Building it reads nothing."""
+    """Return the endpoint that these settings describe. This does not read tables."""
     import_kubeconfig(settings)
     handler = BindHandler(settings, rules_of(settings))
     return VerbEndpoint("bind", endpoint, handler.answer, failed, handler.warm_up)
@@ -137,12 +137,12 @@ class BindHandler:
         return answer_bind(body, binder, deadline, rules)
 
     def warm_up(self) -> int:
-        """Connect, and read which resources are counted; bind has no snapshot, so the version is 0. A step that fails
-        here fails again in the next call, which reports it."""
+        """Connect, and read which resources are counted; bind does not have a snapshot: the version is 0. A step that
+        fails here fails again in the next call, which reports it."""
         with suppress(ClusterUnavailable, CountingLost, TableUnavailable, ConfigurationInvalid):
             self._connected()
         return 0
 
     def _connected(self) -> tuple[BindRules, PodBinder]:
-        """Return both. Raises ClusterUnavailable, CountingLost, TableUnavailable and ConfigurationInvalid."""
+        """Return the two. Raises ClusterUnavailable, CountingLost, TableUnavailable and ConfigurationInvalid."""
         return self._rules(), connect(self._settings).binder

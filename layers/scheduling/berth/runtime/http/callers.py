@@ -1,10 +1,10 @@
 """Check whether a caller may call a function behind the HTTP API.
 
 With mutual TLS each function checks the certificate that the gateway has verified, before it reads the request. With
-Basic credentials the gateway has asked the authorizer. `berth serve` without certificates checks nobody.
+Basic credentials the gateway has asked the authorizer. `berth serve` without certificates does not check callers.
 
-The decision depends on the function's environment and on the gateway's data about the connection. A caller controls
-neither: headers, query, path and body stand elsewhere in the event.
+The decision depends on the function's environment and on the gateway's data about the connection. A caller cannot
+control either: headers, query, path and body are in other parts of the event.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class CallerSettings(Settings):
 
 
 class CallerCheck:
-    """Decides with an authorizer, and reports decisions as `verb=authorizer` wherever they are made."""
+    """Decides with an authorizer, and reports each decision as `verb=authorizer`, whichever function makes it."""
 
     def __init__(self, authorizer: AnyAuthorizer) -> None:
         self._authorizer = authorizer
@@ -72,7 +72,7 @@ class CallerCheck:
         """Decide about the event's caller. Never raises: it denies a caller it cannot check before the deadline."""
         try:
             if self._authorizer.can_fall_back:
-                deadline = deadline.earlier(deadline.remaining() / 2)  # the verb needs the rest
+                deadline = deadline.earlier(deadline.remaining() / 2)  # the verb needs the other half
             decision = self._authorizer.decide(event, partial(self._wait, deadline))
         except Exception as error:
             # Only its type: a message or a stack trace may quote the presented credentials.
@@ -97,7 +97,7 @@ class CallerCheck:
         )
 
     def preload(self) -> None:
-        """Read the record for the next request, and report a failure: without requests nobody else does."""
+        """Read the record for the next request, and report a failure: without requests it is not reported otherwise."""
         with suppress(Exception):
             started = perf_counter()
             failure = self._authorizer.preload()
@@ -106,7 +106,7 @@ class CallerCheck:
 
 
 def caller_check(settings: CallerSettings, wall: Callable[[], float]) -> CallerCheck | None:
-    """Return the check of certificates, or None if the function checks nobody. Reads nothing. `wall`: epoch seconds."""
+    """Return the check of certificates, or None if callers are not checked. `wall`: seconds since the epoch."""
     if settings.authentication is not Authentication.MTLS:
         return None
     # A cold start without certificates does not need these imports.

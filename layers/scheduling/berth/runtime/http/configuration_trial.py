@@ -1,7 +1,7 @@
 """A trial of a configuration before it is applied: can this function load it, and what would it change?
 
-`berth config apply` sends the event to each verb's function. The document takes no effect, and no caller of the HTTP
-API can send the event (see events.py).
+`berth config apply` sends the event to each verb's function. The document does not take effect, and callers of the HTTP
+API cannot send the event (see events.py).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _judged(configured: ActiveConfiguration, cache: TrialCache, monotonic: Calla
         return {"notJudged": current.cluster.reason}
     new, old = configured.policy.counting, current.policy.counting
     if missing := new.node_annotations - old.node_annotations | new.pod_annotations - old.pod_annotations:
-        # Judged without them, no pod would have a node.
+        # Without them, the trial would reject every node for every pod.
         return {"notJudged": f"the node cache has {', '.join(sorted(missing))} only once the document is applied"}
     end = monotonic() + COMPARISON_SECONDS
     pods = recent_pods(current.cluster)

@@ -1,12 +1,12 @@
 """Endpoint of a function behind the HTTP API: check the caller, answer the request, catch unexpected exceptions.
 
-The deadline of a call is the scheduler's httpTimeout, less a reserve. The scheduler's time runs before the function
-does: a cold authorizer and a cold start are over when the handler begins. So the gateway's clock says when the call
-began (`requestContext.timeEpoch`), and this machine's clock says how long ago that was. The two clocks can differ:
+The deadline of a call is the scheduler's httpTimeout, less a reserve. The scheduler's timeout starts before the
+function: a cold authorizer and a cold start are over when the handler begins. So the gateway's clock shows when the
+call began (`requestContext.timeEpoch`), and this machine's clock how long ago that was. The two clocks can differ:
 
 - A request from the future has just arrived.
 - No scheduler waits longer than LONGEST_WAIT_SECONDS. If a request is older, the clocks differ: it has just arrived.
-- Any other age is used. A clock that is ahead by so much shortens the call and never lengthens it.
+- Any other age is used. A clock that is ahead shortens the call, and never lengthens it.
 
 A deadline is therefore never later than one that begins with the handler.
 """
@@ -62,7 +62,7 @@ SYSTEM_CLOCK = SystemClock()
 log = logging.getLogger("berth")
 
 FORBIDDEN = 403
-_DENIAL = orjson.dumps({"message": "Forbidden"})  # what the gateway answers for its authorizer
+_DENIAL = orjson.dumps({"message": "Forbidden"})  # as the gateway answers for its authorizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class Endpoint(ABC):
         warm_up: Callable[[], int] = lambda: 0,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """`warm_up`: prepares the next call on a warm-up event, and returns the version of what it loaded."""
+        """`warm_up`: prepares the next call on a warm-up event, and returns the version that it loaded."""
         self._settings = settings
         self._clock = clock
         self._callers = caller_check(settings, clock.wall)

@@ -1,8 +1,8 @@
 """Events that invoke a function: of the HTTP API (payload format 2.0), of the watcher, of the pre-traffic hook, or
 of `berth config apply`.
 
-The gateway's events have a `requestContext` and no `source`; no caller can remove the one or add the other. Whoever
-sends another event has the right to invoke the function.
+The gateway's events have a `requestContext` but not a `source`, and callers cannot change that. The sender of another
+event has the right to invoke the function.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ def body_of(event: HTTPEvent) -> str | bytes | Failure:
         return body
     try:
         return base64.b64decode(body, validate=True)
-    except ValueError:  # binascii.Error is one; so is a character that base64 does not have
+    except ValueError:  # also binascii.Error; raised for an invalid character, too
         return bad_request("the event's body is not base64, though it is said to be")
 
 
 WARM_UP_SOURCE = "berth.warm-up"
 WARM_UP_EVENT: Mapping[str, object] = {"source": WARM_UP_SOURCE}
-"""The watcher sends it to a verb's function, which then loads the latest snapshot and answers no request."""
+"""The watcher sends it to a verb's function, which then only loads the latest snapshot."""
 
 
 PRE_TRAFFIC_SOURCE = "berth.pre-traffic"
-"""Source of the requests with which the pre-traffic hook tests a new version. They have no caller."""
+"""Source of the requests with which the pre-traffic hook tests a new version. They do not have a caller."""
 
 
 CONFIGURATION_TRIAL_SOURCE = "berth.configuration-trial"

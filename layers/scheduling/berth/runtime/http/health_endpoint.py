@@ -15,7 +15,7 @@ VERBOSE = "verbose"
 
 def health_endpoint(settings: EndpointSettings, cache: CacheAdapters) -> PageEndpoint:
     """Answer GET /healthz: 200 if the verbs can decide, else 503 and the reason. The query `verbose` adds the cluster
-    and the configuration in use. It reads nothing else of the request."""
+    and the configuration in use. It ignores the rest of the request."""
     table, configurations, staleness = cache.tables.cache, cache.configurations, StalenessReason(SYSTEM_CLOCK)
 
     def page(event: HTTPEvent) -> Page:

@@ -35,8 +35,8 @@ class CloudWatchMetrics(Metrics):
         monotonic: Callable[[], float],
         warn: Callable[[str], None],
     ) -> None:
-        """put_metric_data: of a CloudWatch client. stack: the dimension of every metric. detailed: see Metrics. warn:
-        called with the cause of a failed call."""
+        """put_metric_data: a CloudWatch client's method. stack: the dimension of every metric. detailed: see Metrics.
+        warn: called with the cause of a failed call."""
         super().__init__()
         self.detailed = detailed
         self._put_metric_data = put_metric_data
@@ -55,7 +55,7 @@ class CloudWatchMetrics(Metrics):
         values: Mapping[str, Sequence[float]],
         now: float,
     ) -> Mapping[str, object]:
-        """Keep the metrics, and send all kept ones if the minute is over. Return no members for the log line."""
+        """Keep the metrics, and send all kept metrics if the minute is over. Return {}: the log line has none."""
         found = [each for one in groups for each in self._data(one, dimensions, values, now)]
         with self._lock:
             self._kept += found

@@ -35,7 +35,7 @@ Group = Mapping[str, object]
 
 
 def group(dimensions: Sequence[Sequence[str]], units: Mapping[str, str]) -> Group:
-    """Return a group. units: by metric. Dimensions must not be pods or nodes: each value costs a metric of its own."""
+    """Return a group. units: by metric. Dimensions must not be pods or nodes: each value costs another metric."""
     return {
         "Namespace": NAMESPACE,
         "Dimensions": [[STACK, *names] for names in dimensions],
@@ -84,8 +84,8 @@ def wait_for_gang(seconds: float, sleep: Callable[[float], None] = time.sleep) -
 
 
 class Metrics:
-    """Print metrics, unless POWERTOOLS_METRICS_DISABLED is set. Each names its stack. detailed: whether metrics that no
-    default alarm needs are wanted; each combination of dimensions has a price."""
+    """Print metrics, unless POWERTOOLS_METRICS_DISABLED is set. Each names its stack. detailed: also print metrics that
+    the default alarms do not need; each combination of dimensions has a price."""
 
     def __init__(self) -> None:
         self._measured = os.environ.get("POWERTOOLS_METRICS_DISABLED", "").lower() not in ("true", "1")
@@ -118,7 +118,7 @@ class Metrics:
             print(orjson.dumps({**line, **dimensions}).decode())
 
     def close(self) -> None:
-        """Do nothing: no metric is kept."""
+        """Do nothing: metrics are not kept."""
 
 
 FAILURES = group([[]], {"Failures": COUNT})
@@ -129,10 +129,10 @@ CACHE_LAG_IN_DETAIL = group([[VERB]], {"VersionLag": COUNT})
 
 
 WARM_UP_LINE_SECONDS = 45.0
-"""Time between two lines of warm-up events, which come every ten seconds: alarm CacheStale looks at whole minutes."""
+"""Time between two lines of warm-up events, which come every ten seconds: alarm CacheStale uses whole minutes."""
 
 OLD_SECONDS = 90.0
-"""Older data gets a line at once: the alarm goes off at 150 s."""
+"""Older data gets a line at once: the alarm fires at 150 s."""
 
 
 class CacheMetrics:
@@ -143,10 +143,10 @@ class CacheMetrics:
         self._line_at = -math.inf
 
     def record(self, age: float, lag: int | None) -> None:
-        """Record that a call has read the published state. The first read of an environment has no lag.
+        """Record that a call has read the published state. The first read of an environment does not have a lag.
 
-        The metrics join the call's log line. A warm-up event has no line: with detailed metrics each event gets one,
-        else the events of about a minute share one, with the oldest age.
+        The metrics join the call's log line. A warm-up event does not have a call's line: with detailed metrics each
+        event gets its own; otherwise the events of about a minute share one, with the oldest age.
         """
         if not self._metrics.detailed and _CALL.get() is None:
             self._record_warm_up(age)
@@ -165,7 +165,7 @@ class CacheMetrics:
 
     def fell_back(self) -> None:
         """Record that a call used another configuration, or earlier credentials, because those in force cannot be
-        loaded: a failure, although the call gets an answer. The alarm Failures notices it."""
+        loaded: a failure, although the call gets an answer. The alarm Failures counts it."""
         self._add([FAILURES_IN_DETAIL if self._metrics.detailed else FAILURES], {"Failures": [1.0]})
 
     def _add(self, groups: list[Group], values: Mapping[str, list[float]]) -> None:

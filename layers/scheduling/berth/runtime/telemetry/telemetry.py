@@ -1,4 +1,4 @@
-"""Write one log line per call, with its metrics in it. Nothing here is shared between calls.
+"""Write one log line per call, with its metrics in it. Calls do not share state here.
 
 A line has the format of Powertools, but is written without it: Powertools took half of a call with 100 names.
 """
@@ -65,8 +65,8 @@ def _log_trouble(cause: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Observer:
-    """Observes functions, from any thread. call: gets each call's verb, outcome, milliseconds and, if no node fits, the
-    code of the main reason. gang: gets each GangEvent. trouble: see Watcher's on_trouble."""
+    """Receives events of functions, in any thread. call: gets each call's verb, outcome, milliseconds and, if no node
+    fits, the code of the main reason. gang: gets each GangEvent. trouble: see Watcher's on_trouble."""
 
     call: Callable[[str, str, float, str], None] = lambda *_: None
     gang: Callable[[GangEvent], None] = lambda _: None
@@ -107,7 +107,7 @@ class Telemetry:
         reason_code: str = "",
     ) -> None:
         """Log how a call ended, within `measured_call`: failures as warnings, decisions of the policy as information.
-        `caller`: whom this function allowed, or empty. `reason_code`: of the reason that rejects the most nodes, if no
+        `caller`: the allowed caller, or empty. `reason_code`: the code of the reason that rejects the most nodes, if no
         node fits."""
         self._observer.call(self._verb, outcome, milliseconds, reason_code)
         now = time.time()
@@ -129,7 +129,7 @@ class Telemetry:
     ) -> Mapping[str, object]:
         call, detailed = measures_of_call(), self._metrics.detailed
         groups, values = [*call.groups], dict(call.values)
-        # An alarm looks at one metric, so all failures share one, whatever their outcome is called.
+        # An alarm evaluates one metric, so failures of all outcomes share one.
         if outcome.startswith("failure-"):
             values["Failures"] = [1.0]
             failures = FAILURES_IN_DETAIL if detailed else FAILURES

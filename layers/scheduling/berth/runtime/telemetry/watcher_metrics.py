@@ -100,7 +100,7 @@ class WatcherMetrics:
             values = {"Publications": [float(len(changes))], "Changes": [float(sum(changes))], "PublishedAge": [oldest]}
             self._metrics.emit([PUBLISHED_IN_DETAIL if detailed else PUBLISHED], {}, values, now)
         if left_out:
-            # The alarm on failures notices it.
+            # The alarm Failures counts it.
             values = {"LeftOut": [float(left_out)], "Failures": [1.0]}
             self._metrics.emit([FAILURES, *([LEFT_OUT] if detailed else [])], {}, values, now)
         reservations = RESERVATIONS_IN_DETAIL if detailed else ALARMED_RESERVATIONS

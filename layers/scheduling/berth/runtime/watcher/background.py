@@ -113,8 +113,8 @@ class ReconcilerFeed:
         return True
 
     def step(self) -> float:
-        """Pass on all that was published, and do a piece of work. Return the seconds until the next one."""
-        assert self._epoch is not None  # something was published
+        """Pass on all publications, and do a piece of work. Return the seconds until the next one."""
+        assert self._epoch is not None  # `published` was called before
         reconciler = self._reconciler = self._reconciler or self._begin(self._epoch)
         while self._queue:
             changes, observed_at = self._queue[0]

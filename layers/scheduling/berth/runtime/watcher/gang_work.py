@@ -1,4 +1,4 @@
-"""The leader's work for gangs: it ends rounds that nobody finishes, and reports why gangs wait."""
+"""The leader's work for gangs: it ends rounds that no call finishes, and reports why gangs wait."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WARNINGS = frozenset({GangEventType.DEGRADED, GangEventType.TIMED_OUT})
 
 
 class GangWork:
-    """Do a leadership's work for gangs. `watch` serves the expiry of reservations even if gangs are not enabled now."""
+    """Do a leadership's work for gangs. The expiry of reservations uses `watch` even if gangs are not enabled now."""
 
     def __init__(
         self,

@@ -1,9 +1,9 @@
-"""The leader's check whether schedulers can call the verbs: pods that wait in vain, and certificates that end.
+"""The leader's check whether schedulers can call the verbs: pods without a decision, and certificates that expire.
 
-The API counts only calls that reach it. A stopped scheduler does not call, and an expired certificate, DNS or the
-network end a call before the API. A pod's condition PodScheduled shows both (UNDECIDED): no scheduler has tried the
-pod, or the scheduler did not get a response from the extender. Pods that Berth or the scheduler rejected do not count,
-however long they wait. Gated and nominated pods and pods that are being deleted do not count either.
+The API counts only calls that reach it. A stopped scheduler does not call, and with an expired certificate, or if DNS
+or the network fails, a call does not reach it. A pod's condition PodScheduled shows both (UNDECIDED): no scheduler has
+tried the pod, or the scheduler did not get a response from the extender. Pods that Berth or the scheduler rejected do
+not count, however long they wait. Gated and nominated pods and pods that are being deleted do not count either.
 
 A long queue is not an outage. So a pod that was not tried waits only since the last time that its scheduler tried
 another pod, and a pod whose call failed only since the last decision of a verb about another pod of its scheduler.
@@ -27,7 +27,7 @@ from berth.scheduling.objects.projection import UNDECIDED, rejected_by_berth
 from berth.upkeep.wake_up import is_unscheduled, pod_field
 
 INTERVAL_SECONDS = 30.0
-"""Every minute needs a value: the alarm looks at the smallest one of each minute."""
+"""Every minute needs a value: the alarm uses the smallest value of each minute."""
 
 PATIENCE_SECONDS = 60.0
 """The alarm's threshold. A scheduler that starts again, or waits for a slow bind, takes less."""
@@ -63,7 +63,7 @@ class SchedulerAccess:
     _is_complete: bool = field(init=False, default=False)
     _pods: dict[str, UndecidedPod] = field(init=False, default_factory=dict)
     _progress: dict[tuple[str, bool], float] = field(init=False, default_factory=dict)
-    """When a scheduler last tried a pod (False), and when a verb last decided about a pod of it (True)."""
+    """The last time that a scheduler tried a pod (False), and that a verb decided about one of its pods (True)."""
     _was_undecided: bool = field(init=False, default=False)
 
     def published(self, publication: Publication) -> None:
@@ -78,7 +78,7 @@ class SchedulerAccess:
 
     def step(self) -> float:
         undecided, certificate = self.undecided_seconds(), self._certificate_seconds()
-        if undecided or self._was_undecided:  # a last 0, because the alarm looks at the smallest value of a minute
+        if undecided or self._was_undecided:  # a last 0, because the alarm uses the smallest value of a minute
             self.metrics.emit([UNDECIDED_AGE], {}, {"UndecidedAge": [undecided]}, self.wall())
         self._was_undecided = undecided > 0
         if certificate is not None and certificate < NOTICE_DAYS * DAY_SECONDS:

@@ -110,7 +110,7 @@ class _AppliedConfiguration:
         if not self._is_outdated and now - self._checked_at >= CONFIGURATION_SECONDS:
             self._checked_at = now
             try:
-                # Costs half a read unit. Such a read misses only the last seconds, and this configuration is older.
+                # This costs half a read unit. It may miss the last seconds; the next check finds the change.
                 self._is_outdated = _hash(self._table.head_eventually()) != self._hash
             except TableUnavailable:
                 return False

@@ -52,7 +52,7 @@ LONGEST_SLEEP_SECONDS = 0.5
 """Limit of one sleep, so that a run ends soon after its time is over."""
 
 IN_PROCESS = PublishIntervals(flush=LOOK_SECONDS, pause=0.0)
-"""Intervals for a store in the same process: publish with each look at the watches, because it costs no request."""
+"""Intervals for a store in this process: publish after each read of the watches, as that does not need a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,12 +305,12 @@ class WatcherRun:
         return self._reconciler_feed is not None and self._reconciler_feed.is_deposed
 
     def _epoch_floor(self) -> int:
-        """Return an epoch above all in the ledger: a lost head item begins at 0, and the ledger outlives it."""
+        """Return an epoch above all in the ledger: a recreated head begins at 0, but the ledger keeps its epochs."""
         table = self._tables.ledger
         try:
             marker = None if table is None else table.marker()
         except TableUnavailable as error:
-            # The cache must not wait for the ledger. If the epoch is too low, the reconciler finds out, and resigns.
+            # The cache must not wait for the ledger. If the epoch is too low, the reconciler detects it and resigns.
             log.warning(f"the ledger's epoch is not known: {error}")
             return 0
         return 0 if marker is None else marker.epoch + 1

@@ -51,15 +51,15 @@ EVENTUAL_READ_SECONDS = 1.0
 
 
 class WhenStale(StrEnum):
-    """What a verb answers on old data. FAIL: an error with the data's age. PASS: a decision on the request alone."""
+    """The answer of a verb on old data. FAIL: an error with the data's time. PASS: a decision on the request alone."""
 
     FAIL = "fail"
     PASS = "pass"  # noqa: S105  # not a password
 
 
 class WakeUp(StrEnum):
-    """What the watcher touches so that the scheduler tries rejected pods again (fact 43): one inert CSIStorageCapacity,
-    or nothing, and they wait for the scheduler's own flush."""
+    """The object that the watcher patches so that the scheduler tries rejected pods again (fact 43): one inert
+    CSIStorageCapacity, or none: then the pods wait for the scheduler's own flush."""
 
     OBJECT = "object"
     NONE = "none"

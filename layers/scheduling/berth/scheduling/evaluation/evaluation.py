@@ -196,7 +196,7 @@ def nodes_with_assumed(snapshot: Snapshot, pod: Pod, candidates: NodeRefs) -> Ma
 
 
 def _verdict(evaluation: Evaluation, node: NodeInfo, others: Sequence[Pod], *, own: bool) -> Status:
-    """Return the verdict with these pods on the node. own: the node is the pod's nominated node: always filter it."""
+    """Return the verdict with these pods on the node. own: whether it is the pod's nominated node, always filtered."""
     filters = evaluation.local.filters
     changed = node.replacing_pods((), others) if others else node
     status = filters.rejected or evaluation.rejected

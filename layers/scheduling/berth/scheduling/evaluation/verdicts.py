@@ -128,7 +128,7 @@ class Verdicts(DerivedFromSnapshot, ABC):
         self._statuses_without_code: dict[int, Status] = {}
 
     def carry_over(self, earlier: Self, changed: Iterable[int]) -> None:
-        """Copy the verdicts of an earlier snapshot, except at the changed positions. Both must use the same codes."""
+        """Copy the verdicts of an earlier snapshot, except at the changed positions, if both use the same codes."""
         if earlier._codes is not self._codes:
             return
         # Copy the bytes first: another thread sets a byte after its status.

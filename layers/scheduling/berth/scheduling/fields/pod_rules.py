@@ -123,7 +123,7 @@ def _read_term(obj: Object, path: str, namespace: str) -> PodAffinityTerm | Inva
 
 
 class UnsatisfiableConstraintAction(StrEnum):
-    """What becomes of a node that would make the skew too large."""
+    """The effect on a node that would make the skew too large."""
 
     DO_NOT_SCHEDULE = "DoNotSchedule"
     SCHEDULE_ANYWAY = "ScheduleAnyway"

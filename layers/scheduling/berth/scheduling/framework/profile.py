@@ -33,8 +33,8 @@ AnyScore = ScorePlugin[Any] | ClusterScorePlugin
 class Scale(Enum):
     """The scale of prioritize's scores.
 
-    AS_IS: the weighted sum of the plugins' scores, not normalised.
-    TOTALS: normalised and weighted as in kube-scheduler: 0 to 100, times the weights. No difference is lost, but a
+    AS_IS: the weighted sum of the plugins' scores, not normalized.
+    TOTALS: normalized and weighted as in kube-scheduler: 0 to 100, times the weights. No difference is lost, but a
     point counts as much as a point of the extender's scale.
     EXTENDER: the totals, scaled to the extender's 0 to 10 (see score_scaling).
     """
@@ -141,7 +141,7 @@ class Profile:
 
 
 def _depends_on_other_pods(plugin: AnyFilter | AnyScore) -> bool:
-    """Return whether a plugin reads pods, except plugins with `is_reserved`: the ledger tracks what other binds use."""
+    """Return whether a plugin reads pods, except plugins with `is_reserved`: the ledger tracks other binds' amounts."""
     return SnapshotPart.PODS in plugin.reads and not plugin.is_reserved
 
 

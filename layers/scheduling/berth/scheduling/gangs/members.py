@@ -84,7 +84,7 @@ def created_at_of(gang: Gang | None, waiting: Iterable[Pod]) -> float:
 
 
 KnownGangs = Mapping[GangKey, tuple[Sequence[object], GangMembers | None]]
-"""What `gangs_in` read of each gang, and what it found."""
+"""The input of `gangs_in` for each gang, and the result."""
 
 
 def gangs_in(

@@ -100,7 +100,7 @@ class PlannedNodeCache:
         known = self._kinds.get(pod.uid)
         if known is None or known[0] is not pod:
             profile, new, numbers = self.profile_of(pod), self._new_numbers, self._numbers
-            # A number is faster to hash than what it stands for.
+            # A number is faster to hash than the object itself.
             shape = numbers.setdefault((profile.name, profile.shapes(pod)), next(new))
             on_node = pod.spec, pod.namespace, *map(pod.annotations.get, self._annotations)
             known = self._kinds[pod.uid] = pod, (shape, numbers.setdefault(on_node, next(new)))
@@ -267,7 +267,7 @@ class NodesLeft:
         names: Container[str] | None,
         earlier: NodesLeft | None = None,
     ) -> None:
-        """names: the only nodes to use; None for all nodes. earlier: what earlier members of the shape left."""
+        """names: the only nodes to use; None for all. earlier: the nodes that earlier members of the shape left."""
         self._candidates, self._planned_nodes, self._names = candidates, planned_nodes, names
         self._next, self._heap, self._moved, self._placed = 0, list[tuple[int, int]](), set[int](), 0
         if earlier is not None:
@@ -374,7 +374,7 @@ def _short(group: Sequence[Pod], planned_nodes: PlannedNodes, counting: Counting
 
 
 def _described(needed: int, resource: str, amount: str, counts: Sequence[int]) -> tuple[int, str, str]:
-    """counts: how many members have enough of the resource, for each node with room."""
+    """Describe the shortage. counts: how many members have enough of the resource, for each node with room."""
     room, nodes = sum(counts), "1 node" if len(counts) == 1 else f"{len(counts)} nodes"
     where = f"there is room for {room} on {nodes}" if room else "no node has so much left"
     return room - needed, resource, f"needs {needed} x {amount} {resource}, {where}"

@@ -257,7 +257,7 @@ class GangPlanner:
         return PlanningRound(gangs, self._plans_for(gangs, snapshot), self._limited.wall())
 
     def _plans_for(self, gangs: Sequence[GangMembers], snapshot: Snapshot) -> Plans:
-        """Create the plans before planning: only committed members have their places."""
+        """Create the plans, so far with the places of committed members only."""
         # Leave out reservations of waiting members: the plan keeps the nodes of members in the barrier.
         waiting = {pod.uid for members in gangs for pod in members.waiting}
         if self._cache.size > MAX_CACHE_SIZE + 4 * len(waiting):

@@ -76,7 +76,7 @@ class Plans:
         if members.gang.minimum > allowed:
             return GangError.LARGER_THAN_CLUSTER
         short = self.planned_nodes.short_pools(members.waiting[: members.gang.minimum])
-        # A gang that asks for more than there is would wait for ever, and keep what is free from others.
+        # A gang that requests more than exists would wait forever, and keep free units from others.
         waits = bool(short) and all(each.needed <= each.capacity for each in short.values())
         return GangWait.FOR_POOL if waits else GangWait.FOR_ROOM
 

@@ -92,7 +92,7 @@ Key = Annotated[str, AfterValidator(_key), WithJsonSchema({"type": "string", "pa
 
 
 class Packing(StrEnum):
-    """Of the devices with enough room, best-fit uses the one with the least room, and spread the one with the most."""
+    """The choice of a device: best-fit uses the device with the least room that is enough, spread with the most."""
 
     BEST_FIT = "best-fit"
     SPREAD = "spread"
@@ -186,7 +186,7 @@ class SizesSource(_Document):
 
 
 class PodSource(_Document):
-    """An annotation with the amount that a pod asks for, instead of its containers' requests."""
+    """An annotation with the amount that a pod requests, instead of its containers' requests."""
 
     pod_annotation: Key = Field(alias="podAnnotation")
 
@@ -194,7 +194,7 @@ class PodSource(_Document):
 class Devices(_Document):
     """The resource is divided into devices; the whole amount for one pod comes from one of them.
 
-    Either `sizes`, or `count` and `size`. percentName: a resource by which a pod asks for a percentage of a device.
+    Either `sizes`, or `count` and `size`. percentName: a resource by which a pod requests a percentage of a device.
     """
 
     sizes: SizesSource | None = None
@@ -216,7 +216,7 @@ class ManagedResource(_Document):
 
     capacity: by default the node's allocatable of the same name. perNamespace: the most units for all pods of one
     namespace, in addition to the capacity. requests: by default those of the containers.
-    podLimit: the most units that one pod may ask for; by default the capacity of the node, or of the device.
+    podLimit: the most units that one pod may request; by default the capacity of the node, or of the device.
     ignoredByScheduler: as in KubeSchedulerConfiguration; if true, NodeResourcesFit does not check the resource.
     """
 

@@ -239,7 +239,7 @@ class Counting:
         return False
 
     def has_other_pools(self, pool: str, resources: Set[str]) -> bool:
-        """Return whether the pool is of one of these resources, and not as the resource is counted now."""
+        """Return whether the pool of one of these resources has a device, but the resource none now, or vice versa."""
         resource = resource_of(pool)
         if resource not in resources or resource not in self._resources:
             return False
@@ -248,9 +248,9 @@ class Counting:
     def charged_anew(
         self, pod: Pod | None, held: Shares, resources: Set[str], capacity: Mapping[str, int], free: Mapping[str, int]
     ) -> Shares:
-        """Return the shares of a pod after these resources are counted in another way than when it was bound.
+        """Return the shares of a pod that was bound when these resources were counted in another way.
 
-        It keeps what it holds, in the pools of now: on the device that it is charged for, and the rest on others.
+        It keeps its amounts, in the current pools: on the device that it is charged for, and the rest on others.
         """
         found = {pool: amount for pool, amount in held.items() if not self.has_other_pools(pool, resources)}
         missing = (resources & self._resources.keys()) - set(map(resource_of, found))

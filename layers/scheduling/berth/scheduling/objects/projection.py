@@ -87,7 +87,7 @@ CLAIMS = ("persistentVolumeClaim", "ephemeral")
 
 
 def _project_volume(volume: Object) -> Object:
-    """Keep an image, and whether the volume is claimed: explanations say that claims are not checked."""
+    """Keep an image, and whether the volume is claimed: explanations report that claims are not checked."""
     if volume.get("image") is not None:
         return volume
     return {source: {} for source in CLAIMS if source in volume}
@@ -222,8 +222,8 @@ def trimmed_pod(obj: Object, annotations: Container[str] = ()) -> Object:
 
 
 def with_state(kept: Object, obj: Object) -> Object:
-    """Add the fields of a pod without a node that only explanations read: its age, its finalizers, and what its
-    scheduler says."""
+    """Add the fields of a pod without a node that only explanations read: its age, its finalizers, and its scheduler's
+    message."""
     found = select_fields(part(obj, "metadata"), ("creationTimestamp", "finalizers"))
     condition = condition_in(part(obj, "status"), "PodScheduled")
     said = [*_conditions_of(kept), select_fields(condition, ("type", "status", "reason", "message"))]
@@ -281,8 +281,8 @@ def decode_shared_fields(source: str) -> object:
 
 
 UNDECIDED = "undecided"
-"""When the pod was created, its scheduler, and whether the last call of the extender failed. Only if no verb has
-decided about it."""
+"""The pod's creation time, its scheduler, and whether the last call of the extender failed. Only if no verb has decided
+about it."""
 
 REJECTED = "rejectedByBerth"
 

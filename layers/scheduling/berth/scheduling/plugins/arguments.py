@@ -12,4 +12,4 @@ class Args(BaseModel):
 
 
 class NoArgs(Args):
-    """For plugins that take none."""
+    """For plugins without arguments."""

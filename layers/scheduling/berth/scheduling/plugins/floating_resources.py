@@ -4,7 +4,7 @@ Berth adds it to every profile that has ManagedResources, if the configuration h
 the pods that are being bound use a pool. An eviction on any node may help, so the scheduler proposes no victims for it.
 
 What becomes free in a pool of the cluster or of a namespace is kept for waiting pods of a higher priority. Otherwise a
-gang, or a pod that asks for much, would wait for ever while smaller pods come and go. A pod waits for a pool if Berth
+gang, or a pod with a large request, would wait forever while smaller pods come and go. A pod waits for a pool if Berth
 rejected it for this reason at its last attempt.
 """
 
@@ -47,7 +47,7 @@ MAX_LEVELS = 50
 
 
 class PoolLevel(NamedTuple):
-    """How full a floating pool is. waiting: the number of pods that wait for it."""
+    """The level of a floating pool. waiting: the number of pods that wait for it."""
 
     pool: str
     capacity: int
@@ -80,7 +80,7 @@ class PoolUse:
         return cls(snapshot.history.moment, used, waiting)
 
     def kept(self, pool: str, priority: int) -> int:
-        """Return the amount that waiting pods of a higher priority ask for."""
+        """Return the amount that waiting pods of a higher priority request."""
         return sum(amount for other, amount in self.waiting.get(pool, ()) if other > priority)
 
     def levels(self, counting: Counting, snapshot: Snapshot) -> list[PoolLevel]:

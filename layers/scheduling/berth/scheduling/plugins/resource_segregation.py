@@ -71,7 +71,7 @@ RequestedResources = frozenset[str]
 
 
 class ResourceSegregation(FilterPlugin[RequestedResources], ScorePlugin[RequestedResources]):
-    """The state: the resources that the pod requests. Amounts of 0 are ignored, both of pods and of nodes."""
+    """Filters and scores by scarce resources. The state: those that the pod requests. Amounts of 0 are ignored."""
 
     name = NAME
     reads = NODES_ONLY

@@ -30,7 +30,7 @@ NO_UIDS: Collection[str] = frozenset()
 
 
 class Choose(StrEnum):
-    """Which nodes preempt answers. ALL: every accepted node; the scheduler chooses. ONE: the best node alone."""
+    """The nodes that preempt returns. ALL: every accepted node; the scheduler chooses. ONE: the best node alone."""
 
     ONE = "one"
     ALL = "all"

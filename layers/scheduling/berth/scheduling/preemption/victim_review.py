@@ -1,7 +1,7 @@
 """Review of the victims that kube-scheduler proposes on each node.
 
 The scheduler's dry run calls only its own plugins (fact 30). The policy may reject a node even without the victims, or
-may need more victims there. Without this review the scheduler would evict pods in vain. Rules of the result:
+may need more victims there. Without this review the scheduler would evict pods unnecessarily. Rules of the result:
 
 - It has only proposed nodes, each with all its proposed victims: the scheduler's own plugins need their eviction.
 - Added victims have a lower priority than the pod, and are on that node in the cache.
@@ -128,7 +128,7 @@ class _VictimReview:
         if as_it_is.without(leaving).fits if gone or leaving else status is SUCCESS:
             return proposed
         if len(leaving) == sum(priority_of(other) < self._priority for other in as_it_is.node.pods):
-            return NodeRejection.NO_ROOM  # there is no other victim
+            return NodeRejection.NO_ROOM  # no other pod can be a victim
         certain = {victim.uid for victim in proposed.pods}
         all_known = select_victims(as_it_is, self._pod, self._budgets, certain)
         if all_known is None:

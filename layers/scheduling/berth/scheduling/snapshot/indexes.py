@@ -23,7 +23,7 @@ class GangPodIndex:
     """The pods of one snapshot that name a gang. Thread-safe: two threads build equal indexes."""
 
     def __init__(self, by_uid: Mapping[str, Pod] | None = None, every_pod: EveryPod | None = None) -> None:
-        """by_uid: the pods, if they are known. every_pod: the pods to search, if they are not the snapshot's."""
+        """by_uid: the pods, if they are known. every_pod: the pods to search; by default the snapshot's."""
         self._by_uid, self._every_pod = by_uid, every_pod
         self._by_name: Mapping[GangName, Mapping[str, Pod]] | None = None
 

@@ -1,5 +1,5 @@
-"""What pods on a node claim by their requests and annotations, and what they are charged, beside what their entries in
-the ledger hold."""
+"""Compares the claims of pods on a node, by requests and annotations, and their charges with their entries in the
+ledger."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from berth.scheduling.objects import Pod
 
 
 def diverging_claim(counting: Counting, pod: Pod, entry: Entry, capacity: Mapping[str, int]) -> Shares | None:
-    """Return the amounts or devices that the pod claims, if they differ from its entry; empty if it claims nothing, or
-    no device. None: they agree, or the pod is not confirmed yet. capacity: the node's."""
+    """Return the amounts or devices that the pod claims, if they differ from its entry; empty if it does not claim any,
+    or lacks a device. None: they agree, or the pod is not confirmed yet. capacity: the node's."""
     if entry.state is not EntryState.BOUND:
         return None
     claimed = counting.shares(pod, capacity)
@@ -29,7 +29,7 @@ def diverging_claim(counting: Counting, pod: Pod, entry: Entry, capacity: Mappin
 
 def beyond_limit(counting: Counting, pod: Pod, entry: Entry, capacity: Mapping[str, int]) -> Shares:
     """Return the resources of which a pod that others bound requests more than a pod is charged, with that amount."""
-    # Amounts that Berth reserved are counted as a whole.
+    # Amounts that Berth reserved are charged in full.
     return {} if entry.attempt or entry.state is not EntryState.BOUND else counting.beyond_limit(pod, capacity)
 
 

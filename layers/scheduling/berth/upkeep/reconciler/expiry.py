@@ -51,7 +51,7 @@ class ExpiryOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExpiryResult:
-    """The result of an expiry. detail: the cause if the API server did not answer. node: of a pod that is on a node."""
+    """The result of an expiry. detail: the cause if the API server did not answer. node: the node of a bound pod."""
 
     outcome: ExpiryOutcome
     detail: str = ""
@@ -76,7 +76,7 @@ class Expiry:
 
     def expire(self, reservation: OpenReservation) -> ExpiryResult:
         """Release a reservation that is older than any bind, unless the pod is on the node."""
-        # Before the pod is read: only the entries that existed before the touch may be released.
+        # Read them before the pod: only the entries that existed before the touch may be released.
         entries = self._entries(reservation)
         if not entries:
             # The entries of another attempt have an open reservation of their own.
@@ -165,7 +165,7 @@ class Expiry:
             # ENTRY_DIFFERS: the entry belongs to another attempt, which has an open reservation of its own.
             if result.outcome is not LedgerOutcome.ENTRY_DIFFERS:
                 outcome = ExpiryOutcome.RELEASED
-        # Last, so that every entry has an open reservation: the next watcher finds it by that.
+        # Delete it last, so that every entry has an open reservation, by which the next watcher finds it.
         return ExpiryResult(outcome) if keeps_open else self.delete_open(reservation, outcome)
 
 
@@ -210,7 +210,7 @@ class OpenReservations:
         self._entries_only.pop(key_of(reservation), None)
 
     def age(self, reservation: OpenReservation) -> float:
-        """Return the age in seconds, by its own time or ours, whichever is greater: its clock may be ahead of ours."""
+        """Return the age in seconds, by its own time or by this process's clock, whichever is greater."""
         age = self._wall() - reservation.since
         return max(age, self._monotonic() - self._first_seen[key_of(reservation)])
 

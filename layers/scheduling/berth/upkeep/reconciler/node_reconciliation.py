@@ -110,13 +110,13 @@ class NodeReconciliation:
         """Create the ledger from the published pods, and replace one that is being rebuilt, if there is one.
 
         Entries that still exist are kept if their pods are on the node. Return False, without a write, if the API
-        server did not tell whether a pod is there.
+        server did not show whether a pod is there.
         """
         self._unanswered = ""
         found = self._table.node(node)
         for uid, entry in (found.entries if found is not None else {}).items():
             if self._published.presence(uid, node) is Presence.UNKNOWN:
-                # A reserved pod, too: no Binding can follow any more, but one may have succeeded.
+                # Check a reserved pod, too: a Binding can no longer follow, but one may have succeeded.
                 self._has_ended_at_api_server(node, entry)
         if self._unanswered:
             return False
@@ -253,7 +253,7 @@ class NodeReconciliation:
         elif known.state is EntryState.BOUND:
             self._report_entry(ReservationEventType.CORRECTED, ledger.owner, entry)
         else:
-            # Only now: filter counts the pod by its open reservation until the cache has the pod.
+            # Delete it only now: filter counts the pod by its open reservation until the cache has the pod.
             self._delete_open(ledger.owner, known)
             self._report_entry(ReservationEventType.CONFIRMED, ledger.owner, entry)
         return now

@@ -101,7 +101,7 @@ class PublishedPods:
         return {pool for pool in capacity if resource_of(pool) in anew}
 
     def counts_otherwise(self, shares: Shares, pools: Iterable[str]) -> bool:
-        """Return whether another configuration may have reserved these shares, and not counted these pools."""
+        """Return whether another configuration, without these pools, may have reserved these shares."""
         return self._counting.counts_otherwise(shares, set(map(resource_of, pools)))
 
     def has_other_pools(self, ledger: NodeLedger) -> bool:
@@ -143,15 +143,15 @@ class PublishedPods:
         return {*self._floating(pod), *self._holders.get(pod.key.uid, ()), *([pod.node] if is_on_node else ())}
 
     def _floating(self, pod: _TrackedPod) -> frozenset[str]:
-        """Return the floating pools of what the pod requests or requested: of its node, or only of its namespace."""
+        """Return the floating pools of all that the pod has requested: those of its node, or only of its namespace."""
         pools = self._counting.floating.of(pod.resources, pod.key.namespace, self._labels.get(pod.node, {}))
         return pools if pod.node else frozenset(filter(limits_namespace, pools))
 
     def entries(self, owner: str, ledger: NodeLedger | None, now: float) -> Mapping[str, Entry]:
         """Return the entries of the owner's pods, by UID. now: `since` of new entries, seconds since the epoch.
 
-        A pod with an entry in `ledger` keeps its amounts and devices. The others are charged by their annotations, as
-        `Counting.charged` says: first the pods whose devices have room, so that no other pod is charged for these.
+        A pod with an entry in `ledger` keeps its amounts and devices. The others are charged by their annotations, by
+        `Counting.charged`: first the pods whose devices have room, so that no other pod is charged for these.
         """
         pods, capacity, counting = self._pods_by_owner.get(owner, {}), self.capacity(owner), self._counting.at(owner)
         before: Mapping[str, int] = {} if ledger is None else ledger.capacity
@@ -205,7 +205,7 @@ class PublishedPods:
         return self._by_uid[uid].key
 
     def keep(self, pod: PodKey, node: str, owners: Iterable[str]) -> None:
-        """Track a pod that the API server shows on this node, until it ends. owners: of its entries, as far as known.
+        """Track a pod that the API server shows on this node, until it ends. owners: the known owners of its entries.
 
         The pod is not published there: its object is too large, or it no longer requests a counted resource.
         """
@@ -280,7 +280,7 @@ class PublishedPods:
         """Put the node into the domains of its labels, and its pods with it. Return the pools that changed."""
         before, pods = self._of_nodes.pop(name, frozenset()), self._pods_by_owner.get(name, {})
         if node is None:
-            # Its pods may go on for a while.
+            # Pods of a deleted node may still run for a while.
             if not any(pod.node == name for pod in self._by_uid.values()):
                 self._labels.pop(name, None)
             return set(before)
@@ -308,7 +308,7 @@ class PublishedPods:
             changed |= self._add_to_namespaces(now)
             if now.node:
                 found = pod if pod.uid else replace(pod, uid=uid)
-                # The node keeps them all, to find them if its labels change.
+                # The node keeps all pods, to find them if its labels change.
                 changed |= self._arrive(uid, found, {now.node, *self._floating(now)}) & self._owners(now)
         return changed
 
@@ -330,7 +330,7 @@ class PublishedPods:
                 self._pods_by_owner.pop(owner, None)
 
     def _add_to_namespaces(self, pod: _TrackedPod) -> set[str]:
-        """Return the pools that begin with this pod."""
+        """Return the pools of which this pod is the first."""
         pools = set() if pod.finished else set(filter(limits_namespace, self._floating(pod)))
         new = pools - self._of_namespaces.keys()
         for pool in pools:
@@ -344,7 +344,7 @@ class PublishedPods:
             return _TrackedPod(pod_key, "", finished=True)
         before = self._by_key.get(key)
         if before is not None and before.key == pod_key and not before.finished:
-            # It may have an entry, so its present annotations do not matter. A pod never leaves its node.
+            # It may have an entry, so its current annotations do not matter. A pod never changes its node.
             resources = before.resources | self._counting.requested(pod)
             return _TrackedPod(pod_key, before.node or pod.node_name, False, resources)
         if not self._counting.demands(pod):

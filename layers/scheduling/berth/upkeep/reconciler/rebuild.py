@@ -2,7 +2,7 @@
 
 A floating pool is rebuilt like a node.
 
-A lost table has forgotten the binds that were under way. So the order of the steps matters, for each node:
+A lost table does not contain the binds that were under way. So the order of the steps matters, for each node:
 
 1. Remove `avail` from the item: from now on no bind can reserve on the node.
 2. Read the open reservations of the node: a bind that reserved before step 1 has written one.
@@ -20,7 +20,7 @@ this table is rebuilt only when the holder of the Lease requests it, and step 4 
 because some may not be published yet.
 
 Guarantees: no Binding that was sent before the rebuild succeeds after it without an entry in the new ledger. A rebuild
-that is interrupted begins again with the next watcher; the table's marker says `rebuilding` until the end.
+that is interrupted begins again with the next watcher; the table's marker is `rebuilding` until the end.
 
 Not guaranteed: how long it takes. While the table or the API server does not answer, it waits.
 """
@@ -81,7 +81,7 @@ class Rebuild:
         is_published: Callable[[str], bool],
         is_lost_with_process: bool = False,
     ) -> None:
-        """bind_seconds: the longest time from the begin of a bind to the arrival of its Binding.
+        """bind_seconds: the longest time from the start of a bind to the arrival of its Binding.
 
         unpublished_pods: the pods that request a counted resource and are not published on a node; None: the API server
         did not answer. is_published: whether the pod with this UID is published on a node or has ended.
@@ -123,7 +123,7 @@ class Rebuild:
         return self._is_known(node) or (self._marker is not None and node not in self._rebuilt)
 
     def follow_marker(self, marker: Marker | None, nodes: Iterable[str]) -> None:
-        """Register the epoch in the marker; rebuild these nodes, which are all, if it is absent or requests that.
+        """Register the epoch in the marker; if the marker is absent or requests it, rebuild these nodes, which are all.
 
         A table that ends with its process has a marker only after the holder of the Lease has requested its rebuild.
         """

@@ -51,10 +51,10 @@ SOON_SECONDS = 0.1
 even if the pod has ended."""
 
 EXPIRY_SECONDS = 30.0
-"""Age at which a reservation is checked. No bind takes so long."""
+"""Age at which a reservation is checked. Binds do not take so long."""
 
 SWEEP_SECONDS = 0.05
-"""Interval between nodes without changes."""
+"""Interval between reconciliations of unchanged nodes."""
 
 RETRY_SECONDS = 1.0
 """Pause after the table has refused."""
@@ -79,8 +79,8 @@ class Reconciler:
         is_lost_with_process: bool = False,
         expiry_check: Callable[[], MayExpire] | None = None,
     ) -> None:
-        """epoch: of this leadership. http_timeout: the scheduler's for the extender, in seconds. is_lost_with_process:
-        see Rebuild.
+        """epoch: this leadership's epoch. http_timeout: the scheduler's for the extender, in seconds.
+        is_lost_with_process: see Rebuild.
 
         on_capacity_released: called when pods may fit that did not fit before, without a publication of a change.
         expiry_check: called once for the reservations of each poll, after they are read; None: there are no gangs.
@@ -122,7 +122,7 @@ class Reconciler:
         self._has_state = False
         self._polled_at = self._poll_at = self._sweep_at = self._resume_at = self._rebuild_at = monotonic()
         self.is_deposed = False
-        """Whether the ledger has a later epoch; then this reconciler does nothing any more, and its watcher resigns."""
+        """Whether the ledger has a later epoch; then this reconciler stops, and its watcher resigns."""
 
     def update(self, nodes: Mapping[str, NodeInfo | None], pods: Mapping[str, Pod | None], observed_at: float) -> None:
         """Apply a publication, by key, None for a deleted object. The first one has all objects.
@@ -134,7 +134,7 @@ class Reconciler:
         if self._has_state:
             self._changed_nodes |= dict.fromkeys(sorted(changed))
         else:
-            # One by one. Owners that change meanwhile go first; then pools, because more pods wait for them.
+            # Reconcile one by one: first changed owners, then pools, because more pods wait for them.
             self._to_sweep.extend(sorted(self._published.owners, key=lambda owner: (not is_floating(owner), owner)))
             self._has_state = True
 
@@ -224,7 +224,7 @@ class Reconciler:
             if result.leaves_open:
                 self._poll_at = min(self._poll_at, self._polled_at + SOON_SECONDS)
             if result.must_retry or result.unanswered:
-                # Behind the others, so that one node does not delay them.
+                # Put it behind the others, so that one node does not delay them.
                 self._to_sweep.append(node)
             if result.unanswered:
                 self._sweep_at = self._monotonic() + RETRY_SECONDS
@@ -266,8 +266,8 @@ class Reconciler:
         result = self._expiry.expire(reservation)
         if result.outcome is ExpiryOutcome.ON_NODE:
             if self._open.was_on_node_before(reservation, self._observed_at):
-                # The pod is published by now, but PublishedPods does not have it: it requests nothing counted any more.
-                # The next poll finds it, and the reservation is confirmed.
+                # The pod is published by now, but PublishedPods does not have it: it no longer requests a counted
+                # resource. The next poll finds it, and the reservation is confirmed.
                 self._published.keep(reservation.pod, result.node, reservation.owners)
                 return
             self._open.mark_on_node(reservation)
