@@ -33,6 +33,7 @@ from berth_cli.explanation.report import (
 from berth_cli.explanation.rivals import rivals_of
 from berth_cli.explanation.rules import Rules
 from berth_cli.explanation.target import Target
+from berth_cli.placement.queue import rank_of
 from berth_cli.terminal.input_files import InvalidInput
 from berth_cli.terminal.output import table_lines
 
@@ -63,9 +64,10 @@ class Member:
 @dataclass(frozen=True, slots=True)
 class GangExplanation:
     """The explanation of a gang. minimum: the number of members that are placed together. reason: why they wait; empty
-    if they do not. reasons: those against the next member, with the planned members on their nodes. before: gangs
-    that are placed earlier. cause: why it waits although its members fit. search: changes that would place it; None if
-    the search was not run. invalid: the errors of members whose request of the gang cannot be read.
+    if they do not. exist: how many members exist if some are missing. reasons: those against the next member, with the
+    planned members on their nodes. before: gangs that are placed earlier. cause: why it waits although its members fit.
+    search: changes that would place it; None if the search was not run. invalid: the errors of members whose request
+    of the gang cannot be read.
     """
 
     key: GangKey
@@ -79,6 +81,7 @@ class GangExplanation:
     cause: Cause | None = None
     search: Search | None = None
     invalid: Mapping[str, GangError] = field(default_factory=dict)
+    exist: str = ""
 
     def count(self, *states: MemberState) -> int:
         """Return the number of members in these states."""
@@ -119,10 +122,17 @@ def explain_gang(
     before = () if placement is None else placement.before
     found = GangExplanation(gang.key, gang.minimum, Verdict.PLACED, members=members, before=before, invalid=invalid)
     if isinstance(outcome, GangError | GangWait):
-        code, reasons = str(STATUSES[outcome].reason_codes[0]), _reasons(placement, case, rules)
-        rivals = rivals_of(max(waiting, key=lambda each: each.priority or 0, default=first), target.waiting)
-        changes = None if is_over is None else search(replace(case, rivals=rivals), rules, is_over)
-        return replace(found, verdict=Verdict.PENDING, reason=outcome, code=code, reasons=reasons, search=changes)
+        status = rules.gang_status(case.pod, case.snapshot) if outcome is GangWait.FOR_MEMBERS else None
+        rivals = rivals_of(min(waiting, key=rank_of, default=first), target.waiting)
+        return replace(
+            found,
+            verdict=Verdict.PENDING,
+            reason=outcome,
+            code=str(STATUSES[outcome].reason_codes[0]),
+            exist="" if status is None else status.waits_for,
+            reasons=_reasons(placement, case, rules),
+            search=None if is_over is None else search(replace(case, rivals=rivals), rules, is_over),
+        )
     if outcome is None or placement is None:
         return found
     states = {pod.uid: target.state, **{other.uid: state for other, state in target.waiting}}
@@ -171,7 +181,7 @@ def gang_headline(found: GangExplanation) -> str:
     if found.reason in WITHOUT_ROOM:
         planned = found.count(MemberState.PLANNED)
         return f"{name}: pending: {needed}, and there is room for {planned} of them together{in_vain}"
-    return f"{name}: pending: {needed if found.reason == GangWait.FOR_MEMBERS else found.reason}"
+    return f"{name}: pending: {found.exist or found.reason}"
 
 
 def gang_text(found: GangExplanation) -> Iterator[str]:
@@ -191,7 +201,7 @@ def gang_text(found: GangExplanation) -> Iterator[str]:
         yield f"Gangs that get their places first, by priority and age: {', '.join(map(str, found.before))}"
     if found.search is not None:
         yield ""
-        yield from changes_text(found.search, ())
+        yield from changes_text(found.search)
 
 
 def gang_document(found: GangExplanation) -> Mapping[str, object]:

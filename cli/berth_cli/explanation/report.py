@@ -8,9 +8,8 @@ from dataclasses import asdict
 from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.framework.plugin import SUCCESS
 from berth.scheduling.objects import Pod
-from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
+from berth.scheduling.reason_code import REASON_CODES_VERSION
 from berth_cli.explanation.attempts import Attempts, NoRecord
-from berth_cli.explanation.counterfactuals.proposals import NO_CHANGE
 from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS, Search, SearchEnd
 from berth_cli.explanation.explanation import Explanation
 from berth_cli.explanation.pod_state import Verdict
@@ -31,41 +30,31 @@ def text(found: Explanation, schedulers: Sequence[str], history: Iterable[str] =
     """Yield the explanation, the verdict first. schedulers: the scheduler names with profiles in the configuration.
     history: lines about earlier attempts, which are printed before the changes."""
     yield headline(found)
+    is_settled = found.verdict in (Verdict.PLACED, Verdict.FINISHED)
     if found.verdict is Verdict.UNTRIED:
         tried = (state.scheduler for _, state in found.target.waiting if state.was_tried)
         yield f"  {untried_remedy(found.pod.scheduler_name, sorted({*schedulers, *tried}))}"
-    if found.preemption is not None and (evictions := eviction_text(found.preemption)):
+    if evictions := eviction_text(found.preemption):
         yield f"  {evictions}"
-    yield from _remarks(found)
-    if found.reasons:
-        yield ""
-        yield from reasons_text(found.reasons)
-    if found.ranking:
-        yield ""
-        yield from table_lines([("NODE", "TOTAL", "SCORES"), *map(_ranked, found.ranking)], "  ")
-    lines = list(history)
-    if lines:
-        yield ""
-        yield from lines
-    if found.search is not None:
-        yield ""
-        yield from changes_text(found.search, (each.code for each in found.reasons))
-    if found.target.warnings and found.verdict not in (Verdict.PLACED, Verdict.FINISHED):
-        yield ""
-        yield from (f"warning: {each}" for each in found.target.warnings)
-
-
-def _remarks(found: Explanation) -> Iterator[str]:
-    """Yield the scheduler's message if it differs from the verdict, labels that no node has, and the parts of the pod
-    that were not evaluated."""
-    target = found.target
-    if found.verdict in (Verdict.PLACED, Verdict.FINISHED):
-        return
-    said = target.state.scheduler_message
-    if said and (found.fitting or found.node) and found.verdict is not Verdict.SCHEDULER_FAILS:
+    said = found.target.state.scheduler_message
+    if said and not is_settled and (found.fitting or found.node) and found.verdict is not Verdict.SCHEDULER_FAILS:
         yield f"  the scheduler says: {said}"
-    for each in (*missing_labels(found.pod, target.case.snapshot), *target.state.unchecked):
-        yield f"  {each}"
+    yield from () if is_settled else (f"  {each}" for each in _unmet(found))
+    if found.reasons:
+        yield from ("", *reasons_text(found.reasons))
+    if found.ranking:
+        yield from ("", *table_lines([("NODE", "TOTAL", "SCORES"), *map(_ranked, found.ranking)], "  "))
+    if lines := list(history):
+        yield from ("", *lines)
+    if found.search is not None:
+        yield from ("", *changes_text(found.search))
+    if found.target.warnings and not is_settled:
+        yield from ("", *(f"warning: {each}" for each in found.target.warnings))
+
+
+def _unmet(found: Explanation) -> Sequence[str]:
+    """Return the labels that no node has, and the parts of the pod that were not evaluated."""
+    return [*missing_labels(found.pod, found.target.case.snapshot), *found.target.state.unchecked]
 
 
 def reasons_text(reasons: Reasons) -> Iterator[str]:
@@ -110,8 +99,8 @@ def headline(found: Explanation) -> str:
             return f"{name}: has ended{deleted}; if it were new, {fits}"
         case Verdict.TERMINATING:
             return f"{name}: {found.held}; {fits}"
-        case _ if found.taker is not None:
-            return f"{name}: {pending}: {fits}, but {taken_text(found.taker)}"
+        case _ if found.taken:
+            return f"{name}: {pending}: {fits}, but {found.taken}"
         case Verdict.PLACEABLE:
             by = "" if state.scheduler == DEFAULT_SCHEDULER else f" by {state.scheduler}, if that scheduler runs"
             can = "fits, apart from what is not checked" if state.unchecked else "can be placed"
@@ -120,11 +109,6 @@ def headline(found: Explanation) -> str:
             return f"{name}: {pending}: {fits}; preemption would place it on {found.node}"
         case _:
             return f"{name}: {pending}: {'; '.join(filter(None, (found.held, fits)))}"
-
-
-def taken_text(taker: Pod) -> str:
-    """Name the waiting pod that takes the room."""
-    return f"{taker.namespace}/{taker.name} of higher priority would take it first"
 
 
 def document(found: Explanation) -> dict[str, object]:
@@ -137,11 +121,7 @@ def document(found: Explanation) -> dict[str, object]:
         "gates": list(found.target.state.gates),
         "finalizers": list(found.target.state.finalizers),
         "schedulerSays": found.target.state.scheduler_message or None,
-        "warnings": [
-            *missing_labels(found.pod, found.target.case.snapshot),
-            *found.target.state.unchecked,
-            *found.target.warnings,
-        ],
+        "warnings": [*_unmet(found), *found.target.warnings],
         "node": found.node or None,
         "nodes": found.nodes,
         "fitting": list(found.fitting),
@@ -150,16 +130,15 @@ def document(found: Explanation) -> dict[str, object]:
         "pools": list(map(asdict, found.pools)),
         "ranking": [{"node": each.node, "total": each.total, "scores": dict(each.scores)} for each in found.ranking],
         "preemption": eviction_document(found.preemption),
-        **search_document(found.search, (each.code for each in found.reasons)),
+        **search_document(found.search),
     }
 
 
 def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]:
     """Yield the last attempts, the newest first. found: None if no records were read."""
-    if found is None:
-        return
     if isinstance(found, NoRecord):
         yield f"No attempts on record: {found.reason}"
+    if not isinstance(found, Attempts):
         return
     yield f"Attempts: {len(found.all)}; the newest first:"
     rows = [("AGO", "FIT", "NODES", "OUTCOME", "PROFILE")]
@@ -225,9 +204,9 @@ def _header(pod: Pod) -> Mapping[str, object]:
     }
 
 
-def search_document(search: Search | None, codes: Iterable[ReasonCode] = ()) -> Mapping[str, object]:
-    """Return the changes as a JSON object. codes: of the reasons. searchEnd: null if the search was not run."""
-    found = () if search is None else search.found
+def search_document(search: Search | None) -> Mapping[str, object]:
+    """Return the changes as a JSON object. searchEnd: null if the search was not run."""
+    found = [] if search is None else search.found
     return {
         "counterfactuals": [
             {
@@ -240,42 +219,33 @@ def search_document(search: Search | None, codes: Iterable[ReasonCode] = ()) -> 
             for each in found
         ],
         "searchEnd": None if search is None else search.end,
-        "searchNote": "" if search is None else "\n".join(search_notes(search, codes)),
+        "searchNote": "" if search is None else "\n".join(search_notes(search)),
         "moreNodesHelp": None if search is None else search.more_nodes_help,
     }
 
 
-def changes_text(search: Search, codes: Iterable[ReasonCode]) -> Iterator[str]:
-    """Yield the changes that were found, and why there may be others. codes: the codes of the reasons."""
+def changes_text(search: Search) -> Iterator[str]:
+    """Yield the changes that were found, and why there may be others."""
     if search.found:
         yield "Each of these would place it; the rules were run on each:"
-        for each in search.found:
-            fits = "" if any(change.node for change in each.changes) else f" -> {examples(each.fits)}"
-            yield f"  - {'; and '.join(change.text for change in each.changes)}{fits}"
-    yield from search_notes(search, codes)
+    for each in search.found:
+        fits = "" if any(change.node for change in each.changes) else f" -> {examples(each.fits)}"
+        yield f"  - {'; and '.join(change.text for change in each.changes)}{fits}"
+    yield from search_notes(search)
 
 
-def search_notes(search: Search, codes: Iterable[ReasonCode]) -> Iterator[str]:
-    """Yield why changes were not found, or why others may exist. codes: the codes of the reasons."""
-    nothing = "No small change was found that would place it"
-    match search.end:
-        case SearchEnd.TIME if search.found:
-            yield f"The search ended after {SEARCH_SECONDS:g} s; there may be other changes."
-        case SearchEnd.TIME:
-            yield f"The search for changes ended after {SEARCH_SECONDS:g} s, and had found none by then."
-        case SearchEnd.RESULTS:
-            yield f"The search ended after {len(search.found)} changes; there may be others."
-        case SearchEnd.NODES if not search.found:
-            yield f"{nothing}, on the {search.tried} nodes that were tried."
-        case SearchEnd.COMPLETE if not search.found:
-            yield f"{nothing}."
-    if search.found and search.left_out:
+def search_notes(search: Search) -> Iterator[str]:
+    """Yield why changes were not found, or why others may exist."""
+    if not search.found:
+        yield "No small change was found that would place it."
+    if search.end is SearchEnd.TIME:
+        yield f"The search ended after {SEARCH_SECONDS:g} s; there may be other changes."
+    if search.end is SearchEnd.RESULTS:
+        yield f"The search ended after {len(search.found)} changes; there may be others."
+    if search.left_out:
         yield f"No changes were tried on {search.left_out} of the {search.tried + search.left_out} rejected nodes."
-    if search.taker is not None:
-        yield f"Other changes make room, but {taken_text(search.taker)}."
-    for code in () if search.found else dict.fromkeys(codes):
-        if code in NO_CHANGE:
-            yield f"  - {code}: {NO_CHANGE[code]}"
+    if search.taken:
+        yield f"Other changes make room, but {search.taken}."
 
 
 def _ranked(node: RankedNode) -> tuple[str, ...]:

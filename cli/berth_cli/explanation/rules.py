@@ -15,6 +15,7 @@ from berth.scheduling.framework.plugin import SUCCESS, Status
 from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangsConfiguration, InvalidGang, gang_of
+from berth.scheduling.gangs.overview import GangStatus
 from berth.scheduling.gangs.planner import GangPlacement
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.pools import domain_of, limits_namespace, resource_of
@@ -83,8 +84,7 @@ class Rules:
         resources = self.configuration.managed_resources
         for pool, amount in capacities.items():
             resources = tuple(_with_capacity(each, pool, amount) for each in resources)
-        changed = self.configuration.model_copy(update={"managed_resources": resources})
-        return Rules(changed) if capacities else self
+        return Rules(self.configuration.model_copy(update={"managed_resources": resources})) if capacities else self
 
     def is_member(self, pod: Pod, snapshot: Snapshot) -> bool:
         """Return whether the pod is placed together with other members of a gang, or requests it wrongly."""
@@ -97,6 +97,12 @@ class Rules:
         if not isinstance(gang, Gang):
             return gang
         return self.berth.planner.placement(gang.key, snapshot, NO_OPEN_GANGS)
+
+    def gang_status(self, pod: Pod, snapshot: Snapshot) -> GangStatus | None:
+        """Return the status of the gang that the pod is placed with."""
+        gang = self.berth.gang_of(pod, snapshot)
+        statuses = () if gang is None else self.berth.gangs_in(snapshot.with_changes(Changes(pods=(pod,))))
+        return next((each for each in statuses if gang is not None and each.key == gang.key), None)
 
     def fitting(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[str]:
         """Return the nodes of `names` that pass all rules."""

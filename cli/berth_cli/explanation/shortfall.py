@@ -7,15 +7,22 @@ from dataclasses import replace
 
 from berth.scheduling.fields.resources import shown_amount
 from berth.scheduling.framework.shipped_profiles import FLOATING_FILTER
+from berth.scheduling.gangs.members import order_of_members
 from berth.scheduling.managed_resources.pools import domain_of
 from berth.scheduling.plugins.node_affinity import required_of
-from berth.scheduling.plugins.node_ports import WantedPorts
 from berth.scheduling.reason_code import ReasonCode
+from berth_cli.explanation.blockers import Blockers, PoolShortage, short_pools, shown_domain
 from berth_cli.explanation.case import Case
-from berth_cli.explanation.pools import PoolShortage, short_pools, shown_domain
 from berth_cli.explanation.reasons import Reasons
 from berth_cli.explanation.rules import Rules
 from berth_cli.terminal.output import MAX_EXAMPLES, examples
+
+BLOCKED = {
+    ReasonCode.HOST_PORT_TAKEN: "host port {} is taken by {}",
+    ReasonCode.POD_ANTI_AFFINITY_CONFLICT: "anti-affinity with {1}",
+    ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT: "anti-affinity of {1}",
+}
+GANG_CODES = (ReasonCode.GANG_WAITS_FOR_MEMBERS, ReasonCode.GANG_DOES_NOT_FIT)
 
 
 def missing_for(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[PoolShortage]) -> Sequence[str]:
@@ -25,7 +32,15 @@ def missing_for(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[Pool
     texts += [each.text for each in pools[:MAX_EXAMPLES]]
     if len(pools) > MAX_EXAMPLES:
         texts.append(f"{len(pools) - MAX_EXAMPLES} more pools have too little left")
-    return [*texts, *_taken_ports(case, reasons)]
+    if any(each.code in GANG_CODES for each in reasons) and (gang := rules.gang_status(case.pod, case.snapshot)):
+        texts.append(f"in gang {gang.key} {gang.waits_for}")
+    blockers = Blockers(case.pod, case.snapshot)
+    for reason, names in reasons.items():
+        if reason.code in BLOCKED:
+            pods = blockers.of(reason.code, [case.snapshot.nodes[name] for name in names])
+            shown = [f"{pod.namespace}/{pod.name} on {pod.node_name}" for pod in pods]
+            texts.append(BLOCKED[reason.code].format(", ".join(blockers.ports_of(pods)), examples(shown)))
+    return texts
 
 
 def _larger(case: Case, rules: Rules) -> Iterator[str]:
@@ -59,8 +74,7 @@ def pools_against(case: Case, rules: Rules, reasons: Reasons) -> Sequence[PoolSh
     if any(each.code is ReasonCode.GANG_WAITS_FOR_POOL for each in reasons):
         gang = rules.berth.gang_of(case.pod, case.snapshot)
         whole = replace(case, in_gang=True, missing=gang.minimum if gang else 1)
-        first = min((whole.pod, *whole.mates), key=lambda pod: (len(pod.name), pod.name))
-        return short_pools(whole.rooted_at(first.uid), rules, {})
+        return short_pools(whole.rooted_at(min((whole.pod, *whole.mates), key=order_of_members).uid), rules, {})
     nodes = [name for reason, names in reasons.items() if reason.plugin == FLOATING_FILTER for name in names]
     keys = sorted(rules.berth.counting.floating.label_keys)
     domains = dict.fromkeys(tuple(map(case.snapshot.nodes[name].labels.get, keys)) for name in nodes)
@@ -69,18 +83,3 @@ def pools_against(case: Case, rules: Rules, reasons: Reasons) -> Sequence[PoolSh
         labels = {key: value for key, value in zip(keys, values, strict=False) if value is not None}
         found |= {each.pool: each for each in short_pools(case, rules, labels)}
     return tuple(found.values())
-
-
-def _taken_ports(case: Case, reasons: Reasons) -> Iterator[str]:
-    wanted, nodes = WantedPorts(case.pod.spec.host_ports), case.snapshot.nodes
-    taken = [
-        (f"{port.port}/{port.protocol}", f"{pod.namespace}/{pod.name} on {name}")
-        for reason, names in reasons.items()
-        if reason.code is ReasonCode.HOST_PORT_TAKEN
-        for name in names
-        for pod in nodes[name].pods
-        for port in filter(wanted.conflict_with, pod.spec.host_ports)
-    ]
-    if taken:
-        ports = ", ".join(dict.fromkeys(port for port, _ in taken))
-        yield f"host port {ports} is taken by {examples([pod for _, pod in taken])}"

@@ -89,7 +89,7 @@ def read_target(
     warnings += [f"{count} left out: {reason}" for reason, count in cluster.left_out.items()]
     waiting = [(pod, known) for pod in cluster.pods if (known := states.get((pod.namespace, pod.name)))]
     unlike = tuple(each for each in warnings if each not in state.unchecked)
-    return Target(Case(read, stored, snapshot, selecting=selecting), state, unlike, tuple(waiting))
+    return Target(Case(read, snapshot, selecting=selecting), state, unlike, tuple(waiting))
 
 
 def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from berth.scheduling.fields.reading import Object
+from berth_cli.explanation.blockers import PoolShortage
 from berth_cli.explanation.case import Case, Edit
-from berth_cli.explanation.pools import PoolShortage
 
 
 class ChangeKind(StrEnum):
@@ -18,7 +18,7 @@ class ChangeKind(StrEnum):
     UNCORDON_NODE = "UncordonNode"
     ADD_TOLERATION = "AddToleration"
     LOWER_REQUEST = "LowerRequest"
-    LOWER_GANG_SIZE = "LowerGangSize"
+    CREATE_MEMBERS = "CreateMembers"
     END_PODS = "EndPods"
     RAISE_CAPACITY = "RaiseCapacity"
     SOFTEN_SPREAD = "SoftenSpread"
@@ -84,12 +84,10 @@ def size_of(changes: Option) -> tuple[int, int, float]:
 
 def apply_all(changes: Iterable[Change], case: Case) -> Case | None:
     """Return the case after all changes; None if one of them is impossible."""
+    changed: Case | None = case
     for each in changes:
-        changed = each.apply(case)
-        if changed is None:
-            return None
-        case = changed
-    return case
+        changed = changed and each.apply(changed)
+    return changed
 
 
 def at(obj: Object, *path: str) -> Object:

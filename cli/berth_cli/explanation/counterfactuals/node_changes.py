@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, product
+from itertools import islice
 
 from berth.scheduling.fields.node_affinity import NodeSelector, NodeSelectorTerm
 from berth.scheduling.fields.reading import Object
@@ -12,7 +12,6 @@ from berth.scheduling.fields.resources import PODS, shown_amount
 from berth.scheduling.fields.taints import Taint, TolerationIndex
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.node_affinity import required_of
-from berth.scheduling.plugins.node_ports import WantedPorts
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case, objects_in
 from berth_cli.explanation.counterfactuals.change import Change, ChangeKind, Option, at, of_node, of_pod
@@ -25,14 +24,11 @@ CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.
 MAX_LABELS = 3
 """A node that lacks more labels is considered another kind of node."""
 
-MAX_VALUES = 3
-"""The maximum number of values to try for one label."""
-
 MAX_PODS = 5
 """The maximum number of pods to end for one pod."""
 
 MAX_OPTIONS = 8
-"""The maximum number of options per node: sets of labels, and single pods whose end is enough."""
+"""The maximum number of single pods per node whose end is enough."""
 
 Held = Callable[[Pod], Mapping[str, int]]
 """Returns the amounts that a pod holds, by resource."""
@@ -55,37 +51,33 @@ def label_node(node: NodeInfo, labels: Mapping[str, str]) -> Change:
     return of_node(ChangeKind.LABEL_NODE, text, node.name, edit, subject, len(labels), labels=dict(labels))
 
 
-def labels_for(node: NodeInfo, selected: Mapping[str, str], terms: NodeSelector | None) -> Iterator[Option]:
-    """Yield the labels that a node selector and one of the terms require. terms: None for the selector only."""
+def labels_for(node: NodeInfo, selected: Mapping[str, str], terms: NodeSelector | None = None) -> Iterator[Option]:
+    """Yield the labels that a node selector and one of the terms require; none that the node has with another value, or
+    that Kubernetes or a cloud sets."""
     missing = {key: value for key, value in selected.items() if node.labels.get(key) != value}
-    alternatives: Iterable[Mapping[str, str]] = [{}]
-    if terms is not None:
-        alternatives = (labels for each in terms.terms for labels in _labels_for_term(each, node))
-    for labels in sorted(islice(alternatives, MAX_OPTIONS), key=len):
+    found = [{}] if terms is None else [_labels_for_term(each, node) for each in terms.terms]
+    for labels in sorted((each for each in found if each is not None), key=len):
         wanted = {**labels, **missing}
-        is_own = any(key in node.labels or is_of_provider(key) for key in wanted)
-        if 0 < len(wanted) <= MAX_LABELS and not is_own:
+        if 0 < len(wanted) <= MAX_LABELS and not any(key in node.labels or is_of_provider(key) for key in wanted):
             yield (label_node(node, wanted),)
 
 
-def _labels_for_term(term: NodeSelectorTerm, node: NodeInfo) -> Iterator[Mapping[str, str]]:
-    """Yield alternative sets of labels; nothing if new labels do not help."""
-    if term.invalid or not all(field.matches(node.name) for field in term.fields):
-        return
+def _labels_for_term(term: NodeSelectorTerm, node: NodeInfo) -> Mapping[str, str] | None:
+    """Return the labels that the node lacks; None if new labels do not help."""
     wrong = [each for each in term.expressions if not each.matches(node.labels)]
-    if all(each.operator in (Operator.IN, Operator.EXISTS) for each in wrong):
-        values = [sorted(each.values)[:MAX_VALUES] if each.operator is Operator.IN else ["true"] for each in wrong]
-        for chosen in product(*values):
-            yield {each.key: value for each, value in zip(wrong, chosen, strict=True)}
+    if term.invalid or not all(field.matches(node.name) for field in term.fields):
+        return None
+    if not all(each.operator in (Operator.IN, Operator.EXISTS) for each in wrong):
+        return None
+    return {each.key: min(each.values) if each.operator is Operator.IN else "true" for each in wrong}
 
 
 def uncordon(node: str) -> Change:
     """Make a cordoned node schedulable again."""
 
     def edit(obj: Object) -> None:
-        spec = at(obj, "spec")
-        spec["unschedulable"] = False
-        spec["taints"] = [each for each in objects_in(spec.get("taints")) if each.get("key") != CORDON]
+        at(obj, "spec")["unschedulable"] = False
+        _remove_taints(obj, (CORDON,))
 
     return of_node(ChangeKind.UNCORDON_NODE, f"uncordon node {node}", node, edit)
 
@@ -94,11 +86,15 @@ def make_ready(node: str) -> Change:
     """Make a node ready and running again."""
 
     def edit(obj: Object) -> None:
-        spec, status = at(obj, "spec"), at(obj, "status")
-        spec["taints"] = [each for each in objects_in(spec.get("taints")) if each.get("key") not in NOT_READY]
-        status |= {"conditions": [{"type": "Ready", "status": "True"}], "phase": "Running"}
+        at(obj, "status").update(conditions=[{"type": "Ready", "status": "True"}], phase="Running")
+        _remove_taints(obj, NOT_READY)
 
     return of_node(ChangeKind.READY_NODE, f"make node {node} ready: look at its kubelet", node, edit)
+
+
+def _remove_taints(obj: Object, keys: Collection[str]) -> None:
+    spec = at(obj, "spec")
+    spec["taints"] = [each for each in objects_in(spec.get("taints")) if each.get("key") not in keys]
 
 
 def answers_to_taints(case: Case, node: NodeInfo) -> Iterator[Option]:
@@ -157,13 +153,10 @@ def free(case: Case, pods: Iterable[Pod], shortages: Mapping[str, int], held: He
     yield from ((_end(pods, node, shortages, amounts),) for pods in islice(enough, 1))
 
 
-def end_holders_of_ports(case: Case, node: NodeInfo) -> Iterator[Option]:
-    """End the pods of the node that have one of the pod's host ports."""
-    wanted = WantedPorts(case.pod.spec.host_ports)
-    found = [pod for pod in node.pods if any(map(wanted.conflict_with, pod.spec.host_ports))]
-    removable = _removable(case, node.pods)
-    if len(found) <= MAX_PODS and all(pod in removable for pod in found):
-        yield (_end(found, node.name, {}, {}),)
+def end_blockers(case: Case, pods: Sequence[Pod], node: str = "") -> Iterator[Option]:
+    """End the pods that keep the pod away, on this node or on any."""
+    if pods and len(pods) <= MAX_PODS and len(_removable(case, pods)) == len(pods):
+        yield (_end(pods, node, {}, {}),)
 
 
 def _removable(case: Case, pods: Iterable[Pod]) -> list[Pod]:
@@ -192,7 +185,8 @@ def _end(
         "room for a pod" if name == PODS else f"{shown_amount(name, amount)} {name}"
         for name, amount in shortages.items()
     )
-    where = f" on node {node}" if node else ""
+    nodes = sorted({pod.node_name for pod in pods})
+    where = f" on {'node' if len(nodes) == 1 else 'nodes'} {', '.join(nodes)}" if node or not missing else ""
     text = f"free {missing}{where}: end {holds}" if missing else f"end {holds}{where}"
     gone = Changes(pods_gone=[(pod.node_name, pod.uid) for pod in pods])
     size = len(pods) + sum((pod.priority or 0) > 0 for pod in pods) / 10
@@ -224,8 +218,8 @@ def add_nodes(case: Case, like: str, count: int = 1) -> Change:
     text = f"add a node like {like}" if count == 1 else f"add {count} nodes like {like}"
     if pool := case.snapshot.nodes[like].labels.get("karpenter.sh/nodepool"):
         text += f", of NodePool {pool}"
-    names = case.new_names(like, count)
+    new = next(iter(case.with_new_nodes([like])[1]))
     details = {"like": like, "count": count}
     return Change(
-        ChangeKind.ADD_NODE, text, "", lambda case: case.with_nodes_like(like, names), names[0], count, details
+        ChangeKind.ADD_NODE, text, "", lambda case: case.with_new_nodes([like], count)[0], new, count, details
     )

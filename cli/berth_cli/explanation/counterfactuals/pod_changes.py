@@ -2,59 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from berth.scheduling.fields.quantity import Quantity, quantity
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.fields.resources import EPHEMERAL_STORAGE, MEBIBYTE, MEMORY, shown_amount, units_of
-from berth.scheduling.managed_resources.configuration import ManagedResource
-from berth.scheduling.managed_resources.counting import Counting
-from berth.scheduling.managed_resources.pools import left, resource_of
-from berth.scheduling.objects import NodeInfo
+from berth.scheduling.objects import Pod
+from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case, objects_in
 from berth_cli.explanation.counterfactuals.change import Change, ChangeKind, Option, at, of_pod
-from berth_cli.explanation.pools import PoolShortage
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
+SPREAD, SOFT = "topologySpreadConstraints", "ScheduleAnyway"
 
 
-def lower_requests(case: Case, shortages: Mapping[str, int]) -> Iterator[Option]:
-    """Lower the request of each missing resource by the missing amount; not if the request would become 0."""
+def lower_requests(case: Case, amounts: Mapping[str, int]) -> Iterator[Option]:
+    """Lower the request of each resource to this amount; not if one would become 0."""
     asked = case.pod.spec.requests.asked
-    lower = {name: _rounded(name, asked.get(name, 0) - missing) for name, missing in shortages.items()}
-    if lower and all(amount > 0 for amount in lower.values()):
-        yield tuple(_lower_request(case, name, amount) for name, amount in lower.items())
-
-
-def lower_counted_requests(
-    case: Case, node: NodeInfo, resources: Iterable[ManagedResource], counting: Counting
-) -> Iterator[Option]:
-    """Lower each counted resource's request to the node's free amount, one device's free amount, and the maximum per
-    pod."""
-    capacity = counting.capacity(node)
-    room = left(capacity, counting.used(node.pods, capacity))
-    lower = {}
-    for each in resources:
-        asked = case.pod.spec.requests.asked.get(each.name, 0)
-        pools = () if each.is_floating else counting.pools(each.name, capacity)
-        most = max((room[pool] for pool in pools), default=asked if each.is_floating else 0)
-        lower[each.name] = min(asked, most, asked if each.pod_limit is None else each.pod_limit)
-        if asked == lower[each.name]:
-            del lower[each.name]
-    if lower and all(amount > 0 for amount in lower.values()):
-        yield tuple(_lower_request(case, name, amount) for name, amount in lower.items())
-
-
-def lower_pool_requests(
-    case: Case, short: Iterable[PoolShortage], resources: Iterable[ManagedResource]
-) -> Iterator[Option]:
-    """Lower each request to what is left in the pools for the pod, or for each member."""
-    room = [(each.room // case.missing, resource_of(each.pool)) for each in short]
-    keys = {each.name: each.requests.pod_annotation for each in resources if each.requests is not None}
-    if all(amount > 0 for amount, _ in room):
-        lower = {name: amount for amount, name in sorted(room, reverse=True)}
-        yield tuple(_lower_request(case, name, amount, keys.get(name, "")) for name, amount in lower.items())
+    lower = {name: _rounded(name, amount) for name, amount in amounts.items()}
+    if lower and all(0 < amount < asked.get(name, 0) for name, amount in lower.items()):
+        yield tuple(_lower_request(case, name, asked[name], amount) for name, amount in lower.items())
 
 
 def _rounded(name: str, units: int) -> int:
@@ -62,16 +30,12 @@ def _rounded(name: str, units: int) -> int:
     return units // MEBIBYTE * MEBIBYTE if name in (MEMORY, EPHEMERAL_STORAGE) and units > MEBIBYTE else units
 
 
-def _lower_request(case: Case, name: str, amount: int, annotation: str = "") -> Change:
+def _lower_request(case: Case, name: str, asked: int, amount: int) -> Change:
     """Lower the pod's request to this many units: reduce the largest container, cap every init container, and lower the
-    limits to match. annotation: the one that has the request instead."""
-    asked = _amount(case.pod.annotations[annotation], name) if annotation else case.pod.spec.requests.asked[name]
+    limits to match."""
     before, after = shown_amount(name, asked), shown_amount(name, amount)
 
     def edit(obj: Object) -> None:
-        if annotation:
-            at(obj, "metadata", "annotations")[annotation] = str(amount)
-            return
         spec = at(obj, "spec")
         rest = amount - _amount(at(spec, "overhead").get(name), name)
         _cap(at(spec, "resources"), name, rest)
@@ -81,9 +45,9 @@ def _lower_request(case: Case, name: str, amount: int, annotation: str = "") -> 
         for each in objects_in(spec.get("initContainers")):
             _cap(at(each, "resources"), name, rest)
 
-    text = f"lower {case.whose} request of {name} from {before} to {after}"
-    share, details = (asked - amount) / asked, {"resource": name, "from": before, "to": after}
-    return of_pod(ChangeKind.LOWER_REQUEST, text, name, edit, share, **details)
+    text = f"lower {case.whom}'s request of {name} from {before} to {after}"
+    details = {"resource": name, "from": before, "to": after}
+    return of_pod(ChangeKind.LOWER_REQUEST, text, name, edit, (asked - amount) / asked, **details)
 
 
 def _cap(resources: Object, name: str, units: int) -> None:
@@ -104,7 +68,8 @@ def _amount(value: object, name: str) -> int:
 
 
 def remove_node_selector(case: Case, labels: Mapping[str, str]) -> Iterator[Option]:
-    """Remove the nodeSelector entries that the node does not match, without changing the required node affinity."""
+    """Remove the nodeSelector entries that the node does not match, and the required node affinity if it does not
+    match."""
     spec = case.pod.spec
     wrong = {key: value for key, value in (spec.node_selector or {}).items() if labels.get(key) != value}
     removed = tuple(_remove_entry(case, key, value) for key, value in wrong.items())
@@ -121,7 +86,7 @@ def _remove_entry(case: Case, key: str, value: str) -> Change:
     def edit(obj: Object) -> None:
         at(obj, "spec", "nodeSelector").pop(key, None)
 
-    text = f"remove {key}={value} from {case.whose} nodeSelector"
+    text = f"remove {key}={value} from {case.whom}'s nodeSelector"
     return of_pod(ChangeKind.REMOVE_NODE_SELECTOR, text, key, edit, key=key, value=value)
 
 
@@ -131,42 +96,43 @@ def remove_affinity(case: Case) -> Change:
     def edit(obj: Object) -> None:
         at(obj, "spec", "affinity", "nodeAffinity").pop(REQUIRED, None)
 
-    text = f"remove {case.whose} required node affinity"
+    text = f"remove {case.whom}'s required node affinity"
     return of_pod(ChangeKind.REMOVE_NODE_SELECTOR, text, "nodeAffinity", edit)
 
 
-def remove_terms(case: Case, field: str) -> Iterator[Option]:
+def remove_term(case: Case, name: str) -> Iterator[Option]:
     """Remove one of the required terms of podAffinity or podAntiAffinity."""
-    for index, term in enumerate(objects_in(at(case.pod_object, "spec", "affinity", field).get(REQUIRED))):
+    for index, term in enumerate(_terms(case.object_of_pod, "affinity", name, REQUIRED)):
 
         def edit(obj: Object, index: int = index) -> None:
-            terms = objects_in(at(obj, "spec", "affinity", field).get(REQUIRED))
-            at(obj, "spec", "affinity", field)[REQUIRED] = [*terms[:index], *terms[index + 1 :]]
+            del _terms(obj, "affinity", name, REQUIRED)[index]
 
         key = term.get("topologyKey")
-        text = f"remove {case.whose} required {field} term {index + 1} (topologyKey {key})"
-        yield (of_pod(ChangeKind.REMOVE_POD_AFFINITY, text, f"{field} {index}", edit, index=index, topologyKey=key),)
+        text = f"remove {case.whom}'s required {name} term {index + 1} (topologyKey {key})"
+        yield (of_pod(ChangeKind.REMOVE_POD_AFFINITY, text, f"{name} {index}", edit, index=index, topologyKey=key),)
 
 
 def soften_spread(case: Case) -> Iterator[Option]:
     """Change one hard spread constraint to a soft one."""
-    for index, each in enumerate(objects_in(at(case.pod_object, "spec").get("topologySpreadConstraints"))):
+    for index, each in enumerate(_terms(case.object_of_pod, SPREAD)):
 
         def edit(obj: Object, index: int = index) -> None:
-            objects_in(at(obj, "spec").get("topologySpreadConstraints"))[index]["whenUnsatisfiable"] = SOFT
+            _terms(obj, SPREAD)[index]["whenUnsatisfiable"] = SOFT
 
-        if each.get("whenUnsatisfiable", HARD) == HARD:
-            text = f"make {case.whose} spread over {each.get('topologyKey')} soft (whenUnsatisfiable: {SOFT})"
+        if each.get("whenUnsatisfiable") != SOFT:
+            text = f"make {case.whom}'s spread over {each.get('topologyKey')} soft (whenUnsatisfiable: {SOFT})"
             yield (of_pod(ChangeKind.SOFTEN_SPREAD, text, str(index), edit, index=index),)
 
 
-def lower_size(before: int, size: int) -> Iterator[Option]:
-    """Lower the minimum size of the gang."""
-    if 0 < size < before:
-        text, share = f"lower the gang's size from {before} to {size}", (before - size) / before
-        details = {"size": size}
-        yield (
-            Change(
-                ChangeKind.LOWER_GANG_SIZE, text, "", lambda case: case.with_size(size), size=share, details=details
-            ),
-        )
+def _terms(obj: Object, *path: str) -> list[Object]:
+    found = at(obj, "spec", *path[:-1]).get(path[-1])
+    return found if isinstance(found, list) else []
+
+
+def create_members(pod: Pod, count: int) -> Change:
+    """Create this many more members of the gang, like the pod."""
+    new = [replace(pod, name=f"{pod.name}-new-{at}", uid=f"{pod.uid}.new.{at}") for at in range(1, count + 1)]
+    text = f"create {count} more {'member' if count == 1 else 'members'} of the gang"
+    return Change(
+        ChangeKind.CREATE_MEMBERS, text, "", lambda case: case.with_changes(Changes(pods=new)), details={"count": count}
+    )

@@ -56,9 +56,7 @@ ROOM_FOR_TWO: Sequence[Object] = [node_with("a")]
             "can be placed: 4 members wait for a node, 4 are needed, and all of these have places",
             id="placeable",
         ),
-        pytest.param(
-            [*ROOM_FOR_FOUR, *members(3)], "pending: 3 members wait for a node, 4 are needed", id="members are missing"
-        ),
+        pytest.param([*ROOM_FOR_FOUR, *members(3)], "pending: 3 of 4 members exist", id="members are missing"),
         pytest.param(
             [*ROOM_FOR_TWO, *members(4)],
             "pending: 4 members wait for a node, 4 are needed, and there is room for 2 of them together",
@@ -182,17 +180,17 @@ def differing(size: object = 3, **fields: Any) -> Sequence[Object]:
         ),
         pytest.param(
             [*ROOM_FOR_FOUR, *differing(metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})],
-            "pending: 2 members wait for a node, 3 are needed",
+            "pending: 2 of 3 members exist",
             id="one member is being deleted",
         ),
         pytest.param(
             [*ROOM_FOR_FOUR, *differing(spec={"schedulingGates": [{"name": "g"}]})],
-            "pending: 2 members wait for a node, 3 are needed",
+            "pending: 2 of 3 members exist, 1 more are gated",
             id="one member is gated",
         ),
         pytest.param(
             [*ROOM_FOR_FOUR, *differing(size="some")],
-            "pending: 3 members wait for a node, 3 are needed",
+            "pending: 2 of 3 members exist, others are rejected: gang size is not a number",
             id="the size of one member is not a number",
         ),
         pytest.param(

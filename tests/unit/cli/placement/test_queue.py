@@ -21,7 +21,7 @@ def pod(name: str, namespace: str = "default", **spec: object) -> Pod:
     return read
 
 
-def created(second: int) -> dict[str, object]:
+def created(second: int) -> dict[str, Any]:
     return {"metadata": {"creationTimestamp": f"2026-01-01T00:00:0{second}Z"}}
 
 
