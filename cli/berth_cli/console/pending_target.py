@@ -13,10 +13,10 @@ from berth.scheduling.fields.reading import part
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.console.cluster import ObservedCluster
-from berth_cli.explanation.attempts import Attempt, attempts_of
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.pod_state import Cause, PodState, pending_cause, read_state
 from berth_cli.explanation.target import Target
+from berth_cli.sources.attempts import Attempt, attempts_of
 from berth_cli.sources.pod_document import pod_document
 
 

@@ -16,6 +16,13 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.rules import Rules
 
+BLOCKED = {
+    ReasonCode.HOST_PORT_TAKEN: "host port {} is taken by {}",
+    ReasonCode.POD_ANTI_AFFINITY_CONFLICT: "anti-affinity with {1}",
+    ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT: "anti-affinity of {1}",
+}
+"""The reasons for which pods keep a pod away, with a clause about their ports and the pods."""
+
 ByDomain = Mapping[tuple[str, str], Sequence[Pod]]
 """Maps a topology key and one of its values to pods."""
 

@@ -1,8 +1,5 @@
-"""A pod in a cluster, before and after a change of the pod or of a node.
-
-Changes are applied to Kubernetes objects, which are then parsed again. So a changed pod or node means the same as to
-the verbs.
-"""
+"""A pod in a cluster, before and after a change of the pod or of a node. Changed Kubernetes objects are parsed again,
+so they mean the same as to the verbs."""
 
 from __future__ import annotations
 
@@ -13,13 +10,13 @@ from dataclasses import dataclass, field, replace
 import orjson
 
 from berth.scheduling.fields.reading import Object, part
-from berth.scheduling.fields.resources import CPU, PODS
 from berth.scheduling.gangs.members import order_of_members
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.objects.pod_group import gang_names, names_gang
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.placement.changed_objects import EVERY_NODE, node_like
+from berth_cli.sources.node_document import node_document
 from berth_cli.sources.pod_document import pod_document
 
 Edit = Callable[[Object], None]
@@ -33,8 +30,7 @@ class Case:
     snapshot has on the nodes of the gang's plan. missing: the number of pods that need a node; in a gang it may be more
     than 1. capacities: changed ones, by floating pool. rivals: the waiting pods that the scheduler tries first. asked:
     the UID of the gang's member that needs a place; empty if any will do. selecting: the fields of specs by which a
-    replacement selects nodes, by the key of a pod on a node.
-    """
+    replacement selects nodes, by the key of a pod on a node."""
 
     pod: Pod
     snapshot: Snapshot
@@ -65,8 +61,7 @@ class Case:
     @property
     def whom(self) -> str:
         """The subject of a change of the pod: in a gang, all members with the same spec."""
-        mates = self.mates
-        if not mates:
+        if not (mates := self.mates):
             return "the pod"
         return "each member" if all(mate.spec is self.pod.spec for mate in mates) else "each like member"
 
@@ -79,8 +74,7 @@ class Case:
         return replace(self, pod=snapshot.unbound[uid], snapshot=without)
 
     def with_pod(self, edit: Edit) -> Case | None:
-        """Return the case with a changed pod, and gang members with the same spec; None if the result cannot be
-        parsed."""
+        """Return the case with a changed pod, and gang members with the same spec; None if one cannot be parsed."""
         mates = [mate for mate in self.mates if mate.spec is self.pod.spec]
         read = []
         for pod in (self.pod, *mates):
@@ -94,7 +88,7 @@ class Case:
 
     def with_node(self, name: str, edit: Edit) -> Case | None:
         """Return the case with a changed node; None if the result cannot be parsed."""
-        changed = object_of_node(self.snapshot.nodes[name])
+        changed = node_document(self.snapshot.nodes[name])
         edit(changed)
         node = read_node(changed)
         return self.with_changes(Changes(nodes=[node])) if isinstance(node, NodeInfo) and not node.defect else None
@@ -106,7 +100,7 @@ class Case:
         for like in likes:
             free = (name for at in itertools.count(1) if (name := f"{like}-new-{at}") not in nodes)
             models |= dict.fromkeys(itertools.islice(free, count), like)
-        read = (read_node(node_like(object_of_node(nodes[like]), name)) for name, like in models.items())
+        read = (read_node(node_like(node_document(nodes[like]), name)) for name, like in models.items())
         added = [node for node in read if isinstance(node, NodeInfo)]
         agents = [
             replace(pod, uid=f"{pod.uid}.{name}", node_name=name)
@@ -128,30 +122,11 @@ class Case:
         return replace(read if isinstance(read, Pod) else pod, uid=f"{pod.uid}.again", node_name="")
 
 
-def object_of_node(node: NodeInfo) -> Object:
-    """Build a v1.Node with the fields that rules read. `read_node` parses it into the same node, without its pods."""
-    taints = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in node.taints]
-    allocatable = {name: f"{amount}m" if name == CPU else str(amount) for name, amount in node.allocatable.items()}
-    allocatable[PODS] = str(node.allowed_pods)
-    conditions = [{"type": "Ready", "status": node.ready}] if node.ready else []
-    return {
-        "kind": "Node",
-        "metadata": {"name": node.name, "labels": dict(node.labels), "annotations": dict(node.annotations)},
-        "spec": {"taints": taints, "unschedulable": node.unschedulable},
-        "status": {
-            "phase": node.phase,
-            "allocatable": allocatable,
-            "conditions": conditions,
-            "images": [{"names": [name], "sizeBytes": size} for name, size in node.images.items()],
-        },
-    }
-
-
 def kinds_of_nodes(nodes: Mapping[str, NodeInfo]) -> Sequence[Sequence[str]]:
     """Return the names of equal nodes, apart from their state."""
     kinds: dict[bytes, list[str]] = {}
     for name, node in sorted(nodes.items()):
-        kind = node_like(object_of_node(node), "")
+        kind = node_like(node_document(node), "")
         kinds.setdefault(orjson.dumps(kind, option=orjson.OPT_SORT_KEYS), []).append(name)
     return list(kinds.values())
 

@@ -1,36 +1,40 @@
-"""The explanation of one pod: the verdict, the nodes by reason, the scores, and changes that would place
-it."""
+"""The explanation of one pod: the verdict, what it lacks on all nodes, and changes that would place it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from berth.scheduling.fields.resources import shown_amount
+from berth.scheduling.framework.shipped_profiles import FLOATING_FILTER
+from berth.scheduling.gangs.members import order_of_members
+from berth.scheduling.managed_resources.pools import domain_of
 from berth.scheduling.objects import Pod
+from berth.scheduling.plugins.node_affinity import required_of
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.explanation.blockers import PoolShortage
+from berth_cli.explanation.blockers import BLOCKED, Blockers, PoolShortage, short_pools, shown_domain
+from berth_cli.explanation.case import Case
 from berth_cli.explanation.counterfactuals.search import Search, search
 from berth_cli.explanation.pod_state import FAILS, Cause, Verdict, verdict_on
-from berth_cli.explanation.reasons import Reasons, by_reason
 from berth_cli.explanation.rivals import first_taker, rivals_of, taken_text
-from berth_cli.explanation.rules import Rules
-from berth_cli.explanation.shortfall import missing_for, pools_against
+from berth_cli.explanation.rules import Reasons, Rules, by_reason
 from berth_cli.explanation.target import Target
 from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome, RankedNode
 from berth_cli.placement.scheduler.extender import PolicyExtender
 from berth_cli.placement.scheduler.preemption import Preemption
+from berth_cli.terminal.output import MAX_EXAMPLES, examples
 
 MAX_RANKED = 10
+GANG_CODES = (ReasonCode.GANG_WAITS_FOR_MEMBERS, ReasonCode.GANG_DOES_NOT_FIT)
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """The explanation. node: the pod's own, or where it would be placed. fitting: the nodes that pass all rules.
-    ranking: the best of them. search: changes that would place the pod; None if the search was not run. cause: for
-    verdicts in FAILS. held: why no scheduler places it whatever the nodes. missing: all that is, if it fits on no node;
-    pools: those with too little left. taken: the waiting pod that is tried first and takes its place; may be empty.
-    now: seconds since the epoch.
-    """
+    ranking: the best of them. search: None if it was not run. cause: for verdicts in FAILS. held: why no scheduler
+    places it whatever the nodes. missing: all that is, if it fits on no node; pools: those with too little left. taken:
+    the waiting pod that is tried first and takes its place; may be empty. now: seconds since the epoch."""
 
     pod: Pod
     target: Target
@@ -82,7 +86,7 @@ def explain_pod(
         verdict = Verdict.PENDING if taken else verdict
         node = node if beside is case else scheduled(beside.snapshot).node or node
     reasons = by_reason(rejected, case.pod, case.snapshot)
-    is_short = not fitting and not outcome.node
+    is_short = not (fitting or outcome.node)
     pools = pools_against(case, rules, reasons) if is_short else ()
     wants_changes = (not fitting or taken) and verdict in (Verdict.PENDING, Verdict.PREEMPTING, Verdict.UNTRIED)
     return Explanation(
@@ -103,3 +107,63 @@ def explain_pod(
         taken,
         now,
     )
+
+
+def missing_for(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[PoolShortage]) -> Sequence[str]:
+    """Return what keeps the pod from all nodes, as clauses: first what no other pod's end provides. reasons: those of
+    all nodes. pools: those with too little left."""
+    texts = [*_larger(case, rules)] or [*_other_half(case, rules, reasons, pools)]
+    texts += [each.text for each in pools[:MAX_EXAMPLES]]
+    if len(pools) > MAX_EXAMPLES:
+        texts.append(f"{len(pools) - MAX_EXAMPLES} more pools have too little left")
+    if any(each.code in GANG_CODES for each in reasons) and (gang := rules.gang_status(case.pod, case.snapshot)):
+        texts.append(f"gang {gang.key}: {gang.waits_for}")
+    blockers = Blockers(case.pod, case.snapshot)
+    for reason, names in reasons.items():
+        if reason.code in BLOCKED:
+            pods = blockers.of(reason.code, [case.snapshot.nodes[name] for name in names])
+            shown = [f"{pod.namespace}/{pod.name} on {pod.node_name}" for pod in pods]
+            texts.append(BLOCKED[reason.code].format(", ".join(blockers.ports_of(pods)), examples(shown)))
+    return texts
+
+
+def _larger(case: Case, rules: Rules) -> Iterator[str]:
+    """Compare the requests with what the nodes that the pod selects have in total."""
+    required, nodes, larger = required_of(case.pod), case.snapshot.nodes.values(), []
+    selected = [node for node in nodes if required is None or required.matches(node)] or nodes
+    for name, asked in case.pod.spec.requests.asked.items():
+        most = max((node.allocatable.get(name, 0) for node in selected), default=0)
+        if 0 < most < asked and name not in rules.berth.counting.ignored_by_scheduler:
+            larger.append(f"{name} {shown_amount(name, asked)} of at most {shown_amount(name, most)}")
+    if larger:
+        yield f"larger than the largest node ({', '.join(larger)})"
+
+
+def _other_half(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[PoolShortage]) -> Iterator[str]:
+    """Name what nodes lack outside of the full pools of a label's values."""
+    found = (domain_of(each.pool).partition("=")[0] for each in pools)
+    keys = [key for key in found if key in rules.berth.counting.floating.label_keys]
+    short = {reason.text: names for reason, names in reasons.items() if reason.code is ReasonCode.INSUFFICIENT_RESOURCE}
+    if keys and short:
+        names = set().union(*short.values())
+        values = sorted({case.snapshot.nodes[name].labels.get(keys[0], "") for name in names})
+        place = f" in {shown_domain(f'{keys[0]}={examples(values)}')}" if all(values) else ""
+        resources = " and ".join(text.removeprefix("Insufficient ") for text in short)
+        yield f"too little {resources} on {len(names)} {'node' if len(names) == 1 else 'nodes'}{place}"
+
+
+def pools_against(case: Case, rules: Rules, reasons: Reasons) -> Sequence[PoolShortage]:
+    """Return the pools that reject nodes without another reason. If all nodes have another one, return the short pools
+    of the cluster and of the namespace: a place on a node alone would not help."""
+    if any(each.code is ReasonCode.GANG_WAITS_FOR_POOL for each in reasons):
+        gang = rules.berth.gang_of(case.pod, case.snapshot)
+        whole = replace(case, in_gang=True, missing=gang.minimum if gang else 1)
+        return short_pools(whole.rooted_at(min((whole.pod, *whole.mates), key=order_of_members).uid), rules, {})
+    nodes = [name for reason, names in reasons.items() if reason.plugin == FLOATING_FILTER for name in names]
+    keys = sorted(rules.berth.counting.floating.label_keys)
+    domains = dict.fromkeys(tuple(map(case.snapshot.nodes[name].labels.get, keys)) for name in nodes)
+    found: dict[str, PoolShortage] = {}
+    for values in domains or [()]:
+        labels = {key: value for key, value in zip(keys, values, strict=False) if value is not None}
+        found |= {each.pool: each for each in short_pools(case, rules, labels)}
+    return tuple(found.values())

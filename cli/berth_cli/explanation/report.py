@@ -6,18 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from berth.pods import DEFAULT_SCHEDULER
-from berth.scheduling.framework.plugin import SUCCESS
-from berth.scheduling.objects import Pod
 from berth.scheduling.reason_code import REASON_CODES_VERSION
-from berth_cli.explanation.attempts import Attempts, NoRecord
 from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS, Search, SearchEnd
 from berth_cli.explanation.explanation import Explanation
 from berth_cli.explanation.pod_state import Verdict
-from berth_cli.explanation.reasons import Reasons, missing_labels
-from berth_cli.explanation.rules import PluginVerdict, Rejection
+from berth_cli.explanation.rules import Reasons, missing_labels
 from berth_cli.installation.doctor.checks.pending_pods import untried_remedy
 from berth_cli.placement.report import eviction_document, eviction_text
-from berth_cli.placement.scheduler.control_loop import RankedNode
+from berth_cli.sources.attempts import Attempts, NoRecord
 from berth_cli.terminal.output import duration, examples, table_lines
 
 VERSION = 1
@@ -43,7 +39,10 @@ def text(found: Explanation, schedulers: Sequence[str], history: Iterable[str] =
     if found.reasons:
         yield from ("", *reasons_text(found.reasons))
     if found.ranking:
-        yield from ("", *table_lines([("NODE", "TOTAL", "SCORES"), *map(_ranked, found.ranking)], "  "))
+        rows = [("NODE", "TOTAL", "SCORES")]
+        for node, total, scores in found.ranking:
+            rows.append((node, str(total), " + ".join(f"{name} {score}" for name, score in scores.items() if score)))
+        yield from ("", *table_lines(rows, "  "))
     if lines := list(history):
         yield from ("", *lines)
     if found.search is not None:
@@ -114,7 +113,10 @@ def headline(found: Explanation) -> str:
 def document(found: Explanation) -> dict[str, object]:
     """Build the document for programs."""
     return {
-        **_header(found.pod),
+        "version": VERSION,
+        "reasonCodesVersion": REASON_CODES_VERSION,
+        "namespace": found.pod.namespace,
+        "name": found.pod.name,
         "verdict": found.verdict,
         "headline": headline(found),
         "cause": None if found.cause is None else found.cause.text(),
@@ -147,8 +149,8 @@ def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]
         fitting = fitting if each.feasible is None else str(each.feasible)
         rows.append((duration(now - each.time), fitting, nodes, each.outcome, each.profile))
     yield from table_lines(rows, "  ")
-    if found.last.error:
-        yield f"The last attempt failed: {found.last.error}"
+    if found.all[-1].error:
+        yield f"The last attempt failed: {found.all[-1].error}"
     if found.bind is not None:
         result = f"failed: {found.bind.error}" if found.bind.error else "succeeded"
         yield f"Bind to {found.bind.chosen or 'a node'}, {duration(now - found.bind.time)} ago: {result}"
@@ -164,43 +166,6 @@ def history_document(found: Attempts | NoRecord | None) -> dict[str, object]:
     return {
         "attempts": [each.model_dump(by_alias=True, exclude={"version", "uid", "chosen"}) for each in found.all],
         "bind": bind and {"time": bind.time, "outcome": bind.outcome, "node": bind.chosen or "", "error": bind.error},
-    }
-
-
-def node_text(pod: Pod, node: str, rejection: Rejection | None, verdicts: Sequence[PluginVerdict]) -> Iterator[str]:
-    """Yield one line for each plugin. rejection: the first rule that rejects the node."""
-    verdict = "fits" if rejection is None else f"rejected by {rejection.by}: {rejection.status.message}"
-    yield f"{pod.namespace}/{pod.name} on {node}: {verdict}"
-    yield ""
-    rows = [("RULE", "VERDICT", "REASON")]
-    for by, plugin, status in verdicts:
-        rows.append((f"{by} {plugin}", "passes" if status is SUCCESS else "rejects", status.message))
-    yield from table_lines(rows, "  ")
-
-
-def node_document(
-    pod: Pod, node: str, rejection: Rejection | None, verdicts: Sequence[PluginVerdict]
-) -> dict[str, object]:
-    """Build the document for programs."""
-    plugins = [
-        {
-            "plugin": plugin,
-            "by": by,
-            "status": status.code.value,
-            "reasons": list(status.reasons),
-            "reasonCodes": list(status.reason_codes),
-        }
-        for by, plugin, status in verdicts
-    ]
-    return {**_header(pod), "node": node, "fits": rejection is None, "plugins": plugins}
-
-
-def _header(pod: Pod) -> Mapping[str, object]:
-    return {
-        "version": VERSION,
-        "reasonCodesVersion": REASON_CODES_VERSION,
-        "namespace": pod.namespace,
-        "name": pod.name,
     }
 
 
@@ -246,8 +211,3 @@ def search_notes(search: Search) -> Iterator[str]:
         yield f"No changes were tried on {search.left_out} of the {search.tried + search.left_out} rejected nodes."
     if search.taken:
         yield f"Other changes make room, but {search.taken}."
-
-
-def _ranked(node: RankedNode) -> tuple[str, ...]:
-    parts = [f"{plugin} {score}" for plugin, score in node.scores.items() if score]
-    return node.node, str(node.total), " + ".join(parts)

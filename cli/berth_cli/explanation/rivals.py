@@ -75,6 +75,6 @@ def taken_text(taker: Pod | None, pod: Pod) -> str:
     """Name the waiting pod that takes the room of the pod; empty if none does."""
     if taker is None:
         return ""
-    is_higher = (taker.priority or 0) > (pod.priority or 0)
-    why = "of higher priority" if is_higher else "of equal priority is older and"
+    is_older = (taker.priority or 0) == (pod.priority or 0)
+    why = "of equal priority is older and" if is_older else "of higher priority"
     return f"{taker.namespace}/{taker.name} {why} would take it first"

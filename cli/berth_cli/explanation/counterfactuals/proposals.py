@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, product
 
 from berth.scheduling.fields.reading import UnreadableObject
@@ -13,13 +14,11 @@ from berth.scheduling.managed_resources.pools import left, resource_of
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.node_priority_label import NodePriorityLabel
 from berth.scheduling.reason_code import ReasonCode
-from berth_cli.explanation.blockers import Blockers, short_pools
+from berth_cli.explanation.blockers import BLOCKED, Blockers, short_pools
 from berth_cli.explanation.case import Case
-from berth_cli.explanation.counterfactuals import node_changes, pod_changes
-from berth_cli.explanation.counterfactuals.change import Option, raise_capacity
+from berth_cli.explanation.counterfactuals import change, node_changes
+from berth_cli.explanation.counterfactuals.change import Option
 from berth_cli.explanation.rules import Rules
-
-DEFAULT_PRIORITY = "1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,7 @@ def proposals(rejected: Rejected, status: Status) -> Iterator[Option]:
 
 
 def shortage(case: Case, node: NodeInfo) -> float:
-    """Return the total shortage of the node, each resource relative to the request of the pod: the search begins with
-    the closest nodes."""
+    """Return the total shortage of the node, each resource relative to the request of the pod."""
     asked = case.pod.spec.requests.asked
     return sum(missing / asked[name] for name, missing in shortages(case.pod, node).items() if asked.get(name))
 
@@ -63,19 +61,20 @@ def shortages(pod: Pod, node: NodeInfo) -> Mapping[str, int]:
 
 
 def _priority_label(of: Rejected) -> Iterator[Option]:
-    for plugin in of.rules.plugins(of.case.pod, NodePriorityLabel):
-        yield (node_changes.label_node(of.node, {plugin.label: DEFAULT_PRIORITY}),)
+    for plugin in of.rules.filters(of.case.pod):
+        if isinstance(plugin, NodePriorityLabel):
+            yield (node_changes.label_node(of.node, {plugin.label: "1"}),)
 
 
 def _node_affinity(of: Rejected) -> Iterator[Option]:
     spec = of.case.pod.spec
     yield from node_changes.labels_for(of.node, spec.node_selector or {}, spec.node_affinity.required)
-    yield from pod_changes.remove_node_selector(of.case, of.node.labels)
+    yield from change.fix_selector(of.case, of.node)
 
 
 def _lower(of: Rejected, missing: Mapping[str, int]) -> Iterator[Option]:
     asked = of.case.pod.spec.requests.asked
-    return pod_changes.lower_requests(of.case, {name: asked.get(name, 0) - amount for name, amount in missing.items()})
+    return change.lower_requests(of.case, {name: asked.get(name, 0) - amount for name, amount in missing.items()})
 
 
 def _resources(of: Rejected) -> Iterator[Option]:
@@ -100,22 +99,10 @@ def _counted_resources(of: Rejected) -> Iterator[Option]:
 
 
 def _capacity(of: Rejected) -> Iterator[Option]:
-    """Label the node so that it has the resource; with an amount only if no node has one."""
-    wanted = of.held(of.case.pod)
+    """Label the node so that it has the resource."""
     for each in of.rules.configuration.managed_resources:
-        if each.capacity is None or each.name not in wanted:
-            continue
-        yield from node_changes.labels_for(of.node, each.capacity.node_selector)
-        label = each.capacity.node_label
-        if label and not any(label in other.labels for other in of.case.snapshot.nodes.values()):
-            yield (node_changes.label_node(of.node, {label: str(wanted[each.name])}),)
-
-
-def _pod_limit(of: Rejected) -> Iterator[Option]:
-    asked = of.case.pod.spec.requests.asked
-    limits = {each.name: each.pod_limit or 0 for each in of.rules.configuration.managed_resources}
-    above = {name: limit for name, limit in limits.items() if 0 < limit < asked.get(name, 0)}
-    return pod_changes.lower_requests(of.case, above)
+        if each.capacity is not None and each.name in of.held(of.case.pod):
+            yield from node_changes.labels_for(of.node, each.capacity.node_selector)
 
 
 def _pools(of: Rejected) -> Iterator[Option]:
@@ -125,44 +112,33 @@ def _pools(of: Rejected) -> Iterator[Option]:
     missing = {each.pool: each.needed - each.room for each in short}
     holders = (node.pods for node in nodes.values() if missing.keys() & held(node.pods, node.labels))
     room = sorted(((each.room // of.case.missing, resource_of(each.pool)) for each in short), reverse=True)
-    yield from pod_changes.lower_requests(of.case, {name: amount for amount, name in room})
+    yield from change.lower_requests(of.case, {name: amount for amount, name in room})
     yield from node_changes.free(
         of.case, chain.from_iterable(holders), missing, lambda pod: held((pod,), nodes[pod.node_name].labels)
     )
-    yield tuple(map(raise_capacity, short))
+    yield tuple(map(change.raise_capacity, short))
 
 
-def _anti_affinity(of: Rejected) -> Iterator[Option]:
-    yield from node_changes.end_blockers(of.case, of.blockers.of(ReasonCode.POD_ANTI_AFFINITY_CONFLICT, [of.node]))
-    yield from pod_changes.remove_term(of.case, "podAntiAffinity")
+def _blockers(code: ReasonCode, of: Rejected) -> Iterator[Option]:
+    """End the pods that keep the pod away; those of anti-affinity may be on other nodes."""
+    node = of.node.name if code is ReasonCode.HOST_PORT_TAKEN else ""
+    return node_changes.end_blockers(of.case, of.blockers.of(code, [of.node]), node)
 
 
 ANSWERS: Mapping[ReasonCode, Answer] = {
     ReasonCode.NODE_UNSCHEDULABLE: lambda of: iter([(node_changes.uncordon(of.node.name),)]),
-    ReasonCode.NODE_NOT_READY: lambda of: iter([(node_changes.make_ready(of.node.name),)]),
-    ReasonCode.NODE_NOT_RUNNING: lambda of: iter([(node_changes.make_ready(of.node.name),)]),
     ReasonCode.UNTOLERATED_TAINT: lambda of: node_changes.answers_to_taints(of.case, of.node),
     ReasonCode.PRIORITY_LABEL_MISSING: _priority_label,
     ReasonCode.PRIORITY_LABEL_NOT_INTEGER: _priority_label,
     ReasonCode.NODE_AFFINITY_MISMATCH: _node_affinity,
-    ReasonCode.NODE_AFFINITY_CONFLICT: lambda of: iter([(pod_changes.remove_affinity(of.case),)]),
-    ReasonCode.NODE_NOT_SELECTED: lambda of: iter([(pod_changes.remove_affinity(of.case),)]),
+    ReasonCode.NODE_AFFINITY_CONFLICT: lambda of: change.fix_selector(of.case, of.node),
+    ReasonCode.NODE_NOT_SELECTED: lambda of: change.fix_selector(of.case, of.node),
     ReasonCode.INSUFFICIENT_RESOURCE: _resources,
     ReasonCode.TOO_MANY_PODS: _resources,
     ReasonCode.INSUFFICIENT_COUNTED_RESOURCE: _counted_resources,
-    ReasonCode.REQUEST_ABOVE_POD_LIMIT: _pod_limit,
     ReasonCode.INSUFFICIENT_FLOATING_RESOURCE: _pools,
     ReasonCode.KEPT_FOR_HIGHER_PRIORITY: _pools,
     ReasonCode.REQUEST_ABOVE_POOL: _pools,
-    ReasonCode.HOST_PORT_TAKEN: lambda of: node_changes.end_blockers(
-        of.case, of.blockers.of(ReasonCode.HOST_PORT_TAKEN, [of.node]), of.node.name
-    ),
-    ReasonCode.TOPOLOGY_SPREAD_SKEW: lambda of: pod_changes.soften_spread(of.case),
-    ReasonCode.TOPOLOGY_SPREAD_LABEL_MISSING: lambda of: pod_changes.soften_spread(of.case),
-    ReasonCode.POD_AFFINITY_MISMATCH: lambda of: pod_changes.remove_term(of.case, "podAffinity"),
-    ReasonCode.POD_ANTI_AFFINITY_CONFLICT: _anti_affinity,
-    ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT: lambda of: node_changes.end_blockers(
-        of.case, of.blockers.of(ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT, [of.node])
-    ),
+    **{code: partial(_blockers, code) for code in BLOCKED},
 }
 """Maps the code of a plugin's reason to its proposals. The search handles reasons of gangs for the whole gang."""

@@ -1,11 +1,9 @@
-"""Searches for changes: proposals for the closest nodes, the smallest first, each verified by all rules, until the time
-limit.
-
-For a member of a gang each change is evaluated with a plan of the whole gang on all nodes.
-"""
+"""Searches for changes: proposals for the closest nodes, the smallest first, each verified by all rules. In a gang
+each change is evaluated with a plan of the whole gang on all nodes."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,9 +22,8 @@ from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.blockers import Blockers
 from berth_cli.explanation.case import Case, kinds_of_nodes
-from berth_cli.explanation.counterfactuals.change import ChangeKind, Option, apply_all, size_of
+from berth_cli.explanation.counterfactuals.change import ChangeKind, Option, create_members, size_of
 from berth_cli.explanation.counterfactuals.node_changes import add_nodes
-from berth_cli.explanation.counterfactuals.pod_changes import create_members
 from berth_cli.explanation.counterfactuals.proposals import Rejected, proposals, shortage
 from berth_cli.explanation.rivals import first_taker, places_of, taken_text
 from berth_cli.explanation.rules import Rules
@@ -37,32 +34,17 @@ SEARCH_SECONDS = 5.0
 
 MAX_RESULTS = 8
 MAX_CHANGES = 3
-MAX_NODES = 40
-"""The maximum number of nodes for which changes are proposed."""
+MAX_NODES = 40  # for which changes are proposed
+MAX_RIVALS = 3  # additional new nodes, for pods that are tried first
+MAX_ALIKE = 3  # nodes that come before the others of their kind: for the same reasons, with the same taints
+MAX_COMBINATIONS = 48  # of options for one node
+MAX_KINDS = 5  # of new nodes
 
-MAX_RIVALS = 3
-"""The maximum number of additional new nodes, for pods that are tried first."""
-
-MAX_ALIKE = 3
-"""The number of nodes that come before the others of their kind: for the same reasons, with the same taints."""
-
-MAX_COMBINATIONS = 48
-"""The maximum number of combinations of options for one node."""
-
-MAX_KINDS = 5
-"""The maximum number of kinds of new nodes to propose for the pod, or for the gang's next member."""
-
-OF_THE_CLUSTER = frozenset(
-    (
-        ReasonCode.INSUFFICIENT_FLOATING_RESOURCE,
-        ReasonCode.KEPT_FOR_HIGHER_PRIORITY,
-        ReasonCode.REQUEST_ABOVE_POOL,
-        ReasonCode.TOPOLOGY_SPREAD_SKEW,
-        ReasonCode.POD_AFFINITY_MISMATCH,
-        ReasonCode.POD_ANTI_AFFINITY_CONFLICT,
-        ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT,
-    )
-)
+OF_THE_CLUSTER = {
+    *(ReasonCode.INSUFFICIENT_FLOATING_RESOURCE, ReasonCode.KEPT_FOR_HIGHER_PRIORITY, ReasonCode.REQUEST_ABOVE_POOL),
+    *(ReasonCode.TOPOLOGY_SPREAD_SKEW, ReasonCode.POD_AFFINITY_MISMATCH, ReasonCode.POD_ANTI_AFFINITY_CONFLICT),
+    ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT,
+}
 """Reasons that the whole cluster or a domain may cause: they may apply to new nodes, too."""
 
 ZONE = "topology.kubernetes.io/zone"
@@ -91,8 +73,8 @@ class SearchEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The result of a search, the smallest changes first. tried: the number of nodes for which changes were
-    proposed. left_out: the number of other rejected nodes. taken: the waiting pod that takes the room of other changes.
+    """The result of a search, the smallest changes first. tried, left_out: the numbers of rejected nodes for which
+    changes were proposed, and of the others. taken: the waiting pod that takes the room of other changes.
     more_nodes_help: whether a new node like an existing one helps; None if none does, but a node of another kind may.
     """
 
@@ -145,7 +127,9 @@ class _Trial:
     def of(self, changes: Option, names: Collection[str] = ()) -> Counterfactual | None:
         """Return the changes with their effect; None if they do not place the pod. names: the nodes that may take the
         pod; by default all."""
-        changed = apply_all(changes, self.case)
+        changed: Case | None = self.case
+        for each in changes:
+            changed = changed and each.apply(changed)
         if changed is None:
             return None
         rules = self.rules.with_capacities(changed.capacities)
@@ -159,17 +143,16 @@ class _Trial:
             return None
         return Counterfactual(changes, fits, taker)
 
-    def places(self, changes: Option) -> bool:
-        """Return whether the pod, or its gang, has a place after the changes."""
+    def places(self, changes: Option) -> Counterfactual | None:
+        """Return the changes with their effect if the pod, or its gang, then has a place that no other pod takes."""
         found = self.of(changes)
-        return found is not None and found.taker is None
+        return None if found is None or found.taker is not None else found
 
     def without_needless(self, found: Counterfactual) -> Counterfactual:
         """Remove unnecessary changes: two reasons may have one remedy, and fewer changes may make another node fit."""
         changes = found.changes
         for index in range(len(changes)) if len(changes) > 1 else ():
-            fewer = self.of((*changes[:index], *changes[index + 1 :]))
-            if fewer is not None and fewer.taker is None:
+            if fewer := self.places((*changes[:index], *changes[index + 1 :])):
                 return self.without_needless(fewer)
         return found
 
@@ -187,9 +170,8 @@ def _signature(changes: Option) -> frozenset[tuple[str, str]]:
 
 
 def _replacements_fit(case: Case, changes: Option, changed: Case, placed: Sequence[Pod], rules: Rules) -> bool:
-    """Return whether the ended pods that their controllers create again fit beside the placed pods: otherwise another
-    pod would wait instead. With a floating pool, a pod of a lower priority may wait: the rule keeps its share
-    for the pod."""
+    """Return whether the ended pods that their controllers create again fit beside the placed pods. With a floating
+    pool, a pod of a lower priority may wait: the rule keeps its share for the pod."""
     holds_share = {uid: bool(each.subject) and not each.node for each in changes for uid in each.ended}
     snapshot = changed.snapshot.with_changes(Changes(pods=placed))
     for pod in (pod for each in case.snapshot.nodes.values() for pod in each.pods if pod.uid in holds_share):
@@ -233,9 +215,8 @@ def _remedies(rejected: Rejected, statuses: Iterable[Status]) -> Iterator[Option
 
 
 def _kinds(case: Case, rules: Rules) -> tuple[Sequence[tuple[Option, str]], bool | None]:
-    """Return an existing node of each kind if the pod fits on a new node of that kind, with the changes of the pod that
-    it needs there, the smallest first; and whether new nodes help without changes, as in Search. A node that is broken
-    or cordoned is not proposed as a model."""
+    """Return a sound node of each kind on a new one of which the pod fits, with the changes of the pod that it needs
+    there, the smallest first; and whether new nodes help without changes, as in Search."""
     nodes = case.snapshot.nodes
     sound = {name for name, node in nodes.items() if _is_sound(node)}
     models = [min(kind, key=lambda name: (name not in sound, name)) for kind in kinds_of_nodes(nodes)]
@@ -269,7 +250,7 @@ def _help_of(case: Case, rules: Rules, failing: Mapping[str, Sequence[Status]]) 
     required, spec = required_of(case.pod), case.pod.spec
     terms = (*spec.pod_affinity.required, *spec.pod_affinity.anti_required)
     keys = {ZONE, *rules.berth.counting.floating.label_keys, *(each.topology_key for each in terms)}
-    keys.update(each.topology_key for each in spec.topology_spread)
+    keys |= {each.topology_key for each in spec.topology_spread}
 
     def is_selected(name: str) -> bool:
         """Return whether the pod may go to the domain of this node: a node of another kind may be added there."""
@@ -284,21 +265,26 @@ def _of_gang(trial: _Trial) -> tuple[_Trial, list[Option], Search]:
     because they must be corrected first."""
     case, rules, is_over = trial.case, trial.rules, trial.is_over
     placement = rules.placement(case.pod, case.snapshot)
-    if not isinstance(placement, GangPlacement):
+    if not isinstance(placement, GangPlacement) or (
+        isinstance(placement.outcome, GangError) and placement.outcome is not GangError.LARGER_THAN_CLUSTER
+    ):
         return trial, [], Search()
-    outcome, minimum = placement.outcome, placement.members.gang.minimum
-    if isinstance(outcome, GangError) and outcome is not GangError.LARGER_THAN_CLUSTER:
-        return trial, [], Search()
-    if outcome is GangWait.FOR_MEMBERS:
-        return _of_incomplete_gang(trial, minimum)
+    if placement.outcome is GangWait.FOR_MEMBERS:
+        return _of_incomplete_gang(trial, placement.members.gang.minimum)
     beside = next_member(case, placement)
     trial = replace(trial, case=case.rooted_at(beside.pod.uid))
     options, result = _for_nodes(beside, rules, is_over)
     kinds, help_of_nodes = _kinds(beside, rules.without_gangs)
-    most = max(1, minimum - len(placement.places)) + min(len(case.rivals), MAX_RIVALS)
+    counts = range(1, 1 + beside.missing + min(len(case.rivals), MAX_RIVALS))
     for changes, like in kinds:
-        count = _fewest(trial, changes, like, most)
-        options += [(*changes, add_nodes(case, like, count))] if count else []
+
+        def fits(count: int, changes: Option = changes, like: str = like) -> bool:
+            return not is_over() and trial.places((*changes, add_nodes(case, like, count))) is not None
+
+        # The fewest nodes that are enough, if there are any.
+        options += [
+            (*changes, add_nodes(case, like, count)) for count in counts[bisect_left(counts, True, key=fits) :][:1]
+        ]
     return trial, options, replace(result, more_nodes_help=help_of_nodes)
 
 
@@ -321,21 +307,6 @@ def _of_incomplete_gang(trial: _Trial, minimum: int) -> tuple[_Trial, list[Optio
     return trial, [(created, *each) for each in more], result
 
 
-def _fewest(trial: _Trial, changes: Option, like: str, most: int) -> int | None:
-    """Return the fewest new nodes on which the gang fits after the changes; None if `most` nodes are not enough."""
-
-    def is_enough(count: int) -> bool:
-        return trial.places((*changes, add_nodes(trial.case, like, count)))
-
-    if trial.is_over() or not is_enough(most):
-        return None
-    fails, enough = 0, most
-    while enough - fails > 1 and not trial.is_over():
-        middle = (fails + enough) // 2
-        fails, enough = (fails, middle) if is_enough(middle) else (middle, enough)
-    return enough
-
-
 def next_member(case: Case, placement: GangPlacement) -> Case:
     """Return the first unplaced member, in the cluster with the placed members on their nodes."""
     left = [pod for pod in placement.members.waiting if pod.uid not in placement.places]
@@ -355,8 +326,8 @@ def _merge(options: Iterable[Option]) -> Option:
 
 
 def _closest(case: Case, failing: Mapping[str, Sequence[Status]]) -> tuple[list[str], int]:
-    """Return the rejected nodes with the fewest reasons and the smallest shortage, few of each kind; and how many other
-    nodes are left out. A node that has none of a counted resource comes after those where it is used up."""
+    """Return the rejected nodes with the fewest reasons and the smallest shortage, few of each kind, those that have
+    none of a counted resource last; and how many other nodes are left out."""
     rejected = {name: statuses for name, statuses in failing.items() if statuses}
     nodes = case.snapshot.nodes
 

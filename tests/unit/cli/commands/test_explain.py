@@ -119,12 +119,6 @@ def test_json_contains_codes_and_verified_changes(tmp_path: Path) -> None:
             id="a dump without nodes",
         ),
         pytest.param(
-            ["p", "--node", "gpu-01"],
-            [node_with("gpu-1"), pod_with("p")],
-            "the cluster has no node gpu-01; did you mean gpu-1?",
-            id="a missing node",
-        ),
-        pytest.param(
             ["p"],
             [node_with("a"), pod_with("p", requests={"cpu": "much"})],
             "pod default/p: Pod.spec.containers[].resources.requests has a quantity that cannot be parsed",

@@ -125,6 +125,12 @@ def test_pod_that_fits_waits_for_an_older_pod_of_its_priority(own: int, other: i
     )
 
 
+def test_pod_that_fits_goes_to_the_node_that_a_pod_of_a_higher_priority_leaves() -> None:
+    asked = target(asks(), NODE, node_with("b"), asks("big", priority=5))
+    found = explain_pod(asked, rules(), weight=1, now=0, is_over=lambda: False)
+    assert headline(found) == "default/p: can be placed, on b: 2 of 2 nodes fit"
+
+
 def test_oldest_pod_takes_the_room_whatever_its_name() -> None:
     taker = asks("z", **at(1)), asks("a", **at(2))
     found = explain_pod(target(asks(), NODE, *taker), rules(), weight=1, now=0, is_over=lambda: False)

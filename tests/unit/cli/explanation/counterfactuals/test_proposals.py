@@ -142,32 +142,11 @@ ROWS = [
         id="a host port",
     ),
     pytest.param(
-        pod_with(labels={"app": "s"}, topologySpreadConstraints=[SPREAD]),
-        [
-            zone("a", "a"),
-            node_with("b", {"zone": "b"}, allocatable={"pods": "0"}),
-            pod_with("s", {"app": "s"}, nodeName="a"),
-        ],
-        FULL,
-        [
-            "make the pod's spread over zone soft (whenUnsatisfiable: ScheduleAnyway)",
-        ],
-        id="a spread constraint beside an unreachable node",
-    ),
-    pytest.param(
-        pod_with(affinity=near()),
-        [node_with("a")],
-        FULL,
-        ["remove the pod's required podAffinity term 1 (topologyKey kubernetes.io/hostname)"],
-        id="an affinity without a matching pod",
-    ),
-    pytest.param(
         pod_with(affinity=near("away")),
         [node_with("a"), pod_with("s", {"app": "s"}, nodeName="a")],
         FULL,
         [
             "end default/s on node a",
-            "remove the pod's required podAntiAffinity term 1 (topologyKey kubernetes.io/hostname)",
             "add a node like a",
         ],
         id="an anti-affinity",
@@ -218,49 +197,6 @@ ROWS = [
         FULL,
         ["free room for a pod on node a: end default/w", "add a node like a"],
         id="maximum number of pods",
-    ),
-    pytest.param(
-        pod_with(requests={LICENCE: "3"}),
-        [node_with("a", {"licences": "4"})],
-        LIMITED,
-        [f"lower the pod's request of {LICENCE} from 3 to 2"],
-        id="more than podLimit",
-    ),
-    pytest.param(
-        pod_with(topologySpreadConstraints=[SPREAD]),
-        [node_with("a")],
-        FULL,
-        ["make the pod's spread over zone soft (whenUnsatisfiable: ScheduleAnyway)"],
-        id="a topology key that no node has",
-    ),
-    pytest.param(
-        pod_with(requests={LICENCE: "2"}),
-        [node_with("a")],
-        COUNTED,
-        ["add the label licences=2 to node a"],
-        id="a counted resource without capacity on any node",
-    ),
-]
-
-NODE_READY: Mapping[str, Any] = {
-    "profile": "mine",
-    "definitions": {"mine": {"plugins": {"enabled": [{"name": "NodeReady"}]}}},
-}
-
-ROWS += [
-    pytest.param(
-        pod_with(),
-        [node_with("a", status={"conditions": UNREADY})],
-        NODE_READY,
-        ["make node a ready: look at its kubelet"],
-        id="a node that is not ready",
-    ),
-    pytest.param(
-        pod_with(),
-        [node_with("a", status={"phase": "Pending"})],
-        NODE_READY,
-        ["make node a ready: look at its kubelet"],
-        id="a node that is not running",
     ),
     pytest.param(
         asks(),
