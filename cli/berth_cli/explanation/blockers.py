@@ -15,6 +15,7 @@ from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.rules import Rules
+from berth_cli.placement.queue import rank_of
 
 BLOCKED = {
     ReasonCode.HOST_PORT_TAKEN: "host port {} is taken by {}",
@@ -68,7 +69,7 @@ class Blockers:
 @dataclass(frozen=True, slots=True)
 class PoolShortage:
     """A floating pool with too little left. kept: for waiting pods of a higher priority. needed: by the pod, or by the
-    members of its gang. waiting: all pods that wait for the pool; before: those of a higher priority."""
+    members of its gang. waiting: all pods that wait for the pool; before: those that are tried first."""
 
     pool: str
     capacity: int
@@ -109,8 +110,8 @@ def short_pools(case: Case, rules: Rules, labels: Mapping[str, str]) -> list[Poo
     waiting |= {each.uid: each for each in members}
     found = []
     for pool, needed in sorted(counting.floating.used(members, labels).items()):
-        wait = [each.priority or 0 for each in waiting.values() if pool in counting.floating.used((each,), labels)]
-        before = sum(other > priority for other in wait)
+        wait = [each for each in waiting.values() if pool in counting.floating.used((each,), labels)]
+        before = sum(rank_of(each) < rank_of(case.pod) for each in wait if each not in members)
         held, kept = use.used.get(pool, 0), use.kept(pool, priority)
         found.append(PoolShortage(pool, counting.floating.capacity(pool), held, kept, needed, len(wait), before))
     return [each for each in found if each.needed > each.room]
