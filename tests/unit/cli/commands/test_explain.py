@@ -133,3 +133,8 @@ def test_bad_input_prints_one_line_and_exits_with_2(
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     assert done.stderr.rstrip().endswith(message)
+
+
+def test_policy_for_a_stack_needs_the_live_cluster() -> None:
+    done = CliRunner().invoke(explain, ["p", "--stack", "s", "--profile", "full"])
+    assert (done.exit_code, "give --kubeconfig FILE, too" in done.stderr) == (2, True)
