@@ -21,7 +21,6 @@ Examples:
   kubectl get nodes,pods,ns,pdb,pc,svc,rc,rs,sts -A -o json > dump.json
   berth explain ml/train-0 --cluster dump.json
   berth explain ml/train-0 --cluster dump.json --config berth.yaml
-  berth explain ml/train-0 --cluster dump.json --node gpu-7
   berth explain ml/train-0 --stack berth
   berth explain ml/train-0 --stack berth --gang
   berth explain ml/train-0 --url http://127.0.0.1:8080/scheduler --kubeconfig ~/.kube/config
@@ -41,7 +40,6 @@ Exit status: 0 the pod is placed or can be placed, 1 it is pending, 2 usage erro
 @click.option("--url", help="urlPrefix of a berth serve, such as http://127.0.0.1:8080/scheduler: its last decisions.")
 @tls_files_options(when="--url")
 @policy_options
-@click.option("--node", help="Show every plugin's verdict on this node.")
 @click.option("--gang", is_flag=True, help="Explain the pod's gang as a whole: its members, and where they would go.")
 @output_option()
 def explain(
@@ -55,7 +53,6 @@ def explain(
     profile: str | None,
     config: Path | None,
     weight: int,
-    node: str | None,
     gang: bool,
     output: str,
 ) -> None:
@@ -76,11 +73,16 @@ def explain(
     With --stack and --kubeconfig, the cluster is the live one.
     """
     sources = Sources(cluster, kubeconfig, url, files, stack, region)
-    sources.check()
-    if node is not None and gang:
-        raise click.UsageError("give --node or --gang, not both")
+    if cluster and kubeconfig:
+        raise click.UsageError("give --cluster DUMP or --kubeconfig FILE, not both")
+    if stack and url:
+        raise click.UsageError("give --stack NAME or --url URL, not both: a stack has its records in its table")
+    if not (cluster or kubeconfig or stack):
+        raise click.UsageError("give --cluster DUMP or --kubeconfig FILE, or --stack NAME")
+    if (config or profile) and not (cluster or kubeconfig):
+        raise click.UsageError("the node cache has only the fields of the policy in force: give --kubeconfig FILE, too")
     try:
-        found = answer_to(read_inputs(sources, pod, config, profile), weight=weight, node=node, gang=gang)
+        found = answer_to(read_inputs(sources, pod, config, profile), weight=weight, gang=gang)
     except PluginFailed as error:
         raise click.ClickException(
             f"pod {pod}: {error}; the verbs fail for this pod, too: berth plugin check says what to correct"

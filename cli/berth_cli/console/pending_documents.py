@@ -21,9 +21,8 @@ from berth_cli.console.pending_reasons import Judgment, PendingJudge, in_state
 from berth_cli.console.pending_target import pending_state, pending_target, recorded_cause
 from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS
 from berth_cli.explanation.explanation import explain_pod
-from berth_cli.explanation.reasons import Reason
 from berth_cli.explanation.report import document
-from berth_cli.explanation.rules import Rules
+from berth_cli.explanation.rules import Reason, Rules
 
 JUDGE_SECONDS = 4.0
 MAX_PODS = 2000

@@ -14,8 +14,7 @@ from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import LabelSet, Pod, PodSpec
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.explanation.pod_state import PodState, Verdict, pending_cause, verdict_on
-from berth_cli.explanation.reasons import Reasons, by_reason
-from berth_cli.explanation.rules import Rules
+from berth_cli.explanation.rules import Reasons, Rules, by_reason
 from berth_cli.terminal.output import duration
 
 

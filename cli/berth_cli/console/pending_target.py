@@ -13,17 +13,17 @@ from berth.scheduling.fields.reading import part
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.console.cluster import ObservedCluster
-from berth_cli.explanation.attempts import Attempt, attempts_of
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.pod_state import Cause, PodState, pending_cause, read_state
 from berth_cli.explanation.target import Target
+from berth_cli.sources.attempts import Attempt, attempts_of
 from berth_cli.sources.pod_document import pod_document
 
 
 def pending_target(pod: Pod, observed: ObservedCluster) -> Target:
     """Return the pod, and the cluster without it."""
     without = observed.snapshot.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid)]))
-    case = Case(replace(pod, nominated_node=""), {"kind": "Pod", **pod_document(pod)}, without)
+    case = Case(replace(pod, nominated_node=""), without)
     waiting = tuple((each, pending_state(each, observed)) for each in without.unbound.values())
     return Target(case, pending_state(pod, observed), waiting=waiting)
 

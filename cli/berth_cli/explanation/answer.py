@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from berth_cli.explanation import report
-from berth_cli.explanation.attempts import Attempts
 from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS
 from berth_cli.explanation.explanation import explain_pod
 from berth_cli.explanation.gang import explain_gang, gang_document, gang_text
 from berth_cli.explanation.pod_state import IS_PENDING, Cause, pending_cause
 from berth_cli.explanation.rules import Rules
 from berth_cli.explanation.sources.inputs import Inputs
-from berth_cli.explanation.target import Target
-from berth_cli.terminal.input_files import NoSuchNode
+from berth_cli.sources.attempts import Attempts
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,28 +25,19 @@ class Answer:
     status: int
 
 
-def answer_to(inputs: Inputs, *, weight: int = 1, node: str | None = None, gang: bool = False) -> Answer:
-    """Explain the pod. weight: the extender's weight in kube-scheduler's configuration. node: restricts the output to
-    this node. gang: explain the pod's gang instead of the pod. Raises InvalidInput and PluginFailed."""
+def answer_to(inputs: Inputs, *, weight: int = 1, gang: bool = False) -> Answer:
+    """Explain the pod. weight: the extender's weight in kube-scheduler's configuration. gang: explain the pod's gang
+    instead of the pod. Raises InvalidInput and PluginFailed."""
     rules = Rules(inputs.configuration)
-    if gang:
-        return _of_gang(inputs, rules)
-    return _of_pod(weight, inputs, rules) if node is None else _of_node(node, inputs.target, rules)
+    # The verbs of a stack let an exempt pod pass.
+    passes = inputs.passes_exempt and rules.berth.exempts(inputs.target.case.pod)
+    failure = "" if passes else inputs.failure
+    cause = pending_cause(inputs.target.state, inputs.attempts, failure)
+    return _of_gang(inputs, cause, failure) if gang else _of_pod(weight, inputs, rules, cause)
 
 
-def _of_node(node: str, target: Target, rules: Rules) -> Answer:
-    names = list(target.case.snapshot.nodes)
-    if node not in names:
-        raise NoSuchNode("the cluster", node, names)
-    pod, snapshot = target.case.pod, target.case.snapshot
-    rejection = rules.rejected(pod, names, snapshot).get(node)
-    found = pod, node, rejection, list(rules.by_plugin(pod, node, snapshot))
-    return Answer(list(report.node_text(*found)), report.node_document(*found), 0 if rejection is None else 1)
-
-
-def _of_gang(inputs: Inputs, rules: Rules) -> Answer:
-    end, pod, cause = time.monotonic() + SEARCH_SECONDS, inputs.target.case.pod, _cause(inputs, rules)
-    failure = _failure(inputs, rules)
+def _of_gang(inputs: Inputs, cause: Cause | None, failure: str) -> Answer:
+    end, pod = time.monotonic() + SEARCH_SECONDS, inputs.target.case.pod
     found = explain_gang(inputs.target, inputs.configuration, failure, lambda: time.monotonic() >= end)
     lines, document = list(gang_text(found)), dict(gang_document(found))
     if cause is not None and cause != found.cause:
@@ -58,9 +47,8 @@ def _of_gang(inputs: Inputs, rules: Rules) -> Answer:
     return Answer(lines, document, int(found.verdict in IS_PENDING))
 
 
-def _of_pod(weight: int, inputs: Inputs, rules: Rules) -> Answer:
+def _of_pod(weight: int, inputs: Inputs, rules: Rules, cause: Cause | None) -> Answer:
     end, now, target = time.monotonic() + SEARCH_SECONDS, time.time(), inputs.target
-    cause = _cause(inputs, rules)
     if isinstance(inputs.attempts, Attempts):
         target = replace(target, state=replace(target.state, was_tried=True))
     found = explain_pod(target, rules, weight=weight, now=now, is_over=lambda: time.monotonic() >= end, cause=cause)
@@ -70,12 +58,4 @@ def _of_pod(weight: int, inputs: Inputs, rules: Rules) -> Answer:
     if inputs.notes:
         document["notes"] = list(inputs.notes)
     lines = list(report.text(found, sorted(inputs.configuration.profiles), history))
-    return Answer(lines, document, 1 if found.verdict in IS_PENDING else 0)
-
-
-def _cause(inputs: Inputs, rules: Rules) -> Cause | None:
-    return pending_cause(inputs.target.state, inputs.attempts, _failure(inputs, rules))
-
-
-def _failure(inputs: Inputs, rules: Rules) -> str:
-    return "" if inputs.passes_exempt and rules.berth.exempts(inputs.target.case.pod) else inputs.failure
+    return Answer(lines, document, int(found.verdict in IS_PENDING))

@@ -1,35 +1,40 @@
-"""The explanation of one pod: the verdict, the nodes by reason, the scores, and changes that would place
-it."""
+"""The explanation of one pod: the verdict, what it lacks on all nodes, and changes that would place it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from berth.scheduling.fields.resources import shown_amount
+from berth.scheduling.framework.shipped_profiles import FLOATING_FILTER
+from berth.scheduling.gangs.members import order_of_members
+from berth.scheduling.managed_resources.pools import domain_of
 from berth.scheduling.objects import Pod
+from berth.scheduling.plugins.node_affinity import required_of
+from berth.scheduling.reason_code import ReasonCode
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.explanation.blockers import BLOCKED, Blockers, PoolShortage, short_pools, shown_domain
+from berth_cli.explanation.case import Case
 from berth_cli.explanation.counterfactuals.search import Search, search
 from berth_cli.explanation.pod_state import FAILS, Cause, Verdict, verdict_on
-from berth_cli.explanation.pools import PoolShortage
-from berth_cli.explanation.reasons import Reasons, by_reason
-from berth_cli.explanation.rivals import first_taker, rivals_of
-from berth_cli.explanation.rules import Rules
-from berth_cli.explanation.shortfall import missing_for, pools_against
+from berth_cli.explanation.rivals import first_taker, rivals_of, taken_text
+from berth_cli.explanation.rules import Reasons, Rules, by_reason
 from berth_cli.explanation.target import Target
-from berth_cli.placement.scheduler.control_loop import ControlLoop, RankedNode
+from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome, RankedNode
 from berth_cli.placement.scheduler.extender import PolicyExtender
 from berth_cli.placement.scheduler.preemption import Preemption
+from berth_cli.terminal.output import MAX_EXAMPLES, examples
 
 MAX_RANKED = 10
+GANG_CODES = (ReasonCode.GANG_WAITS_FOR_MEMBERS, ReasonCode.GANG_DOES_NOT_FIT)
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """The explanation. node: the pod's own, or where it would be placed. fitting: the nodes that pass all rules.
-    ranking: the best of them. search: changes that would place the pod; None if the search was not run. cause: for
-    verdicts in FAILS. held: why no scheduler places it whatever the nodes. missing: all that is, if it fits on no node;
-    pools: those with too little left. taker: a waiting pod of a higher priority that takes its place first. now:
-    seconds since the epoch.
-    """
+    ranking: the best of them. search: None if it was not run. cause: for verdicts in FAILS. held: why no scheduler
+    places it whatever the nodes. missing: all that is, if it fits on no node; pools: those with too little left. taken:
+    the waiting pod that is tried first and takes its place; may be empty. now: seconds since the epoch."""
 
     pod: Pod
     target: Target
@@ -45,7 +50,7 @@ class Explanation:
     held: str = ""
     pools: Sequence[PoolShortage] = ()
     missing: Sequence[str] = ()
-    taker: Pod | None = None
+    taken: str = ""
     now: float = 0.0
 
 
@@ -60,30 +65,35 @@ def explain_pod(
 ) -> Explanation:
     """Evaluate all nodes. now: seconds since the epoch. is_over: returns whether the search for changes must stop.
     cause: why the pod waits, if it fits on a node."""
-    case = replace(target.case, rivals=rivals_of(target.case.pod, target.waiting))
+    pod = replace(target.case.pod, created_at=target.state.created_at)
+    case = replace(target.case, rivals=rivals_of(pod, target.waiting))
     names = list(case.snapshot.nodes)
     rejected = rules.rejected(case.pod, names, case.snapshot)
     fitting = [name for name in names if name not in rejected]
-    loop = ControlLoop(rules.scheduler, case.snapshot, PolicyExtender(rules.berth), weight=weight, explain_placed=True)
-    outcome = loop.schedule(case.pod)
+
+    def scheduled(snapshot: Snapshot) -> Outcome:
+        loop = ControlLoop(rules.scheduler, snapshot, PolicyExtender(rules.berth), weight=weight, explain_placed=True)
+        return loop.schedule(case.pod)
+
+    outcome = scheduled(case.snapshot)
     if fitting and not outcome.node:
         cause = cause or Cause(Verdict.SCHEDULER_FAILS, "kube-scheduler fails", outcome.message)
     verdict, held = verdict_on(target.state, now, cause, fits=bool(fitting), preempts=bool(outcome.node))
-    taker = first_taker(case, rules, is_over)[0] if verdict is Verdict.PLACEABLE else None
-    if taker is not None:
-        verdict = Verdict.PENDING
+    taken, node = "", target.state.node or outcome.node
+    if verdict is Verdict.PLACEABLE:
+        taker, beside = first_taker(case, rules, is_over)
+        taken = taken_text(taker, case.pod)
+        verdict = Verdict.PENDING if taken else verdict
+        node = node if beside is case else scheduled(beside.snapshot).node or node
     reasons = by_reason(rejected, case.pod, case.snapshot)
-    pools = () if fitting or outcome.node else pools_against(case, rules, reasons)
-    wants_changes = (not fitting or taker is not None) and verdict in (
-        Verdict.PENDING,
-        Verdict.PREEMPTING,
-        Verdict.UNTRIED,
-    )
+    is_short = not (fitting or outcome.node)
+    pools = pools_against(case, rules, reasons) if is_short else ()
+    wants_changes = (not fitting or taken) and verdict in (Verdict.PENDING, Verdict.PREEMPTING, Verdict.UNTRIED)
     return Explanation(
         case.pod,
         target,
         verdict,
-        target.state.node or outcome.node,
+        node,
         len(names),
         fitting,
         reasons,
@@ -93,7 +103,67 @@ def explain_pod(
         cause if verdict in FAILS else None,
         held,
         pools,
-        () if fitting or outcome.node else missing_for(case, rules, reasons, pools),
-        taker,
+        missing_for(case, rules, reasons, pools) if is_short else (),
+        taken,
         now,
     )
+
+
+def missing_for(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[PoolShortage]) -> Sequence[str]:
+    """Return what keeps the pod from all nodes, as clauses: first what no other pod's end provides. reasons: those of
+    all nodes. pools: those with too little left."""
+    texts = [*_larger(case, rules)] or [*_other_half(case, rules, reasons, pools)]
+    texts += [each.text for each in pools[:MAX_EXAMPLES]]
+    if len(pools) > MAX_EXAMPLES:
+        texts.append(f"{len(pools) - MAX_EXAMPLES} more pools have too little left")
+    if any(each.code in GANG_CODES for each in reasons) and (gang := rules.gang_status(case.pod, case.snapshot)):
+        texts.append(f"gang {gang.key}: {gang.waits_for}")
+    blockers = Blockers(case.pod, case.snapshot)
+    for reason, names in reasons.items():
+        if reason.code in BLOCKED:
+            pods = blockers.of(reason.code, [case.snapshot.nodes[name] for name in names])
+            shown = [f"{pod.namespace}/{pod.name} on {pod.node_name}" for pod in pods]
+            texts.append(BLOCKED[reason.code].format(", ".join(blockers.ports_of(pods)), examples(shown)))
+    return texts
+
+
+def _larger(case: Case, rules: Rules) -> Iterator[str]:
+    """Compare the requests with what the nodes that the pod selects have in total."""
+    required, nodes, larger = required_of(case.pod), case.snapshot.nodes.values(), []
+    selected = [node for node in nodes if required is None or required.matches(node)] or nodes
+    for name, asked in case.pod.spec.requests.asked.items():
+        most = max((node.allocatable.get(name, 0) for node in selected), default=0)
+        if 0 < most < asked and name not in rules.berth.counting.ignored_by_scheduler:
+            larger.append(f"{name} {shown_amount(name, asked)} of at most {shown_amount(name, most)}")
+    if larger:
+        yield f"larger than the largest node ({', '.join(larger)})"
+
+
+def _other_half(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[PoolShortage]) -> Iterator[str]:
+    """Name what nodes lack outside of the full pools of a label's values."""
+    found = (domain_of(each.pool).partition("=")[0] for each in pools)
+    keys = [key for key in found if key in rules.berth.counting.floating.label_keys]
+    short = {reason.text: names for reason, names in reasons.items() if reason.code is ReasonCode.INSUFFICIENT_RESOURCE}
+    if keys and short:
+        names = set().union(*short.values())
+        values = sorted({case.snapshot.nodes[name].labels.get(keys[0], "") for name in names})
+        place = f" in {shown_domain(f'{keys[0]}={examples(values)}')}" if all(values) else ""
+        resources = " and ".join(text.removeprefix("Insufficient ") for text in short)
+        yield f"too little {resources} on {len(names)} {'node' if len(names) == 1 else 'nodes'}{place}"
+
+
+def pools_against(case: Case, rules: Rules, reasons: Reasons) -> Sequence[PoolShortage]:
+    """Return the pools that reject nodes without another reason. If all nodes have another one, return the short pools
+    of the cluster and of the namespace: a place on a node alone would not help."""
+    if any(each.code is ReasonCode.GANG_WAITS_FOR_POOL for each in reasons):
+        gang = rules.berth.gang_of(case.pod, case.snapshot)
+        whole = replace(case, in_gang=True, missing=gang.minimum if gang else 1)
+        return short_pools(whole.rooted_at(min((whole.pod, *whole.mates), key=order_of_members).uid), rules, {})
+    nodes = [name for reason, names in reasons.items() if reason.plugin == FLOATING_FILTER for name in names]
+    keys = sorted(rules.berth.counting.floating.label_keys)
+    domains = dict.fromkeys(tuple(map(case.snapshot.nodes[name].labels.get, keys)) for name in nodes)
+    found: dict[str, PoolShortage] = {}
+    for values in domains or [()]:
+        labels = {key: value for key, value in zip(keys, values, strict=False) if value is not None}
+        found |= {each.pool: each for each in short_pools(case, rules, labels)}
+    return tuple(found.values())

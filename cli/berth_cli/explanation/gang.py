@@ -7,14 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.gangs.gang import (
-    Gang,
-    GangError,
-    GangKey,
-    GangWait,
-    InvalidGang,
-    gang_of,
-)
+from berth.scheduling.gangs.gang import Gang, GangError, GangKey, GangWait, InvalidGang, gang_of
+from berth.scheduling.gangs.members import order_of_members
 from berth.scheduling.gangs.planner import STATUSES, GangPlacement
 from berth.scheduling.gangs.plans import GangOutcome
 from berth.scheduling.objects import Pod
@@ -22,17 +16,11 @@ from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.counterfactuals.search import IsOver, Search, next_member, search
 from berth_cli.explanation.pod_state import Cause, Verdict, pending_cause
-from berth_cli.explanation.reasons import Reasons, by_reason
-from berth_cli.explanation.report import (
-    VERSION,
-    changes_text,
-    reasons_document,
-    reasons_text,
-    search_document,
-)
+from berth_cli.explanation.report import VERSION, changes_text, reasons_document, reasons_text, search_document
 from berth_cli.explanation.rivals import rivals_of
-from berth_cli.explanation.rules import Rules
+from berth_cli.explanation.rules import Reasons, Rules, by_reason
 from berth_cli.explanation.target import Target
+from berth_cli.placement.queue import rank_of
 from berth_cli.terminal.input_files import InvalidInput
 from berth_cli.terminal.output import table_lines
 
@@ -41,8 +29,7 @@ NOT_ENABLED = "the configuration does not enable gangs, so each pod is placed al
 
 
 class MemberState(StrEnum):
-    """The state of a gang member. The names are part of the JSON output. PLANNED: it would be placed on the node,
-    together with the other members."""
+    """The state of a gang member. The names are part of the JSON output. PLANNED: it has a place beside the others."""
 
     ON_NODE = "on-node"
     PLANNED = "planned"
@@ -62,23 +49,22 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class GangExplanation:
-    """The explanation of a gang. minimum: the number of members that are placed together. reason: why they wait; empty
-    if they do not. reasons: those against the next member, with the planned members on their nodes. before: gangs
-    that are placed earlier. cause: why it waits although its members fit. search: changes that would place it; None if
-    the search was not run. invalid: the errors of members whose request of the gang cannot be read.
-    """
+    """The explanation of a gang. minimum: the number of members that are placed together. reason: why they wait. exist:
+    how many members exist if some are missing. reasons: those against the next member, with the planned members on
+    their nodes. before: gangs that are placed earlier. cause: why it waits although its members fit. invalid: the
+    errors of members whose request of the gang cannot be read."""
 
     key: GangKey
     minimum: int
     verdict: Verdict
-    reason: str = ""
-    code: str = ""
+    reason: GangError | GangWait | None = None
     members: Sequence[Member] = ()
     reasons: Reasons = field(default_factory=dict)
     before: Sequence[GangKey] = ()
     cause: Cause | None = None
     search: Search | None = None
     invalid: Mapping[str, GangError] = field(default_factory=dict)
+    exist: str = ""
 
     def count(self, *states: MemberState) -> int:
         """Return the number of members in these states."""
@@ -97,16 +83,18 @@ def explain_gang(
     own = gang_of(pod, snapshot.pod_groups, configuration.gangs)
     if own is None or rules.berth.was_exempt(pod):
         raise InvalidInput(f"pod {pod.namespace}/{pod.name} is in no gang: explain it without --gang")
-    pods = [pod] if own.key is None else list(rules.berth.members_of(own.key, snapshot).values())
-    pods.sort(key=lambda each: (len(each.name), each.name))
+    pods = (
+        [pod] if own.key is None else sorted(rules.berth.members_of(own.key, snapshot).values(), key=order_of_members)
+    )
     gangs = [(each, gang_of(each, snapshot.pod_groups, configuration.gangs)) for each in pods]
     invalid = {f"{each.namespace}/{each.name}": gang.error for each, gang in gangs if isinstance(gang, InvalidGang)}
     valid = [(each, gang) for each, gang in gangs if isinstance(gang, Gang)]
     if not valid:
         error, key = next(iter(invalid.values())), own.key or GangKey(pod.namespace, "")
-        return GangExplanation(key, 0, Verdict.PENDING, error, STATUSES[error].reason_codes[0], invalid=invalid)
+        return GangExplanation(key, 0, Verdict.PENDING, error, invalid=invalid)
     gang, first = valid[0][1], next((each for each, _ in valid if not each.node_name), valid[0][0])
-    case = replace(target.case, pod=pod) if first.node_name else replace(target.case, pod=pod).rooted_at(first.uid)
+    case = replace(target.case, pod=pod)
+    case = case if first.node_name else case.rooted_at(first.uid)
     # In an order that does not depend on the pod that was asked for.
     waiting = [each for each in pods if not each.node_name]
     snapshot = snapshot.with_changes(Changes(pods_gone=[("", each.uid) for each in waiting]))
@@ -119,30 +107,34 @@ def explain_gang(
     before = () if placement is None else placement.before
     found = GangExplanation(gang.key, gang.minimum, Verdict.PLACED, members=members, before=before, invalid=invalid)
     if isinstance(outcome, GangError | GangWait):
-        code, reasons = str(STATUSES[outcome].reason_codes[0]), _reasons(placement, case, rules)
-        rivals = rivals_of(max(waiting, key=lambda each: each.priority or 0, default=first), target.waiting)
-        changes = None if is_over is None else search(replace(case, rivals=rivals), rules, is_over)
-        return replace(found, verdict=Verdict.PENDING, reason=outcome, code=code, reasons=reasons, search=changes)
+        status = rules.gang_status(case.pod, case.snapshot) if outcome is GangWait.FOR_MEMBERS else None
+        rivals = rivals_of(min(waiting, key=rank_of, default=first), target.waiting)
+        return replace(
+            found,
+            verdict=Verdict.PENDING,
+            reason=outcome,
+            exist="" if status is None else status.waits_for,
+            reasons=_reasons(placement, case, rules),
+            search=None if is_over is None else search(replace(case, rivals=rivals), rules, is_over),
+        )
     if outcome is None or placement is None:
         return found
     states = {pod.uid: target.state, **{other.uid: state for other, state in target.waiting}}
-    causes = (
-        pending_cause(states[each.uid], None, failure) for each in pods if each.uid in states.keys() & placement.places
-    )
-    cause = next(filter(None, causes), None)
+    planned = (states[each.uid] for each in pods if each.uid in states.keys() & placement.places)
+    cause = next(filter(None, (pending_cause(state, None, failure) for state in planned)), None)
     return replace(found, verdict=Verdict.PLACEABLE if cause is None else cause.verdict, cause=cause)
 
 
 def _member(pod: Pod, placement: GangPlacement | None) -> Member:
-    name = f"{pod.namespace}/{pod.name}"
-    if pod.terminating:
-        return Member(name, MemberState.TERMINATING, pod.node_name)
-    if pod.node_name:
-        return Member(name, MemberState.ON_NODE, pod.node_name)
-    if pod.spec.gated:
-        return Member(name, MemberState.GATED)
     place = "" if placement is None else placement.places.get(pod.uid, "")
-    return Member(name, MemberState.PLANNED if place else MemberState.WAITING, place)
+    state = MemberState.PLANNED if place else MemberState.WAITING
+    if pod.terminating:
+        state = MemberState.TERMINATING
+    elif pod.node_name:
+        state = MemberState.ON_NODE
+    elif pod.spec.gated:
+        state = MemberState.GATED
+    return Member(f"{pod.namespace}/{pod.name}", state, pod.node_name or place)
 
 
 def _reasons(placement: GangPlacement | None, case: Case, rules: Rules) -> Reasons:
@@ -160,7 +152,6 @@ def gang_headline(found: GangExplanation) -> str:
     waiting = found.count(MemberState.PLANNED, MemberState.WAITING)
     needed = f"{waiting} members wait for a node, {found.minimum} are needed"
     name, has_places = f"gang {found.key}", f"{needed}, and all of these have places"
-    in_vain = "; more nodes do not help" if found.search and found.search.more_nodes_help is False else ""
     if found.verdict is Verdict.PLACED:
         others = f"; {waiting} more are placed one by one" if waiting else ""
         return f"{name}: placed: {found.count(MemberState.ON_NODE)} members are on nodes{others}"
@@ -169,9 +160,10 @@ def gang_headline(found: GangExplanation) -> str:
     if found.verdict is Verdict.PLACEABLE:
         return f"{name}: can be placed: {has_places}"
     if found.reason in WITHOUT_ROOM:
-        planned = found.count(MemberState.PLANNED)
-        return f"{name}: pending: {needed}, and there is room for {planned} of them together{in_vain}"
-    return f"{name}: pending: {needed if found.reason == GangWait.FOR_MEMBERS else found.reason}"
+        in_vain = "; more nodes do not help" if found.search and found.search.more_nodes_help is False else ""
+        room = f"there is room for {found.count(MemberState.PLANNED)} of them together"
+        return f"{name}: pending: {needed}, and {room}{in_vain}"
+    return f"{name}: pending: {found.exist or found.reason}"
 
 
 def gang_text(found: GangExplanation) -> Iterator[str]:
@@ -179,19 +171,14 @@ def gang_text(found: GangExplanation) -> Iterator[str]:
     yield gang_headline(found)
     yield from (f"  {member}: {error}" for member, error in found.invalid.items())
     if found.members:
-        yield ""
         rows = ((each.name, str(each.state), each.node) for each in found.members)
-        yield from table_lines([("MEMBER", "STATE", "NODE"), *rows], "  ")
+        yield from ("", *table_lines([("MEMBER", "STATE", "NODE"), *rows], "  "))
     if found.reasons:
-        yield ""
-        yield "With these on their nodes, the next member fits on no node:"
-        yield from reasons_text(found.reasons)
+        yield from ("", "With these on their nodes, the next member fits on no node:", *reasons_text(found.reasons))
     if found.before:
-        yield ""
-        yield f"Gangs that get their places first, by priority and age: {', '.join(map(str, found.before))}"
+        yield from ("", f"Gangs that get their places first, by priority and age: {', '.join(map(str, found.before))}")
     if found.search is not None:
-        yield ""
-        yield from changes_text(found.search, ())
+        yield from ("", *changes_text(found.search))
 
 
 def gang_document(found: GangExplanation) -> Mapping[str, object]:
@@ -203,8 +190,8 @@ def gang_document(found: GangExplanation) -> Mapping[str, object]:
         "minimum": found.minimum,
         "headline": gang_headline(found),
         "cause": None if found.cause is None else found.cause.text(),
-        "reason": found.reason or None,
-        "code": found.code or None,
+        "reason": found.reason,
+        "code": None if found.reason is None else STATUSES[found.reason].reason_codes[0],
         "invalidMembers": dict(found.invalid),
         "members": [{"pod": each.name, "state": each.state, "node": each.node or None} for each in found.members],
         "reasons": reasons_document(found.reasons),

@@ -8,12 +8,12 @@ from enum import StrEnum
 
 from berth.extender.outcomes import FilterOutcome
 from berth.pods import DEFAULT_SCHEDULER
-from berth.scheduling.fields.reading import Object, condition_in, part
+from berth.scheduling.fields.reading import Object, condition_in, part, read_time
 from berth.scheduling.reason_code import ReasonCode
-from berth_cli.explanation.attempts import Attempt, Attempts, NoRecord
 from berth_cli.explanation.case import objects_in
 from berth_cli.installation.doctor.checks.pending_pods import UNTRIED_SECONDS
 from berth_cli.placement.warnings import unchecked_claims
+from berth_cli.sources.attempts import Attempt, Attempts, NoRecord
 from berth_cli.terminal.output import duration
 
 SCHEDULER_ERROR, UNSCHEDULABLE = "SchedulerError", "Unschedulable"
@@ -45,8 +45,7 @@ IS_PENDING = frozenset({Verdict.PENDING, Verdict.GATED, Verdict.UNTRIED, Verdict
 class PodState:
     """The pod's state in Kubernetes. node: empty if it is not bound. was_tried: whether a scheduler has tried it.
     created_at: seconds since the epoch; None for a manifest. unchecked: the parts that no rule here checks.
-    scheduler_reason, scheduler_message: of PodScheduled if it is false.
-    """
+    scheduler_reason, scheduler_message: of PodScheduled if it is false."""
 
     node: str
     phase: str
@@ -71,6 +70,8 @@ def read_state(obj: Object) -> PodState:
     """Read the state of a v1.Pod."""
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
     scheduled, finalizers = condition_in(status, "PodScheduled"), metadata.get("finalizers")
+    # PyYAML reads a timestamp as a datetime.
+    created = metadata.get("creationTimestamp")
     failed = scheduled if scheduled.get("status") == "False" else {}
     return PodState(
         node=str(spec.get("nodeName") or ""),
@@ -79,21 +80,12 @@ def read_state(obj: Object) -> PodState:
         finalizers=tuple(map(str, finalizers)) if isinstance(finalizers, list) else (),
         is_terminating=bool(metadata.get("deletionTimestamp")),
         was_tried=bool(scheduled),
-        created_at=_seconds(metadata.get("creationTimestamp")),
+        created_at=read_time(created.isoformat() if isinstance(created, datetime) else created),
         scheduler=str(spec.get("schedulerName") or DEFAULT_SCHEDULER),
         unchecked=unchecked_claims(obj),
         scheduler_reason=str(failed.get("reason") or ""),
         scheduler_message=str(failed.get("message") or ""),
     )
-
-
-def _seconds(value: object) -> float | None:
-    try:
-        # PyYAML reads a timestamp as a datetime.
-        moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-    except ValueError:
-        return None
-    return moment.timestamp() if moment.tzinfo else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +110,7 @@ def pending_cause(state: PodState, attempts: Attempts | NoRecord | None = None, 
     if failure:
         return Cause(Verdict.BERTH_FAILS, failure)
     if isinstance(attempts, Attempts):
-        bind, last = attempts.bind, attempts.last
+        bind, last = attempts.bind, attempts.all[-1]
         if bind is not None and bind.error:
             return Cause(Verdict.BIND_FAILS, f"its bind to {bind.chosen} failed", bind.error, bind.time)
         if bind is None and (error := _failure_of(last)):

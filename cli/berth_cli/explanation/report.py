@@ -6,19 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from berth.pods import DEFAULT_SCHEDULER
-from berth.scheduling.framework.plugin import SUCCESS
-from berth.scheduling.objects import Pod
-from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
-from berth_cli.explanation.attempts import Attempts, NoRecord
-from berth_cli.explanation.counterfactuals.proposals import NO_CHANGE
+from berth.scheduling.reason_code import REASON_CODES_VERSION
 from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS, Search, SearchEnd
 from berth_cli.explanation.explanation import Explanation
 from berth_cli.explanation.pod_state import Verdict
-from berth_cli.explanation.reasons import Reasons, missing_labels
-from berth_cli.explanation.rules import PluginVerdict, Rejection
+from berth_cli.explanation.rules import Reasons, missing_labels
 from berth_cli.installation.doctor.checks.pending_pods import untried_remedy
 from berth_cli.placement.report import eviction_document, eviction_text
-from berth_cli.placement.scheduler.control_loop import RankedNode
+from berth_cli.sources.attempts import Attempts, NoRecord
 from berth_cli.terminal.output import duration, examples, table_lines
 
 VERSION = 1
@@ -31,41 +26,34 @@ def text(found: Explanation, schedulers: Sequence[str], history: Iterable[str] =
     """Yield the explanation, the verdict first. schedulers: the scheduler names with profiles in the configuration.
     history: lines about earlier attempts, which are printed before the changes."""
     yield headline(found)
+    is_settled = found.verdict in (Verdict.PLACED, Verdict.FINISHED)
     if found.verdict is Verdict.UNTRIED:
         tried = (state.scheduler for _, state in found.target.waiting if state.was_tried)
         yield f"  {untried_remedy(found.pod.scheduler_name, sorted({*schedulers, *tried}))}"
-    if found.preemption is not None and (evictions := eviction_text(found.preemption)):
+    if evictions := eviction_text(found.preemption):
         yield f"  {evictions}"
-    yield from _remarks(found)
-    if found.reasons:
-        yield ""
-        yield from reasons_text(found.reasons)
-    if found.ranking:
-        yield ""
-        yield from table_lines([("NODE", "TOTAL", "SCORES"), *map(_ranked, found.ranking)], "  ")
-    lines = list(history)
-    if lines:
-        yield ""
-        yield from lines
-    if found.search is not None:
-        yield ""
-        yield from changes_text(found.search, (each.code for each in found.reasons))
-    if found.target.warnings and found.verdict not in (Verdict.PLACED, Verdict.FINISHED):
-        yield ""
-        yield from (f"warning: {each}" for each in found.target.warnings)
-
-
-def _remarks(found: Explanation) -> Iterator[str]:
-    """Yield the scheduler's message if it differs from the verdict, labels that no node has, and the parts of the pod
-    that were not evaluated."""
-    target = found.target
-    if found.verdict in (Verdict.PLACED, Verdict.FINISHED):
-        return
-    said = target.state.scheduler_message
-    if said and (found.fitting or found.node) and found.verdict is not Verdict.SCHEDULER_FAILS:
+    said = found.target.state.scheduler_message
+    if said and not is_settled and (found.fitting or found.node) and found.verdict is not Verdict.SCHEDULER_FAILS:
         yield f"  the scheduler says: {said}"
-    for each in (*missing_labels(found.pod, target.case.snapshot), *target.state.unchecked):
-        yield f"  {each}"
+    yield from () if is_settled else (f"  {each}" for each in _unmet(found))
+    if found.reasons:
+        yield from ("", *reasons_text(found.reasons))
+    if found.ranking:
+        rows = [("NODE", "TOTAL", "SCORES")]
+        for node, total, scores in found.ranking:
+            rows.append((node, str(total), " + ".join(f"{name} {score}" for name, score in scores.items() if score)))
+        yield from ("", *table_lines(rows, "  "))
+    if lines := list(history):
+        yield from ("", *lines)
+    if found.search is not None:
+        yield from ("", *changes_text(found.search))
+    if found.target.warnings and not is_settled:
+        yield from ("", *(f"warning: {each}" for each in found.target.warnings))
+
+
+def _unmet(found: Explanation) -> Sequence[str]:
+    """Return the labels that no node has, and the parts of the pod that were not evaluated."""
+    return [*missing_labels(found.pod, found.target.case.snapshot), *found.target.state.unchecked]
 
 
 def reasons_text(reasons: Reasons) -> Iterator[str]:
@@ -110,8 +98,8 @@ def headline(found: Explanation) -> str:
             return f"{name}: has ended{deleted}; if it were new, {fits}"
         case Verdict.TERMINATING:
             return f"{name}: {found.held}; {fits}"
-        case _ if found.taker is not None:
-            return f"{name}: {pending}: {fits}, but {taken_text(found.taker)}"
+        case _ if found.taken:
+            return f"{name}: {pending}: {fits}, but {found.taken}"
         case Verdict.PLACEABLE:
             by = "" if state.scheduler == DEFAULT_SCHEDULER else f" by {state.scheduler}, if that scheduler runs"
             can = "fits, apart from what is not checked" if state.unchecked else "can be placed"
@@ -122,26 +110,20 @@ def headline(found: Explanation) -> str:
             return f"{name}: {pending}: {'; '.join(filter(None, (found.held, fits)))}"
 
 
-def taken_text(taker: Pod) -> str:
-    """Name the waiting pod that takes the room."""
-    return f"{taker.namespace}/{taker.name} of higher priority would take it first"
-
-
 def document(found: Explanation) -> dict[str, object]:
     """Build the document for programs."""
     return {
-        **_header(found.pod),
+        "version": VERSION,
+        "reasonCodesVersion": REASON_CODES_VERSION,
+        "namespace": found.pod.namespace,
+        "name": found.pod.name,
         "verdict": found.verdict,
         "headline": headline(found),
         "cause": None if found.cause is None else found.cause.text(),
         "gates": list(found.target.state.gates),
         "finalizers": list(found.target.state.finalizers),
         "schedulerSays": found.target.state.scheduler_message or None,
-        "warnings": [
-            *missing_labels(found.pod, found.target.case.snapshot),
-            *found.target.state.unchecked,
-            *found.target.warnings,
-        ],
+        "warnings": [*_unmet(found), *found.target.warnings],
         "node": found.node or None,
         "nodes": found.nodes,
         "fitting": list(found.fitting),
@@ -150,16 +132,15 @@ def document(found: Explanation) -> dict[str, object]:
         "pools": list(map(asdict, found.pools)),
         "ranking": [{"node": each.node, "total": each.total, "scores": dict(each.scores)} for each in found.ranking],
         "preemption": eviction_document(found.preemption),
-        **search_document(found.search, (each.code for each in found.reasons)),
+        **search_document(found.search),
     }
 
 
 def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]:
     """Yield the last attempts, the newest first. found: None if no records were read."""
-    if found is None:
-        return
     if isinstance(found, NoRecord):
         yield f"No attempts on record: {found.reason}"
+    if not isinstance(found, Attempts):
         return
     yield f"Attempts: {len(found.all)}; the newest first:"
     rows = [("AGO", "FIT", "NODES", "OUTCOME", "PROFILE")]
@@ -168,8 +149,8 @@ def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]
         fitting = fitting if each.feasible is None else str(each.feasible)
         rows.append((duration(now - each.time), fitting, nodes, each.outcome, each.profile))
     yield from table_lines(rows, "  ")
-    if found.last.error:
-        yield f"The last attempt failed: {found.last.error}"
+    if found.all[-1].error:
+        yield f"The last attempt failed: {found.all[-1].error}"
     if found.bind is not None:
         result = f"failed: {found.bind.error}" if found.bind.error else "succeeded"
         yield f"Bind to {found.bind.chosen or 'a node'}, {duration(now - found.bind.time)} ago: {result}"
@@ -188,46 +169,9 @@ def history_document(found: Attempts | NoRecord | None) -> dict[str, object]:
     }
 
 
-def node_text(pod: Pod, node: str, rejection: Rejection | None, verdicts: Sequence[PluginVerdict]) -> Iterator[str]:
-    """Yield one line for each plugin. rejection: the first rule that rejects the node."""
-    verdict = "fits" if rejection is None else f"rejected by {rejection.by}: {rejection.status.message}"
-    yield f"{pod.namespace}/{pod.name} on {node}: {verdict}"
-    yield ""
-    rows = [("RULE", "VERDICT", "REASON")]
-    for by, plugin, status in verdicts:
-        rows.append((f"{by} {plugin}", "passes" if status is SUCCESS else "rejects", status.message))
-    yield from table_lines(rows, "  ")
-
-
-def node_document(
-    pod: Pod, node: str, rejection: Rejection | None, verdicts: Sequence[PluginVerdict]
-) -> dict[str, object]:
-    """Build the document for programs."""
-    plugins = [
-        {
-            "plugin": plugin,
-            "by": by,
-            "status": status.code.value,
-            "reasons": list(status.reasons),
-            "reasonCodes": list(status.reason_codes),
-        }
-        for by, plugin, status in verdicts
-    ]
-    return {**_header(pod), "node": node, "fits": rejection is None, "plugins": plugins}
-
-
-def _header(pod: Pod) -> Mapping[str, object]:
-    return {
-        "version": VERSION,
-        "reasonCodesVersion": REASON_CODES_VERSION,
-        "namespace": pod.namespace,
-        "name": pod.name,
-    }
-
-
-def search_document(search: Search | None, codes: Iterable[ReasonCode] = ()) -> Mapping[str, object]:
-    """Return the changes as a JSON object. codes: of the reasons. searchEnd: null if the search was not run."""
-    found = () if search is None else search.found
+def search_document(search: Search | None) -> Mapping[str, object]:
+    """Return the changes as a JSON object. searchEnd: null if the search was not run."""
+    found = [] if search is None else search.found
     return {
         "counterfactuals": [
             {
@@ -240,44 +184,30 @@ def search_document(search: Search | None, codes: Iterable[ReasonCode] = ()) -> 
             for each in found
         ],
         "searchEnd": None if search is None else search.end,
-        "searchNote": "" if search is None else "\n".join(search_notes(search, codes)),
+        "searchNote": "" if search is None else "\n".join(search_notes(search)),
         "moreNodesHelp": None if search is None else search.more_nodes_help,
     }
 
 
-def changes_text(search: Search, codes: Iterable[ReasonCode]) -> Iterator[str]:
-    """Yield the changes that were found, and why there may be others. codes: the codes of the reasons."""
+def changes_text(search: Search) -> Iterator[str]:
+    """Yield the changes that were found, and why there may be others."""
     if search.found:
         yield "Each of these would place it; the rules were run on each:"
-        for each in search.found:
-            fits = "" if any(change.node for change in each.changes) else f" -> {examples(each.fits)}"
-            yield f"  - {'; and '.join(change.text for change in each.changes)}{fits}"
-    yield from search_notes(search, codes)
+    for each in search.found:
+        fits = "" if any(change.node for change in each.changes) else f" -> {examples(each.fits)}"
+        yield f"  - {'; and '.join(change.text for change in each.changes)}{fits}"
+    yield from search_notes(search)
 
 
-def search_notes(search: Search, codes: Iterable[ReasonCode]) -> Iterator[str]:
-    """Yield why changes were not found, or why others may exist. codes: the codes of the reasons."""
-    nothing = "No small change was found that would place it"
-    match search.end:
-        case SearchEnd.TIME if search.found:
-            yield f"The search ended after {SEARCH_SECONDS:g} s; there may be other changes."
-        case SearchEnd.TIME:
-            yield f"The search for changes ended after {SEARCH_SECONDS:g} s, and had found none by then."
-        case SearchEnd.RESULTS:
-            yield f"The search ended after {len(search.found)} changes; there may be others."
-        case SearchEnd.NODES if not search.found:
-            yield f"{nothing}, on the {search.tried} nodes that were tried."
-        case SearchEnd.COMPLETE if not search.found:
-            yield f"{nothing}."
-    if search.found and search.left_out:
+def search_notes(search: Search) -> Iterator[str]:
+    """Yield why changes were not found, or why others may exist."""
+    if not search.found:
+        yield "No small change was found that would place it."
+    if search.end is SearchEnd.TIME:
+        yield f"The search ended after {SEARCH_SECONDS:g} s; there may be other changes."
+    if search.end is SearchEnd.RESULTS:
+        yield f"The search ended after {len(search.found)} changes; there may be others."
+    if search.left_out:
         yield f"No changes were tried on {search.left_out} of the {search.tried + search.left_out} rejected nodes."
-    if search.taker is not None:
-        yield f"Other changes make room, but {taken_text(search.taker)}."
-    for code in () if search.found else dict.fromkeys(codes):
-        if code in NO_CHANGE:
-            yield f"  - {code}: {NO_CHANGE[code]}"
-
-
-def _ranked(node: RankedNode) -> tuple[str, ...]:
-    parts = [f"{plugin} {score}" for plugin, score in node.scores.items() if score]
-    return node.node, str(node.total), " + ".join(parts)
+    if search.taken:
+        yield f"Other changes make room, but {search.taken}."

@@ -1,4 +1,5 @@
-"""The waiting pods of a higher priority: the scheduler tries them first, so they may take the room for a pod."""
+"""The waiting pods that the scheduler tries first, so they may take the room for a pod: those of a higher priority, and
+older ones of the same priority."""
 
 from __future__ import annotations
 
@@ -13,19 +14,19 @@ from berth.scheduling.objects.pod_group import gang_names
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.pod_state import PodState, pending_cause
 from berth_cli.explanation.rules import Rules
-from berth_cli.placement.queue import build_queue
+from berth_cli.placement.queue import build_queue, rank_of
 from berth_cli.placement.scheduler.control_loop import ControlLoop
 from berth_cli.placement.scheduler.extender import PolicyExtender
 
 
 def rivals_of(pod: Pod, waiting: Iterable[tuple[Pod, PodState]]) -> tuple[Pod, ...]:
-    """Return the pods of a higher priority, in the scheduler's order. Leaves out members of the pod's gang, and pods
+    """Return the pods that are tried first, in the scheduler's order. Leaves out members of the pod's gang, and pods
     that no scheduler places: a call or a claim fails, or no scheduler has their schedulerName."""
     gang = gang_names(pod)
     ahead = [
-        other
+        replace(other, created_at=state.created_at)
         for other, state in waiting
-        if (other.priority or 0) > (pod.priority or 0)
+        if rank_of(replace(other, created_at=state.created_at)) < rank_of(pod)
         and (state.was_tried or state.scheduler == (pod.scheduler_name or DEFAULT_SCHEDULER))
         and pending_cause(state) is None
         and not (gang and other.namespace == pod.namespace and gang_names(other) == gang)
@@ -47,19 +48,33 @@ def places_of(case: Case, rules: Rules, names: Iterable[str] = ()) -> tuple[Sequ
 
 
 def first_taker(case: Case, rules: Rules, is_over: Callable[[], bool]) -> tuple[Pod | None, Case]:
-    """Place the rivals until the pod, or its gang, does not fit any more. Return the last one that was placed, None if
-    it still fits or the time is over; and the cluster with the placed rivals."""
-    if not case.rivals:
-        return None, case
-    names, alone = list(case.snapshot.nodes), rules.without_gangs
-    # Most rivals still fit nowhere, and pods of a controller are alike.
-    kinds = {(pod.spec, pod.label_set): pod for pod in case.rivals}
-    placeable = {kind for kind, pod in kinds.items() if not is_over() and alone.fitting(pod, names, case.snapshot)}
-    rivals = [pod for pod in case.rivals if (pod.spec, pod.label_set) in placeable]
+    """Place the rivals until the pod, or its gang, does not fit any more. Return the one that took its place, or the
+    first member of its gang; None if the pod still fits or the time is over; and the cluster with the placed rivals."""
+    names, alone, beside = list(case.snapshot.nodes), rules.without_gangs, case
+    # Most rivals fit nowhere, and pods of a controller are alike.
+    nowhere = set[tuple[object, object]]()
+    groups: dict[object, list[Pod]] = {}
+    for pod in case.rivals:
+        groups.setdefault((pod.namespace, *gang_names(pod)) if gang_names(pod) else pod.uid, []).append(pod)
     loop = ControlLoop(rules.scheduler, case.snapshot, PolicyExtender(rules.berth))
-    for outcome in loop.run(rivals):
+    for pod, *others in groups.values():
+        kind = pod.spec, pod.label_set
         if is_over():
             break
-        if outcome.node and not places_of(replace(case, snapshot=loop.snapshot), rules)[0]:
-            return outcome.pod, replace(case, snapshot=loop.snapshot)
-    return None, replace(case, snapshot=loop.snapshot)
+        if kind in nowhere or not alone.fitting(pod, names, loop.snapshot):
+            nowhere.add(kind)
+            continue
+        placed = [outcome.pod for outcome in loop.run([pod, *others]) if outcome.node]
+        beside = replace(case, snapshot=loop.snapshot)
+        if placed and not places_of(beside, rules)[0]:
+            return placed[0], beside
+    return None, beside
+
+
+def taken_text(taker: Pod | None, pod: Pod) -> str:
+    """Name the waiting pod that takes the room of the pod; empty if none does."""
+    if taker is None:
+        return ""
+    is_older = (taker.priority or 0) == (pod.priority or 0)
+    why = "of equal priority is older and" if is_older else "of higher priority"
+    return f"{taker.namespace}/{taker.name} {why} would take it first"

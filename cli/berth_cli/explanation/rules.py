@@ -1,4 +1,5 @@
-"""The rules that apply to a pod: kube-scheduler's own plugins, then Berth's profile for the pod."""
+"""The rules that apply to a pod: kube-scheduler's own plugins, then Berth's profile for the pod; and the
+reasons for which they reject nodes."""
 
 from __future__ import annotations
 
@@ -6,25 +7,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TypeVar
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.feasibility import Exemption
+from berth.scheduling.fields.requirements import Operator
 from berth.scheduling.framework.plugin import SUCCESS, Status
 from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangsConfiguration, InvalidGang, gang_of
+from berth.scheduling.gangs.overview import GangStatus
 from berth.scheduling.gangs.planner import GangPlacement
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.pools import domain_of, limits_namespace, resource_of
 from berth.scheduling.objects import Pod
 from berth.scheduling.plugins.floating_resources import FloatingResources
+from berth.scheduling.plugins.node_affinity import required_of
 from berth.scheduling.policy import Policy
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
-
-T = TypeVar("T")
+from berth_cli.terminal.input_files import MAX_NAMES
 
 NO_EXEMPTION = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())
 
@@ -44,10 +47,6 @@ class Rejection:
     status: Status
 
 
-PluginVerdict = tuple[DecidedBy, str, Status]
-"""The owner of the rule, the plugin, and its status for a node."""
-
-
 class Rules:
     """Both sets of rules. If Berth's profile is `full`, it contains the scheduler's rules and is used alone."""
 
@@ -57,12 +56,6 @@ class Rules:
         self.berth = configuration.policy()
         self._scheduler = Policy(self.scheduler, NO_EXEMPTION)
         self.pools = FloatingResources().with_counting(self.berth.counting)
-
-    def plugins(self, pod: Pod, kind: type[T]) -> Iterator[T]:
-        """Yield the filters of this kind that apply to the pod."""
-        for _, plugin in self._filters(pod):
-            if isinstance(plugin, kind):
-                yield plugin
 
     def rejected(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Rejection]:
         """Return the rejected nodes of `names`, by name."""
@@ -83,8 +76,7 @@ class Rules:
         resources = self.configuration.managed_resources
         for pool, amount in capacities.items():
             resources = tuple(_with_capacity(each, pool, amount) for each in resources)
-        changed = self.configuration.model_copy(update={"managed_resources": resources})
-        return Rules(changed) if capacities else self
+        return Rules(self.configuration.model_copy(update={"managed_resources": resources})) if capacities else self
 
     def is_member(self, pod: Pod, snapshot: Snapshot) -> bool:
         """Return whether the pod is placed together with other members of a gang, or requests it wrongly."""
@@ -98,6 +90,12 @@ class Rules:
             return gang
         return self.berth.planner.placement(gang.key, snapshot, NO_OPEN_GANGS)
 
+    def gang_status(self, pod: Pod, snapshot: Snapshot) -> GangStatus | None:
+        """Return the status of the gang that the pod is placed with."""
+        gang = self.berth.gang_of(pod, snapshot)
+        statuses = () if gang is None else self.berth.gangs_in(snapshot.with_changes(Changes(pods=(pod,))))
+        return next((each for each in statuses if gang is not None and each.key == gang.key), None)
+
     def fitting(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[str]:
         """Return the nodes of `names` that pass all rules."""
         rejected = self.rejected(pod, names, snapshot)
@@ -106,7 +104,7 @@ class Rules:
     def failing(self, pod: Pod, names: Iterable[str], snapshot: Snapshot) -> Mapping[str, Sequence[Status]]:
         """Return, by node of `names`, the statuses of all filters that reject it, not only of the first."""
         found: dict[str, list[Status]] = {name: [] for name in names}
-        for _, plugin in self._filters(pod):
+        for plugin in self.filters(pod):
             statuses = _alone(plugin, pod, snapshot).statuses
             for name, own in found.items():
                 status = statuses[name]
@@ -114,21 +112,10 @@ class Rules:
                     own.append(status)
         return found
 
-    def by_plugin(self, pod: Pod, node: str, snapshot: Snapshot) -> Iterator[PluginVerdict]:
-        """Yield each plugin's verdict on this node, independent of the other verdicts."""
-        for by, plugin in self._filters(pod):
-            yield by, plugin.name, _alone(plugin, pod, snapshot).statuses[node]
-
-    def _filters(self, pod: Pod) -> Iterator[tuple[DecidedBy, AnyFilter]]:
-        for by, profile in self._profiles(pod):
-            for plugin in profile.filters:
-                yield by, plugin
-
-    def _profiles(self, pod: Pod) -> Iterator[tuple[DecidedBy, Profile]]:
-        yield DecidedBy.SCHEDULER, self.scheduler
+    def filters(self, pod: Pod) -> list[AnyFilter]:
+        """Return the filters that apply to the pod."""
         profile = self._berth_profile(pod)
-        if profile is not None:
-            yield DecidedBy.BERTH, profile
+        return [*self.scheduler.filters, *(() if profile is None else profile.filters)]
 
     def _berth_profile(self, pod: Pod) -> Profile | None:
         profile = self.berth.profile_of(pod)
@@ -149,3 +136,82 @@ def _alone(plugin: AnyFilter, pod: Pod, snapshot: Snapshot) -> Evaluation:
     """Evaluate one filter plugin without the others."""
     profile = Profile(plugin.name, (plugin,), ())
     return Evaluation.of(profile, pod, snapshot, LocalEvaluation.of(profile, pod, snapshot))
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a rule rejects nodes. by: the owner of the rule."""
+
+    by: DecidedBy
+    plugin: str
+    text: str
+    code: ReasonCode
+
+
+Reasons = Mapping[Reason, Sequence[str]]
+"""Maps reasons to the nodes that they reject, the nodes that are meant for the pod first. A node may have several
+reasons."""
+
+# Nodes with these reasons are not meant for the pod, or are unavailable to all pods now.
+_NOT_MEANT = 1
+_OTHER_NODES = {
+    ReasonCode.NODE_AFFINITY_MISMATCH: _NOT_MEANT,
+    ReasonCode.ADDED_NODE_AFFINITY_MISMATCH: _NOT_MEANT,
+    ReasonCode.NODE_UNSCHEDULABLE: 2,
+    ReasonCode.NODE_NOT_READY: 2,
+    ReasonCode.NODE_NOT_RUNNING: 2,
+    ReasonCode.UNTOLERATED_TAINT: 3,
+    ReasonCode.NODE_RESERVED: 3,
+    ReasonCode.NODE_NAME_MISMATCH: 3,
+}
+
+
+def by_reason(rejected: Mapping[str, Rejection], pod: Pod, snapshot: Snapshot) -> Reasons:
+    """Group the nodes: first reasons of nodes that could otherwise take the pod, then by number of nodes."""
+    found: dict[Reason, list[str]] = {}
+    for name, rejection in rejected.items():
+        status = rejection.status
+        for text, code in zip(status.reasons, status.reason_codes, strict=True):
+            found.setdefault(Reason(rejection.by, status.plugin, text, code), []).append(name)
+    others = _others(pod, snapshot)
+
+    def order(item: tuple[Reason, list[str]]) -> tuple[int, int, str]:
+        (reason, nodes), place = item, _OTHER_NODES.get(item[0].code, 0)
+        if others.issuperset(nodes):
+            place = max(place, _NOT_MEANT)
+        elif others and reason.code is ReasonCode.UNTOLERATED_TAINT:
+            place = 0  # of the few nodes that the pod selects, and that have what it requests
+        return place, -len(nodes), reason.text
+
+    return {reason: sorted(nodes, key=others.__contains__) for reason, nodes in sorted(found.items(), key=order)}
+
+
+def _others(pod: Pod, snapshot: Snapshot) -> frozenset[str]:
+    """Return the nodes that the pod does not select, or that lack a resource that it requests. What all nodes lack is
+    left out: it may be counted."""
+    nodes, found = snapshot.nodes, set[str]()
+    lacking = [
+        {name for name, node in nodes.items() if not node.allocatable.get(resource)}
+        for resource in pod.spec.requests.asked
+    ]
+    required = required_of(pod)
+    if required is not None:
+        lacking.append({name for name, node in nodes.items() if not required.matches(node)})
+    for names in lacking:
+        found |= names if len(names) < len(nodes) else set()
+    return frozenset(found)
+
+
+def missing_labels(pod: Pod, snapshot: Snapshot) -> Iterator[str]:
+    """Yield the labels that the pod requires and that no node has, with the values that nodes have instead."""
+    required = pod.spec.node_affinity.required
+    wanted = {key: frozenset([value]) for key, value in (pod.spec.node_selector or {}).items()}
+    if required is not None and len(required.terms) == 1:
+        expressions = required.terms[0].expressions
+        wanted |= {each.key: frozenset(each.values) for each in expressions if each.operator is Operator.IN}
+    for key, values in wanted.items():
+        known = sorted({node.labels[key] for node in snapshot.nodes.values() if key in node.labels})
+        if values.isdisjoint(known):
+            more = f" and {len(known) - MAX_NAMES} more" if len(known) > MAX_NAMES else ""
+            instead = f"; did you mean {', '.join(known[:MAX_NAMES])}{more}?" if known else ""
+            yield f"no node has {key}={' or '.join(sorted(values))}{instead}"

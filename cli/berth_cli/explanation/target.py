@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from berth.cluster.dump_objects import DEFAULT_NAMESPACE
 from berth.scheduling.fields.reading import MalformedField, Object, part
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod
@@ -16,6 +15,7 @@ from berth.scheduling.objects.projection import is_placed
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.pod_state import PodState, read_state
+from berth_cli.placement.changed_objects import pod_name
 from berth_cli.placement.warnings import pod_warnings
 from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses, admit, parse_name
 from berth_cli.sources.dump.cluster import read_cluster, trim
@@ -59,37 +59,32 @@ def read_target(
     for obj in objects:
         kinds[str(obj.get("kind"))] += 1
         if obj.get("kind") == "Pod":
-            metadata = part(obj, "metadata")
-            own = str(metadata.get("namespace") or DEFAULT_NAMESPACE), str(metadata.get("name"))
+            own = pod_name(obj)
             states[own] = None if is_placed(obj) else read_state(obj)
             if own == (namespace, name):
                 found = obj
                 continue
-            fields = {name: value for name, value in part(obj, "spec").items() if name in SELECTING}
-            if states[own] is None and fields:
-                selecting[own] = fields
+            if states[own] is None:
+                selecting[own] = {name: value for name, value in part(obj, "spec").items() if name in SELECTING}
         trimmed.append(trim(obj, counting))
     cluster = read_cluster(trimmed, where)
     if found is None:
         raise InvalidInput(_not_found(namespace, name, list(states), where, gone))
-    state = read_state(found)
     unplaced = {**found, "spec": {key: value for key, value in part(found, "spec").items() if key != "nodeName"}}
     try:
-        stored = admit(unplaced, cluster.priority_classes)
+        read = read_pod(admit(unplaced, cluster.priority_classes))
     except (MalformedField, AdmissionDenied) as error:
         raise InvalidInput(f"pod {namespace}/{name}: {error}") from error
-    read = read_pod(stored)
     if isinstance(read, UnreadableObject):
         raise InvalidInput(f"pod {namespace}/{name}: {read.cause}")
-    snapshot = cluster.snapshot
     members = [pod for pod in cluster.pods if names_gang(pod) and not pod.nominated_node]
-    if members:
-        snapshot = snapshot.with_changes(Changes(pods=[_admitted(pod, cluster.priority_classes) for pod in members]))
-    warnings = [] if is_trimmed else list(pod_warnings(found, kinds))
+    admitted = [_admitted(pod, cluster.priority_classes) for pod in members]
+    snapshot = cluster.snapshot.with_changes(Changes(pods=admitted)) if admitted else cluster.snapshot
+    state, warnings = read_state(found), [] if is_trimmed else list(pod_warnings(found, kinds))
     warnings += [f"{count} left out: {reason}" for reason, count in cluster.left_out.items()]
     waiting = [(pod, known) for pod in cluster.pods if (known := states.get((pod.namespace, pod.name)))]
     unlike = tuple(each for each in warnings if each not in state.unchecked)
-    return Target(Case(read, stored, snapshot, selecting=selecting), state, unlike, tuple(waiting))
+    return Target(Case(read, snapshot, selecting=selecting), state, unlike, tuple(waiting))
 
 
 def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:
@@ -101,12 +96,7 @@ def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:
     return replace(read, waits_for_pool=pod.waits_for_pool) if isinstance(read, Pod) else pod
 
 
-def _not_found(namespace: str, name: str, pods: Sequence[tuple[str, str]], where: str, gone: str) -> str:
-    wanted = f"{namespace}/{name}"
-    elsewhere = sorted(other for other, own in pods if own == name)
-    if elsewhere:
-        return f"{where} has no pod {wanted}; did you mean {elsewhere[0]}/{name}?"
+def _not_found(namespace: str, name: str, pods: Iterable[tuple[str, str]], where: str, gone: str) -> str:
     close = get_close_matches(name, [own for other, own in pods if other == namespace], 1)
-    if close:
-        return f"{where} has no pod {wanted}; did you mean {namespace}/{close[0]}?"
-    return f"{where} has no pod {wanted}: {gone}"
+    found = [f"{other}/{own}" for other, own in sorted(pods) if own == name] + [f"{namespace}/{own}" for own in close]
+    return f"{where} has no pod {namespace}/{name}{f'; did you mean {found[0]}?' if found else f': {gone}'}"

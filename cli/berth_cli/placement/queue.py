@@ -1,7 +1,7 @@
 """kube-scheduler's queue: selects the pods to place, and sorts them.
 
-Pods with higher priority are first. Pods of equal priority are sorted by namespace and name, because a dump does not
-contain their order of arrival. Numbers in names are compared as numbers: replica 9 is before replica 10.
+Pods with higher priority are first, then the older ones: a dump does not contain when a pod entered the queue. Pods of
+equal age are sorted by namespace and name. Numbers in names are compared as numbers: replica 9 is before replica 10.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import inf
 
 from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -78,8 +79,19 @@ def build_queue(pods: Iterable[Pod], schedulers: Collection[str], created: Colle
         skipped[reason] += 1
         if reason is SkipReason.ANOTHER_SCHEDULER:
             others[pod.scheduler_name] += 1
-    queued.sort(key=lambda pod: (-(pod.priority or 0), pod.namespace, _parts(pod.name)))
+    # A controller has just created the pods in `created`, whatever the age of the pods that they replace.
+    queued.sort(key=lambda pod: queue_order(pod, is_new=(pod.namespace, pod.name) in created))
     return Queue(tuple(queued), skipped, tuple(sorted(others, key=lambda name: (-others[name], name))))
+
+
+def queue_order(pod: Pod, *, is_new: bool = False) -> tuple[object, ...]:
+    """Return the sort key of the queue. A pod without a creation time is new."""
+    return *rank_of(pod, is_new=is_new), pod.namespace, _parts(pod.name)
+
+
+def rank_of(pod: Pod, *, is_new: bool = False) -> tuple[int, float]:
+    """Return the part of the sort key that decides who is tried first: a smaller one is."""
+    return -(pod.priority or 0), inf if is_new or pod.created_at is None else pod.created_at
 
 
 def _parts(name: str) -> list[str | int]:

@@ -1,14 +1,20 @@
-"""One change of the pod, of its gang or of the cluster, as an operator would make it."""
+"""One change of the pod, of its gang or of the cluster, as an operator would make it; and those of the pod."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from berth.scheduling.fields.quantity import Quantity, quantity
 from berth.scheduling.fields.reading import Object
-from berth_cli.explanation.case import Case, Edit
-from berth_cli.explanation.pools import PoolShortage
+from berth.scheduling.fields.resources import EPHEMERAL_STORAGE, MEBIBYTE, MEMORY, shown_amount, units_of
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.snapshot.changes import Changes
+from berth_cli.explanation.blockers import PoolShortage
+from berth_cli.explanation.case import Case, Edit, objects_in
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 class ChangeKind(StrEnum):
@@ -18,13 +24,10 @@ class ChangeKind(StrEnum):
     UNCORDON_NODE = "UncordonNode"
     ADD_TOLERATION = "AddToleration"
     LOWER_REQUEST = "LowerRequest"
-    LOWER_GANG_SIZE = "LowerGangSize"
+    CREATE_MEMBERS = "CreateMembers"
     END_PODS = "EndPods"
     RAISE_CAPACITY = "RaiseCapacity"
-    SOFTEN_SPREAD = "SoftenSpread"
     REMOVE_NODE_SELECTOR = "RemoveNodeSelector"
-    REMOVE_POD_AFFINITY = "RemovePodAffinity"
-    READY_NODE = "ReadyNode"
     ADD_NODE = "AddNode"
 
 
@@ -33,11 +36,9 @@ RANK = {kind: rank for rank, kind in enumerate(ChangeKind)}
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change. text: for users. subject: the target of the change apart from the node: equal changes of different
-    nodes have the same subject. node: the changed node; empty if the pod is changed. size: compares two changes of a
-    kind. details: for programs. apply: returns the case after the change; None if the change is impossible. ended: the
-    UIDs of the pods that end.
-    """
+    """A change. subject: its target apart from the node, the same for equal changes of different nodes. apply: returns
+    the case after the change; None if it is impossible. node: the changed node; may be empty. size: compares two
+    changes of a kind. details: for programs. ended: the UIDs of the pods that end."""
 
     kind: ChangeKind
     text: str
@@ -58,13 +59,6 @@ def of_pod(kind: ChangeKind, text: str, subject: str, edit: Edit, size: float = 
     return Change(kind, text, subject, lambda case: case.with_pod(edit), size=size, details=details)
 
 
-def of_node(
-    kind: ChangeKind, text: str, node: str, edit: Edit, subject: str = "", size: float = 0.0, **details: object
-) -> Change:
-    """Build a change of a node."""
-    return Change(kind, text, subject, lambda case: case.with_node(node, edit), node, size, details)
-
-
 def raise_capacity(short: PoolShortage) -> Change:
     """Raise the capacity of a floating pool to the smallest number that works."""
     pool, after = short.pool, short.capacity + short.needed - short.room
@@ -82,19 +76,90 @@ def size_of(changes: Option) -> tuple[int, int, float]:
     return len(changes), sum(RANK[each.kind] for each in changes), sum(each.size for each in changes)
 
 
-def apply_all(changes: Iterable[Change], case: Case) -> Case | None:
-    """Return the case after all changes; None if one of them is impossible."""
-    for each in changes:
-        changed = each.apply(case)
-        if changed is None:
-            return None
-        case = changed
-    return case
-
-
 def at(obj: Object, *path: str) -> Object:
     """Return the part of an object at this path; empty if it is missing."""
     for name in path:
         found = obj.get(name)
         obj = found if isinstance(found, dict) else {}
     return obj
+
+
+def lower_requests(case: Case, amounts: Mapping[str, int]) -> Iterator[Option]:
+    """Lower the request of each resource to this amount; not if one would become 0."""
+    asked = case.pod.spec.requests.asked
+    lower = {name: _rounded(name, amount) for name, amount in amounts.items()}
+    if lower and all(0 < amount < asked.get(name, 0) for name, amount in lower.items()):
+        yield tuple(_lower_request(case, name, asked[name], amount) for name, amount in lower.items())
+
+
+def _rounded(name: str, units: int) -> int:
+    """Round down to a typical amount."""
+    return units // MEBIBYTE * MEBIBYTE if name in (MEMORY, EPHEMERAL_STORAGE) and units > MEBIBYTE else units
+
+
+def _lower_request(case: Case, name: str, asked: int, amount: int) -> Change:
+    """Lower the pod's request to this many units: reduce the largest container, cap every init container, and lower the
+    limits to match."""
+    before, after = shown_amount(name, asked), shown_amount(name, amount)
+
+    def edit(obj: Object) -> None:
+        spec = at(obj, "spec")
+        rest = amount - _amount(at(spec, "overhead").get(name), name)
+        _cap(at(spec, "resources"), name, rest)
+        containers = sorted(objects_in(spec.get("containers")), key=lambda each: -_requested(each, name))
+        for each in containers[:1]:
+            _cap(at(each, "resources"), name, rest - sum(_requested(other, name) for other in containers[1:]))
+        for each in objects_in(spec.get("initContainers")):
+            _cap(at(each, "resources"), name, rest)
+
+    text = f"lower {case.whom}'s request of {name} from {before} to {after}"
+    details = {"resource": name, "from": before, "to": after}
+    return of_pod(ChangeKind.LOWER_REQUEST, text, name, edit, (asked - amount) / asked, **details)
+
+
+def _cap(resources: Object, name: str, units: int) -> None:
+    """Cap the request and the limit at `units`."""
+    if _requested({"resources": resources}, name) > units:
+        for amounts in (at(resources, "requests"), at(resources, "limits")):
+            if name in amounts:
+                amounts[name] = shown_amount(name, max(0, units))
+
+
+def _requested(container: Object, name: str) -> int:
+    return _amount(at(container, "resources", "requests").get(name), name)
+
+
+def _amount(value: object, name: str) -> int:
+    amount = None if value is None else quantity(value)
+    return units_of(name, amount) if isinstance(amount, Quantity) else 0
+
+
+def fix_selector(case: Case, node: NodeInfo) -> Iterator[Option]:
+    """Remove the nodeSelector entries, and the required node affinity, that the node does not match."""
+    spec, labels = case.pod.spec, node.labels
+    removed = tuple(
+        _remove(case, key, f"{key}={value} from {case.whom}'s nodeSelector", "nodeSelector")
+        for key, value in (spec.node_selector or {}).items()
+        if labels.get(key) != value
+    )
+    required = spec.node_affinity.required
+    if required is not None and not required.matches(labels, node.name):
+        removed += (_remove(case, REQUIRED, f"{case.whom}'s required node affinity", "affinity", "nodeAffinity"),)
+    if removed:
+        yield removed
+
+
+def _remove(case: Case, key: str, what: str, *path: str) -> Change:
+    def edit(obj: Object) -> None:
+        at(obj, "spec", *path).pop(key, None)
+
+    return of_pod(ChangeKind.REMOVE_NODE_SELECTOR, f"remove {what}", key, edit, key=key)
+
+
+def create_members(pod: Pod, count: int) -> Change:
+    """Create this many more members of the gang, like the pod."""
+    new = [replace(pod, name=f"{pod.name}-new-{at}", uid=f"{pod.uid}.new.{at}") for at in range(1, count + 1)]
+    text = f"create {count} more {'member' if count == 1 else 'members'} of the gang"
+    return Change(
+        ChangeKind.CREATE_MEMBERS, text, "", lambda case: case.with_changes(Changes(pods=new)), details={"count": count}
+    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, product
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from berth.scheduling.fields.node_affinity import NodeSelector, NodeSelectorTerm
 from berth.scheduling.fields.reading import Object
@@ -12,27 +12,17 @@ from berth.scheduling.fields.resources import PODS, shown_amount
 from berth.scheduling.fields.taints import Taint, TolerationIndex
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.node_affinity import required_of
-from berth.scheduling.plugins.node_ports import WantedPorts
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case, objects_in
-from berth_cli.explanation.counterfactuals.change import Change, ChangeKind, Option, at, of_node, of_pod
+from berth_cli.explanation.counterfactuals.change import Change, ChangeKind, Option, at, of_pod
 from berth_cli.installation.node_pools import is_of_provider
 from berth_cli.placement.changed_objects import EVERY_NODE, is_node_state
 
 CORDON = "node.kubernetes.io/unschedulable"
-NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
-MAX_LABELS = 3
-"""A node that lacks more labels is considered another kind of node."""
-
-MAX_VALUES = 3
-"""The maximum number of values to try for one label."""
-
-MAX_PODS = 5
-"""The maximum number of pods to end for one pod."""
-
-MAX_OPTIONS = 8
-"""The maximum number of options per node: sets of labels, and single pods whose end is enough."""
+MAX_LABELS = 3  # a node that lacks more labels is considered another kind of node
+MAX_PODS = 5  # to end for one pod
+MAX_OPTIONS = 8  # single pods per node whose end is enough
 
 Held = Callable[[Pod], Mapping[str, int]]
 """Returns the amounts that a pod holds, by resource."""
@@ -52,31 +42,29 @@ def label_node(node: NodeInfo, labels: Mapping[str, str]) -> Change:
         shown = ", ".join(f"{key} from {node.labels.get(key, '')} to {value}" for key, value in labels.items())
         text = f"change the {noun} {shown} on node {node.name}"
     subject = ", ".join(sorted(labels))
-    return of_node(ChangeKind.LABEL_NODE, text, node.name, edit, subject, len(labels), labels=dict(labels))
+    kind, size, details = ChangeKind.LABEL_NODE, len(labels), {"labels": dict(labels)}
+    return Change(kind, text, subject, lambda case: case.with_node(node.name, edit), node.name, size, details)
 
 
-def labels_for(node: NodeInfo, selected: Mapping[str, str], terms: NodeSelector | None) -> Iterator[Option]:
-    """Yield the labels that a node selector and one of the terms require. terms: None for the selector only."""
+def labels_for(node: NodeInfo, selected: Mapping[str, str], terms: NodeSelector | None = None) -> Iterator[Option]:
+    """Yield the labels that a node selector and one of the terms require; none that the node has with another value, or
+    that Kubernetes or a cloud sets."""
     missing = {key: value for key, value in selected.items() if node.labels.get(key) != value}
-    alternatives: Iterable[Mapping[str, str]] = [{}]
-    if terms is not None:
-        alternatives = (labels for each in terms.terms for labels in _labels_for_term(each, node))
-    for labels in sorted(islice(alternatives, MAX_OPTIONS), key=len):
+    found = [{}] if terms is None else [_labels_for_term(each, node) for each in terms.terms]
+    for labels in sorted((each for each in found if each is not None), key=len):
         wanted = {**labels, **missing}
-        is_own = any(key in node.labels or is_of_provider(key) for key in wanted)
-        if 0 < len(wanted) <= MAX_LABELS and not is_own:
+        if 0 < len(wanted) <= MAX_LABELS and not any(key in node.labels or is_of_provider(key) for key in wanted):
             yield (label_node(node, wanted),)
 
 
-def _labels_for_term(term: NodeSelectorTerm, node: NodeInfo) -> Iterator[Mapping[str, str]]:
-    """Yield alternative sets of labels; nothing if new labels do not help."""
-    if term.invalid or not all(field.matches(node.name) for field in term.fields):
-        return
+def _labels_for_term(term: NodeSelectorTerm, node: NodeInfo) -> Mapping[str, str] | None:
+    """Return the labels that the node lacks; None if new labels do not help."""
     wrong = [each for each in term.expressions if not each.matches(node.labels)]
-    if all(each.operator in (Operator.IN, Operator.EXISTS) for each in wrong):
-        values = [sorted(each.values)[:MAX_VALUES] if each.operator is Operator.IN else ["true"] for each in wrong]
-        for chosen in product(*values):
-            yield {each.key: value for each, value in zip(wrong, chosen, strict=True)}
+    if term.invalid or not all(field.matches(node.name) for field in term.fields):
+        return None
+    if not all(each.operator in (Operator.IN, Operator.EXISTS) for each in wrong):
+        return None
+    return {each.key: min(each.values) if each.operator is Operator.IN else "true" for each in wrong}
 
 
 def uncordon(node: str) -> Change:
@@ -87,32 +75,19 @@ def uncordon(node: str) -> Change:
         spec["unschedulable"] = False
         spec["taints"] = [each for each in objects_in(spec.get("taints")) if each.get("key") != CORDON]
 
-    return of_node(ChangeKind.UNCORDON_NODE, f"uncordon node {node}", node, edit)
-
-
-def make_ready(node: str) -> Change:
-    """Make a node ready and running again."""
-
-    def edit(obj: Object) -> None:
-        spec, status = at(obj, "spec"), at(obj, "status")
-        spec["taints"] = [each for each in objects_in(spec.get("taints")) if each.get("key") not in NOT_READY]
-        status |= {"conditions": [{"type": "Ready", "status": "True"}], "phase": "Running"}
-
-    return of_node(ChangeKind.READY_NODE, f"make node {node} ready: look at its kubelet", node, edit)
+    return Change(ChangeKind.UNCORDON_NODE, f"uncordon node {node}", "", lambda case: case.with_node(node, edit), node)
 
 
 def answers_to_taints(case: Case, node: NodeInfo) -> Iterator[Option]:
-    """Uncordon the tainted node or make it ready, and add tolerations for other taints to the pod. Yields nothing if a
-    taint marks the node as being removed, part of the control plane, or for other pods."""
+    """Uncordon the tainted node, and add tolerations for other taints to the pod. Yields nothing if a taint marks the
+    node as broken, being removed, part of the control plane, or for other pods."""
     tolerations = TolerationIndex(case.pod.spec.tolerations)
     taints = [each for each in node.taints if each.forbids and not tolerations.tolerates(each)]
-    own = [each for each in taints if each.key not in (CORDON, *NOT_READY)]
+    own = [each for each in taints if each.key != CORDON]
     is_fixed = any(is_node_state(each.key) or each.key in CONTROL_PLANE for each in own)
     if not own or not (is_fixed or _is_for_others(case, node, own)):
-        keys = {each.key for each in taints}
-        cordon = (uncordon(node.name),) if CORDON in keys else ()
-        ready = () if keys.isdisjoint(NOT_READY) else (make_ready(node.name),)
-        yield (*cordon, *ready, *(_tolerate(case, each) for each in own))
+        cordon = (uncordon(node.name),) if len(own) < len(taints) else ()
+        yield (*cordon, *(_tolerate(case, each) for each in own))
 
 
 def _is_for_others(case: Case, node: NodeInfo, taints: Iterable[Taint]) -> bool:
@@ -136,34 +111,29 @@ def _tolerate(case: Case, taint: Taint) -> Change:
 
 
 def free(case: Case, pods: Iterable[Pod], shortages: Mapping[str, int], held: Held, node: str = "") -> Iterator[Option]:
-    """Yield the end of the fewest of these pods, of one node or of a floating pool, that hold the missing amounts;
-    nothing if all pods together hold too little."""
+    """Yield the end of the fewest of these pods, of one node or of a floating pool, that hold the missing amounts, the
+    less important ones first; nothing if all pods together hold too little."""
     removable = _removable(case, pods)
     amounts = {pod.uid: {**held(pod), PODS: 1} for pod in removable}
 
-    def excess(pod: Pod) -> tuple[int, float]:
-        """Return a sort key: less important pods first, then pods that hold little more than the missing amount."""
-        own = amounts[pod.uid]
-        return pod.priority or 0, sum(own.get(name, 0) / missing for name, missing in shortages.items())
+    def share(pod: Pod) -> float:
+        return sum(amounts[pod.uid].get(name, 0) / missing for name, missing in shortages.items())
 
     def is_enough(pods: Sequence[Pod]) -> bool:
         return all(sum(amounts[pod.uid].get(name, 0) for pod in pods) >= missing for name, missing in shortages.items())
 
-    for pod in sorted((each for each in removable if is_enough([each])), key=excess)[:MAX_OPTIONS]:
-        yield (_end([pod], node, shortages, amounts),)
-    holders = [pod for pod in removable if any(amounts[pod.uid].get(name) for name in shortages)]
-    several = sorted(holders, key=lambda pod: (excess(pod)[0], -excess(pod)[1], pod.uid))[:MAX_PODS]
+    single = sorted((pod for pod in removable if is_enough([pod])), key=lambda pod: (pod.priority or 0, share(pod)))
+    several = [pod for pod in removable if share(pod) > 0]
+    several = sorted(several, key=lambda pod: (pod.priority or 0, -share(pod), pod.uid))[:MAX_PODS]
     enough = (several[:count] for count in range(2, len(several) + 1) if is_enough(several[:count]))
-    yield from ((_end(pods, node, shortages, amounts),) for pods in islice(enough, 1))
+    for ended in (*([pod] for pod in single[:MAX_OPTIONS]), *islice(enough, 1)):
+        yield (_end(ended, node, shortages, amounts),)
 
 
-def end_holders_of_ports(case: Case, node: NodeInfo) -> Iterator[Option]:
-    """End the pods of the node that have one of the pod's host ports."""
-    wanted = WantedPorts(case.pod.spec.host_ports)
-    found = [pod for pod in node.pods if any(map(wanted.conflict_with, pod.spec.host_ports))]
-    removable = _removable(case, node.pods)
-    if len(found) <= MAX_PODS and all(pod in removable for pod in found):
-        yield (_end(found, node.name, {}, {}),)
+def end_blockers(case: Case, pods: Sequence[Pod], node: str = "") -> Iterator[Option]:
+    """End the pods that keep the pod away, on this node or on any."""
+    if pods and len(pods) <= MAX_PODS and len(_removable(case, pods)) == len(pods):
+        yield (_end(pods, node, {}, {}),)
 
 
 def _removable(case: Case, pods: Iterable[Pod]) -> list[Pod]:
@@ -187,36 +157,27 @@ def _removable(case: Case, pods: Iterable[Pod]) -> list[Pod]:
 def _end(
     pods: Sequence[Pod], node: str, shortages: Mapping[str, int], amounts: Mapping[str, Mapping[str, int]]
 ) -> Change:
-    holds = ", ".join(f"{pod.namespace}/{pod.name}{_holding(amounts.get(pod.uid, {}), shortages)}" for pod in pods)
-    missing = " and ".join(
-        "room for a pod" if name == PODS else f"{shown_amount(name, amount)} {name}"
-        for name, amount in shortages.items()
-    )
-    where = f" on node {node}" if node else ""
-    text = f"free {missing}{where}: end {holds}" if missing else f"end {holds}{where}"
-    gone = Changes(pods_gone=[(pod.node_name, pod.uid) for pod in pods])
-    size = len(pods) + sum((pod.priority or 0) > 0 for pod in pods) / 10
-    details = {
-        "pods": [f"{pod.namespace}/{pod.name}" for pod in pods],
-        "free": {name: shown_amount(name, amount) for name, amount in shortages.items()},
-    }
+    short = {name: shown_amount(name, amount) for name, amount in shortages.items()}
+    ends = ", ".join(f"{pod.namespace}/{pod.name}{_holding(amounts.get(pod.uid, {}), shortages)}" for pod in pods)
+    missing = " and ".join("room for a pod" if name == PODS else f"{amount} {name}" for name, amount in short.items())
+    nodes = sorted({pod.node_name for pod in pods})
+    where = f" on {'node' if len(nodes) == 1 else 'nodes'} {', '.join(nodes)}" if node or not missing else ""
     return Change(
         ChangeKind.END_PODS,
-        text,
+        f"free {missing}{where}: end {ends}" if missing else f"end {ends}{where}",
         ",".join(sorted(name.partition("=")[0] for name in shortages)),
-        lambda case: case.with_changes(gone),
+        lambda case: case.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid) for pod in pods])),
         node,
-        size,
-        details,
+        len(pods) + sum((pod.priority or 0) > 0 for pod in pods) / 10,
+        {"pods": [f"{pod.namespace}/{pod.name}" for pod in pods], "free": short},
         frozenset(pod.uid for pod in pods),
     )
 
 
-def _holding(own: Mapping[str, int], wanted: Collection[str]) -> str:
-    held = [
-        f"{shown_amount(name, own[name])} {name.partition('@')[0]}" for name in wanted if name != PODS and own.get(name)
-    ]
-    return f" (holds {', '.join(held)})" if held else ""
+def _holding(own: Mapping[str, int], wanted: Iterable[str]) -> str:
+    named = (name for name in wanted if name != PODS and own.get(name))
+    held = ", ".join(f"{shown_amount(name, own[name])} {name.partition('@')[0]}" for name in named)
+    return f" (holds {held})" if held else ""
 
 
 def add_nodes(case: Case, like: str, count: int = 1) -> Change:
@@ -224,8 +185,6 @@ def add_nodes(case: Case, like: str, count: int = 1) -> Change:
     text = f"add a node like {like}" if count == 1 else f"add {count} nodes like {like}"
     if pool := case.snapshot.nodes[like].labels.get("karpenter.sh/nodepool"):
         text += f", of NodePool {pool}"
-    names = case.new_names(like, count)
+    kind, new = ChangeKind.ADD_NODE, next(iter(case.with_new_nodes([like])[1]))
     details = {"like": like, "count": count}
-    return Change(
-        ChangeKind.ADD_NODE, text, "", lambda case: case.with_nodes_like(like, names), names[0], count, details
-    )
+    return Change(kind, text, "", lambda case: case.with_new_nodes([like], count)[0], new, count, details)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, product
 
 from berth.scheduling.fields.reading import UnreadableObject
 from berth.scheduling.fields.resources import PODS
 from berth.scheduling.framework.plugin import Status
-from berth.scheduling.managed_resources.pools import left
+from berth.scheduling.managed_resources.pools import left, resource_of
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.plugins.node_affinity import NodeAffinity
 from berth.scheduling.plugins.node_priority_label import NodePriorityLabel
 from berth.scheduling.reason_code import ReasonCode
+from berth_cli.explanation.blockers import BLOCKED, Blockers, short_pools
 from berth_cli.explanation.case import Case
-from berth_cli.explanation.counterfactuals import node_changes, pod_changes
-from berth_cli.explanation.counterfactuals.change import Option, raise_capacity
-from berth_cli.explanation.pools import short_pools
+from berth_cli.explanation.counterfactuals import change, node_changes
+from berth_cli.explanation.counterfactuals.change import Option
 from berth_cli.explanation.rules import Rules
-
-DEFAULT_PRIORITY = "1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +28,7 @@ class Rejected:
     case: Case
     node: NodeInfo
     rules: Rules
+    blockers: Blockers
 
     def held(self, pod: Pod) -> Mapping[str, int]:
         """Return the counted resources that a pod requests."""
@@ -50,8 +48,7 @@ def proposals(rejected: Rejected, status: Status) -> Iterator[Option]:
 
 
 def shortage(case: Case, node: NodeInfo) -> float:
-    """Return the total shortage of the node, each resource relative to the request of the pod: the search begins with
-    the closest nodes."""
+    """Return the total shortage of the node, each resource relative to the request of the pod."""
     asked = case.pod.spec.requests.asked
     return sum(missing / asked[name] for name, missing in shortages(case.pod, node).items() if asked.get(name))
 
@@ -64,36 +61,30 @@ def shortages(pod: Pod, node: NodeInfo) -> Mapping[str, int]:
 
 
 def _priority_label(of: Rejected) -> Iterator[Option]:
-    for plugin in of.rules.plugins(of.case.pod, NodePriorityLabel):
-        yield (node_changes.label_node(of.node, {plugin.label: DEFAULT_PRIORITY}),)
-
-
-def _added_affinity(of: Rejected) -> Iterator[Option]:
-    for plugin in of.rules.plugins(of.case.pod, NodeAffinity):
-        if plugin.added_required is not None:
-            yield from node_changes.labels_for(of.node, {}, plugin.added_required)
+    for plugin in of.rules.filters(of.case.pod):
+        if isinstance(plugin, NodePriorityLabel):
+            yield (node_changes.label_node(of.node, {plugin.label: "1"}),)
 
 
 def _node_affinity(of: Rejected) -> Iterator[Option]:
     spec = of.case.pod.spec
     yield from node_changes.labels_for(of.node, spec.node_selector or {}, spec.node_affinity.required)
-    yield from pod_changes.remove_node_selector(of.case, of.node.labels)
+    yield from change.fix_selector(of.case, of.node)
+
+
+def _lower(of: Rejected, missing: Mapping[str, int]) -> Iterator[Option]:
+    asked = of.case.pod.spec.requests.asked
+    return change.lower_requests(of.case, {name: asked.get(name, 0) - amount for name, amount in missing.items()})
 
 
 def _resources(of: Rejected) -> Iterator[Option]:
     ignored = of.rules.berth.counting.ignored_by_scheduler
     short = {name: amount for name, amount in shortages(of.case.pod, of.node).items() if name not in ignored}
-    yield from pod_changes.lower_requests(of.case, short)
+    yield from _lower(of, short)
     yield from node_changes.free(of.case, of.node.pods, short, lambda pod: pod.spec.requests.placed, of.node.name)
 
 
-def _lower_counted(of: Rejected) -> Iterator[Option]:
-    resources = of.rules.configuration.managed_resources
-    return pod_changes.lower_counted_requests(of.case, of.node, resources, of.rules.berth.counting)
-
-
 def _counted_resources(of: Rejected) -> Iterator[Option]:
-    yield from _lower_counted(of)
     counting, node, short = of.rules.berth.counting, of.node, {}
     capacity = counting.capacity(node)
     room, demands = left(capacity, counting.used(node.pods, capacity)), counting.demands(of.case.pod)
@@ -102,27 +93,16 @@ def _counted_resources(of: Rejected) -> Iterator[Option]:
         lacks = [demand.of(capacity[pool]) - room[pool] for pool in counting.pools(demand.resource, capacity)]
         short[demand.resource] = min(lacks, default=demand.amount)
     missing = {name: amount for name, amount in short.items() if amount > 0}
+    yield from _lower(of, missing)
     yield from node_changes.free(of.case, node.pods, missing, of.held, node.name)
     yield from _capacity(of)
 
 
 def _capacity(of: Rejected) -> Iterator[Option]:
-    """Label the node with an amount, if its label cannot be read, or if no node has the label yet."""
-    wanted: Counter[str] = Counter()
-    for pod in (of.case.pod, *of.node.pods):
-        wanted.update(of.held(pod))
-    unreadable, labels = of.rules.berth.counting.unreadable(of.node), {}
+    """Label the node so that it has the resource."""
     for each in of.rules.configuration.managed_resources:
-        label = None if each.capacity is None else each.capacity.node_label
-        nodes = of.case.snapshot.nodes.values()
-        if each.capacity is not None and wanted[each.name]:
-            yield from node_changes.labels_for(of.node, each.capacity.node_selector, None)
-        if label is None or not wanted[each.name]:
-            continue
-        if each.name in unreadable or not any(label in other.labels for other in nodes):
-            labels[label] = str(wanted[each.name])
-    if labels:
-        yield (node_changes.label_node(of.node, labels),)
+        if each.capacity is not None and each.name in of.held(of.case.pod):
+            yield from node_changes.labels_for(of.node, each.capacity.node_selector)
 
 
 def _pools(of: Rejected) -> Iterator[Option]:
@@ -131,61 +111,34 @@ def _pools(of: Rejected) -> Iterator[Option]:
     short = short_pools(of.case, of.rules, of.node.labels)
     missing = {each.pool: each.needed - each.room for each in short}
     holders = (node.pods for node in nodes.values() if missing.keys() & held(node.pods, node.labels))
-    yield from pod_changes.lower_pool_requests(of.case, short, of.rules.configuration.managed_resources)
+    room = sorted(((each.room // of.case.missing, resource_of(each.pool)) for each in short), reverse=True)
+    yield from change.lower_requests(of.case, {name: amount for amount, name in room})
     yield from node_changes.free(
         of.case, chain.from_iterable(holders), missing, lambda pod: held((pod,), nodes[pod.node_name].labels)
     )
-    yield tuple(map(raise_capacity, short))
+    yield tuple(map(change.raise_capacity, short))
+
+
+def _blockers(code: ReasonCode, of: Rejected) -> Iterator[Option]:
+    """End the pods that keep the pod away; those of anti-affinity may be on other nodes."""
+    node = of.node.name if code is ReasonCode.HOST_PORT_TAKEN else ""
+    return node_changes.end_blockers(of.case, of.blockers.of(code, [of.node]), node)
 
 
 ANSWERS: Mapping[ReasonCode, Answer] = {
     ReasonCode.NODE_UNSCHEDULABLE: lambda of: iter([(node_changes.uncordon(of.node.name),)]),
-    ReasonCode.NODE_NOT_READY: lambda of: iter([(node_changes.make_ready(of.node.name),)]),
-    ReasonCode.NODE_NOT_RUNNING: lambda of: iter([(node_changes.make_ready(of.node.name),)]),
     ReasonCode.UNTOLERATED_TAINT: lambda of: node_changes.answers_to_taints(of.case, of.node),
     ReasonCode.PRIORITY_LABEL_MISSING: _priority_label,
     ReasonCode.PRIORITY_LABEL_NOT_INTEGER: _priority_label,
     ReasonCode.NODE_AFFINITY_MISMATCH: _node_affinity,
-    ReasonCode.ADDED_NODE_AFFINITY_MISMATCH: _added_affinity,
-    ReasonCode.NODE_AFFINITY_CONFLICT: lambda of: iter([(pod_changes.remove_affinity(of.case),)]),
-    ReasonCode.NODE_NOT_SELECTED: lambda of: iter([(pod_changes.remove_affinity(of.case),)]),
+    ReasonCode.NODE_AFFINITY_CONFLICT: lambda of: change.fix_selector(of.case, of.node),
+    ReasonCode.NODE_NOT_SELECTED: lambda of: change.fix_selector(of.case, of.node),
     ReasonCode.INSUFFICIENT_RESOURCE: _resources,
     ReasonCode.TOO_MANY_PODS: _resources,
     ReasonCode.INSUFFICIENT_COUNTED_RESOURCE: _counted_resources,
-    ReasonCode.REQUEST_ABOVE_POD_LIMIT: _lower_counted,
     ReasonCode.INSUFFICIENT_FLOATING_RESOURCE: _pools,
     ReasonCode.KEPT_FOR_HIGHER_PRIORITY: _pools,
     ReasonCode.REQUEST_ABOVE_POOL: _pools,
-    ReasonCode.NODE_CAPACITY_UNREADABLE: _capacity,
-    ReasonCode.HOST_PORT_TAKEN: lambda of: node_changes.end_holders_of_ports(of.case, of.node),
-    ReasonCode.TOPOLOGY_SPREAD_SKEW: lambda of: pod_changes.soften_spread(of.case),
-    ReasonCode.TOPOLOGY_SPREAD_LABEL_MISSING: lambda of: pod_changes.soften_spread(of.case),
-    ReasonCode.POD_AFFINITY_MISMATCH: lambda of: pod_changes.remove_terms(of.case, "podAffinity"),
-    ReasonCode.POD_ANTI_AFFINITY_CONFLICT: lambda of: pod_changes.remove_terms(of.case, "podAntiAffinity"),
+    **{code: partial(_blockers, code) for code in BLOCKED},
 }
-"""Maps the code of a plugin's reason to its proposals. The search handles GANG_CODES for the whole gang."""
-
-GANG_CODES = frozenset(
-    (ReasonCode.GANG_WAITS_FOR_MEMBERS, ReasonCode.GANG_DOES_NOT_FIT, ReasonCode.GANG_WAITS_FOR_POOL)
-)
-
-NO_CHANGE: Mapping[ReasonCode, str] = {
-    ReasonCode.PLUGIN_REASON: "it comes from a custom plugin, and only the plugin knows its remedy",
-    ReasonCode.NODE_NAME_MISMATCH: "the pod names its node itself; it is judged here without that",
-    ReasonCode.NODE_AFFINITY_INVALID: "it rejects no node: scoring fails, and no API server stores such a pod",
-    ReasonCode.NODE_WITHOUT_DOMAIN: "give the node the label that the reason names",
-    ReasonCode.NODE_RESERVED: "the policy keeps the node for pods that ask for its resources",
-    ReasonCode.SEGREGATED_RESOURCE_MISSING: "no node has the resource that the pod asks for; add one that has it",
-    ReasonCode.REQUEST_UNREADABLE: "the pod's request is no amount; correct it",
-    ReasonCode.REQUEST_ABOVE_DEVICE: "the pod asks for more than 100 per cent of a device; correct its request",
-    ReasonCode.TOPOLOGY_SPREAD_INVALID: "the constraint cannot be read; correct its selector",
-    ReasonCode.POD_AFFINITY_INVALID: "the term cannot be read; correct its selector",
-    ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT: "a pod there keeps it away, by a rule of its own",
-    ReasonCode.GANG_INVALID: "the members contradict each other, or their PodGroup is missing; correct what it says",
-    ReasonCode.GANG_PLACED_ELSEWHERE: "it is no failure: the pod has its place on another node",
-    ReasonCode.GANG_IN_OTHER_DOMAIN: "a gang that runs stays in its topology domain; changes are for the nodes there",
-    ReasonCode.NODE_NOT_IN_CACHE: "the watcher publishes the node within seconds; it cannot be judged until then",
-    ReasonCode.NODE_UNREADABLE: "the node is malformed, and no API server stores such a one; correct the dump",
-    ReasonCode.TOO_COSTLY: "no single rule of the pod costs too much; shorten its rules, or give Berth more time",
-}
-"""The other codes of filter, with the reason why small changes do not remove them."""
+"""Maps the code of a plugin's reason to its proposals. The search handles reasons of gangs for the whole gang."""

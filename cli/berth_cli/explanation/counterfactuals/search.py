@@ -1,66 +1,50 @@
-"""Searches for changes: proposals for the closest nodes, the smallest first, each verified by all rules, until the time
-limit.
-
-For a member of a gang each change is evaluated with a plan of the whole gang on all nodes.
-"""
+"""Searches for changes: proposals for the closest nodes, the smallest first, each verified by all rules. In a gang
+each change is evaluated with a plan of the whole gang on all nodes."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice, product
 
-from berth.scheduling.fields.taints import Taint
 from berth.scheduling.framework.plugin import Code, Status
 from berth.scheduling.framework.shipped_profiles import COUNTED_FILTER
 from berth.scheduling.gangs.gang import GangError, GangWait
+from berth.scheduling.gangs.members import lives
 from berth.scheduling.gangs.planner import GangPlacement
-from berth.scheduling.gangs.planning import GangPlan
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects.pod_group import gang_names
 from berth.scheduling.plugins.node_affinity import required_of
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.changes import Changes
-from berth_cli.explanation.case import Case
-from berth_cli.explanation.counterfactuals.change import Option, apply_all, size_of
+from berth_cli.explanation.blockers import Blockers
+from berth_cli.explanation.case import Case, kinds_of_nodes
+from berth_cli.explanation.counterfactuals.change import ChangeKind, Option, create_members, size_of
 from berth_cli.explanation.counterfactuals.node_changes import add_nodes
-from berth_cli.explanation.counterfactuals.pod_changes import lower_size
 from berth_cli.explanation.counterfactuals.proposals import Rejected, proposals, shortage
-from berth_cli.explanation.rivals import first_taker, places_of
+from berth_cli.explanation.rivals import first_taker, places_of, taken_text
 from berth_cli.explanation.rules import Rules
+from berth_cli.placement.changed_objects import is_node_state
 
 SEARCH_SECONDS = 5.0
 """The time limit of the search. On a large cluster it is reached before all changes are tried."""
 
 MAX_RESULTS = 8
 MAX_CHANGES = 3
-MAX_NODES = 40
-"""The maximum number of nodes for which changes are proposed."""
+MAX_NODES = 40  # for which changes are proposed
+MAX_RIVALS = 3  # additional new nodes, for pods that are tried first
+MAX_ALIKE = 3  # nodes that come before the others of their kind: for the same reasons, with the same taints
+MAX_COMBINATIONS = 48  # of options for one node
+MAX_KINDS = 5  # of new nodes
 
-MAX_RIVALS = 3
-"""The maximum number of additional new nodes, for pods of a higher priority."""
-
-MAX_ALIKE = 3
-"""The number of nodes that come before the others of their kind: for the same reasons, with the same taints."""
-
-MAX_COMBINATIONS = 48
-"""The maximum number of combinations of options for one node."""
-
-MAX_KINDS = 5
-"""The maximum number of kinds of new nodes to propose for the pod, or for the gang's next member."""
-
-OF_THE_CLUSTER = frozenset(
-    (
-        ReasonCode.INSUFFICIENT_FLOATING_RESOURCE,
-        ReasonCode.KEPT_FOR_HIGHER_PRIORITY,
-        ReasonCode.REQUEST_ABOVE_POOL,
-        ReasonCode.TOPOLOGY_SPREAD_SKEW,
-        ReasonCode.POD_AFFINITY_MISMATCH,
-        ReasonCode.POD_ANTI_AFFINITY_CONFLICT,
-        ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT,
-    )
-)
+OF_THE_CLUSTER = {
+    *(ReasonCode.INSUFFICIENT_FLOATING_RESOURCE, ReasonCode.KEPT_FOR_HIGHER_PRIORITY, ReasonCode.REQUEST_ABOVE_POOL),
+    *(ReasonCode.TOPOLOGY_SPREAD_SKEW, ReasonCode.POD_AFFINITY_MISMATCH, ReasonCode.POD_ANTI_AFFINITY_CONFLICT),
+    ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT,
+}
 """Reasons that the whole cluster or a domain may cause: they may apply to new nodes, too."""
 
 ZONE = "topology.kubernetes.io/zone"
@@ -70,8 +54,8 @@ IsOver = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """Changes after which the pod fits. fits: the nodes that then pass. All rules were run on the changed state. taker:
-    a waiting pod of a higher priority that takes this room first; None if none does."""
+    """Changes after which the pod fits. fits: the nodes that then pass, beside the pods that are tried first. All rules
+    were run on the changed state. taker: a waiting pod that takes this room first; None if none does."""
 
     changes: Option
     fits: Sequence[str]
@@ -89,8 +73,8 @@ class SearchEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The result of a search, the smallest changes first. tried: the number of nodes for which changes were
-    proposed. left_out: the number of other rejected nodes. taker: the waiting pod that takes the room of other changes.
+    """The result of a search, the smallest changes first. tried, left_out: the numbers of rejected nodes for which
+    changes were proposed, and of the others. taken: the waiting pod that takes the room of other changes.
     more_nodes_help: whether a new node like an existing one helps; None if none does, but a node of another kind may.
     """
 
@@ -98,7 +82,7 @@ class Search:
     end: SearchEnd = SearchEnd.COMPLETE
     tried: int = 0
     left_out: int = 0
-    taker: Pod | None = None
+    taken: str = ""
     more_nodes_help: bool | None = None
 
 
@@ -106,33 +90,30 @@ def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
     """Find the smallest changes that place the pod, or its gang. is_over: called before each step."""
     is_member = rules.is_member(case.pod, case.snapshot)
     trial = _Trial(replace(case, in_gang=is_member), rules, is_over)
-    if is_member:
-        trial, options, result = _of_gang(trial)
-    else:
-        options, result = _for_nodes(case, rules, is_over)
-        kinds, help_of_nodes = _kinds(case, rules)
-        result = replace(result, more_nodes_help=help_of_nodes)
-        # Rivals may take the first new nodes.
-        counts = range(1, 2 + min(len(case.rivals), MAX_RIVALS))
-        options += [(*changes, add_nodes(case, like, count)) for changes, like in kinds for count in counts]
-    findings, taker = _Findings(), None
+    trial, options, result = _of_gang(trial) if is_member else _of_pod(trial)
+    findings, taken = list[Counterfactual](), ""
     for changes in sorted(options, key=size_of):
         if len(findings) == MAX_RESULTS or is_over():
             break
         # Without a gang, a change of one node is for that node; with a gang, another node may be used.
         names = () if is_member else {each.node for each in changes if each.node}
-        found = None if findings.contains_subset_of(changes) else trial.of(changes, names)
+        found = None if any(_covers(known, changes) for known in findings) else trial.of(changes, names)
         if found is None:
             continue
         if found.taker is None and not is_over():
-            findings.add(trial.without_needless(found))
-        taker = taker or found.taker
+            found = trial.without_needless(found)
+            smaller = _signature(found.changes)
+            findings = [*(known for known in findings if not smaller <= _signature(known.changes)), found]
+        # A pod that requests less does not make room.
+        elif all(each.kind is not ChangeKind.LOWER_REQUEST for each in changes):
+            taken = taken or taken_text(found.taker, case.pod)
     end = SearchEnd.NODES if result.left_out else SearchEnd.COMPLETE
     if is_over():
         end = SearchEnd.TIME
     elif len(findings) == MAX_RESULTS:
         end = SearchEnd.RESULTS
-    return replace(result, found=findings.all, end=end, taker=taker)
+    findings.sort(key=lambda each: size_of(each.changes))
+    return replace(result, found=findings, end=end, taken=taken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,58 +127,42 @@ class _Trial:
     def of(self, changes: Option, names: Collection[str] = ()) -> Counterfactual | None:
         """Return the changes with their effect; None if they do not place the pod. names: the nodes that may take the
         pod; by default all."""
-        changed = apply_all(changes, self.case)
+        changed: Case | None = self.case
+        for each in changes:
+            changed = changed and each.apply(changed)
         if changed is None:
             return None
         rules = self.rules.with_capacities(changed.capacities)
-        fits, _ = places_of(changed, rules, names)
-        if not fits:
+        if not places_of(changed, rules, names)[0]:
             return None
         taker, beside = first_taker(changed, rules, self.is_over)
-        if taker is None:
-            _, placed = places_of(beside, rules, names)
-            if not _replacements_fit(self.case, changes, beside, placed, rules.without_gangs):
-                return None
+        fits, placed = places_of(beside, rules, names)
+        if taker is None and not fits:
+            fits, placed = places_of(beside, rules)
+        if taker is None and not _replacements_fit(self.case, changes, beside, placed, rules.without_gangs):
+            return None
         return Counterfactual(changes, fits, taker)
+
+    def places(self, changes: Option) -> Counterfactual | None:
+        """Return the changes with their effect if the pod, or its gang, then has a place that no other pod takes."""
+        found = self.of(changes)
+        return None if found is None or found.taker is not None else found
 
     def without_needless(self, found: Counterfactual) -> Counterfactual:
         """Remove unnecessary changes: two reasons may have one remedy, and fewer changes may make another node fit."""
         changes = found.changes
         for index in range(len(changes)) if len(changes) > 1 else ():
-            fewer = self.of((*changes[:index], *changes[index + 1 :]))
-            if fewer is not None and fewer.taker is None:
+            if fewer := self.places((*changes[:index], *changes[index + 1 :])):
                 return self.without_needless(fewer)
         return found
 
 
-class _Findings:
-    """Counterfactuals, each of a different kind or subject. They do not contain each other."""
-
-    def __init__(self) -> None:
-        self._found: dict[frozenset[tuple[str, str]], Counterfactual] = {}
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    @property
-    def all(self) -> list[Counterfactual]:
-        """The counterfactuals, the smallest first."""
-        return sorted(self._found.values(), key=lambda each: size_of(each.changes))
-
-    def contains_subset_of(self, changes: Option) -> bool:
-        """Return whether a subset of these changes, or changes like them, is enough."""
-        signature = _signature(changes)
-        ended = frozenset(uid for each in changes for uid in each.ended)
-        return any(
-            smaller <= signature or all(each.ended and each.ended <= ended for each in known.changes)
-            for smaller, known in self._found.items()
-        )
-
-    def add(self, found: Counterfactual) -> None:
-        """Add changes for which `contains_subset_of` is false, and remove changes that contain them."""
-        signature = _signature(found.changes)
-        self._found = {known: each for known, each in self._found.items() if not signature <= known}
-        self._found[signature] = found
+def _covers(known: Counterfactual, changes: Option) -> bool:
+    """Return whether a subset of these changes, or changes like them, is known to be enough."""
+    ended = frozenset(uid for each in changes for uid in each.ended)
+    return _signature(known.changes) <= _signature(changes) or all(
+        each.ended and each.ended <= ended for each in known.changes
+    )
 
 
 def _signature(changes: Option) -> frozenset[tuple[str, str]]:
@@ -205,13 +170,12 @@ def _signature(changes: Option) -> frozenset[tuple[str, str]]:
 
 
 def _replacements_fit(case: Case, changes: Option, changed: Case, placed: Sequence[Pod], rules: Rules) -> bool:
-    """Return whether the ended pods that their controllers create again fit beside the placed pods: otherwise another
-    pod would wait instead. With a floating pool, a pod of a lower priority may wait: the rule keeps its share
-    for the pod."""
-    ended = {uid: not each.node for each in changes for uid in each.ended}
+    """Return whether the ended pods that their controllers create again fit beside the placed pods. With a floating
+    pool, a pod of a lower priority may wait: the rule keeps its share for the pod."""
+    holds_share = {uid: bool(each.subject) and not each.node for each in changes for uid in each.ended}
     snapshot = changed.snapshot.with_changes(Changes(pods=placed))
-    for pod in (pod for each in case.snapshot.nodes.values() for pod in each.pods if pod.uid in ended):
-        may_wait = ended[pod.uid] and (pod.priority or 0) < (case.pod.priority or 0)
+    for pod in (pod for each in case.snapshot.nodes.values() for pod in each.pods if pod.uid in holds_share):
+        may_wait = holds_share[pod.uid] and (pod.priority or 0) < (case.pod.priority or 0)
         if pod.spec.controller is not None and not may_wait:
             again = case.replacement_of(pod)
             fits = rules.fitting(again, sorted(snapshot.nodes), snapshot)
@@ -221,41 +185,59 @@ def _replacements_fit(case: Case, changes: Option, changed: Case, placed: Sequen
     return True
 
 
+def _of_pod(trial: _Trial) -> tuple[_Trial, list[Option], Search]:
+    """Propose changes for a pod that is placed alone."""
+    options, result = _for_nodes(trial.case, trial.rules, trial.is_over)
+    kinds, help_of_nodes = _kinds(trial.case, trial.rules)
+    for changes, like in kinds:
+        # Rivals may take the first new nodes.
+        counts = range(1, 2 + min(len(trial.case.rivals), MAX_RIVALS))
+        options += [(*changes, add_nodes(trial.case, like, count)) for count in counts]
+    return trial, options, replace(result, more_nodes_help=help_of_nodes)
+
+
 def _for_nodes(case: Case, rules: Rules, is_over: IsOver) -> tuple[list[Option], Search]:
     """Propose, for the closest nodes, changes that remove every reason for the node's rejection."""
-    failing = rules.failing(case.pod, case.snapshot.nodes, case.snapshot)
+    failing, blockers = rules.failing(case.pod, case.snapshot.nodes, case.snapshot), Blockers(case.pod, case.snapshot)
     names, left_out = _closest(case, failing)
     options: list[Option] = []
     for name in names:
         if is_over():
             break
-        options += _remedies(case, case.snapshot.nodes[name], failing[name], rules)
+        options += _remedies(Rejected(case, case.snapshot.nodes[name], rules, blockers), failing[name])
     return options, Search(tried=len(names), left_out=left_out)
 
 
-def _remedies(case: Case, node: NodeInfo, statuses: Iterable[Status], rules: Rules) -> Iterator[Option]:
+def _remedies(rejected: Rejected, statuses: Iterable[Status]) -> Iterator[Option]:
     """Yield changes that might remove all reasons for the node's rejection."""
-    rejected = Rejected(case, node, rules)
     every = map(_merge, product(*(list(proposals(rejected, status)) for status in statuses)))
     return (each for each in islice(every, MAX_COMBINATIONS) if len(each) <= MAX_CHANGES)
 
 
 def _kinds(case: Case, rules: Rules) -> tuple[Sequence[tuple[Option, str]], bool | None]:
-    """Return an existing node of each kind if the pod fits on a new node of that kind, with the changes of the pod that
-    it needs there, the smallest first; and whether new nodes help without changes, as in Search."""
-    changed, likes = case.with_one_of_each_kind()
-    if changed is None:
-        return (), None
-    failing = rules.failing(case.pod, likes, changed.snapshot)
+    """Return a sound node of each kind on a new one of which the pod fits, with the changes of the pod that it needs
+    there, the smallest first; and whether new nodes help without changes, as in Search."""
+    nodes = case.snapshot.nodes
+    sound = {name for name, node in nodes.items() if _is_sound(node)}
+    models = [min(kind, key=lambda name: (name not in sound, name)) for kind in kinds_of_nodes(nodes)]
+    changed, likes = case.with_new_nodes(models)
+    failing, blockers = rules.failing(case.pod, likes, changed.snapshot), Blockers(case.pod, changed.snapshot)
     found = [
         (changes, like)
         for new, like in likes.items()
-        for changes in _remedies(changed, changed.snapshot.nodes[new], failing[new], rules)
+        if like in sound
+        for changes in _remedies(Rejected(changed, changed.snapshot.nodes[new], rules, blockers), failing[new])
         if not any(each.node for each in changes)
     ]
     # A pod that ends is often replaced, and then its units are taken again.
     found.sort(key=lambda each: (any(change.ended for change in each[0]), size_of(each[0])))
     return found[:MAX_KINDS], _help_of(changed, rules, failing)
+
+
+def _is_sound(node: NodeInfo) -> bool:
+    """Return whether the node could take pods now: a broken one may be the work of a broken node pool."""
+    is_up = node.ready in ("", "True") and node.phase in ("", "Running") and not node.defect
+    return is_up and not node.unschedulable and not any(is_node_state(each.key) for each in node.taints)
 
 
 def _help_of(case: Case, rules: Rules, failing: Mapping[str, Sequence[Status]]) -> bool | None:
@@ -268,7 +250,7 @@ def _help_of(case: Case, rules: Rules, failing: Mapping[str, Sequence[Status]]) 
     required, spec = required_of(case.pod), case.pod.spec
     terms = (*spec.pod_affinity.required, *spec.pod_affinity.anti_required)
     keys = {ZONE, *rules.berth.counting.floating.label_keys, *(each.topology_key for each in terms)}
-    keys.update(each.topology_key for each in spec.topology_spread)
+    keys |= {each.topology_key for each in spec.topology_spread}
 
     def is_selected(name: str) -> bool:
         """Return whether the pod may go to the domain of this node: a node of another kind may be added there."""
@@ -283,38 +265,46 @@ def _of_gang(trial: _Trial) -> tuple[_Trial, list[Option], Search]:
     because they must be corrected first."""
     case, rules, is_over = trial.case, trial.rules, trial.is_over
     placement = rules.placement(case.pod, case.snapshot)
-    if not isinstance(placement, GangPlacement):
+    if not isinstance(placement, GangPlacement) or (
+        isinstance(placement.outcome, GangError) and placement.outcome is not GangError.LARGER_THAN_CLUSTER
+    ):
         return trial, [], Search()
-    outcome, minimum, waiting = placement.outcome, placement.members.gang.minimum, len(placement.members.waiting)
-    if isinstance(outcome, GangError) and outcome is not GangError.LARGER_THAN_CLUSTER:
-        return trial, [], Search()
-    if outcome is GangWait.FOR_MEMBERS:
-        return trial, [*lower_size(minimum, waiting)], Search()
+    if placement.outcome is GangWait.FOR_MEMBERS:
+        return _of_incomplete_gang(trial, placement.members.gang.minimum)
     beside = next_member(case, placement)
     trial = replace(trial, case=case.rooted_at(beside.pod.uid))
     options, result = _for_nodes(beside, rules, is_over)
-    if not isinstance(outcome, GangPlan):
-        options += lower_size(minimum, len(placement.places))
     kinds, help_of_nodes = _kinds(beside, rules.without_gangs)
+    counts = range(1, 1 + beside.missing + min(len(case.rivals), MAX_RIVALS))
     for changes, like in kinds:
-        count = _fewest(trial, changes, like, max(1, minimum - len(placement.places)))
-        options += [(*changes, add_nodes(case, like, count))] if count else []
+
+        def fits(count: int, changes: Option = changes, like: str = like) -> bool:
+            return not is_over() and trial.places((*changes, add_nodes(case, like, count))) is not None
+
+        # The fewest nodes that are enough, if there are any.
+        options += [
+            (*changes, add_nodes(case, like, count)) for count in counts[bisect_left(counts, True, key=fits) :][:1]
+        ]
     return trial, options, replace(result, more_nodes_help=help_of_nodes)
 
 
-def _fewest(trial: _Trial, changes: Option, like: str, most: int) -> int | None:
-    """Return the fewest new nodes on which the gang fits after the changes; None if `most` nodes are not enough."""
-
-    def is_enough(count: int) -> bool:
-        return trial.of((*changes, add_nodes(trial.case, like, count))) is not None
-
-    if trial.is_over() or not is_enough(most):
-        return None
-    fails, enough = 0, most
-    while enough - fails > 1 and not trial.is_over():
-        middle = (fails + enough) // 2
-        fails, enough = (fails, middle) if is_enough(middle) else (middle, enough)
-    return enough
+def _of_incomplete_gang(trial: _Trial, minimum: int) -> tuple[_Trial, list[Option], Search]:
+    """Create the members that are missing, with other changes only if there is no room for them. A member that exists
+    but does not count must be corrected instead."""
+    case = trial.case
+    members = case.snapshot.pods_by_gang.get((case.pod.namespace, gang_names(case.pod)[0]), {})
+    missing = minimum - sum(map(lives, {**members, case.pod.uid: case.pod}.values()))
+    if missing <= 0:
+        return trial, [], Search()
+    created = create_members(case.pod, missing)
+    with_members = created.apply(case)
+    if with_members is None or trial.places((created,)):
+        return trial, [(created,)], Search()
+    rooted, more, result = _of_gang(replace(trial, case=with_members))
+    if rooted.case.pod.uid in case.snapshot.unbound:
+        # Otherwise it is a new member, which is like the pod.
+        trial = replace(trial, case=case.rooted_at(rooted.case.pod.uid))
+    return trial, [(created, *each) for each in more], result
 
 
 def next_member(case: Case, placement: GangPlacement) -> Case:
@@ -336,8 +326,8 @@ def _merge(options: Iterable[Option]) -> Option:
 
 
 def _closest(case: Case, failing: Mapping[str, Sequence[Status]]) -> tuple[list[str], int]:
-    """Return the rejected nodes with the fewest reasons and the smallest shortage, few of each kind; and how many other
-    nodes are left out. A node that has none of a counted resource comes after those where it is used up."""
+    """Return the rejected nodes with the fewest reasons and the smallest shortage, few of each kind, those that have
+    none of a counted resource last; and how many other nodes are left out."""
     rejected = {name: statuses for name, statuses in failing.items() if statuses}
     nodes = case.snapshot.nodes
 
@@ -346,13 +336,11 @@ def _closest(case: Case, failing: Mapping[str, Sequence[Status]]) -> tuple[list[
         has_none = any(each.plugin == COUNTED_FILTER and each.code is not Code.UNSCHEDULABLE for each in statuses)
         return len(statuses), has_none, shortage(case, nodes[name]), name
 
-    order = sorted(rejected, key=distance)
-    alike: Counter[tuple[tuple[Status, ...], frozenset[Taint]]] = Counter()
+    order, alike = sorted(rejected, key=distance), Counter[tuple[object, ...]]()
     first, others = list[str](), list[str]()
     for name in order:
         # All taints have one reason, and each needs another toleration.
-        key = tuple(rejected[name]), frozenset(nodes[name].taints)
+        key = *rejected[name], *nodes[name].taints
         alike[key] += 1
         (first if alike[key] <= MAX_ALIKE else others).append(name)
-    found = [*first, *others][:MAX_NODES]
-    return found, len(order) - len(found)
+    return [*first, *others][:MAX_NODES], max(0, len(order) - MAX_NODES)

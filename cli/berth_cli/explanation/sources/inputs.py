@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-
-import click
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
 from berth_cli.configuration.document import read_policy
-from berth_cli.explanation.attempts import Attempts, NoRecord
 from berth_cli.explanation.target import GONE_FROM_DUMP, Target, read_target
+from berth_cli.sources.attempts import Attempts, NoRecord
 from berth_cli.sources.dump.admission import parse_name
 from berth_cli.sources.dump.cluster import read_dump
 from berth_cli.terminal.input_files import display_name
@@ -23,7 +21,6 @@ from berth_cli.terminal.output import duration
 CONFIGURATION_UNKNOWN = (
     "Evaluated by kube-scheduler's own rules alone: the server's configuration is unknown; give --config or --profile."
 )
-NO_FILES = TLSFiles()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +30,9 @@ class Sources:
     cluster: Path | None = None
     kubeconfig: Path | None = None
     url: str | None = None
-    tls: TLSFiles = NO_FILES
+    tls: TLSFiles = field(default_factory=TLSFiles)
     stack: str | None = None
     region: str | None = None
-
-    def check(self) -> None:
-        """Check the combination of sources. Raises UsageError."""
-        if self.cluster is not None and self.kubeconfig is not None:
-            raise click.UsageError("give --cluster DUMP or --kubeconfig FILE, not both")
-        if self.stack is not None and self.url is not None:
-            raise click.UsageError("give --stack NAME or --url URL, not both: a stack has its records in its table")
-        if not (self.cluster or self.kubeconfig or self.stack):
-            raise click.UsageError("give --cluster DUMP or --kubeconfig FILE, or --stack NAME")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +55,7 @@ def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | 
     running: BerthConfiguration | None = None
     objects: Iterable[Object] = ()
     where, gone, is_trimmed = "the cluster", GONE_FROM_DUMP, False
-    notes: tuple[str, ...] = ()
-    failure = ""
+    notes, failure = tuple[str, ...](), ""
     if sources.url is not None:
         attempts, running, failure = _ask_server(sources.url, sources.tls, pod, wants_configuration=given is None)
         notes = (CONFIGURATION_UNKNOWN,) if failure and given is None else ()
@@ -79,8 +66,7 @@ def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | 
         state = read_stack(sources.stack, sources.region, parse_name(pod))
         objects, where, is_trimmed = state.objects, state.where, True
         gone = "its node cache has none of that name: the pod is gone, or the watcher has not seen it yet"
-        attempts, running, failure = state.attempts, state.configuration, state.failure
-        notes = tuple(state.notes(None if sources.kubeconfig or sources.cluster else given))
+        attempts, running, failure, notes = state.attempts, state.configuration, state.failure, state.notes
     configuration = given or running or read_policy(None)
     if sources.cluster is not None:
         where, gone, is_trimmed = display_name(sources.cluster), GONE_FROM_DUMP, False
@@ -100,22 +86,17 @@ def _ask_server(
 ) -> tuple[Attempts | NoRecord, BerthConfiguration | None, str]:
     """Return the attempts, the configuration, and why the server does not respond. Raises InvalidInput."""
     # Imported here: a dump does not need an HTTP client.
-    from berth_cli.explanation.sources.server import (
-        ServerUnreachable,
-        open_server,
-        read_attempts,
-        running_configuration,
-    )
+    from berth_cli.explanation.sources import server
 
-    server = open_server(url, tls)
+    there = server.open_server(url, tls)
     try:
-        attempts = read_attempts(server, *parse_name(pod))
-        return attempts, running_configuration(server) if wants_configuration else None, ""
-    except ServerUnreachable as error:
+        attempts = server.read_attempts(there, *parse_name(pod))
+        return attempts, server.running_configuration(there) if wants_configuration else None, ""
+    except server.ServerUnreachable as error:
         return NoRecord(error.message), None, f"Berth does not answer: {error.message}"
 
 
 def _gone(attempts: Attempts | NoRecord | None) -> str:
     if not isinstance(attempts, Attempts):
         return "it is gone, or was never there; check the name"
-    return f"it is gone: its last attempt was {duration(time.time() - attempts.last.time)} ago"
+    return f"it is gone: its last attempt was {duration(time.time() - attempts.all[-1].time)} ago"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pydantic import BaseModel, ValidationError
 
 from berth.scheduling.configuration.document import BerthConfiguration, Decisions
-from berth_cli.explanation.attempts import Attempt, Attempts, NoRecord, attempts_of, cause_of
+from berth_cli.sources.attempts import Attempt, Attempts, NoRecord, attempts_of, cause_of
 from berth_cli.sources.server import (
     CredentialsUnreadable,
     Endpoint,
@@ -49,17 +49,9 @@ def running_configuration(server: Endpoint) -> BerthConfiguration:
 
 
 def read_attempts(server: Endpoint, namespace: str, name: str) -> Attempts | NoRecord:
-    """Return the attempts to place this pod; if several pods had the name, those of the last pod.
-
-    Raises ServerUnreachable, and InvalidInput if the response cannot be read.
-    """
-    answer = _read(server, f"{namespace}/{name}")
-    return attempts_of(answer.decisions) or NoRecord(
-        f"{server.address} {_why_none(server, f'{namespace}/{name}', answer)}"
-    )
-
-
-def _read(server: Endpoint, pod: str) -> _Answer:
+    """Return the attempts to place this pod; if several pods had the name, those of the last pod. Raises
+    ServerUnreachable, and InvalidInput if the response cannot be read."""
+    pod = f"{namespace}/{name}"
     response = server.get(f"decisions?pod={pod}")
     if isinstance(response, NoResponse):
         raise ServerUnreachable(f"{server.address}: {response.cause}; is berth serve running there?")
@@ -68,9 +60,10 @@ def _read(server: Endpoint, pod: str) -> _Answer:
         reason = content.get("reason") or "is it a berth serve of this release? A stack has no such route"
         raise InvalidInput(f"{server.address}: /decisions answers {response.status}; {reason}")
     try:
-        return _Answer.model_validate(content)
+        answer = _Answer.model_validate(content)
     except ValidationError as error:
         raise InvalidInput(f"{server.address}: /decisions cannot be read: {cause_of(error)}") from error
+    return attempts_of(answer.decisions) or NoRecord(f"{server.address} {_why_none(server, pod, answer)}")
 
 
 def _why_none(server: Endpoint, pod: str, answer: _Answer) -> str:

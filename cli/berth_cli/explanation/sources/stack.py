@@ -1,48 +1,37 @@
 """Reads a pod's data from the tables of a stack: the cluster in its node cache, its configuration, and the records of
-its decisions.
-
-The user needs GetItem and Query on the cache table, and cloudformation:DescribeStacks.
-"""
+its decisions."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import boto3
-from botocore.exceptions import BotoCoreError
+import click
 from pydantic import ValidationError
 
-from berth.cluster.field_projection import RequiredFields
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.decisions.recorders import DynamoDBDecisionTable
-from berth.dynamodb import TableUnavailable
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable
 from berth.scheduling.configuration.document import BerthConfiguration, Decisions, WhenStale
 from berth.scheduling.fields.reading import Object
-from berth_cli.explanation.attempts import Attempt, Attempts, NoRecord, attempts_of, cause_of
-from berth_cli.sources.cached_objects import ObjectsView, as_dump, missing_fields
-from berth_cli.sources.stack import CACHE_TABLE_NAME, CLIENT_CONFIG, StackUnavailable, describe
+from berth_cli.sources.attempts import Attempt, Attempts, NoRecord, attempts_of, cause_of
+from berth_cli.sources.cached_objects import ObjectsView, as_dump
+from berth_cli.sources.stack import CACHE_TABLE_NAME, CLIENT_CONFIG, aws_errors, describe
 from berth_cli.terminal.input_files import InvalidInput
 from berth_cli.terminal.output import duration
 
 MAX_RECORDS = 50
-NOT_IN_NODE_CACHE = (
-    "The pod is judged without {}: the configuration in force does not read them, so the node cache lacks them; give "
-    "--kubeconfig FILE too."
-)
 
 
 @dataclass(frozen=True, slots=True)
 class StackState:
     """The state of a stack. objects: as in a dump, with the fields that Berth keeps. configuration: the one in force.
-    age: of the objects, in seconds. where: the table's name in messages. fallback: why another configuration than the
-    applied one is in force; may be empty.
-    """
+    age: of the objects, in seconds. fallback: why the applied configuration is not in force; may be empty."""
 
     objects: list[Object]
     configuration: BerthConfiguration
@@ -68,31 +57,26 @@ class StackState:
         fails = self.configuration.node_cache.when_stale is WhenStale.FAIL
         return f"Berth cannot decide: {self.stale}" if self.stale and fails else ""
 
-    def notes(self, given: BerthConfiguration | None) -> Iterator[str]:
-        """Yield notes for the user. given: the policy that is evaluated, if it is not the one in force: the node cache
-        lacks fields that only this policy reads."""
-        yield from filter(None, [self.stale])
-        if self.fallback:
-            yield f"The applied configuration is not in use: {self.fallback}."
-        if given is not None:
-            own = RequiredFields.of(self.configuration.policy())
-            yield from map(NOT_IN_NODE_CACHE.format, missing_fields(given.policy(), own))
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for the user."""
+        fallback = f"The applied configuration is not in use: {self.fallback}." if self.fallback else ""
+        return tuple(filter(None, (self.stale, fallback)))
 
 
 def read_stack(stack: str, region: str | None, pod: tuple[str, str]) -> StackState:
     """Read the tables of the stack. pod: namespace and name. Raises InvalidInput."""
     try:
-        deployed = describe(stack, region)
-        name = deployed.output(CACHE_TABLE_NAME)
-        client = boto3.client("dynamodb", region_name=region, config=CLIENT_CONFIG)
-        configurations = Configurations(DynamoDBConfigurationStore(client, name), deployed.configuration)
-        records = DynamoDBDecisionTable(client, name).of_pod
-        cache, where = DynamoDBCacheTable(client, name), f"the stack {stack}"
-        return read_tables(cache, configurations, lambda: records(*pod, MAX_RECORDS), where, time.time())
-    except (TableUnavailable, StackUnavailable, ConfigurationInvalid) as error:
+        with aws_errors():
+            deployed = describe(stack, region)
+            name = deployed.output(CACHE_TABLE_NAME)
+            client = boto3.client("dynamodb", region_name=region, config=CLIENT_CONFIG)
+            configurations = Configurations(DynamoDBConfigurationStore(client, name), deployed.configuration)
+            records = DynamoDBDecisionTable(client, name).of_pod
+            cache, where = DynamoDBCacheTable(client, name), f"the stack {stack}"
+            return read_tables(cache, configurations, lambda: records(*pod, MAX_RECORDS), where, time.time())
+    except (click.ClickException, ConfigurationInvalid) as error:
         raise InvalidInput(str(error)) from error
-    except BotoCoreError as error:
-        raise InvalidInput(f"{error}; are AWS credentials and region set?") from error
 
 
 def read_tables(

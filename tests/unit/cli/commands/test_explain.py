@@ -119,12 +119,6 @@ def test_json_contains_codes_and_verified_changes(tmp_path: Path) -> None:
             id="a dump without nodes",
         ),
         pytest.param(
-            ["p", "--node", "gpu-01"],
-            [node_with("gpu-1"), pod_with("p")],
-            "the cluster has no node gpu-01; did you mean gpu-1?",
-            id="a missing node",
-        ),
-        pytest.param(
             ["p"],
             [node_with("a"), pod_with("p", requests={"cpu": "much"})],
             "pod default/p: Pod.spec.containers[].resources.requests has a quantity that cannot be parsed",
@@ -139,3 +133,8 @@ def test_bad_input_prints_one_line_and_exits_with_2(
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     assert done.stderr.rstrip().endswith(message)
+
+
+def test_policy_for_a_stack_needs_the_live_cluster() -> None:
+    done = CliRunner().invoke(explain, ["p", "--stack", "s", "--profile", "full"])
+    assert (done.exit_code, "give --kubeconfig FILE, too" in done.stderr) == (2, True)

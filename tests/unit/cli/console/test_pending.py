@@ -17,12 +17,12 @@ from berth_cli.console.cluster import ObservedCluster, followed_dump
 from berth_cli.console.decisions import DecisionSource
 from berth_cli.console.feed import Feed
 from berth_cli.console.pending_documents import JUDGE_SECONDS, PendingDocuments
-from berth_cli.explanation.case import object_of_node
 from berth_cli.explanation.explanation import explain_pod
 from berth_cli.explanation.pod_state import pending_cause
 from berth_cli.explanation.report import headline
 from berth_cli.explanation.rules import Rules
 from berth_cli.explanation.target import read_target
+from berth_cli.sources.node_document import node_document
 from tests.builders.counted import counted_node
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
@@ -261,4 +261,4 @@ def test_request_for_a_pod_that_is_not_pending_is_rejected(wanted: str, status: 
     ],
 )
 def test_node_can_be_read_back_from_its_document(info: NodeInfo) -> None:
-    assert read_node(object_of_node(info)) == info
+    assert read_node(node_document(info)) == info

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.explanation.attempts import Attempt
 from berth_cli.explanation.counterfactuals.search import search
 from berth_cli.explanation.rules import Rules
 from berth_cli.explanation.target import Target, read_target
+from berth_cli.sources.attempts import Attempt
 
 Object = Mapping[str, Any]
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from berth.scheduling.reason_code import ReasonCode
-from berth_cli.explanation.attempts import Attempt, Attempts, NoRecord
 from berth_cli.explanation.explanation import Explanation, explain_pod
 from berth_cli.explanation.pod_state import Cause, Verdict, pending_cause
 from berth_cli.explanation.report import document, headline, text
 from berth_cli.explanation.target import Target
+from berth_cli.sources.attempts import Attempt, Attempts, NoRecord
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
 from tests.unit.cli.explanation.cases import Object, recorded, rules, target

@@ -10,10 +10,13 @@ import pytest
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.feasibility import SYSTEM_CRITICAL_PRIORITY
 from berth_cli.explanation.answer import answer_to
-from berth_cli.explanation.attempts import Attempts
+from berth_cli.explanation.explanation import explain_pod
 from berth_cli.explanation.gang import explain_gang, gang_document, gang_text
+from berth_cli.explanation.report import headline
+from berth_cli.explanation.rules import Rules
 from berth_cli.explanation.sources.inputs import Inputs
 from berth_cli.explanation.target import Target, read_target
+from berth_cli.sources.attempts import Attempts
 from berth_cli.terminal.input_files import InvalidInput
 from tests.builders.gangs import custom_group_object, member_object
 from tests.builders.nodes import node_with
@@ -56,9 +59,7 @@ ROOM_FOR_TWO: Sequence[Object] = [node_with("a")]
             "can be placed: 4 members wait for a node, 4 are needed, and all of these have places",
             id="placeable",
         ),
-        pytest.param(
-            [*ROOM_FOR_FOUR, *members(3)], "pending: 3 members wait for a node, 4 are needed", id="members are missing"
-        ),
+        pytest.param([*ROOM_FOR_FOUR, *members(3)], "pending: 3 of 4 members exist", id="members are missing"),
         pytest.param(
             [*ROOM_FOR_TWO, *members(4)],
             "pending: 4 members wait for a node, 4 are needed, and there is room for 2 of them together",
@@ -74,6 +75,18 @@ ROOM_FOR_TWO: Sequence[Object] = [node_with("a")]
 )
 def test_output_begins_with_the_verdict(objects: Sequence[Object], headline: str) -> None:
     assert text(*objects)[0] == f"gang ml/train: {headline}"
+
+
+@pytest.mark.parametrize(
+    ("objects", "wanted"),
+    [
+        pytest.param([*ROOM_FOR_FOUR, *members(3)], "3 of 4 members exist", id="members are missing"),
+        pytest.param([*ROOM_FOR_TWO, *members(4)], "needs 4 x 2 cpu, there is room for 2 on 1 node", id="no room"),
+    ],
+)
+def test_first_line_of_a_member_says_why_its_gang_waits(objects: Sequence[Object], wanted: str) -> None:
+    found = explain_pod(target(*objects), Rules(CONFIGURATION), weight=1, now=0, is_over=lambda: False)
+    assert f"nodes fit: gang ml/train: {wanted}" in headline(found)
 
 
 def test_gang_that_waits_for_a_pool_shows_how_many_members_have_room() -> None:
@@ -182,17 +195,17 @@ def differing(size: object = 3, **fields: Any) -> Sequence[Object]:
         ),
         pytest.param(
             [*ROOM_FOR_FOUR, *differing(metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})],
-            "pending: 2 members wait for a node, 3 are needed",
+            "pending: 2 of 3 members exist",
             id="one member is being deleted",
         ),
         pytest.param(
             [*ROOM_FOR_FOUR, *differing(spec={"schedulingGates": [{"name": "g"}]})],
-            "pending: 2 members wait for a node, 3 are needed",
+            "pending: 2 of 3 members exist, 1 more are gated",
             id="one member is gated",
         ),
         pytest.param(
             [*ROOM_FOR_FOUR, *differing(size="some")],
-            "pending: 3 members wait for a node, 3 are needed",
+            "pending: 2 of 3 members exist, others are rejected: gang size is not a number",
             id="the size of one member is not a number",
         ),
         pytest.param(

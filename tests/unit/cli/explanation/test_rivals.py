@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from berth_cli.explanation.counterfactuals.change import ChangeKind
 from berth_cli.explanation.counterfactuals.search import Search, search
 from berth_cli.explanation.explanation import explain_pod
 from berth_cli.explanation.pod_state import Verdict
@@ -41,7 +42,13 @@ def searched(*objects: Object, document: Mapping[str, Any] = FULL) -> Search:
 def texts(found: Search) -> tuple[list[str], str]:
     """The new nodes that place the pod, and the pod that takes the room of other changes."""
     places = ("; ".join(change.text for change in each.changes) for each in found.found)
-    return [each for each in places if "like" in each], found.taker.name if found.taker else ""
+    return [each for each in places if "like" in each], found.taken.partition(" ")[0].removeprefix(
+        "default/"
+    ).removeprefix("ml/")
+
+
+def at(second: int) -> dict[str, Any]:
+    return {"metadata": {"creationTimestamp": f"2026-01-01T00:00:0{second}Z"}}
 
 
 ONE, TWO = "add a node like a", "add 2 nodes like a"
@@ -54,7 +61,9 @@ ONE, TWO = "add a node like a", "add 2 nodes like a"
         pytest.param([asks("big", priority=5)], ([TWO], "big"), id="it takes the new node"),
         pytest.param([asks("big", cpu="1", priority=5)], ([ONE], ""), id="there is room for both"),
         pytest.param([asks("big", cpu="9", priority=5)], ([ONE], ""), id="it does not fit there either"),
-        pytest.param([asks("big", priority=0)], ([ONE], ""), id="its priority is the same"),
+        pytest.param([asks("big", priority=0)], ([ONE], ""), id="its priority is the same, and its age"),
+        pytest.param([asks("big", **at(1))], ([TWO], "big"), id="its priority is the same, and it is older"),
+        pytest.param([asks("big", priority=-1, **at(1))], ([ONE], ""), id="it is older, and its priority is lower"),
         pytest.param([asks("big", priority=5, schedulingGates=[{"name": "g"}])], ([ONE], ""), id="it is gated"),
         pytest.param([asks("big", priority=5, reason="SchedulerError")], ([ONE], ""), id="its cycle fails"),
         pytest.param([asks("big", priority=5, **CLAIM)], ([ONE], ""), id="its claim is not bound"),
@@ -92,7 +101,7 @@ def test_replacement_of_an_ended_pod_needs_room_beside_pods_of_a_higher_priority
 def test_names_the_pod_that_takes_the_room() -> None:
     found = searched(*FULL_NODE, asks("big", priority=5))
     line = "Other changes make room, but default/big of higher priority would take it first."
-    assert list(changes_text(found, ()))[-1] == search_document(found)["searchNote"] == line
+    assert list(changes_text(found))[-1] == search_document(found)["searchNote"] == line
 
 
 def test_pod_that_fits_waits_for_a_pod_of_a_higher_priority() -> None:
@@ -103,6 +112,44 @@ def test_pod_that_fits_waits_for_a_pod_of_a_higher_priority() -> None:
     assert found.verdict is Verdict.PENDING
     assert found.search is not None
     assert texts(found.search) == ([ONE], "")
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "takes"), [(2, 1, True), (1, 1, False), (1, 2, False)], ids=["older", "as old", "younger"]
+)
+def test_pod_that_fits_waits_for_an_older_pod_of_its_priority(own: int, other: int, takes: bool) -> None:
+    asked = target(asks(**at(own)), NODE, asks("old", **at(other)))
+    line = headline(explain_pod(asked, rules(), weight=1, now=0, is_over=lambda: False))
+    assert (
+        line.endswith("1 of 1 nodes fit, but default/old of equal priority is older and would take it first") is takes
+    )
+
+
+def test_pod_that_fits_goes_to_the_node_that_a_pod_of_a_higher_priority_leaves() -> None:
+    asked = target(asks(), NODE, node_with("b"), asks("big", priority=5))
+    found = explain_pod(asked, rules(), weight=1, now=0, is_over=lambda: False)
+    assert headline(found) == "default/p: can be placed, on b: 2 of 2 nodes fit"
+
+
+def test_oldest_pod_takes_the_room_whatever_its_name() -> None:
+    taker = asks("z", **at(1)), asks("a", **at(2))
+    found = explain_pod(target(asks(), NODE, *taker), rules(), weight=1, now=0, is_over=lambda: False)
+    assert found.taken.startswith("default/z of equal priority")
+
+
+def test_names_only_nodes_that_remain_after_pods_of_a_higher_priority() -> None:
+    """A request of 2 cpu fits on both nodes; the other pod takes the first one."""
+    busy = [pod_with(f"w{name}", nodeName=name, priority=9, requests={"cpu": "2"}) for name in "ab"]
+    found = searched(NODE, node_with("b"), *busy, asks("big", cpu="2", priority=5)).found
+    lowered = [each.fits for each in found if each.changes[0].kind is ChangeKind.LOWER_REQUEST]
+    assert lowered == [["b"]]
+
+
+def test_pod_too_large_for_every_node_has_no_room_that_another_pod_takes() -> None:
+    wanted = target(asks(cpu="9"), NODE, node_with("b", allocatable={"cpu": "1"}), asks("big", cpu="4", priority=5))
+    found = explain_pod(wanted, rules(), weight=1, now=0, is_over=lambda: False).search
+    assert found is not None
+    assert not any("Other changes" in line for line in changes_text(found))
 
 
 def test_gang_of_a_higher_priority_takes_the_room_as_a_whole() -> None:

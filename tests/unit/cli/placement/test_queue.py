@@ -21,15 +21,28 @@ def pod(name: str, namespace: str = "default", **spec: object) -> Pod:
     return read
 
 
-def test_sorts_by_priority_then_namespace_and_name() -> None:
+def created(second: int) -> dict[str, Any]:
+    return {"metadata": {"creationTimestamp": f"2026-01-01T00:00:0{second}Z"}}
+
+
+def test_sorts_by_priority_then_age_then_namespace_and_name() -> None:
     pods = [
         pod("b", priority=0),
-        pod("last", priority=-1),
+        pod("last", priority=-1, **created(0)),
         pod("a"),
         pod("c", "another", priority=0),
-        pod("first", "zzz", priority=9),
+        pod("young", "another", **created(2)),
+        pod("old", "zzz", **created(1)),
+        pod("first", "zzz", priority=9, **created(3)),
     ]
-    assert [each.name for each in build_queue(pods, OURS).pods] == ["first", "c", "a", "b", "last"]
+    names = [each.name for each in build_queue(pods, OURS).pods]
+    assert names == ["first", "old", "young", "c", "a", "b", "last"]
+
+
+def test_pod_that_a_controller_creates_again_is_the_youngest() -> None:
+    pods = [pod("again", **created(1)), pod("waiting", **created(2))]
+    names = [each.name for each in build_queue(pods, OURS, {("default", "again")}).pods]
+    assert names == ["waiting", "again"]
 
 
 def test_sorts_replicas_by_their_numbers() -> None:

@@ -50,7 +50,6 @@ def texts(result: Search) -> list[str]:
         pytest.param(
             [node_with("a"), *members(3)],
             [
-                "lower the gang's size from 3 to 2",
                 "add a node like a",
             ],
             id="no room for one member: one more node",
@@ -58,21 +57,29 @@ def texts(result: Search) -> list[str]:
         pytest.param(
             [node_with("a"), *members(7, 7)],
             [
-                "lower the gang's size from 7 to 2",
                 "add 3 nodes like a",
             ],
             id="no room for five members: the fewest nodes",
         ),
         pytest.param(
             [node_with("a"), node_with("b"), *members(2)],
-            ["lower the gang's size from 3 to 2"],
+            ["create 1 more member of the gang"],
             id="a member is missing",
+        ),
+        pytest.param(
+            [node_with("a"), *members(2)],
+            ["create 1 more member of the gang; add a node like a"],
+            id="a member is missing, and room for it",
+        ),
+        pytest.param(
+            [node_with("a"), node_with("b"), *members(2), member(2, spec={"schedulingGates": [{"name": "g"}]})],
+            [],
+            id="a member is gated: no other one is created",
         ),
         pytest.param(
             [node_with("a"), node_with("b", taints=[TAINT]), *members(3)],
             [
                 "let each member tolerate dedicated=ml:NoSchedule",
-                "lower the gang's size from 3 to 2",
                 "add a node like a",
             ],
             id="a taint keeps the next member out",
@@ -86,7 +93,6 @@ def texts(result: Search) -> list[str]:
             ],
             [
                 "lower each member's request of cpu from 2 to 1",
-                "lower the gang's size from 3 to 2",
                 "free 1 cpu on node b: end default/web (holds 3 cpu)",
                 "add a node like a",
             ],
@@ -96,7 +102,6 @@ def texts(result: Search) -> list[str]:
             [node_with("a"), node_with("b"), member(0), member(1, cpu="5"), member(2)],
             [
                 "lower each like member's request of cpu from 5 to 4",
-                "lower the gang's size from 3 to 2",
             ],
             id="a member other than the explained one",
         ),
@@ -112,7 +117,6 @@ def test_raises_the_capacity_of_a_pool_for_all_members_of_a_gang() -> None:
     gang = [member(number, cpu="", requests={SEAT: "1"}) for number in range(3)]
     holders = [pod_with(f"w{number}", nodeName="a", requests={SEAT: "1"}) for number in range(3)]
     assert texts(found(node_with("a"), *holders, *gang, configuration=configuration)) == [
-        "lower the gang's size from 3 to 1",
         f"free 2 {SEAT}@cluster: end default/w0 (holds 1 {SEAT}), default/w1 (holds 1 {SEAT})",
         f"raise the capacity of {SEAT}@cluster from 4 to 6",
     ]

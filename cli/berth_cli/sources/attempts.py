@@ -25,10 +25,8 @@ class RejectedCount(BaseModel):
 
 
 class Attempt(BaseModel):
-    """An extender call, as in a record of version 1. time: seconds since the epoch. nodes: the number of nodes in the
-    request. feasible: None if the rules were not applied. chosen: set by bind. error: why the call failed; empty if it
-    succeeded.
-    """
+    """An extender call, as in a record of version 1. time: seconds since the epoch. nodes: their number in the request.
+    feasible: None if the rules were not applied. chosen: set by bind. error: empty if the call succeeded."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
@@ -54,11 +52,6 @@ class Attempts:
     all: Sequence[Attempt]
     bind: Attempt | None = None
 
-    @property
-    def last(self) -> Attempt:
-        """The newest attempt."""
-        return self.all[-1]
-
 
 @dataclass(frozen=True, slots=True)
 class NoRecord:
@@ -75,9 +68,7 @@ def cause_of(error: ValidationError) -> str:
 
 def attempts_of(records: Sequence[Attempt]) -> Attempts | None:
     """Return the attempts to place a pod; if several pods had its name, those of the last pod. None without attempts.
-
-    records: of pods with the name, the oldest first.
-    """
+    records: of pods with the name, the oldest first."""
     of_filters = [each for each in records if each.verb in FILTERS]
     # If the scheduler is configured without filter, its prioritize calls are the attempts.
     found = of_filters or [each for each in records if each.verb == "prioritize"]

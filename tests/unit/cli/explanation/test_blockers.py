@@ -54,6 +54,13 @@ CASES = [
         id="a full pool: the pods that wait, and those of a higher priority",
     ),
     pytest.param(
+        waits("p"),
+        [*HELD, waits("older", metadata={"creationTimestamp": "2026-01-01T00:00:01Z"}), waits("new")],
+        seats(),
+        f"0 of 12 {SEAT} left in the cluster; 3 pods wait for it, 1 of them before this one; {MORE}",
+        id="a full pool: an older pod of the same priority",
+    ),
+    pytest.param(
         asks("p"), HELD, seats(), f"0 of 12 {SEAT} left in the cluster; {MORE}", id="a full pool: no other pod waits"
     ),
     pytest.param(

@@ -21,6 +21,7 @@ IN_ZONE: Mapping[str, Any] = {
 }
 APP = {"matchLabels": {"app": "s"}}
 VAIN = "; more nodes do not help"
+WITH = "anti-affinity with"
 
 
 def zone(name: str, value: str, **fields: Any) -> Object:
@@ -80,33 +81,46 @@ NO_SEAT = f"0 of 4 {SEAT} left in zone"
             id="the pod is pinned to the zone of a full pool",
         ),
         pytest.param(asks(), [zone("c1", "c"), HOLDER], IN_ZONE, f": {NO_SEAT} c{VAIN}", id="each zone is full"),
-        pytest.param(apart(), [*ZONES, apart("s1", "a1"), apart("s2", "b1")], FULL, VAIN, id="a pod in each zone"),
+        pytest.param(
+            apart(),
+            [*ZONES, apart("s1", "a1"), apart("s2", "b1")],
+            FULL,
+            f": {WITH} default/s1 on a1, default/s2 on b1{VAIN}",
+            id="a pod in each zone",
+        ),
+        pytest.param(
+            pod_with(labels={"app": "s"}),
+            [zone("a1", "a"), zone("a2", "a"), apart("s", "a1")],
+            FULL,
+            f": anti-affinity of default/s on a1{VAIN}",
+            id="the rule of another pod, on another node of the zone",
+        ),
         pytest.param(
             apart(key="kubernetes.io/hostname"),
             [node_with("n"), apart("s1", "n", "kubernetes.io/hostname")],
             FULL,
-            "",
+            f": {WITH} default/s1 on n",
             id="a pod on each node: a new node helps",
         ),
         pytest.param(
             apart(),
             [zone("a1", "a"), apart("s1", "a1"), zone("b1", "b"), pod_with("w", nodeName="b1", requests={"cpu": "4"})],
             FULL,
-            "",
+            f": {WITH} default/s1 on a1",
             id="a pod in one zone, another zone is full: a new node helps",
         ),
         pytest.param(
             apart(),
             [zone("a1", "a"), apart("s1", "a1"), zone("b1", "b", taints=[{"key": "k", "effect": "NoSchedule"}])],
             FULL,
-            "",
+            f": {WITH} default/s1 on a1",
             id="a pod in one zone, another zone has nodes for other pods: a node like those of the first zone helps",
         ),
         pytest.param(
             {**apart(), "spec": {**apart()["spec"], "nodeSelector": {"pool": "web"}}},
             [node_with("a1", {ZONE: "a", "pool": "web"}), apart("s1", "a1"), node_with("b1", {ZONE: "b"})],
             FULL,
-            "",
+            f": {WITH} default/s1 on a1",
             id="a pod in one zone, it selects no node of another zone: a node like those of the first zone helps",
         ),
         pytest.param(
@@ -159,4 +173,5 @@ def test_document_contains_what_the_first_line_says() -> None:
     found = document(explained(port("p", 80), node_with("n"), port("x", 80, "n")))
     assert found["missing"] == ["host port 80/TCP is taken by default/x on n"]
     found = document(explained(apart(), zone("a1", "a"), apart("s1", "a1")))
-    assert (found["moreNodesHelp"], found["headline"]) == (False, f"default/p: pending: 0 of 1 nodes fit{VAIN}")
+    assert found["missing"] == [f"{WITH} default/s1 on a1"]
+    assert found["moreNodesHelp"] is False
