@@ -49,18 +49,6 @@ def caller(served: Served) -> Iterator[Caller]:
         yield caller
 
 
-def test_prints_profile_cluster_and_addresses(served: Served, dump: Path) -> None:
-    assert served.profile == "label-priority"
-    assert served.second_line == (
-        f"cluster: {dump}, 4 nodes, read again when it changes; "
-        f"health: http://127.0.0.1:{served.port}/healthz; Ctrl-C stops\n"
-    )
-
-
-def test_prints_its_store_and_the_effect_on_a_second_server(served: Served) -> None:
-    assert served.third_line.startswith("store: in memory, ends with this process. A second server has a store of its")
-
-
 def test_edited_dump_takes_effect_within_two_seconds(caller: Caller, dump: Path) -> None:
     """Twice: the second edit comes right after a list, and has to wait for the next."""
     before = dump.read_text()

@@ -273,11 +273,3 @@ def test_publishes_small_pod_unchanged() -> None:
     packed = pack([Change(*KEY, pod)])
     assert list(unpack(packed.items)) == [Change(*KEY, pod)]
     assert not packed.omissions
-
-
-@pytest.mark.parametrize("shared", [None, "no JSON", "[]", "{}"])
-def test_publishes_large_object_that_cannot_be_reduced_as_deleted(shared: str | None) -> None:
-    pod = {"metadata": {"name": "train", "labels": LABELS}, "shared": shared}
-    packed = pack([Change(*KEY, pod)])
-    assert list(unpack(packed.items)) == [Change(*KEY, None)]
-    assert packed.omissions == {KEY: OmissionReason.TOO_LARGE}
