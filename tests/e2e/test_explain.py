@@ -23,8 +23,9 @@ PENDING, UNREADABLE = 1, 2
 
 def explain(control_plane: ControlPlane, pod: Pod, url_prefix: str) -> tuple[int, str]:
     """Exit status and output, with the cluster and the records of the server."""
-    words = [COMMAND, "explain", f"{pod.namespace}/{pod.name}", f"--kubeconfig={control_plane.kubeconfig()}"]
-    done = subprocess.run([*words, f"--url={url_prefix}"], capture_output=True, text=True, timeout=SECONDS, check=False)
+    options = (f"--kubeconfig={control_plane.kubeconfig()}", f"--url={url_prefix}")
+    command = (COMMAND, "explain", f"{pod.namespace}/{pod.name}", *options)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode in (0, PENDING, UNREADABLE), done.stderr
     return done.returncode, done.stdout + done.stderr
 

@@ -177,6 +177,12 @@ def test_resumes_broken_watch_and_drops_incomplete_line(
     assert consumer.events(1) == [Added(node("b", "12"), "12")]
 
 
+def test_skips_unreadable_lines(consumer: Consumer, stream: Exchange) -> None:
+    stream.tell("ADDED", node("a", "11")).chunk(b"{]\n").chunk(b"\n").tell("SYNCED", node("a", "12"))
+    stream.tell("ADDED", {"metadata": {}}).tell("ADDED", node("b", "13"))
+    assert consumer.events(2) == [Added(node("a", "11"), "11"), Added(node("b", "13"), "13")]
+
+
 @pytest.mark.parametrize("size", [1, 3, 7, 4096])
 def test_joins_lines_across_chunks(consumer: Consumer, stream: Exchange, size: int) -> None:
     names = ["a", "é" * 50, "b" * 200]

@@ -49,6 +49,14 @@ def caller(served: Served) -> Iterator[Caller]:
         yield caller
 
 
+def test_prints_profile_cluster_and_addresses(served: Served, dump: Path) -> None:
+    assert served.profile == "label-priority"
+    assert served.second_line == (
+        f"cluster: {dump}, 4 nodes, read again when it changes; "
+        f"health: http://127.0.0.1:{served.port}/healthz; Ctrl-C stops\n"
+    )
+
+
 def test_edited_dump_takes_effect_within_two_seconds(caller: Caller, dump: Path) -> None:
     """Twice: the second edit comes right after a list, and has to wait for the next."""
     before = dump.read_text()

@@ -73,6 +73,24 @@ def test_decisions_are_written_to_the_configured_file(tmp_path: Path) -> None:
     assert [name for at, name in enumerate(names) if bits >> at & 1][:3] == first["reasons"][0]["nodes"]
 
 
+@pytest.mark.parametrize(
+    ("decisions", "options", "warning"),
+    [
+        pytest.param("file", [], "decisions: nothing is recorded: file needs --decisions-file", id="no file"),
+        pytest.param("table", [], "decisions: nothing is recorded: table needs --store dynamodb", id="no table"),
+        pytest.param(
+            "memory", ["--decisions-file", "d"], "--decisions-file: nothing is written there without", id="not used"
+        ),
+    ],
+)
+def test_warns_that_decisions_are_not_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decisions: str, options: list[str], warning: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "berth.yaml").write_text(f"decisions: {decisions}\n")
+    assert warning in play(tmp_path, "--config", "berth.yaml", *options)
+
+
 @pytest.mark.parametrize("option", ["--record", "--decisions-file"])
 def test_unwritable_file_prints_one_line(tmp_path: Path, option: str) -> None:
     path = tmp_path / "no" / "file"

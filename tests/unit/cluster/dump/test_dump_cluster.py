@@ -69,6 +69,25 @@ def test_reads_output_of_kubectl(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("", "has no objects; make one with `kubectl get nodes,pods -A -o yaml`", id="empty"),
+        pytest.param("kind: List\nitems: []", "has no objects", id="an empty List"),
+        pytest.param("just text", "contains 'just text' instead of a Kubernetes object", id="text"),
+        pytest.param(b"\xff\xfe\x00\xd8", "is neither JSON nor YAML as kubectl prints it", id="binary"),
+        pytest.param("a: 1", "has only 1 object without a kind; make one with", id="not a Kubernetes object"),
+        pytest.param("a: !!python/object:os.system {}", "is neither JSON nor YAML", id="a tag that would run code"),
+    ],
+)
+def test_rejects_other_files_in_one_line_with_their_name(tmp_path: Path, text: str | bytes, message: str) -> None:
+    with pytest.raises(ClusterUnavailable) as caught:
+        cluster(tmp_path, text).uid()
+    assert str(caught.value).startswith(f"dump {tmp_path}/dump.yaml")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("name", "message"), [("absent.yaml", "No such file or directory"), ("folder", "Is a directory")]
 )
 def test_reports_unreadable_file(tmp_path: Path, name: str, message: str) -> None:
