@@ -75,11 +75,6 @@ def test_uses_a_configuration_that_counts_nothing_if_counting_was_stopped(enviro
     assert environment.marker_reads == 1
 
 
-MISSING_PLUGIN = (
-    '{"profile": "mine", "definitions": {"mine": {"plugins": {"enabled": [{"name": "berth_plugins.absent:Absent"}]}}}}'
-)
-
-
 def test_does_not_read_the_marker_while_resources_are_counted() -> None:
     environment = Filter()
     environment.store.apply(COUNTS)
