@@ -11,10 +11,9 @@ import pytest
 
 from .berth.berth_serve import COMMAND
 from .berth.identities import serve
-from .berth.label_priority import NO_LABEL, priority
+from .berth.label_priority import NO_LABEL
 from .kubernetes.cluster import Cluster, Pod
 from .kubernetes.control_plane import ControlPlane, RunScheduler
-from .kubernetes.loopback import HOST, free_port
 from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 SECONDS = 60
@@ -22,19 +21,11 @@ _AGE = re.compile(r"[0-9]+ (s|min)\b")
 PENDING, UNREADABLE = 1, 2
 
 
-def command(control_plane: ControlPlane, pod: Pod) -> list[str | Path]:
-    return [COMMAND, "explain", f"{pod.namespace}/{pod.name}", f"--kubeconfig={control_plane.kubeconfig()}"]
-
-
-def explain(control_plane: ControlPlane, pod: Pod, url_prefix: str, *options: str) -> tuple[int, str]:
+def explain(control_plane: ControlPlane, pod: Pod, url_prefix: str) -> tuple[int, str]:
     """Exit status and output, with the cluster and the records of the server."""
-    return explain_cluster(control_plane, pod, f"--url={url_prefix}", *options)
-
-
-def explain_cluster(control_plane: ControlPlane, pod: Pod, *options: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [*command(control_plane, pod), *options], capture_output=True, text=True, timeout=SECONDS, check=False
-    )
+    options = (f"--kubeconfig={control_plane.kubeconfig()}", f"--url={url_prefix}")
+    command = (COMMAND, "explain", f"{pod.namespace}/{pod.name}", *options)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode in (0, PENDING, UNREADABLE), done.stderr
     return done.returncode, done.stdout + done.stderr
 
@@ -64,21 +55,3 @@ def test_explain_names_the_rule_and_a_change_that_places_the_pod(
     assert (status, first_line(output)) == (PENDING, f"{pending_for(pod)}: 0 of 1 nodes fit"), output
     assert NO_LABEL in output
     assert "add the label priority.lixueduan.com=1 to node " in output
-
-
-def test_explain_names_a_server_that_is_down(
-    control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler
-) -> None:
-    url_prefix = f"http://{HOST}:{free_port()}/scheduler"
-    run_scheduler(filter_prioritize_bind(url_prefix))
-    cluster.create_node("node", priority(1))
-    pod = cluster.create_pod("pending")
-    cluster.wait_for_failed_scheduling(pod, f'Post "{url_prefix}/filter"')
-    status, output = explain(control_plane, pod, url_prefix)
-    nobody = f"{url_prefix}: connection refused or blocked; is berth serve running there?"
-    line = f"{pending_for(pod)}: Berth does not answer: {nobody}; 1 of 1 nodes fit"
-    assert (status, first_line(output)) == (PENDING, line), output
-    assert f'\n  the scheduler says: Post "{url_prefix}/filter"' in output
-    alone_status, alone = explain_cluster(control_plane, pod)
-    assert alone_status == PENDING, alone
-    assert first_line(alone).startswith(f'{pending_for(pod)}: the scheduler says: Post "{url_prefix}/filter"'), alone

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from .berth.extender import ExtenderCache
-from .berth.label_priority import NO_LABEL, none_available, priority
+from .berth.label_priority import NO_LABEL, none_available
 from .berth.recording_proxy import RecordingProxy
 from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import RunScheduler
@@ -37,18 +37,3 @@ def test_rejected_pod_is_not_retried_in_a_loop(
 
     assert 1 <= len(proxy.calls(pod)) <= MAX_CALLS_WHILE_QUIET
     assert set(proxy.verbs(pod)) == {verb}
-
-
-def test_places_pending_pod_after_node_gets_label(
-    cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
-) -> None:
-    """The scheduler retries before Berth's cache has the label, so Berth wakes the pod again (fact 43)."""
-    nodes = [cluster.create_node(name) for name in ("a", "b")]
-    cache.wait_for_reasons(dict.fromkeys(nodes, NO_LABEL))
-    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
-    pod = cluster.create_pod("web")
-    cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: 2}))
-
-    cluster.relabel(nodes[1], priority(10))
-
-    assert cluster.wait_until_assigned(pod) == nodes[1]

@@ -1,4 +1,4 @@
-"""`python -m tests.gameday [--only FAULT,…] [-o table|json] [--logs DIR] [--template FILE] [--write]`."""
+"""`python -m tests.gameday [--only FAULT,…] [--write]`."""
 
 from __future__ import annotations
 
@@ -34,15 +34,13 @@ def main() -> int:
             print(f"{missing} is not there: {target}", file=sys.stderr)
             return 1
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    directory = chosen.logs or Path(tempfile.mkdtemp(prefix="game-day-"))
-    directory.mkdir(parents=True, exist_ok=True)
+    directory = Path(tempfile.mkdtemp(prefix="game-day-"))
     rounds: list[Round] = []
     problems: list[str] = []
     try:
-        with Scene(directory, chosen.template) as scene:
-            if not chosen.no_commands:
-                problems = run_page(PAGE, scene)
-                _say(f"commands of {PAGE.name}: {len(problems)} problems")
+        with Scene(directory) as scene:
+            problems = run_page(PAGE, scene)
+            _say(f"commands of {PAGE.name}: {len(problems)} problems")
             _say(f"berth doctor, before the first fault: {dict(scene.known)}")
             for fault in chosen.only:
                 rounds.append(play(scene, fault))
@@ -52,14 +50,12 @@ def main() -> int:
     except GIVEN_UP as error:
         problems.append(f"{type(error).__name__}: {error}")
     problems += [f"{each.fault}: {problem}" for each in rounds for problem in each.problems]
-    print(
-        json.dumps([asdict(each) for each in rounds], indent=2) if chosen.output == "json" else "\n".join(table(rounds))
-    )
+    print(*table(rounds), sep="\n")
     for problem in problems:
         _say(problem)
     if chosen.write:
         PAGE.write_text(_with_table(PAGE.read_text(), rounds))
-    if not problems and chosen.logs is None:
+    if not problems:
         shutil.rmtree(directory, ignore_errors=True)
     return int(bool(problems))
 
@@ -67,11 +63,7 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make game-day", description="Faults on the deployed stack, and its alarms.")
     parser.add_argument("--only", metavar="FAULT,…", type=_faults, default=EVERY, help="these rounds and no others")
-    parser.add_argument("--no-commands", action="store_true", help="do not run the page's commands")
-    parser.add_argument("--template", type=Path, help="a built template; by default it is built")
-    parser.add_argument("--logs", type=Path, help="keep the logs of all processes in this directory")
     parser.add_argument("--write", action="store_true", help="write the table into the page")
-    parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
     return parser.parse_args()
 
 

@@ -50,9 +50,8 @@ API = "api"
 
 
 class MutualTLSStack(DeployedStack):
-    def __init__(self, users: Identities, directory: Path, template: Path | None) -> None:
-        timeout = {"HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS)}
-        super().__init__(users, directory, timeout, template=template)
+    def __init__(self, users: Identities, directory: Path) -> None:
+        super().__init__(users, directory, {"HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS)})
         self.gateway: MutualTLSGateway
 
     def deploy(self, **parameters: str) -> None:
@@ -98,11 +97,10 @@ class MutualTLSStack(DeployedStack):
 
 
 class Scene:
-    """All of it, until the block ends. Everything is below `directory`. template: a built one, or None."""
+    """All of it, until the block ends. Everything is below `directory`."""
 
-    def __init__(self, directory: Path, template: Path | None) -> None:
+    def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self._template = template
         self.metrics = Metrics()
         self._running = ExitStack()
         self._scheduler = ExitStack()
@@ -133,7 +131,7 @@ class Scene:
             self.api.create("/api/v1/nodes", _node(f"node-{number}", number + 1))
         users = identities(self.control_plane)
         moved = Identities(self._through_proxy(users.watcher), self._through_proxy(users.binder))
-        self.stack = running.enter_context(MutualTLSStack(moved, self.directory / "stack", self._template))
+        self.stack = running.enter_context(MutualTLSStack(moved, self.directory / "stack"))
         self.gateway = running.enter_context(self.stack.gateway)
         self.stack.allow()
         self._wait_until(self.is_healthy, "the stack is healthy")

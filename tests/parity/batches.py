@@ -24,14 +24,13 @@ _RUNNING = ExitStack()
 
 @dataclass(frozen=True)
 class Batch:
-    """Consecutive cases of a family. with_forms: count the forms of the model too."""
+    """Consecutive cases of a family."""
 
     programs: Programs
     family: Family
     seed: int
     first: int
     count: int
-    with_forms: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,14 +41,14 @@ class Compared:
     differences: dict[int, list[Difference]]
 
 
-def batches(programs: Programs, family: Family, seed: int, count: int, *, with_forms: bool) -> Iterator[Batch]:
+def batches(programs: Programs, family: Family, seed: int, count: int) -> Iterator[Batch]:
     for first in range(0, count, SIZE):
-        yield Batch(programs, family, seed, first, min(SIZE, count - first), with_forms)
+        yield Batch(programs, family, seed, first, min(SIZE, count - first))
 
 
-def compared(found: Iterator[Batch], jobs: int) -> Iterator[Compared]:
-    """The results of the batches in order, with `jobs` concurrent batches."""
-    with ProcessPoolExecutor(jobs) as pool:
+def compared(found: Iterator[Batch]) -> Iterator[Compared]:
+    """The results of the batches in order; a process for each processor compares them."""
+    with ProcessPoolExecutor() as pool:
         yield from pool.map(compare, found)
 
 
@@ -62,12 +61,12 @@ def compare(batch: Batch) -> Compared:
     except ResponderFailed as failure:
         where = f"{batch.family}, in the batch that begins with case {batch.first}"
         raise ResponderFailed(f"{where}: {failure}") from failure
-    coverage = Coverage(with_forms=batch.with_forms)
+    coverage = Coverage()
     differences = {}
     for number, case, (oracle, berth) in zip(
         range(batch.first, batch.first + batch.count), drawn, answers, strict=True
     ):
-        coverage.add(case, oracle)
+        coverage.add(oracle)
         if found := comparable_differences(comparison.differences(batch.family, case, oracle, berth), version):
             differences[number] = found
     return Compared(coverage, differences)

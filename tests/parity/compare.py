@@ -6,8 +6,6 @@ Exit status: 0 if there are no differences, 1 if there are, 2 if the comparison 
 from __future__ import annotations
 
 import argparse
-import os
-import shlex
 import sys
 import time
 from pathlib import Path
@@ -23,6 +21,10 @@ from tests.parity.generator.features import Family
 from tests.parity.responder import Case, ResponderFailed
 from tests.parity.versions import VERSION, comparable, uncovered, unexpected
 
+SAVED = Path(".build/parity")
+MINIMISED = 5
+"""Rules of a family for which a case is minimised."""
+
 CHECKED = 250
 """Cases of each family of which the objects are checked: whether an API server could hold them."""
 
@@ -37,9 +39,7 @@ def main() -> int:
     """Compare according to the arguments, and return the exit status."""
     arguments = _arguments()
     version = arguments.kubernetes
-    programs = Programs(
-        arguments.oracle or f".build/parity-oracle-{version}", tuple(shlex.split(arguments.berth)), version
-    )
+    programs = Programs(f".build/parity-oracle-{version}", version)
     try:
         with programs.running() as comparison:
             if arguments.replay:
@@ -47,10 +47,13 @@ def main() -> int:
             if wrong := unexpected(version, comparison.ask):
                 print(*wrong, sep="\n")
                 return 1
-            coverage = Coverage(with_forms=arguments.details)
+            coverage = Coverage()
             families = arguments.family or list(Family)
             differing = sum(_compare(comparison, programs, family, arguments, coverage) for family in families)
-        _report(coverage, arguments)
+        print(*coverage.table(), sep="\n")
+        thin = coverage.thin(arguments.least, uncovered(version))
+        if thin:
+            raise TooLittleCovered(f"fewer than {arguments.least} cases say something about {', '.join(thin)}")
         return 1 if differing else 0
     except (InvalidCase, ResponderFailed, TooLittleCovered) as failure:
         print(failure, file=sys.stderr)
@@ -60,22 +63,12 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.parity.compare")
     parser.add_argument("--kubernetes", default=VERSION, help="version of the oracle (default %(default)s)")
-    parser.add_argument("--oracle", help="the built oracle (default .build/parity-oracle-VERSION)")
-    parser.add_argument(
-        "--berth",
-        default=f"{shlex.quote(sys.executable)} -m tests.parity.answers",
-        help="command to compare (default %(default)s)",
-    )
-    parser.add_argument("-n", "--cases", type=int, default=5000, help="of each family (default %(default)s)")
+    parser.add_argument("--cases", type=int, default=5000, help="of each family (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="default %(default)s")
     parser.add_argument("--family", type=Family, choices=list(Family), action="append", help="default: all")
-    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="processes (default %(default)s)")
-    parser.add_argument("--most", type=int, default=5, help="rules to minimise a case for (default %(default)s)")
-    parser.add_argument("--save", type=Path, default=Path(".build/parity"), help="where minimised cases go")
     parser.add_argument(
         "--least", type=int, default=0, help="cases in which each plugin must say something (default none)"
     )
-    parser.add_argument("--details", action="store_true", help="count reasons and forms of the model, too")
     parser.add_argument("--replay", type=Path, nargs="+", help="compare saved cases only")
     return parser.parse_args()
 
@@ -90,7 +83,7 @@ def _compare(
     first_of_rule: dict[str, int] = {}
     differing = 0
     started = time.perf_counter()
-    for done in compared(batches(programs, family, seed, count, with_forms=arguments.details), arguments.jobs):
+    for done in compared(batches(programs, family, seed, count)):
         coverage.update(done.coverage)
         differing += len(done.differences)
         for number, found in done.differences.items():
@@ -101,26 +94,15 @@ def _compare(
     seconds = time.perf_counter() - started
     rate = f"{seconds:.0f} s, {count / seconds:.0f} cases/s"
     print(f"== {family}: {differing} of {count} cases differ (seed {seed}, {rate})", flush=True)
-    for rule in list(first_of_rule)[: arguments.most]:
+    for rule in list(first_of_rule)[:MINIMISED]:
         drawn = comparable(case(seed, family, first_of_rule[rule]), version)
-        _save_minimised(comparison, family, drawn, rule, first_of_rule[rule], arguments)
+        _save_minimised(comparison, family, drawn, rule, f"{family}-{seed}-{first_of_rule[rule]}")
     return differing
 
 
-def _report(coverage: Coverage, arguments: argparse.Namespace) -> None:
-    """Print the coverage of the cases. Raises TooLittleCovered."""
-    for line in [*coverage.table(), *(coverage.details() if arguments.details else ())]:
-        print(line)
-    thin = coverage.thin(arguments.least, uncovered(arguments.kubernetes))
-    if thin:
-        raise TooLittleCovered(f"fewer than {arguments.least} cases say something about {', '.join(thin)}")
-
-
-def _save_minimised(
-    comparison: Comparison, family: Family, drawn: Case, rule: str, number: int, arguments: argparse.Namespace
-) -> None:
+def _save_minimised(comparison: Comparison, family: Family, drawn: Case, rule: str, name: str) -> None:
     smallest = comparison.minimised(family, drawn, rule)
-    path: Path = arguments.save / f"{family}-{arguments.seed}-{number}-{rule.replace(' ', '-')}.json"
+    path = SAVED / f"{name}-{rule.replace(' ', '-')}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(orjson.dumps({"family": family, **smallest}, option=orjson.OPT_INDENT_2))
     print(f"-- {rule}: {path} (replay: python -m tests.parity.compare --replay {path})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -23,10 +24,9 @@ class InvalidCase(Exception):
 
 @dataclass(frozen=True)
 class Programs:
-    """The commands of the two sides: the oracle's path and version of Kubernetes, and whatever runs Berth."""
+    """The two sides: the oracle's path and its version of Kubernetes, and Berth."""
 
     oracle: str
-    berth: tuple[str, ...]
     version: str = VERSION
 
     @contextmanager
@@ -35,7 +35,7 @@ class Programs:
         # One worker: who compares much does so in several processes.
         with (
             Responder([self.oracle, "-workers", "1"]) as oracle,
-            Responder(self.berth) as berth,
+            Responder([sys.executable, "-m", "tests.parity.answers"]) as berth,
             Responder([self.oracle, "-workers", "1", "-check"]) as checker,
         ):
             yield Comparison(oracle, berth, checker)

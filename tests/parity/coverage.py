@@ -1,12 +1,11 @@
-"""Coverage of the model and of each plugin by the cases, counted on kube-scheduler's answers."""
+"""Coverage of each plugin by the cases, counted on kube-scheduler's answers."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 
-from tests.parity.forms import forms
-from tests.parity.responder import Answer, Case
+from tests.parity.responder import Answer
 
 FILTERED, SCORED = "both", "scored differently"
 """A filter is covered by a case in which it passes one node and rejects another; a score, if two nodes differ."""
@@ -15,15 +14,11 @@ _COLUMNS = ("accepted", "rejected", FILTERED, "rejected first", SCORED)
 
 
 class Coverage:
-    def __init__(self, *, with_forms: bool = False) -> None:
-        self._with_forms = with_forms  # they take longer to count than everything else
+    def __init__(self) -> None:
         self.cases: Counter[tuple[str, str]] = Counter()
         self.outcomes: Counter[str] = Counter()
-        self.reasons: Counter[tuple[str, str, str]] = Counter()
-        self.forms: Counter[str] = Counter()
 
-    def add(self, case: Case, answer: Answer) -> None:
-        self.forms.update(forms(case) if self._with_forms else ())
+    def add(self, answer: Answer) -> None:
         self.outcomes["cases"] += 1
         self.outcomes["cycle failed"] += answer["error"] is not None
         feasible = sum(verdict["code"] == "Success" for verdict in answer["verdicts"].values())
@@ -34,13 +29,8 @@ class Coverage:
         self._add_preemption(answer)
 
     def update(self, other: Coverage) -> None:
-        for mine, its in (
-            (self.cases, other.cases),
-            (self.outcomes, other.outcomes),
-            (self.reasons, other.reasons),
-            (self.forms, other.forms),
-        ):
-            mine.update(its)  # type: ignore[arg-type]  # each with its like
+        self.cases.update(other.cases)
+        self.outcomes.update(other.outcomes)
 
     def _add_verdicts(self, answer: Answer) -> None:
         verdicts = answer["verdicts"].values()
@@ -51,9 +41,6 @@ class Coverage:
             self.cases[plugin, "rejected"] += accepted < len(codes)
             self.cases[plugin, FILTERED] += 0 < accepted < len(codes)
             self.cases[plugin, "rejected first"] += any(verdict["plugin"] == plugin for verdict in verdicts)
-        for verdict in verdicts:
-            for plugin, status in verdict["all"].items():
-                self.reasons.update((plugin, status["code"], reason) for reason in status["reasons"])
 
     def _add_preemption(self, answer: Answer) -> None:
         preemption = answer["preemption"]
@@ -82,10 +69,3 @@ class Coverage:
             counts = (str(self.cases[plugin, column]) if (plugin, column) in self.cases else "" for column in _COLUMNS)
             yield f"{plugin:32}" + "".join(f"{count:>20}" for count in counts)
         yield ", ".join(f"{outcome}: {count}" for outcome, count in sorted(self.outcomes.items()))
-
-    def details(self) -> Iterator[str]:
-        """The number of nodes by reason, then the number of cases by form."""
-        for (plugin, code, reason), count in sorted(self.reasons.items()):
-            yield f"{count:>8}  {plugin}  {code}  {reason}"
-        for form, count in sorted(self.forms.items()):
-            yield f"{count:>8}  {form}"

@@ -14,7 +14,7 @@ from berth.extender.preempt import answer_preempt
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.plugin import SUCCESS
 from berth.scheduling.objects import Pod, read_pod
-from berth.scheduling.preemption.priority import by_importance, priority_of
+from berth.scheduling.preemption.priority import priority_of
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.sources.dump.objects import read_objects
 from tests.builders.nodes import node_with
@@ -127,60 +127,6 @@ def shares_a_port(pods: list[Pod]) -> bool:
     """kube-scheduler counts a port once for all pods that use it, so a pod that fits may not fit when counted anew."""
     taken = [port for pod in pods for port in pod.spec.host_ports]
     return len(taken) != len(set(taken))
-
-
-@given(asking, pods_on_nodes, budgets)
-def test_pod_fits_without_victims_of_lower_priority(pod: Object, pods: list[Object], others: list[Object]) -> None:
-    cluster = Cluster(pod, pods, others)
-    found = cycle.run(PROFILE, cluster.pod, cluster.snapshot).preemption
-    for name, victims in ({} if found is None else found.candidates).items():
-        uids = [victim.uid for victim in victims.pods]
-        assert uids
-        assert set(uids) <= {other.uid for other in cluster.on[name]}
-        assert all(priority_of(victim) < priority_of(cluster.pod) for victim in victims.pods)
-        assert list(victims.pods) == sorted(victims.pods, key=by_importance)
-        assert 0 <= victims.num_pdb_violations <= len(uids)
-        if not shares_a_port(cluster.on[name]):
-            assert cluster.fits(name, uids)
-
-
-@given(asking, pods_on_nodes, budgets)
-def test_no_victim_fits_beside_the_remaining_pods(pod: Object, pods: list[Object], others: list[Object]) -> None:
-    cluster = Cluster(pod, pods, others)
-    found = cycle.run(PROFILE, cluster.pod, cluster.snapshot).preemption
-    for name, victims in ({} if found is None else found.candidates).items():
-        uids = {victim.uid for victim in victims.pods}
-        if not shares_a_port(cluster.on[name]):
-            assert not any(cluster.fits(name, uids - {uid}) for uid in uids)
-
-
-@given(asking, pods_on_nodes)
-def test_evicts_only_pods_that_do_not_fit_beside_more_important_pods(pod: Object, pods: list[Object]) -> None:
-    """Without budgets: with these, others are reprieved before."""
-    cluster = Cluster(pod, pods, [])
-    found = cycle.run(PROFILE, cluster.pod, cluster.snapshot).preemption
-    for name, victims in ({} if found is None else found.candidates).items():
-        uids = {victim.uid for victim in victims.pods}
-        lower = [other for other in cluster.on[name] if priority_of(other) < priority_of(cluster.pod)]
-        # Equals are reprieved in the order in which the cluster lists them.
-        order = [other.uid for other in sorted(lower, key=by_importance)]
-        if shares_a_port(cluster.on[name]):
-            continue
-        for uid in uids:
-            assert not cluster.fits(name, uids.union(order[order.index(uid) :]) - {uid})
-
-
-@given(asking, pods_on_nodes, budgets)
-def test_node_without_victims_does_not_fit_even_if_all_lower_priorities_leave(
-    pod: Object, pods: list[Object], others: list[Object]
-) -> None:
-    cluster = Cluster(pod, pods, others)
-    found = cycle.run(PROFILE, cluster.pod, cluster.snapshot).preemption
-    if found is None:
-        return
-    for name in {*NODES} - found.candidates.keys():
-        lower = {other.uid for other in cluster.on[name] if priority_of(other) < priority_of(cluster.pod)}
-        assert not cluster.fits(name, lower) or shares_a_port(cluster.on[name])
 
 
 proposals = st.dictionaries(

@@ -20,6 +20,7 @@ from .gangs.histories import run_two_gangs
 from .nodecache.history import History, Plan
 from .reservations import bind_crashes
 
+PROCESSES = os.cpu_count() or 1
 MOST_SHOWN = 10
 Runs = Iterator[tuple[str, Callable[[], object]]]
 """What can be run, by a name: of a history its seed, of a case all of it."""
@@ -59,7 +60,7 @@ KINDS: Mapping[str, Callable[[Namespace], Runs]] = {
     "node-cache": lambda chosen: _histories(
         lambda seed: History(Plan.drawn(seed)).run(), chosen.histories, chosen.seed
     ),
-    "binds-cut-short": lambda chosen: _cases(bind_crashes.cases(all_afterwards=chosen.all)),
+    "binds-cut-short": lambda chosen: _cases(bind_crashes.cases()),
     "rules": lambda chosen: _histories(lambda seed: AnnouncementsHistory(seed).run(), chosen.rules, chosen.seed),
     "two-gangs": lambda chosen: _histories(run_two_gangs, chosen.gangs, chosen.seed),
     "gang-binds": _gang_binds,
@@ -70,7 +71,7 @@ KINDS: Mapping[str, Callable[[Namespace], Runs]] = {
 def broken(kind: str, chosen: Namespace, part: int) -> tuple[int, list[str]]:
     """Run each of a kind in so many processes: how many there were, and which of them broke something."""
     count, found = 0, []
-    for name, run in islice(KINDS[kind](chosen), part, None, chosen.jobs):
+    for name, run in islice(KINDS[kind](chosen), part, None, PROCESSES):
         count += 1
         try:
             run()
@@ -85,18 +86,16 @@ def main() -> int:
     parser.add_argument("kind", nargs="?", choices=KINDS, help="all by default")
     parser.add_argument("--seed", type=int, help="this history of the kind alone")
     parser.add_argument("--histories", type=int, default=2000, help="of the node cache")
-    parser.add_argument("--all", action="store_true", help="each bind with all that may happen afterwards")
     parser.add_argument("--rules", type=int, default=2000, help="histories of rules about other pods")
     parser.add_argument("--gangs", type=int, default=200, help="histories of two gangs on room for one")
     parser.add_argument("--members", type=int, default=120, help="of the gang whose commit is interrupted")
     parser.add_argument("--each", type=int, default=10, help="run one in so many of the cases with watchers")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     chosen = parser.parse_args()
     is_broken = False
-    with ProcessPoolExecutor(chosen.jobs) as processes:
+    with ProcessPoolExecutor(PROCESSES) as processes:
         for kind in (chosen.kind,) if chosen.kind else KINDS:
             started = time.monotonic()
-            results = [*processes.map(partial(broken, kind, chosen), range(chosen.jobs))]
+            results = [*processes.map(partial(broken, kind, chosen), range(PROCESSES))]
             found = [line for _, lines in results for line in lines]
             print(*found[:MOST_SHOWN], sep="\n", end="\n" if found else "")
             count = sum(each for each, _ in results)

@@ -14,7 +14,7 @@ from .reservations.broken_reservations import absence_releases
 pytestmark = pytest.mark.long
 
 EVERY = 40
-"""`make soak` runs them all."""
+"""`make simulation` runs them all."""
 PARTS = 4
 STRIDE = 12
 
@@ -22,7 +22,7 @@ STRIDE = 12
 @pytest.fixture(scope="module")
 def laid_out() -> Sequence[Case]:
     """All cases. To lay them out takes a thousand binds, of the correct protocol."""
-    return tuple(cases(all_afterwards=False))
+    return tuple(cases())
 
 
 @pytest.mark.parametrize("part", range(PARTS))

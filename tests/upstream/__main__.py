@@ -29,7 +29,6 @@ def main() -> int:
     parser.add_argument("--suites", default=",".join(names), help="separated by commas")
     parser.add_argument("--modes", default=f"{Mode.BESIDE},{Mode.ALONE}", help=f"of {', '.join(Mode)}")
     parser.add_argument("--only", default="", help="a regular expression that the name of an integration test matches")
-    parser.add_argument("--jobs", type=int, default=2, help="integration tests at once")
     arguments = parser.parse_args()
     if not BINARY.exists():
         print(f"{BINARY.name} is not built: run `make upstream KUBERNETES={KUBERNETES}`", file=sys.stderr)
@@ -82,7 +81,7 @@ def _run(
     pairs = [(suite, mode) for suite in suites(chosen) for mode in modes if mode in suite.modes]
     if pairs:
         with etcd(directory) as address, launcher(berth, directory) as socket:
-            tests = IntegrationTests(tree, launcher=socket, etcd=address, directory=directory, jobs=arguments.jobs)
+            tests = IntegrationTests(tree, launcher=socket, etcd=address, directory=directory)
             yield from tests.run(pairs, arguments.only)
 
 

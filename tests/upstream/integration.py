@@ -13,6 +13,7 @@ from tests.upstream.results import Execution, read_results
 from tests.upstream.staging import UpstreamTree
 from tests.upstream.suites import Mode, Suite
 
+TESTS_AT_ONCE = 2
 TEST_SECONDS = 1200
 """Of the longest test with all its cases. The test binary ends itself then, and says which case was running."""
 
@@ -20,19 +21,18 @@ TEST_SECONDS = 1200
 class IntegrationTests:
     """The tests of a staged release.
 
-    launcher: the socket. etcd: its address. directory: for logs of the tests and of `berth serve`. jobs: tests at once.
+    launcher: the socket. etcd: its address. directory: for logs of the tests and of `berth serve`.
     """
 
-    def __init__(self, tree: UpstreamTree, *, launcher: Path, etcd: str, directory: Path, jobs: int) -> None:
+    def __init__(self, tree: UpstreamTree, *, launcher: Path, etcd: str, directory: Path) -> None:
         self._tree = tree
         self._launcher = launcher
         self._etcd = etcd
         self._directory = directory
-        self._jobs = jobs
 
     def run(self, chosen: Sequence[tuple[Suite, Mode]], only: str) -> Iterator[Execution]:
         """Run the tests whose name the regular expression `only` finds, and give them as they end."""
-        with ThreadPoolExecutor(self._jobs) as pool:
+        with ThreadPoolExecutor(TESTS_AT_ONCE) as pool:
             waiting = [
                 pool.submit(self._run, suite, mode, test)
                 for suite, mode in chosen

@@ -86,16 +86,6 @@ def test_refuses_binding_of_bound_pod(cluster: Cluster, binding: Binding, node: 
     assert place(cluster, "ml", "running") == ("uid-running", node)
 
 
-@pytest.mark.parametrize("node", ["n10", "n20"], ids=["to the same node", "to another node"])
-def test_second_binding_is_refused_and_changes_nothing(cluster: Cluster, node: str) -> None:
-    """An API server refuses it even for the same node: that it has taken effect is found by reading the pod."""
-    cluster.binder.create_binding(WAITING, SECONDS)
-    refused = cluster.binder.create_binding(Binding("ml", "waiting", "uid-waiting", node), SECONDS)
-    assert isinstance(refused, Refused)
-    assert refused.status == 409
-    assert place(cluster, "ml", "waiting") == ("uid-waiting", "n10")
-
-
 def test_rejects_binding_if_uid_differs(cluster: Cluster) -> None:
     refused = cluster.binder.create_binding(Binding("ml", "waiting", "uid-of-another", "n10"), SECONDS)
     assert isinstance(refused, Refused)

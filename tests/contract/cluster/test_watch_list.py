@@ -11,11 +11,9 @@ import pytest
 from berth.cluster.api_server.client import CREDENTIALS_REFUSED
 from berth.cluster.watch.lister_watcher import KubernetesListerWatcher, WatchOptions
 from berth.cluster.watch.resources import (
-    BASE_RESOURCES,
     NODES,
     POD_DISRUPTION_BUDGETS,
     PODS,
-    SPREAD_RESOURCES,
     Resource,
 )
 from berth.nodecache.feed.cluster import ClusterUnavailable, Listed
@@ -184,20 +182,6 @@ def test_overloaded_server_is_not_treated_as_a_lost_version(server: DrivenApiSer
         server.next(NODES_PATH).refuse(429, "TooManyRequests")
         with pytest.raises(ClusterUnavailable, match="TooManyRequests"):
             asking.result(PATIENCE_SECONDS)
-
-
-def test_requests_resources_at_kubernetes_paths() -> None:
-    assert [(str(resource), resource.path) for resource in BASE_RESOURCES + SPREAD_RESOURCES] == [
-        ("nodes", "/api/v1/nodes"),
-        ("pods", "/api/v1/pods"),
-        ("poddisruptionbudgets.policy", "/apis/policy/v1/poddisruptionbudgets"),
-        ("priorityclasses.scheduling.k8s.io", "/apis/scheduling.k8s.io/v1/priorityclasses"),
-        ("namespaces", "/api/v1/namespaces"),
-        ("services", "/api/v1/services"),
-        ("replicationcontrollers", "/api/v1/replicationcontrollers"),
-        ("replicasets.apps", "/apis/apps/v1/replicasets"),
-        ("statefulsets.apps", "/apis/apps/v1/statefulsets"),
-    ]
 
 
 def test_projects_objects_page_by_page(server: DrivenApiServer, begin: Begin) -> None:

@@ -12,7 +12,7 @@ import pytest
 from berth.cluster.api_server.client import ApiServer, ApiServerUnreachable
 from berth.cluster.watch.resources import BASE_RESOURCES, NODES, PODS
 from berth.cluster.watch.watches import Watches, watch
-from berth.nodecache.feed.cluster import Added, Bookmark, Interrupted, Listed
+from berth.nodecache.feed.cluster import Added, Listed
 from berth.nodecache.feed.head import Position
 from tests.builders.certificates import self_signed
 from tests.fakes.clock import HandDrivenClock
@@ -73,34 +73,6 @@ def test_lists_and_watches_all_resources_concurrently(server: DrivenApiServer, a
         ]
 
 
-def test_data_age_is_the_age_of_the_oldest_resource(
-    server: DrivenApiServer, watches: Watches, clock: HandDrivenClock
-) -> None:
-    consumer, start = Consumer(watches), clock.now
-    assert observed_at(watches) is None
-    server.next(NODES.path).page(version="5")
-    consumer.take(1)
-    assert observed_at(watches) is None
-    nodes = server.next(NODES.path).stream()
-    server.next(PODS.path).page(version="7")
-    consumer.take(1)
-    pods = server.next(PODS.path).stream()
-    assert observed_at(watches) == start
-    clock.advance(10)
-    nodes.tell("ADDED", versioned("a", "8"))
-    consumer.take(1)
-    assert observed_at(watches) == start
-    clock.advance(10)
-    pods.tell("BOOKMARK", versioned("", "8"))
-    consumer.take(1)
-    assert observed_at(watches) == start + 10
-    clock.advance(30)
-    nodes.end()
-    consumer.take(1)
-    assert observed_at(watches) == start + 20
-    assert watches.positions == {"nodes": Position("8", start + 50, start), "pods": Position("8", start + 20, start)}
-
-
 def test_does_not_count_events_until_they_are_consumed(
     server: DrivenApiServer, watches: Watches, clock: HandDrivenClock
 ) -> None:
@@ -115,20 +87,6 @@ def test_does_not_count_events_until_they_are_consumed(
     server.next(PODS.path)
     assert watches.observed_at == start
     assert watches.positions["pods"] == Position("5", start, start)
-
-
-def test_outage_of_one_resource_does_not_affect_others(server: DrivenApiServer, watches: Watches) -> None:
-    consumer = Consumer(watches)
-    server.next(NODES.path).refuse(403, "Forbidden")
-    server.next(PODS.path).page(version="5")
-    pods = server.next(PODS.path).stream()
-    server.next(NODES.path).page(version="5")
-    pods.tell("BOOKMARK", versioned("", "6"))
-    received = consumer.take(4)
-    assert [each.event for each in received if each.resource == "pods"] == [Listed((), "5"), Bookmark("6")]
-    interrupted, listed = (each.event for each in received if each.resource == "nodes")
-    assert isinstance(interrupted, Interrupted)
-    assert listed == Listed((), "5")
 
 
 Phase = Callable[[DrivenApiServer, Consumer], object]

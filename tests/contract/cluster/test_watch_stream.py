@@ -22,7 +22,6 @@ from berth.nodecache.feed.cluster import (
     Modified,
     ResourceEvent,
 )
-from berth.nodecache.feed.head import Position
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import DrivenApiServer, Exchange, driven_api_server, status_object
 from tests.unit.cluster.taking import Consumer, at_once, started, whole
@@ -148,16 +147,6 @@ def test_lists_again_after_expired_version(
     assert events[-2] == Expired()
 
 
-def test_reports_other_error_event_and_resumes(server: DrivenApiServer, consumer: Consumer, stream: Exchange) -> None:
-    stream.tell("ADDED", node("a", "11")).tell("ERROR", status_object(500, "InternalError", "etcd event received"))
-    server.next(PATH).page(version="12")
-    assert server.next(PATH).query["resourceVersion"] == "11"
-    assert consumer.events(2) == [
-        Added(node("a", "11"), "11"),
-        Interrupted("the API server refused to watch nodes: etcd event received"),
-    ]
-
-
 @pytest.mark.parametrize(
     "cut",
     [
@@ -217,17 +206,6 @@ def test_accepts_last_line_without_line_break_at_clean_end(consumer: Consumer, s
     assert consumer.events(2) == [Bookmark("11"), Ended()]
 
 
-def test_reports_and_retries_refused_watch(server: DrivenApiServer, consumer: Consumer) -> None:
-    server.next(PATH).page(version="10")
-    server.next(PATH).refuse(403, "Forbidden", 'nodes is forbidden: User "berth" cannot watch resource "nodes"')
-    server.next(PATH).page(version="10")
-    assert server.next(PATH).query["watch"] == "true"
-    assert consumer.events(2)[1] == Interrupted(
-        'nodes is forbidden: User "berth" cannot watch resource "nodes"; '
-        "give the watcher's user the verbs list and watch on nodes"
-    )
-
-
 def test_rejects_response_that_is_not_a_stream(server: DrivenApiServer, consumer: Consumer) -> None:
     """Its end would not show whether it broke."""
     server.next(PATH).page(version="10")
@@ -254,47 +232,3 @@ def test_disconnects_if_the_connection_is_silent(server: DrivenApiServer) -> Non
         while event != Added(node("a", "11"), "11"):
             [event] = consumer.events(1)
         assert consumer.events(1) == [Interrupted(f"{server.host} did not answer in time")]
-
-
-def test_resumes_at_last_version_after_restart(server: DrivenApiServer, consumer: Consumer, stream: Exchange) -> None:
-    stream.tell("ADDED", node("a", "11"))
-    assert consumer.events(1) == [Added(node("a", "11"), "11")]
-    server.stop()
-    # Once the connection broke, and once at least since nothing listens there.
-    for interrupted in consumer.events(2):
-        assert isinstance(interrupted, Interrupted)
-    server.start()
-    server.next(PATH).page(version="12")
-    resumed = server.next(PATH)
-    assert resumed.query["resourceVersion"] == "11"
-    resumed.stream().tell("ADDED", node("b", "12"))
-    while isinstance(event := consumer.events(1)[0], Interrupted):
-        assert (
-            event.cause
-            == f"{server.host} cannot be reached; check the kubeconfig's server or EksEndpoint, and the network to it"
-        )
-    assert event == Added(node("b", "12"), "12")
-
-
-def test_lists_again_after_restore_from_backup(server: DrivenApiServer, consumer: Consumer, stream: Exchange) -> None:
-    stream.tell("ADDED", node("a", "11")).drop()
-    causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
-    server.next(PATH).refuse(504, "Timeout", "Too large resource version: 11, current: 5", causes=causes)
-    server.next(PATH).page(version="5")
-    assert consumer.events(4)[2:] == [Expired(), Listed((), "5")]
-
-
-def test_successor_resumes_without_list(server: DrivenApiServer, clock: HandDrivenClock) -> None:
-    left_off = Position("opaque-41", clock.now - 30, clock.now - 300)
-    with started(
-        watch(server.api(), whole(NODES), clock=clock, jitter=at_once, positions={"nodes": left_off})
-    ) as watches:
-        consumer = Consumer(watches)
-        assert watches.observed_at == clock.now - 30
-        server.next(PATH).page(version="45")
-        resumed = server.next(PATH)
-        assert resumed.query["resourceVersion"] == "opaque-41"
-        resumed.stream().tell("MODIFIED", node("a", "opaque-42")).tell("BOOKMARK", bookmark("opaque-43"))
-        assert consumer.events(2) == [Modified(node("a", "opaque-42"), "opaque-42"), Bookmark("opaque-43")]
-        assert watches.positions == {"nodes": Position("opaque-43", clock.now, clock.now - 300)}
-        assert watches.observed_at == clock.now

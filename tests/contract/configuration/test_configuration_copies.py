@@ -105,11 +105,6 @@ def test_reads_the_ledgers_copy_if_the_cache_lost_its_own(tables: Tables) -> Non
     assert tables.store.read() == FIRST
 
 
-def test_restore_does_not_change_tables_without_a_document(tables: Tables) -> None:
-    assert tables.store.restore() == ""
-    assert (*tables.copies(), tables.announced()) == (None, None, "")
-
-
 @pytest.mark.parametrize("old", [CACHE_COPY, LEDGER_COPY], ids=["the cache's copy is old", "the ledger's copy is old"])
 def test_last_applied_of_two_different_copies_is_in_force(tables: Tables, old: tuple[str, Any]) -> None:
     """An `apply` that was interrupted, or a table that was restored from a backup."""
@@ -127,12 +122,6 @@ def test_document_applied_without_the_ledger_is_newer_than_the_ledgers_copy(tabl
     assert tables.store.restore() == "the cache table's copy is in force: the ledger's was applied before it"
     assert (*tables.copies(), tables.announced()) == (SECOND, SECOND, hash_of(SECOND))
     tables.store.apply(FIRST)
-    assert tables.copies() == (FIRST, FIRST)
-
-
-def test_first_start_with_a_ledger_copies_the_document_into_it(tables: Tables) -> None:
-    DynamoDBConfigurationStore(tables.client, CACHE).apply(FIRST)
-    tables.store.restore()
     assert tables.copies() == (FIRST, FIRST)
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
-
-import pytest
 
 from berth.lease.config import ElectionOutcome
 from berth.lease.lock import Fence
 from tests.unit.lease.clocks import AT
-from tests.unit.lease.contenders import Contender, holder
+from tests.unit.lease.contenders import Contender
 from tests.unit.lease.stores import LeaseStore
 
 
@@ -50,16 +47,6 @@ class TestPublishing:
         assert alpha.publish(version=Decimal(2)) is True
         assert store["version"] == 2
 
-    def test_publication_restarts_the_candidates_wait(self, store: LeaseStore) -> None:
-        alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
-        alpha.lead()
-        beta.step()
-        for _ in range(3):
-            alpha.clock.advance(10)
-            beta.clock.advance(10)
-            alpha.publish(version=Decimal(1))
-            assert beta.step() is ElectionOutcome.HELD
-
     def test_lease_counts_from_sending_the_publication(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         fence, sent = alpha.lead(), alpha.clock.now()
@@ -72,14 +59,6 @@ class TestPublishing:
     def test_fence_has_holder_epoch_item_and_version(self, store: LeaseStore) -> None:
         fence = Contender(store, "alpha").lead()
         assert fence == Fence("alpha", 0, str(store["uid"]), 1)
-
-    def test_renewal_makes_earlier_fence_stale(self, store: LeaseStore) -> None:
-        alpha = Contender(store, "alpha")
-        fence = alpha.lead()
-        alpha.step_until_due()
-        current = alpha.fence()
-        assert store.publish(fence, {"version": Decimal(1)}, renew_time=AT) is False
-        assert alpha.elector.renewed(fence, alpha.clock.now()) == current != fence
 
     def test_refused_publication_clears_fence_until_record_is_reread(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
@@ -127,43 +106,3 @@ class TestPublishing:
         late = alpha.lead()
         assert alpha.step_until_due().outcome is ElectionOutcome.RENEWED
         assert store.publish(late, {"version": Decimal(2)}, renew_time=AT) is False
-
-
-def flush(store: LeaseStore, leader: Contender, fence: Fence, versions: range) -> Iterator[bool]:
-    """Write as the node cache's writer does, pausing after each write: the log items, then the publication."""
-    for version in versions:
-        yield store.put_log_item(version, fence.lease_transitions, f"{fence.holder_identity}-{version}")
-    yield store.publish(fence, {"version": Decimal(versions[-1])}, renew_time=leader.clock.wall())
-
-
-class TestPausedFlush:
-    """A leader is paused during a flush of three log items; a successor takes over, and then the flush goes on."""
-
-    @pytest.mark.parametrize("written", [0, 1, 2, 3], ids=["before", "after one item", "after two", "after its items"])
-    @pytest.mark.parametrize("first", ["the successor", "the paused leader"])
-    def test_interrupted_flush_is_overwritten_unpublished(self, store: LeaseStore, written: int, first: str) -> None:
-        alpha = Contender(store, "alpha")
-        paused = flush(store, alpha, alpha.lead(), range(1, 4))
-        assert all(next(paused) for _ in range(written))
-        beta = takes_over(store, "beta")
-        fence = beta.lead()
-        if first == "the successor":
-            assert all(flush(store, beta, fence, range(1, 3)))
-        assert list(paused)[-1] is False
-        if first == "the paused leader":
-            assert "version" not in store.attributes()
-            assert all(flush(store, beta, fence, range(1, 3)))
-        assert store["version"] == 2
-        assert {version: change for version, change in store.log().items() if version <= 2} == {
-            1: "beta-1",
-            2: "beta-2",
-        }
-        assert holder(store) == ("beta", 1)
-
-    def test_pause_without_successor_is_harmless(self, store: LeaseStore) -> None:
-        alpha = Contender(store, "alpha")
-        paused = flush(store, alpha, alpha.lead(), range(1, 4))
-        next(paused)
-        alpha.clock.freeze(600)
-        assert all(paused)
-        assert store["version"] == 3

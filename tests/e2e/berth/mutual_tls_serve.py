@@ -27,15 +27,11 @@ class MutualTLSServe:
     server_certificate: Path
     directory: CertificateDirectory
 
-    def extender(self, client: IssuedCertificate | None) -> ExtenderConfiguration:
+    def extender(self, client: IssuedCertificate) -> ExtenderConfiguration:
         """The entry of a scheduler with this client certificate."""
-        certificate, key = (None, None) if client is None else self.directory.files(client)
+        certificate, key = self.directory.files(client)
         tls = ClientTLS(ca_file=self.server_certificate, certificate=certificate, key=key)
         return replace(filter_prioritize_bind(self.url_prefix), tls=tls)
-
-    def options(self, certificate: Path, key: Path) -> list[str]:
-        """Options of a command with this client certificate."""
-        return [f"--ca={self.server_certificate}", f"--tls-client-cert={certificate}", f"--tls-client-key={key}"]
 
 
 @contextmanager

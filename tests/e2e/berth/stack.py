@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import subprocess
 import time
 from collections.abc import Mapping
@@ -43,12 +42,11 @@ class DeployedStack:
         parameters: Mapping[str, str] | None = None,
         *,
         plugins: Path | None = None,
-        template: Path | None = None,
     ) -> None:
-        """plugins: a user's, which the functions get as a layer. template: a built one; otherwise it is built."""
+        """plugins: a user's, which the functions get as a layer."""
         self._identities = identities
         self._plugins = plugins
-        self._template = template
+        self._template: Path | None = None
         self._directory = directory
         self._parameters = parameters or {}
         self._emulator = Emulator(directory / "account")
@@ -118,15 +116,6 @@ class DeployedStack:
         record = json.loads(found["SecretString"])
         return record["username"], record["password"]
 
-    def rotate_password(self) -> tuple[str, str]:
-        """Set another password; the current one becomes the previous version."""
-        username, _ = self.password()
-        password = secrets.token_urlsafe(32)
-        self._emulator.client("secretsmanager").put_secret_value(
-            SecretId=self._password_secret, SecretString=json.dumps({"username": username, "password": password})
-        )
-        return username, password
-
     def logged(self) -> str:
         logs, group = self._emulator.client("logs"), f"/aws/lambda/{sam.STACK_NAME}-functions"
         pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group)
@@ -153,7 +142,7 @@ class DeployedStack:
 
     def _deploy(self) -> None:
         machine = sam.Machine.this()
-        self._template = self._template or sam.build(self._directory / "build", machine)
+        self._template = sam.build(self._directory / "build", machine)
         parameters = {
             **self._emulator.create_kubeconfigs(
                 watcher=self._identities.watcher.kubeconfig(), binder=self._identities.binder.kubeconfig()

@@ -41,34 +41,3 @@ def test_policy_that_violates_an_expectation_fails(broken: Path) -> None:
         "1 node(s) were reserved for pods that ask for their resources.",
         "        gpu-1: ResourceSegregation: node(s) were reserved for pods that ask for their resources",
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        pytest.param(
-            "apiVersion: berth.dev/v1alpha1\nkind: PolicyTest\ncluster: none.yaml\n"
-            "cases: [{name: c, expect: {p: {pending: true}}}]",
-            "none.yaml: No such file or directory",
-            id="missing cluster",
-        ),
-        pytest.param(
-            "apiVersion: berth.dev/v1alpha1\nkind: PolicyTest\ncluster: []\n"
-            "cases: [{name: c, expect: {p: {pending: true}}}]",
-            "has no nodes",
-            id="a cluster without nodes",
-        ),
-        pytest.param(
-            "apiVersion: berth.dev/v1alpha1\nkind: PolicyTest\ncluster: []\n"
-            "cases: [{name: c, pods: [{kind: Service}], expect: {p: {pending: true}}}]",
-            "t.yaml:4: pods has no pods; give Pods or",
-            id="an empty list of pods",
-        ),
-    ],
-)
-def test_bad_input_exits_with_2(tmp_path: Path, text: str, message: str) -> None:
-    file = tmp_path / "t.yaml"
-    file.write_text(text)
-    done = run(str(file))
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert message in done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,9 +14,6 @@ from berth_cli.placement.report import NO_PODS
 from tests.conftest import PROJECT
 
 from .simulating import places, run
-
-# The entry point of the `berth` command, in this interpreter.
-BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "simulate"]
 
 
 def node(name: str, cpu: str = "2", labels: Mapping[str, str] | None = None) -> dict[str, object]:

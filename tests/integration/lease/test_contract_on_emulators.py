@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.contract.lease.test_acquisition import TestEpochFloor, TestExpiry, TestUpstreamAcquire
 from tests.contract.lease.test_contention import TestItem, TestLostAnswers, TestRaces
-from tests.contract.lease.test_fencing import TestPausedFlush, TestPublishing
+from tests.contract.lease.test_fencing import TestPublishing
 from tests.contract.lease.test_leadership import TestRenewal, TestRenewDeadline, TestUpstreamRenewal
 from tests.contract.lease.test_lock import TestLeaseLock, TestPublication
 from tests.contract.lease.test_release import TestHandOver, TestRelease, TestUpstreamRelease
@@ -17,7 +17,6 @@ __all__ = [
     "TestItem",
     "TestLeaseLock",
     "TestLostAnswers",
-    "TestPausedFlush",
     "TestPublication",
     "TestPublishing",
     "TestRaces",

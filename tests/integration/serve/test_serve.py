@@ -57,10 +57,6 @@ def test_prints_profile_cluster_and_addresses(served: Served, dump: Path) -> Non
     )
 
 
-def test_prints_its_store_and_the_effect_on_a_second_server(served: Served) -> None:
-    assert served.third_line.startswith("store: in memory, ends with this process. A second server has a store of its")
-
-
 def test_edited_dump_takes_effect_within_two_seconds(caller: Caller, dump: Path) -> None:
     """Twice: the second edit comes right after a list, and has to wait for the next."""
     before = dump.read_text()

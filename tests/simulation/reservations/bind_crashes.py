@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
+from itertools import cycle, product
 
 from berth.scheduling.managed_resources.pools import annotation_of
 
@@ -203,17 +203,13 @@ def calls_of(asked: str, prior: Prior, event: str = "nothing", event_at: int = 0
     return len(Case(asked, prior, None, 0, event, event_at, "no retry", 0).run())
 
 
-def cases(*, all_afterwards: bool) -> Iterator[Case]:
-    """Every fault at every call, with every event at every call. What happens afterwards: all of it for each, or in
-    turns."""
-    turns = list(product(AFTERWARDS, (0, 1, 2)))
-    turn = 0
+def cases() -> Iterator[Case]:
+    """Every fault at every call, with every event at every call; what happens afterwards changes in turns."""
+    turns = cycle(product(AFTERWARDS, (0, 1, 2)))
     for asked, prior, event in product(ASKED, PRIORS, EVENTS):
         for event_at in range(calls_of(asked, prior) + 1 if EVENTS[event] else 1):
             made = calls_of(asked, prior, event, event_at)
             # A fault makes a bind longer: it looks again.
             faults = [(None, 0), *product(Fault, range(made + 4))]
             for fault, fault_at in faults:
-                for afterwards, arrives in turns if all_afterwards else [turns[turn % len(turns)]]:
-                    yield Case(asked, prior, fault, fault_at, event, event_at, afterwards, arrives)
-                turn += 1
+                yield Case(asked, prior, fault, fault_at, event, event_at, *next(turns))

@@ -172,25 +172,6 @@ def test_every_watched_resource_has_a_projection() -> None:
     assert set(projections(EVERYTHING)) == {*BASE_RESOURCES, *SPREAD_RESOURCES}
 
 
-def test_projection_of_running_pod_ignores_kubelet_status() -> None:
-    pod = running(WHOLE_POD)
-    reported = pod["status"] | {
-        "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-02T00:00:00Z"}],
-        "containerStatuses": [
-            {"name": "app", "ready": True, "restartCount": 3, "resources": {"requests": {"cpu": "1"}}}
-        ],
-        "podIP": "10.0.0.2",
-    }
-    assert kept(PODS, pod | {"status": reported}) == kept(PODS, pod)
-
-
-def test_projection_ignores_kubelet_heartbeat() -> None:
-    beat = WHOLE_NODE["status"]["conditions"][1] | {"lastHeartbeatTime": "2026-01-01T00:05:00Z"}
-    assert kept(NODES, WHOLE_NODE | {"status": WHOLE_NODE["status"] | {"conditions": [beat]}}) == kept(
-        NODES, WHOLE_NODE
-    )
-
-
 def test_pods_of_one_controller_share_one_text() -> None:
     trim = projections(LITTLE)[PODS]
     other = running(WHOLE_POD) | {"metadata": WHOLE_POD["metadata"] | {"name": "web-1", "uid": "v"}}

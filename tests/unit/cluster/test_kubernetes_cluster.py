@@ -55,13 +55,6 @@ def test_changed_projection_changes_cluster_identity(server: DrivenApiServer) ->
     assert len({little, uid_of(server, RequiredFields(images=True)), uid_of(server, EVERYTHING)}) == 3
 
 
-def test_reports_cluster_without_response_as_unavailable() -> None:
-    with driven_api_server() as server:
-        unreachable = cluster(server)
-    with pytest.raises(ClusterUnavailable):
-        unreachable.uid()
-
-
 @pytest.mark.parametrize(
     ("needs", "resources"),
     [

@@ -7,34 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from tests.deployment.alarms import MINUTE, Alarm, Metrics, is_alarm, states
+from tests.deployment.alarms import MINUTE, Alarm, Metrics, states
 from tests.deployment.template import Deployment, read_template
 
 ALARMS: dict[str, dict[str, Any]] = Deployment(read_template(), Authentication="mtls").resources(
     "AWS::CloudWatch::Alarm"
 )
 NAMES = {"AWS::StackName": "berth", "Api": "api"}
-
-
-@pytest.mark.parametrize(
-    ("shown", "datapoints", "breaching", "not_breaching"),
-    [
-        pytest.param("0-X-X", 3, False, False),
-        pytest.param("0----", 3, False, False, id="one value of five minutes is enough"),
-        pytest.param("-----", 3, True, False),
-        pytest.param("0XX-X", 3, True, True),
-        pytest.param("--X--", 3, True, False),
-        pytest.param("00--X", 2, False, False, id="2 of 3: 0 0 X"),
-        pytest.param("0X--X", 2, True, True, id="2 of 3: 0 X X"),
-    ],
-)
-def test_values_count_before_missing_ones(shown: str, datapoints: int, breaching: bool, not_breaching: bool) -> None:
-    points = [{"0": False, "X": True, "-": None}[each] for each in shown]
-    alarm: dict[str, Any] = {"EvaluationPeriods": 3, "DatapointsToAlarm": datapoints}
-    assert is_alarm(points, {**alarm, "TreatMissingData": "breaching"}) is breaching
-    assert is_alarm(points, {**alarm, "TreatMissingData": "notBreaching"}) is not_breaching
 
 
 def test_watcher_alarm_is_on_after_three_minutes_without_publication() -> None:

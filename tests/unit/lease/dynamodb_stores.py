@@ -73,26 +73,6 @@ class DynamoDBStore(LeaseStore):
             )
         )
 
-    def put_log_item(self, version: int, epoch: int, change: str) -> bool:
-        key = {"pk": {"S": "log"}, "sk": {"N": str(version)}}
-        return self._took(
-            lambda: self.client.put_item(
-                TableName=self.table,
-                Item=key | _typed({"epoch": epoch, "change": change}),
-                ConditionExpression="attribute_not_exists(sk) OR epoch < :mine",
-                ExpressionAttributeValues={":mine": {"N": str(epoch)}},
-            )
-        )
-
-    def log(self) -> dict[int, str]:
-        items = self.client.query(
-            TableName=self.table,
-            ConsistentRead=True,
-            KeyConditionExpression="pk = :log",
-            ExpressionAttributeValues={":log": {"S": "log"}},
-        )["Items"]
-        return {int(item["sk"]["N"]): item["change"]["S"] for item in items}
-
     def _took(self, write: Callable[[], object]) -> bool:
         try:
             write()

@@ -111,14 +111,6 @@ class LeaseStore(ABC):
     def publish(self, fence: Fence, attributes: Mapping[str, object], *, renew_time: float) -> bool:
         """Publish as the node cache's writer does at the end of a flush; return whether the store accepted it."""
 
-    @abstractmethod
-    def put_log_item(self, version: int, epoch: int, change: str) -> bool:
-        """Write as the node cache's writer does before it publishes; return whether the store accepted it."""
-
-    @abstractmethod
-    def log(self) -> dict[int, str]:
-        """The log's changes by version."""
-
     def __getitem__(self, name: str) -> object:
         return self.attributes()[name]
 
@@ -128,7 +120,6 @@ class InMemoryStore(LeaseStore):
 
     def __init__(self) -> None:
         self.item = InMemoryItem()
-        self._log: dict[int, tuple[int, str]] = {}
         numbers = count(1)
         self._new_id = lambda: f"id-{next(numbers)}"
 
@@ -152,15 +143,6 @@ class InMemoryStore(LeaseStore):
         except ConditionFailed:
             return False
         return True
-
-    def put_log_item(self, version: int, epoch: int, change: str) -> bool:
-        if version in self._log and self._log[version][0] >= epoch:
-            return False
-        self._log[version] = epoch, change
-        return True
-
-    def log(self) -> dict[int, str]:
-        return {version: change for version, (_, change) in self._log.items()}
 
 
 class _FaultyLock(LeaseLock):

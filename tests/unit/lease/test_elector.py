@@ -104,13 +104,6 @@ def test_reports_each_holder_once(store: InMemoryStore) -> None:
     assert gamma.elector.leader == "beta"
 
 
-def test_lost_race_reports_the_winner_immediately(store: InMemoryStore) -> None:
-    alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
-    alpha.lock.before_next("create", beta.step)
-    alpha.step()
-    assert alpha.events == [("leader", "beta")]
-
-
 def test_describes_each_outcome_for_the_log(store: InMemoryStore) -> None:
     store.put(stored_lease("alpha", lease_transitions=4))
     said: list[BecameLeader] = []
@@ -124,10 +117,6 @@ def test_describes_each_outcome_for_the_log(store: InMemoryStore) -> None:
     assert said == [BecameLeader("beta", 5, "alpha", 16.0)]
     assert str(said[0]) == "beta became leader after alpha in epoch 5, having waited 16.0 s"
     assert step.detail == str(said[0])
-
-
-def test_first_leader_has_no_predecessor(store: InMemoryStore) -> None:
-    assert "alpha became leader in epoch 0, having waited 0.0 s" in Contender(store, "alpha").elector.step().detail
 
 
 def test_callbacks_see_the_new_state_of_the_elector(store: InMemoryStore) -> None:
@@ -195,14 +184,6 @@ def test_leads_until_stopped_and_releases(store: InMemoryStore) -> None:
     assert alpha.calls() == ["get", "create", *["update"] * 49, "get", "update"]
 
 
-def test_takes_over_an_expired_lease(store: InMemoryStore) -> None:
-    store.put(stored_lease("bing"))
-    alpha = Contender(store, "alpha")
-    run(alpha.elector, waiting(alpha, 9))
-    assert ("started", 1) in alpha.events
-    assert holder(store) == ("", 1)
-
-
 def test_hands_over_at_the_announced_time(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha", handover=Handover(at=AT + 7))
     assert run(alpha.elector, waiting(alpha, -1)).outcome is ElectionOutcome.RELEASED
@@ -215,15 +196,6 @@ def test_ends_if_it_is_not_needed(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha", handover=Handover(horizon=120))
     assert run(alpha.elector, waiting(alpha, -1)).outcome is ElectionOutcome.NOT_NEEDED
     assert alpha.calls() == ["get"]
-
-
-def test_ends_at_the_deadline_and_tries_to_release(store: InMemoryStore) -> None:
-    alpha = Contender(store, "alpha")
-    alpha.lead()
-    alpha.calls()
-    alpha.faults.always = Fault.UNREACHABLE
-    assert run(alpha.elector, waiting(alpha, -1)).outcome is ElectionOutcome.RENEW_DEADLINE_EXCEEDED
-    assert alpha.calls()[-2:] == ["get", "get"]
 
 
 def test_releases_if_the_work_fails(store: InMemoryStore) -> None:
@@ -302,23 +274,6 @@ def test_first_standby_takes_the_lease_and_the_next_is_not_needed() -> None:
     assert starts.takes_place(starts.start())
     assert not starts.takes_place(starts.start())
     assert starts.clock.wall() == began
-
-
-def test_keeps_lease_by_renewing() -> None:
-    starts = Starts()
-    first = starts.start()
-    assert starts.takes_place(first)
-    assert starts.keep(first, 60)
-    assert not starts.takes_place(starts.start())
-
-
-def test_takes_a_released_lease_immediately() -> None:
-    starts = Starts()
-    first = starts.start()
-    assert starts.takes_place(first)
-    first.release()
-    assert not first.renew()
-    assert starts.takes_place(starts.start(), within=0.0)
 
 
 def test_takes_lease_of_crashed_standby_after_expiry() -> None:

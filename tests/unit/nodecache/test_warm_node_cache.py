@@ -41,23 +41,6 @@ def unavailable(verbs: Verbs) -> CacheUnavailable:
     return found
 
 
-def test_warm_call_reads_the_head_once() -> None:
-    verbs = Verbs([labelled("n1", "10")])
-    first = snapshot_of(verbs)
-    verbs.table.calls.clear()
-    assert snapshot_of(verbs) is first
-    assert verbs.table.calls == ["head"]
-
-
-def test_change_requires_only_one_more_query() -> None:
-    verbs = Verbs([labelled("n1", "10")])
-    snapshot_of(verbs)
-    verbs.cluster.publish_nodes([labelled("n1", "20")])
-    verbs.table.calls.clear()
-    assert dict(snapshot_of(verbs).nodes["n1"].labels) == dict(labelled("n1", "20").labels)
-    assert verbs.table.calls == ["head", "log"]
-
-
 def test_reports_age_and_lag_of_data() -> None:
     verbs = Verbs([labelled("n1", "10")])
     snapshot_of(verbs)
@@ -126,15 +109,6 @@ def test_does_not_read_the_head_again_within_the_minimum_interval() -> None:
     assert verbs.table.calls == ["head"]
 
 
-def test_minimum_interval_includes_frozen_time() -> None:
-    verbs = Verbs([labelled("n1", "10")], configuration=configured(minHeadReadInterval=2))
-    snapshot_of(verbs)
-    verbs.table.calls.clear()
-    verbs.clock.freeze(3)
-    snapshot_of(verbs)
-    assert verbs.table.calls == ["head"]
-
-
 def test_configuration_selects_eventually_consistent_reads() -> None:
     verbs = Verbs([labelled("n1", "10")], configuration=configured(eventuallyConsistent=True))
     snapshot_of(verbs)
@@ -161,14 +135,6 @@ def test_reports_unreadable_configuration_and_keeps_the_previous_stale_behavior(
     assert found.when_stale is WhenStale.PASS
 
 
-def test_uses_the_deployed_configuration_if_the_first_document_is_invalid() -> None:
-    verbs = Verbs([labelled("n1", "10")], configuration=BerthConfiguration(profile="resource-segregation"))
-    verbs.store.apply('{"profile": "of a newer release"}')
-    context = verbs.cache.current()
-    assert isinstance(context.cluster, Snapshot)
-    assert context.policy.profile.name == "resource-segregation"
-
-
 def test_warns_once_if_plugins_differ_from_those_the_configuration_was_applied_with(tmp_path: Path) -> None:
     verbs = Verbs([labelled("n1", "10")])
     with installed_plugins(tmp_path) as version:
@@ -182,21 +148,6 @@ def test_warns_once_if_plugins_differ_from_those_the_configuration_was_applied_w
         f"the plugins here are {version}, but the configuration was applied with 2.0.0+b: apply it again when the "
         "deployment is over"
     ]
-
-
-def test_restore_lets_the_recreated_head_point_to_the_applied_configuration() -> None:
-    verbs = Verbs([labelled("n1", "10")])
-    verbs.store.apply('{"profile": "resource-segregation"}')
-    verbs.cluster.item.update(lambda item: True, {}, remove=["configurationHash"])
-    verbs.store.restore()
-    assert verbs.cache.current().policy.profile.name == "resource-segregation"
-
-
-def test_restore_does_not_replace_a_later_configuration() -> None:
-    verbs = Verbs([labelled("n1", "10")])
-    verbs.store.apply('{"profile": "full"}')
-    verbs.store.restore()
-    assert verbs.cache.current().policy.profile.name == "full"
 
 
 def _raises() -> None:
@@ -312,21 +263,6 @@ def test_loads_only_parts_that_the_policy_reads(configuration: BerthConfiguratio
     snapshot = snapshot_of(cluster_of_all_parts(configuration))
     found = len(snapshot.nodes["n1"].pods), len(snapshot.unbound), len(snapshot.namespaces)
     assert found == (pods, pods, namespaces)
-
-
-def test_pod_changes_do_not_cause_reads_for_a_policy_that_reads_only_nodes() -> None:
-    verbs = cluster_of_all_parts(BerthConfiguration(profile="label-priority"))
-    first = snapshot_of(verbs)
-    verbs.cluster.publish("pods", [pod_object("another")])
-    verbs.clock.advance(3)
-    verbs.table.calls.clear()
-    context = verbs.cache.current()
-    assert context.cluster is first
-    assert verbs.table.calls == ["head"]
-    pointer = verbs.cluster.table.head().pointer  # type: ignore[union-attr]
-    assert pointer is not None
-    assert context.state.version == pointer.version
-    assert verbs.seen[-1] == (3.0, 1)
 
 
 def test_loads_more_parts_if_an_applied_configuration_reads_more() -> None:

@@ -75,36 +75,11 @@ def test_uses_a_configuration_that_does_not_count_if_counting_was_stopped(enviro
     assert environment.marker_reads == 1
 
 
-MISSING_PLUGIN = (
-    '{"profile": "mine", "definitions": {"mine": {"plugins": {"enabled": [{"name": "berth_plugins.absent:Absent"}]}}}}'
-)
-
-
-@pytest.mark.parametrize(
-    ("stops_counting", "decides"),
-    [
-        pytest.param(False, False, id="the ledger counts"),
-        pytest.param(True, True, id="counting was stopped with the document"),
-    ],
-)
-def test_falls_back_from_an_invalid_document_only_if_counting_was_stopped(stops_counting: bool, decides: bool) -> None:
-    environment = Filter()
-    environment.store.apply(MISSING_PLUGIN, stops_counting=stops_counting)
-    assert isinstance(environment.cache.current().cluster, Snapshot) is decides
-
-
 def test_does_not_read_the_marker_while_resources_are_counted() -> None:
     environment = Filter()
     environment.store.apply(COUNTS)
     assert isinstance(environment.cache.current().cluster, Snapshot)
     assert environment.marker_reads == 0
-
-
-def test_decides_again_once_the_configuration_is_restored() -> None:
-    environment = Filter()
-    assert isinstance(environment.cache.current().cluster, CacheUnavailable)
-    environment.store.apply(COUNTS)
-    assert isinstance(environment.cache.current().cluster, Snapshot)
 
 
 def test_decides_with_a_warning_while_the_ledger_is_unavailable() -> None:

@@ -6,7 +6,6 @@ not, 2 if upstream's tests cannot be run.
 
 from __future__ import annotations
 
-import argparse
 import operator
 import sys
 from collections import Counter, defaultdict
@@ -30,11 +29,8 @@ GROUP = "plugins"
 
 def main() -> int:
     """Judge what the tests record, print a line for each table, and return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.upstream.tables")
-    parser.add_argument("--recorded", type=Path, help="judge the lines in this folder, and run no tests")
-    arguments = parser.parse_args()
     try:
-        folder = arguments.recorded or record(KUBERNETES)
+        folder = record(KUBERNETES)
     except StagingError as error:
         print(error, file=sys.stderr)
         return 2

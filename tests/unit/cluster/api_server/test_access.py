@@ -266,17 +266,6 @@ def test_uses_proxy_from_the_environment_and_verifies_the_server(
     assert (pool.proxy.url if isinstance(pool, urllib3.ProxyManager) and pool.proxy else None) == proxy
 
 
-@pytest.mark.usefixtures("no_proxy")
-def test_rejects_server_certified_by_another_authority(tmp_path: Path) -> None:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*self_signed(tmp_path, "server"))
-    other, _ = self_signed(tmp_path, "other")
-    with driven_api_server(context) as server:
-        api = ApiServer(BearerServer(server.host, other, token), HandDrivenClock())
-        with pytest.raises(ApiServerUnreachable, match=r"certificate of .* is not trusted"):
-            api.request("GET", "/version", timeout=5)
-
-
 @dataclass(frozen=True)
 class Texts:
     certificate: str

@@ -96,16 +96,6 @@ def test_does_not_reuse_connection_after_30_idle_seconds(kubernetes: KubernetesO
     assert first != second
 
 
-def test_measures_idle_time_from_last_request(kubernetes: KubernetesOnLoopback) -> None:
-    clock = HandDrivenClock()
-    api = api_of(kubernetes.host, clock)
-    clock.advance(3600)
-    for _ in range(3):
-        get(api)
-        clock.advance(20)
-    assert len({request.connection for request in kubernetes.requests}) == 1
-
-
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422, 429, 500, 503])
 def test_returns_every_status_without_retry(kubernetes: KubernetesOnLoopback, status: int) -> None:
     kubernetes.faults.append(Fault("GET", status, "the server's own words"))

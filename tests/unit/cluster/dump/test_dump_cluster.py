@@ -264,15 +264,6 @@ def test_bound_pod_has_the_annotations_of_its_binding(dumped: Dumped) -> None:
     assert event.object["metadata"]["annotations"] == annotations  # type: ignore[index]
 
 
-def test_later_lists_contain_bindings(dumped: Dumped) -> None:
-    dumped.cluster.create_binding(BINDING, 1)
-    for _ in range(2):
-        [pods] = [each.event for each in dumped.watch.take(0) if each.resource == "pods"]
-        assert isinstance(pods, Listed)
-        assert [pod["spec"] for pod in pods.objects] == [{"nodeName": "n1"}]
-        dumped.write(NODES + PODS)
-
-
 def test_ignores_binding_if_the_file_has_the_pod_on_another_node(dumped: Dumped) -> None:
     dumped.cluster.create_binding(BINDING, 1)
     dumped.write(NODES + PODS.replace("spec: {}", "spec: {nodeName: n2}"))

@@ -15,7 +15,6 @@ from berth.ledger.lease import counted_elsewhere
 from berth.nodecache.feed.dynamodb_head import MAX_CHUNKS, MalformedHead, pointer_update, read_head
 from berth.nodecache.feed.head import (
     BEGINNING,
-    Head,
     Observation,
     Pointer,
     Position,
@@ -34,10 +33,6 @@ FUTURE = {"oldestReader": {"N": "99"}}
 def item(**changed: Any) -> Any:
     """The attributes that a writer puts there, and some others instead."""
     return {"uid": {"S": "uid-1"}, **_attributes_of(POINTER), **changed}
-
-
-def test_reads_the_head_as_written() -> None:
-    assert read_head(item()) == Head("uid-1", POINTER)
 
 
 def test_writes_observed_at_of_the_oldest_resource() -> None:
@@ -70,10 +65,6 @@ SNAPSHOT = SnapshotPointer("s1", 3, NEWEST, {SnapshotPart.NODES: 1, SnapshotPart
 PUBLISHED = replace(
     POINTER, version=4, last_epoch=2, newest={**NEWEST, SnapshotPart.PODS: PublishedVersion(4, 2)}, snapshot=SNAPSHOT
 )
-
-
-def test_reads_the_newest_version_of_each_part() -> None:
-    assert read_head(item(**_attributes_of(PUBLISHED))).pointer == PUBLISHED
 
 
 def test_ignores_parts_added_by_a_later_release() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from berth.nodecache.feed.changes import LEFT_OUT, Change, Key, Object, OmissionReason
-from berth.nodecache.feed.cluster import Bookmark, ClusterUnavailable, Deleted, Ended, Failed, Interrupted, Modified
+from berth.nodecache.feed.cluster import Deleted, Failed, Modified
 from berth.nodecache.feed.leader import Leader, Publication, PublishIntervals
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.writer import Retention
@@ -93,14 +93,6 @@ def test_publishes_all_objects_once_every_resource_is_listed() -> None:
     assert leading.clock.wall() == AT
 
 
-def test_publishes_first_change_after_a_pause_at_once() -> None:
-    leading = Leading().listed("n1")
-    leading.work(1.0)
-    leading.cluster.add_node("n2")
-    leading.leader.work(STEP)
-    assert leading.nodes() == [["n2"]]
-
-
 def test_heartbeat_does_not_delay_a_change() -> None:
     leading = Leading().listed("n1")
     leading.work(1.5)
@@ -130,30 +122,11 @@ def test_continuous_changes_are_batched_by_flush_interval() -> None:
     assert [len(each) for each in leading.nodes()] == [3, 3, 3, 3]
 
 
-def test_publishes_changes_of_one_flush_interval_together() -> None:
-    leading = Leading().listed("n1")
-    leading.cluster.add_node("n2")
-    leading.leader.work(STEP)
-    leading.work(0.3)
-    leading.cluster.add_node("n3")
-    leading.leader.work(STEP)
-    leading.work(0.2)
-    assert leading.nodes() == [["n2", "n3"]]
-
-
 def test_idle_leader_only_writes_the_head_once_per_heartbeat_interval() -> None:
     leading = Leading().listed("n1")
     leading.work(15.0)
     assert leading.table.calls == ["publish"] * 10
     assert leading.nodes() == [[]] * 10
-
-
-def test_finish_publishes_pending_changes() -> None:
-    leading = Leading().listed("n1")
-    leading.cluster.add_node("n2")
-    leading.leader.work(STEP)
-    leading.leader.finish()
-    assert leading.nodes() == [["n2"]]
 
 
 def test_finish_does_not_write_without_pending_changes() -> None:
@@ -186,19 +159,6 @@ def test_publication_is_incomplete_while_changes_are_pending() -> None:
     leading.leader.work(STEP)
     assert leading.nodes() == [["n2"], ["n3"]]
     assert [each.is_complete for each in leading.publications] == [False, True]
-
-
-def test_age_of_a_publication_is_the_age_of_its_oldest_resource() -> None:
-    leading = Leading().listed("n1")
-    leading.cluster.send("pods", Ended())
-    leading.work(1.5)
-    [publication] = leading.publications
-    assert publication.observation.positions["pods"].observed_at == AT
-    leading.cluster.send("pods", Bookmark("5"))
-    leading.work(1.5)
-    publication = leading.publications[-1]
-    assert publication.observation.positions["pods"].observed_at == AT + 1.5
-    assert publication.observation.observed_at == AT
 
 
 def test_resumes_predecessors_watches_without_a_snapshot() -> None:
@@ -259,43 +219,11 @@ def test_replaces_expiring_backlog_with_snapshot() -> None:
     assert leading.nodes() == [["n2"]]
 
 
-def test_constructor_raises_if_the_cluster_is_unavailable() -> None:
-    clock = EnvironmentClock()
-    cluster = ScriptedCluster(clock)
-    cluster.unavailable = "no route to host"
-    store = Store()
-    lease = HeldLease(store, new_id())
-    with pytest.raises(ClusterUnavailable, match="no route to host"):
-        Leader(
-            cluster,
-            FailingTable(store),
-            lease,
-            lease.epoch,
-            None,
-            None,
-            clock=clock,
-            sleep=clock.advance,
-            new_id=new_id,
-            intervals=INTERVALS,
-            on_published=lambda publication: None,
-        )
-
-
 def test_raises_the_cause_of_a_failed_watch() -> None:
     leading = Leading().listed("n1")
     leading.cluster.send("pods", Failed(KeyError("metadata")))
     with pytest.raises(KeyError, match="metadata"):
         leading.leader.work(STEP)
-
-
-def test_records_interruption_by_resource_and_continues() -> None:
-    leading = Leading().listed("n1")
-    leading.cluster.send("pods", Interrupted("connection reset"))
-    leading.cluster.add_node("n2")
-    leading.leader.work(STEP)
-    leading.work(0.5)
-    assert leading.leader.interrupted == "pods: connection reset"
-    assert leading.nodes() == [["n2"]]
 
 
 def test_publishes_modified_and_deleted_objects() -> None:
@@ -307,16 +235,3 @@ def test_publishes_modified_and_deleted_objects() -> None:
     leading.work(0.5)
     [publication] = leading.publications
     assert publication.changes == [Change("nodes", "n1", modified), Change("nodes", "n2", None)]
-
-
-def test_counts_events_without_a_name() -> None:
-    leading = Leading().listed("n1")
-    leading.cluster.send("nodes", Modified({"metadata": {}}, "3"))
-    leading.leader.work(STEP)
-    assert leading.leader.state.events_without_name == 1
-
-
-def test_stop_ends_the_watches() -> None:
-    leading = Leading().listed("n1")
-    leading.leader.stop()
-    assert leading.cluster.stopped == 1

@@ -9,7 +9,6 @@ import pytest
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.head import PartVersions, PublishedVersion
 from berth.nodecache.feed.reader import (
-    INCOMPLETE,
     NOTHING_PUBLISHED,
     LogPosition,
     NothingPublished,
@@ -58,31 +57,6 @@ def test_reader_below_compacted_version_loads_the_snapshot(store: Store, leader:
     reading.calls()
     assert reading.read() == state_of(ONE, FOUR)
     assert reading.calls() == ["head", "chunks"]
-
-
-@pytest.mark.usefixtures("leader")
-def test_ignores_an_older_head(store: Store) -> None:
-    reading = Reading(store)
-    old = store.head()
-    Writing(store).flush(FOUR)
-    assert reading.read() == state_of(ONE, TWO, THREE, FOUR)
-    assert reading.reader.at(old) == state_of(ONE, TWO, THREE, FOUR)
-    assert reading.reader.version == 4
-
-
-@pytest.mark.usefixtures("leader")
-@pytest.mark.parametrize(
-    "stands",
-    [
-        pytest.param(log_item(3, 7, (2, 0), FOUR), id="item of another epoch in place of the newest"),
-        pytest.param(log_item(2, 7, (1, 0), FOUR), id="item of another epoch before the newest"),
-        pytest.param(log_item(2, 0, (1, 7), FOUR), id="item that follows another one"),
-    ],
-)
-def test_does_not_apply_log_items_outside_the_chain(store: Store, stands: LogItem) -> None:
-    store.overwrite_log(stands)
-    with pytest.raises(NothingPublished, match=INCOMPLETE):
-        Reading(store).read()
 
 
 def test_orphan_in_place_of_an_expired_item_makes_the_reader_load_a_snapshot(store: Store, leader: Writing) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import pytest
 
 from berth.extender.deadline import Deadline
 from berth.nodecache.feed.changes import Change, pack
-from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION
 from berth.nodecache.feed.reader import (
-    ATTEMPTS,
     DEADLINE_PASSED,
     INCOMPLETE,
     LOG_ATTEMPTS,
@@ -20,10 +17,9 @@ from berth.nodecache.feed.reader import (
     RETRY_SECONDS,
     NothingPublished,
 )
-from berth.nodecache.feed.table import TableUnavailable
-from tests.fakes.cache_tables import Once, outage
+from tests.fakes.cache_tables import Once
 from tests.unit.lease.clocks import EnvironmentClock
-from tests.unit.nodecache.feed.feeds import Store, Writing, log_item, state_of
+from tests.unit.nodecache.feed.feeds import Store, Writing, state_of
 from tests.unit.nodecache.feed.reading import FOUR, GARBAGE, ONE, THREE, TWO, Reading
 
 
@@ -38,29 +34,6 @@ def test_retries_chunk_that_is_not_visible_yet(store: Store) -> None:
     store.lose_chunk()
     assert Reading(store, sleep=appears).read() == state_of(ONE, TWO, THREE)
     assert slept == [RETRY_SECONDS]
-
-
-@pytest.mark.usefixtures("leader")
-def test_reports_missing_chunk_after_five_attempts(store: Store) -> None:
-    """A chunk is read eventually consistent: unlike a log item, it may come later than the third attempt."""
-    store.lose_chunk()
-    reading = Reading(store)
-    with pytest.raises(NothingPublished, match=INCOMPLETE):
-        reading.read()
-    assert reading.calls().count("chunks") == ATTEMPTS == 5
-
-
-def test_gap_in_the_log_makes_the_reader_load_a_snapshot(store: Store, leader: Writing) -> None:
-    reading = Reading(store)
-    reading.read()
-    leader.flush(FOUR)
-    objects = state_of(ONE, TWO, THREE, FOUR)
-    leader.clock.advance(24 * 3600)
-    assert leader.compact(objects)
-    store.lose_log(4)
-    reading.calls()
-    assert reading.read() == objects
-    assert reading.calls() == ["head", "log", "chunks"]
 
 
 @pytest.mark.usefixtures("leader")
@@ -109,16 +82,6 @@ def test_detects_log_compacted_during_the_read(store: Store, leader: Writing) ->
     assert reading.reader.at(head) == state_of(FOUR)
 
 
-def test_malformed_log_item_covered_by_a_snapshot_makes_the_reader_load_it(store: Store, leader: Writing) -> None:
-    reading = Reading(store)
-    reading.read()
-    leader.flush(FOUR)
-    leader.clock.advance(24 * 3600)
-    assert leader.compact(state_of(ONE, TWO, THREE, FOUR))
-    store.overwrite_log(replace(log_item(4, 0, (3, 0), FOUR), data=GARBAGE))
-    assert reading.read() == state_of(ONE, TWO, THREE, FOUR)
-
-
 def test_malformed_log_item_does_not_change_the_state_of_the_reader(store: Store, leader: Writing) -> None:
     """All changes are unpacked before the first is applied: a state may be one that is changed in place."""
     reading = Reading(store)
@@ -157,17 +120,6 @@ def test_warm_reader_ignores_malformed_chunk(store: Store) -> None:
     assert reading.read() == state_of(ONE, TWO, THREE, FOUR)
 
 
-@pytest.mark.usefixtures("leader")
-def test_reports_unreadable_schema_and_recovers_after_it(store: Store) -> None:
-    reading = Reading(store)
-    reading.read()
-    store.point(oldest_reader=SCHEMA_VERSION + 1, version=4)
-    with pytest.raises(NothingPublished, match=re.escape(FUTURE_SCHEMA)):
-        reading.read()
-    store.point(schema_version=SCHEMA_VERSION, oldest_reader=SCHEMA_VERSION, version=3)
-    assert reading.read() == state_of(ONE, TWO, THREE)
-
-
 @pytest.mark.parametrize("leased", [False, True], ids=["no head", "a head that is only a lease"])
 def test_reports_empty_cache_and_recovers_after_the_first_publication(store: Store, leased: bool) -> None:
     reading = Reading(store)
@@ -177,19 +129,3 @@ def test_reports_empty_cache_and_recovers_after_the_first_publication(store: Sto
     leader = leader or Writing(store)
     leader.replace(state_of(ONE), ONE)
     assert reading.read() == state_of(ONE)
-
-
-@pytest.mark.usefixtures("leader")
-@pytest.mark.parametrize("method", ["head", "log", "chunks"])
-def test_raises_table_error_and_recovers_after_the_outage(store: Store, method: str) -> None:
-    reading = Reading(store, {method: Once(outage)})
-    with pytest.raises(TableUnavailable, match="throttled"):
-        reading.read()
-    assert reading.read() == state_of(ONE, TWO, THREE)
-
-
-@pytest.mark.usefixtures("leader")
-def test_head_without_uid_is_malformed(store: Store) -> None:
-    store.item.update(lambda item: True, {"uid": ""})
-    with pytest.raises(TableUnavailable, match="malformed"):
-        Reading(store).read()

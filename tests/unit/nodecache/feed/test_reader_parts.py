@@ -119,14 +119,6 @@ def test_orphan_of_another_part_does_not_affect_a_published_version(store: Store
     assert (all_parts.read(), Reading(store).read()) == (wanted, wanted)
 
 
-@pytest.mark.usefixtures("mixed")
-@pytest.mark.parametrize("lost", [2, 3], ids=["of nodes", "of pods"])
-def test_missing_log_item_of_a_needed_part_breaks_the_chain(store: Store, lost: int) -> None:
-    store.lose_log(lost)
-    with pytest.raises(NothingPublished, match=INCOMPLETE):
-        Reading(store).read(NODES_AND_PODS)
-
-
 @pytest.mark.parametrize(
     "torn",
     [

@@ -11,7 +11,7 @@ import pytest
 from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
 from berth.nodecache.feed.cluster import Added, Ended, Event, Interrupted, Modified
-from berth.nodecache.feed.head import BEGINNING, OLDEST_READER, SCHEMA_VERSION, PublishedVersion, in_every_part
+from berth.nodecache.feed.head import BEGINNING
 from berth.nodecache.feed.leader import Publication, PublishIntervals
 from berth.nodecache.feed.table import LogItem, LogWrite
 from berth.nodecache.feed.watcher import FOLLOW_SECONDS, RunResult, Watcher, WatcherOutcome
@@ -20,7 +20,6 @@ from berth_cli.server.store.lease_lock import InMemoryLeaseLock
 from tests.fakes.cache_tables import InterruptedCacheTable, outage
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.nodecache.feed.feeds import HeldLease, Store, new_id
-from tests.unit.nodecache.feed.reading import Reading
 from tests.unit.nodecache.feed.scripted_cluster import ScriptedCluster
 
 RUN_SECONDS = 20.0
@@ -107,24 +106,6 @@ def test_publishes_and_hands_over() -> None:
     assert item["holderIdentity"] == ""
 
 
-def test_publishes_a_new_snapshot_if_a_newer_release_is_unreadable() -> None:
-    """It lists the cluster. Every reader loads the new snapshot, also one whose parts seem to be the same."""
-    store = Store()
-    other = Running(store)
-    other.cluster.list_all("n1", "n2")
-    other.run()
-    before = store.point(schema_version=SCHEMA_VERSION + 1, oldest_reader=SCHEMA_VERSION + 1).pointer
-    assert before is not None
-    running = Running(store)
-    running.cluster.list_all("n1")
-    assert running.run().outcome is WatcherOutcome.HANDED_OVER
-    after = store.pointer
-    assert (after.schema_version, after.oldest_reader) == (SCHEMA_VERSION, OLDEST_READER)
-    assert after.compacted_version == before.version + 1
-    assert after.newest == in_every_part(PublishedVersion(before.version + 1, after.last_epoch))
-    assert Reading(store).read() == {("nodes", "n1"): {"metadata": {"name": "n1"}}}
-
-
 def test_publishes_pending_changes_before_the_handover() -> None:
     running = Running()
     running.cluster.list_all("n1")
@@ -138,19 +119,6 @@ def test_periodic_run_ends_after_first_publication() -> None:
     running.cluster.list_all("n1")
     result = running.run()
     assert (result.outcome, result.publications) == (WatcherOutcome.HANDED_OVER, 1)
-
-
-def test_periodic_run_waits_until_every_resource_is_listed() -> None:
-    running = Running(once=True)
-    running.at(3.0, lambda: running.cluster.list_all("n1"))
-    result = running.run()
-    assert (result.outcome, result.publications, result.nodes) == (WatcherOutcome.HANDED_OVER, 1, 1)
-
-
-def test_periodic_run_ends_after_first_failure() -> None:
-    running = Running(once=True)
-    running.cluster.unavailable = "no route to host"
-    assert running.run() == RunResult(WatcherOutcome.CLUSTER_UNAVAILABLE, reason="no route to host")
 
 
 def test_ends_if_it_is_stopped() -> None:
@@ -260,13 +228,6 @@ def test_watches_cluster_that_is_available_again() -> None:
     assert (result.outcome, result.reason) == (WatcherOutcome.HANDED_OVER, "no route to host")
 
 
-def test_watch_that_never_succeeds_is_reported_as_unavailable_cluster() -> None:
-    running = Running()
-    running.cluster.send("nodes", Interrupted("forbidden"))
-    result = running.run()
-    assert (result.outcome, result.reason) == (WatcherOutcome.CLUSTER_UNAVAILABLE, "nodes: forbidden")
-
-
 def test_reports_at_once_why_nothing_is_published() -> None:
     running = Running(run_seconds=900.0)
     running.cluster.unavailable = "no route to host"
@@ -327,13 +288,6 @@ def test_failure_that_recurs_at_once_is_reported_once() -> None:
     running.run()
     assert [cause for _, cause in running.causes] == ["nodes: away"]
     assert len(running.recoveries) == 2
-
-
-def test_leader_without_a_list_hands_over_if_nothing_failed() -> None:
-    running = Running(run_seconds=2.0)
-    running.at(1.0, lambda: running.cluster.send("nodes", Modified({"metadata": {"name": "n1"}}, "2")))
-    result = running.run()
-    assert (result.outcome, result.publications) == (WatcherOutcome.HANDED_OVER, 0)
 
 
 def test_result_counts_and_names_omitted_objects_by_reason() -> None:

@@ -112,15 +112,6 @@ def test_snapshot_records_the_newest_version_of_each_part(store: Store, leader: 
     assert snapshot.newest[SnapshotPart.NODES] == PublishedVersion(1, 0)
 
 
-def test_replacement_makes_every_reader_load_the_snapshot(store: Store, leader: Writing) -> None:
-    anew = Writing(store)
-    anew.replace(state_of(TWO), TWO)
-    assert store.pointer.version == store.pointer.compacted_version == 2
-    assert store.pointer.snapshot is not None
-    assert store.pointer.snapshot.version == 2
-    assert read(store) == state_of(TWO)
-
-
 def test_does_not_send_requests_after_the_lease_expired(store: Store, leader: Writing) -> None:
     leader.lease.run_out()
     with pytest.raises(NotLeading):
@@ -205,25 +196,6 @@ def test_packs_each_version_once(store: Store, leader: Writing) -> None:
     published = store.log_items()
     leader.table.arrive()
     assert store.log_items() == published
-
-
-def test_finds_publication_with_lost_response_after_a_renewal(store: Store, leader: Writing) -> None:
-    leader.table.faults["publish"] = ["lost"]
-    with pytest.raises(TableUnavailable):
-        leader.flush(TWO)
-    leader.lease.step()
-    leader.flush(THREE)
-    assert read(store) == state_of(ONE, TWO, THREE)
-    assert leader.announced == [[TWO], [THREE]]
-
-
-def test_finds_snapshot_with_lost_response_before_the_next_flush(store: Store, leader: Writing) -> None:
-    leader.clock.advance(DAY)
-    leader.table.faults["publish"] = ["lost"]
-    with pytest.raises(TableUnavailable):
-        leader.compact(state_of(ONE))
-    leader.flush(TWO)
-    assert read(store) == state_of(ONE, TWO)
 
 
 def test_replaces_expiring_unpublished_items_with_snapshot(store: Store, leader: Writing) -> None:
