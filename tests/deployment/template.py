@@ -94,7 +94,7 @@ class Deployment:
         self._template = template
         self._parameters = {name: found.get("Default", "") for name, found in template["Parameters"].items()}
         self._parameters |= {"Profile": REQUIRED["Profile"]}
-        if not parameters.keys() & {*KUBECONFIGS, "EksClusterName"}:
+        if not parameters.keys() & {*KUBECONFIGS, "EksCluster"}:
             self._parameters |= KUBECONFIGS
         self._parameters |= parameters
 
@@ -137,6 +137,8 @@ class Deployment:
                 return self._template["Mappings"][name][str(self.value(first))][second]
             case {"Fn::Equals": [one, other]}:
                 return str(self.value(one)) == str(self.value(other))  # a number is text to CloudFormation
+            case {"Fn::Select": [index, {"Fn::Split": [separator, {"Fn::Sub": str(text)}]}]}:  # a part of a parameter
+                return re.sub(r"\$\{(\w+)\}", lambda found: self._parameters[found[1]], text).split(separator)[index]
             case {"Fn::Not": [condition]}:
                 return not self.value(condition)
             case {"Fn::And": conditions}:

@@ -271,7 +271,7 @@ def test_resumes_at_last_version_after_restart(server: DrivenApiServer, consumer
     while isinstance(event := consumer.events(1)[0], Interrupted):
         assert (
             event.cause
-            == f"{server.host} cannot be reached; check the kubeconfig's server or EksEndpoint, and the network to it"
+            == f"{server.host} cannot be reached; check the kubeconfig's server or EksCluster, and the network to it"
         )
     assert event == Added(node("b", "12"), "12")
 

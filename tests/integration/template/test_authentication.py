@@ -15,8 +15,7 @@ from tests.deployment.template import Deployment, of_type
 DOMAIN = {
     "DomainName": "berth.example.com",
     "DomainCertificateArn": "arn:aws:acm:eu-central-1:123456789012:certificate/1",
-    "TruststoreUri": "s3://bucket/truststore.pem",
-    "TruststoreVersion": "v1",
+    "TruststoreUri": "s3://bucket/truststore.pem?versionId=v1",
 }
 SECRET = {"Fn::GetAtt": "PasswordSecret.Id"}
 
@@ -47,11 +46,11 @@ def test_authentication_is_required_and_never_anonymous(template: dict[str, Any]
     ("parameters", "refusals"),
     [
         pytest.param({"Authentication": "basic"}, [], id="basic needs nothing else"),
-        pytest.param({"Authentication": "mtls", **DOMAIN}, [], id="mtls with all four"),
+        pytest.param({"Authentication": "mtls", **DOMAIN}, [], id="mtls with all three"),
         *(
             pytest.param(
                 {"Authentication": "mtls", **DOMAIN, name: ""},
-                ["mtls requires DomainName, DomainCertificateArn, TruststoreUri and TruststoreVersion"],
+                ["mtls requires DomainName, DomainCertificateArn and TruststoreUri"],
                 id=f"mtls without {name}",
             )
             for name in DOMAIN
@@ -59,7 +58,7 @@ def test_authentication_is_required_and_never_anonymous(template: dict[str, Any]
         *(
             pytest.param(
                 {"Authentication": "basic", name: value},
-                ["DomainName, DomainCertificateArn, TruststoreUri and TruststoreVersion are for mtls, not basic"],
+                ["DomainName, DomainCertificateArn and TruststoreUri are for mtls, not basic"],
                 id=f"basic with {name}",
             )
             for name, value in DOMAIN.items()

@@ -24,19 +24,19 @@ def test_report_hides_account_and_endpoints(text: str, expected: str) -> None:
 
 
 def test_report_hides_private_values() -> None:
-    private = {"berth.example.com": "DomainName", "example": "EksClusterName"}
+    private = {"berth.example.com": "DomainName", "example": "EksCluster"}
     assert redacted("https://berth.example.com/scheduler of example", private) == (
-        "https://DomainName/scheduler of EksClusterName"
+        "https://DomainName/scheduler of EksCluster"
     )
 
 
 def test_report_hides_a_short_value_as_a_whole_word() -> None:
-    assert redacted("a device of dev, arn:cluster/dev", {"dev": "EksClusterName"}) == (
-        "a device of EksClusterName, arn:cluster/EksClusterName"
+    assert redacted("a device of dev, arn:cluster/dev", {"dev": "EksCluster"}) == (
+        "a device of EksCluster, arn:cluster/EksCluster"
     )
 
 
 def test_report_keeps_the_text_around_a_public_value() -> None:
-    private = private_values({"TruststoreVersion": "1", "WatcherMode": "events", "EksClusterName": "dev", "KeyArn": ""})
-    assert private == {"dev": "EksClusterName"}
+    private = private_values({"WatcherMode": "events", "EksCluster": "dev,https://dev,CA==", "KeyArn": ""})
+    assert private == dict.fromkeys(["dev,https://dev,CA==", "dev", "https://dev", "CA=="], "EksCluster")
     assert redacted("Berth 0.1.0 after 11 s", private) == "Berth 0.1.0 after 11 s"
