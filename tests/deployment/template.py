@@ -137,8 +137,6 @@ class Deployment:
                 return self._template["Mappings"][name][str(self.value(first))][second]
             case {"Fn::Equals": [one, other]}:
                 return str(self.value(one)) == str(self.value(other))  # a number is text to CloudFormation
-            case {"Fn::Select": [index, {"Fn::Split": [separator, {"Fn::Sub": str(text)}]}]}:  # a part of a parameter
-                return re.sub(r"\$\{(\w+)\}", lambda found: self._parameters[found[1]], text).split(separator)[index]
             case {"Fn::Not": [condition]}:
                 return not self.value(condition)
             case {"Fn::And": conditions}:
@@ -146,11 +144,17 @@ class Deployment:
             case {"Condition": str(name), **rest} if not rest:
                 return self._holds(name)
             case dict():
-                found = {key: self.value(value) for key, value in expression.items()}
-                return {key: value for key, value in found.items() if value != NO_VALUE}
+                return self._members(expression)
             case list():
                 return [each for each in map(self.value, expression) if each != NO_VALUE]
         return expression
+
+    def _members(self, expression: dict[str, Any]) -> Any:
+        match expression:
+            case {"Fn::Select": [index, {"Fn::Split": [separator, {"Fn::Sub": str(text)}]}]}:  # a part of a parameter
+                return re.sub(r"\$\{(\w+)\}", lambda found: self._parameters[found[1]], text).split(separator)[index]
+        found = {key: self.value(value) for key, value in expression.items()}
+        return {key: value for key, value in found.items() if value != NO_VALUE}
 
     def _holds(self, condition: str | None) -> bool:
         return condition is None or bool(self.value(self._template["Conditions"][condition]))

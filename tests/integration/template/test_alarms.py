@@ -41,17 +41,13 @@ def emitted() -> set[tuple[str, tuple[str, ...]]]:
     """Each of Berth's metrics in detail, with each of its sets of dimensions."""
     groups: Iterable[Any] = [
         telemetry.CALLS_IN_DETAIL,
-        telemetry.SIZES_IN_DETAIL,
-        metrics.FAILURES_IN_DETAIL,
+        metrics.FAILURES,
         metrics.SLOW_CALLS,
-        metrics.CACHE_AGE_IN_DETAIL,
-        metrics.CACHE_LAG_IN_DETAIL,
-        watcher_metrics.PUBLISHED_IN_DETAIL,
+        metrics.CACHE_AGE,
+        watcher_metrics.PUBLISHED,
         scheduler_access.UNDECIDED_AGE,
         scheduler_access.CERTIFICATES,
-        watcher_metrics.LEADERSHIPS,
-        watcher_metrics.LEFT_OUT,
-        watcher_metrics.RESERVATIONS_IN_DETAIL,
+        watcher_metrics.RESERVATIONS,
     ]
     return {
         (metric["Name"], tuple(dimensions))
@@ -98,24 +94,13 @@ def test_watcher_alarm_fires_before_max_staleness_and_after_two_periodic_starts(
     assert 119 < metric_of(alarm)["Period"] * alarm["DatapointsToAlarm"] <= 180
 
 
-def test_periodic_watcher_has_no_lease_alarm(template: dict[str, Any]) -> None:
-    names = {
-        mode: set(deployed(template, WatcherMode=mode, DetailedMetrics="true")) for mode in ("continuous", "periodic")
-    }
-    assert names["continuous"] - names["periodic"] == {"LeaseTransitionsAlarm"}
-
-
 def test_template_has_twelve_alarms_by_default(template: dict[str, Any]) -> None:
     """Each has a price: docs/reference/cost.md. tests/unit/runtime/telemetry counts the metrics."""
     by_default, in_detail = deployed(template), deployed(template, DetailedMetrics="true")
     assert len(by_default) == 12
     basic = Deployment(template, Authentication="basic").resources(ALARM)
     assert by_default.keys() - basic.keys() == {"CertificateExpiryAlarm"}
-    assert in_detail.keys() - by_default.keys() == {
-        "LeaseTransitionsAlarm",
-        "LedgerContentionAlarm",
-        "WatcherErrorsAlarm",
-    }
+    assert in_detail.keys() - by_default.keys() == {"LedgerContentionAlarm", "WatcherErrorsAlarm"}
 
 
 def test_default_alarms_use_metrics_without_detail(template: dict[str, Any]) -> None:
@@ -127,7 +112,7 @@ def test_default_alarms_use_metrics_without_detail(template: dict[str, Any]) -> 
         watcher_metrics.PUBLISHED,
         scheduler_access.UNDECIDED_AGE,
         scheduler_access.CERTIFICATES,
-        watcher_metrics.ALARMED_RESERVATIONS,
+        watcher_metrics.RESERVATIONS,
     ]
     without_detail = {
         (metric["Name"], tuple(dimensions))

@@ -9,7 +9,7 @@ import pytest
 
 from berth.authentication.outcomes import AuthorizerOutcome
 from berth.extender.outcomes import BindOutcome, FailureOutcome, FilterOutcome
-from berth.runtime.telemetry.telemetry import Sizes, Telemetry
+from berth.runtime.telemetry.telemetry import Telemetry
 from berth.scheduling.reason_code import ReasonCode
 from tests.fakes.log_lines import LogLines
 from tests.unit.runtime.telemetry.metric_lines import described, printed, series
@@ -83,15 +83,6 @@ def test_distinguishes_two_stacks_of_one_account(
         monkeypatch.setenv("BERTH_STACK", stack)
         Telemetry("bind").ended(BindOutcome.BOUND, pod="", detail="", milliseconds=1, failed=False)
     assert [entry["stack"] for entry in printed(metrics)] == ["berth-one", "berth-two"]
-
-
-def test_emits_sizes_of_request_and_response_by_verb(metrics: pytest.CaptureFixture[str]) -> None:
-    Telemetry("filter").ended(
-        FilterOutcome.FEASIBLE, pod="", detail="", milliseconds=1, failed=False, sizes=Sizes(request=90_000, answer=7)
-    )
-    [entry] = printed(metrics)
-    assert described(entry)["RequestSize"] == described(entry)["AnswerSize"] == ("Bytes", [["stack", "verb"]])
-    assert (entry["RequestSize"], entry["AnswerSize"]) == ([90_000.0], [7.0])
 
 
 @pytest.mark.parametrize(
