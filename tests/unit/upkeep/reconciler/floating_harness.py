@@ -81,8 +81,7 @@ def led(harness: ReconcilerHarness, seconds: float = 1.0) -> Reconciler:
 
 
 def publish(harness: ReconcilerHarness, leader: Reconciler, seconds: float = 3.0) -> None:
-    harness.publish(leader)
-    harness.run(leader, seconds)
+    harness.publish(leader, seconds=seconds)
 
 
 def place(

@@ -24,8 +24,7 @@ EXPIRY = 30.0
 def test_expiring_old_reservation_touches_pod_and_wakes_queue(
     harness: ReconcilerHarness,
 ) -> None:
-    leader = harness.lead()
-    harness.run(leader, 1)
+    leader = harness.lead(seconds=1)
     key = harness.cluster.create_pod("a", 3)
     harness.reserve(key, 3)
     version = harness.cluster.pods["a"].version

@@ -130,8 +130,7 @@ class TestClusterPool:
         bind(harness, leader, "a")
         harness.cluster.annotate("a", REQUEST, "4")
         harness.happened()
-        harness.publish(leader)
-        harness.run(leader, 3)
+        harness.publish(leader, seconds=3)
         assert [(event.type, event.node) for event in harness.events] == [(ReservationEventType.DIVERGED, SEATS)]
         assert harness.ledger(SEATS).allocated(SEATS) == 2
 

@@ -44,8 +44,7 @@ def lose_entries(harness: ReconcilerHarness, owner: str) -> None:
 
 def rebuild(harness: ReconcilerHarness, leader: Reconciler) -> None:
     for _ in range(5):
-        harness.publish(leader)
-        harness.run(leader, HTTP_TIMEOUT)
+        harness.publish(leader, seconds=HTTP_TIMEOUT)
 
 
 class TestRebuild:
@@ -76,8 +75,7 @@ class TestRebuild:
         if not rebuilt:
             marker = Marker(MarkerState.REBUILDING, 0, 0, "asked")
             assert harness.table.put_marker(marker, harness.table.marker())
-        leader = harness.lead()
-        harness.run(leader, 1)
+        leader = harness.lead(seconds=1)
         if is_bound:
             harness.cluster.place("a", NODE)
 
@@ -119,8 +117,7 @@ class TestRebuild:
         harness, leader = harness_of(SLOTS_AND_FLOATING_SEATS, NODE)
         bind(harness, leader, "a", NODE, 3)
         harness.cluster.annotate("a", REQUEST, "1")
-        harness.publish(leader)
-        harness.run(leader, 1)
+        harness.publish(leader, seconds=1)
         harness.table.begin_rebuild(SEATS, harness.ledger(SEATS).epoch)
         rebuild(harness, led(harness))
         assert harness.ledger(SEATS).avail == {SEATS: 2}

@@ -35,8 +35,7 @@ def test_reads_unpublished_pod_once_per_leadership(harness: ReconcilerHarness) -
 
     for units in (8, 9, 10):
         harness.node(units)
-        harness.publish(leader)
-        harness.run(leader, EXPIRY)
+        harness.publish(leader, seconds=EXPIRY)
 
     assert pods.found == ["a"]
 
@@ -93,8 +92,7 @@ def test_does_not_read_a_pod_whose_end_is_published() -> None:
     bound(harness, leader, "a", 3)
     pods.found.clear()
     harness.cluster.finish("a")
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
     assert not harness.states()
     assert pods.found == []
 
@@ -114,8 +112,7 @@ def test_rebuild_keeps_bound_entries_that_still_exist() -> None:
 
     for _ in range(5):
         harness.run(leader, HTTP_TIMEOUT)
-        harness.publish(leader)
-    harness.run(leader, 3)
+        harness.publish(leader, seconds=3)
 
     assert harness.ledger().avail == {SLOT: 2}
     assert set(harness.ledger().entries) == {forged.uid, hidden.uid}
