@@ -11,7 +11,7 @@ import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-from berth.configuration.store import COUNTING_LOST, Configurations, CountingLossCheck, hash_of
+from berth.configuration.store import COUNTING_LOST, Configurations, CountingLossCheck
 from berth.dynamodb import HEAD_KEY
 from berth.lease.clock import SystemClock
 from berth.lease.dynamodb_lock import STANDBY_KEY
@@ -33,7 +33,6 @@ from berth.runtime.watcher.watcher_run import (
     Invocation,
     RunLimit,
     WatcherRun,
-    restore_configuration,
 )
 from berth.scheduling.configuration.document import BerthConfiguration, WakeUp
 from berth.scheduling.gangs.gang import GangKey
@@ -200,22 +199,6 @@ def test_periodic_run_checks_gangs_once(
     run.execute(given.at(""), lambda: False)
     assert (gangs.domain().open is not None) is is_open
     assert [event.type for event in told] == ([] if is_open else [GangEventType.TIMED_OUT])
-    dynamodb.delete_table(TableName=ledger)
-
-
-def test_restores_the_configuration_of_an_emptied_cache_table_from_the_ledger(
-    adapters: CacheAdapters, dynamodb: DynamoDBClient, caplog: pytest.LogCaptureFixture
-) -> None:
-    ledger = new_table(dynamodb)
-    store = DynamoDBConfigurationStore(dynamodb, TABLE, ledger)
-    store.apply(DOCUMENT)
-    for item in dynamodb.scan(TableName=TABLE)["Items"]:
-        dynamodb.delete_item(TableName=TABLE, Key={"pk": item["pk"], "sk": item["sk"]})
-    with caplog.at_level(logging.WARNING, logger="berth"):
-        restore_configuration(replace(adapters, tables=replace(adapters.tables, configuration=store)))
-    assert adapters.tables.cache.configuration_hash() == hash_of(DOCUMENT)
-    assert store.read() == DOCUMENT
-    assert "the applied configuration was restored: the ledger's copy is in force" in caplog.text
     dynamodb.delete_table(TableName=ledger)
 
 

@@ -57,18 +57,6 @@ def test_keeps_amount_of_a_bound_pod_if_its_annotation_changes(value: str | None
     assert harness.ledger().owed == {}
 
 
-def test_keeps_the_first_counted_amount_of_a_pod_bound_by_others() -> None:
-    harness = by_annotation()
-    leader = harness.lead()
-    key = harness.place("a", 6)
-    harness.publish(leader, seconds=1)
-
-    harness.cluster.annotate("a", REQUEST, "1")
-    harness.publish(leader, seconds=1)
-
-    assert shares_of(harness, key) == {SLOT: 6}
-
-
 @pytest.mark.parametrize("value", [None, "1"])
 def test_confirms_the_reserved_amount_if_annotation_changes_before_publication(value: str | None) -> None:
     harness = by_annotation()

@@ -124,18 +124,6 @@ def test_in_memory_rebuild_waits_for_binds_of_this_process(memory: ReconcilerHar
     assert memory.ledger().avail == {SLOT: 8}
 
 
-def test_removes_available_amounts_during_a_rebuild(harness: ReconcilerHarness) -> None:
-    leader = harness.lead(seconds=1)
-    seen = harness.table.marker()
-    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), seen)
-
-    harness.run(leader, 3)
-
-    found = harness.table.node(NODE)
-    assert found is not None
-    assert found.avail is None
-
-
 def test_rebuild_includes_a_pod_bound_meanwhile(harness: ReconcilerHarness) -> None:
     leader = harness.lead(seconds=1)
     harness.reserve(harness.cluster.create_pod("a", 3), 3)

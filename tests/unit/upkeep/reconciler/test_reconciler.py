@@ -18,17 +18,6 @@ from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarn
 EXPIRY = 30.0
 
 
-def test_does_not_confirm_before_publication(harness: ReconcilerHarness) -> None:
-    leader = harness.lead()
-    harness.reserve(harness.cluster.create_pod("a"))
-    harness.cluster.place("a", NODE)
-
-    harness.run(leader, EXPIRY + 5)
-
-    assert harness.states() == {"a": EntryState.RESERVED}
-    assert len(harness.table.open_reservations()) == 1
-
-
 def test_expires_the_reservation_of_a_gang_only_after_its_round(harness: ReconcilerHarness) -> None:
     is_over = False
     leader = harness.lead(expiry_check=lambda: lambda reservation: is_over)
@@ -131,7 +120,7 @@ def test_does_not_write_if_epoch_is_stale(harness: ReconcilerHarness) -> None:
     harness.publish(deposed)  # on its list of things to do; and now it stands still
     harness.cluster.delete("a")
     harness.publish()
-    successor = harness.lead(seconds=1)
+    harness.lead(seconds=1)
 
     harness.run(deposed, 1)
 
@@ -275,6 +264,7 @@ def test_postpones_expiry_and_reports_why_if_the_pod_is_bound_but_not_published(
     postponed = [event for event in harness.events if event.type is ReservationEventType.POSTPONED]
     assert {str(event) for event in postponed} == {"postponed on node-a: ml/a: on-node"}
     assert harness.states() == {"a": EntryState.RESERVED}
+    assert len(harness.table.open_reservations()) == 1
 
 
 class _Counting(InMemoryLedgerTable):

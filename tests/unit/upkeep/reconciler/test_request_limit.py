@@ -9,7 +9,7 @@ from berth.upkeep.reconciler.events import ReservationEventType
 from berth.upkeep.reconciler.reconciler import Reconciler
 from tests.fakes.counted_cluster import SLOT
 from tests.unit.upkeep.reconciler.counted_pods import bound, by_annotation, shares_of
-from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarness
+from tests.unit.upkeep.reconciler.reconciler_harness import ReconcilerHarness
 
 
 def test_charges_a_pod_bound_by_others_at_most_the_nodes_capacity() -> None:
