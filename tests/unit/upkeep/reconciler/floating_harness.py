@@ -84,15 +84,6 @@ def publish(harness: ReconcilerHarness, leader: Reconciler, seconds: float = 3.0
     harness.publish(leader, seconds=seconds)
 
 
-def place(
-    harness: ReconcilerHarness, name: str, node: str = NODE, units: int = 2, namespace: str = NAMESPACE
-) -> PodKey:
-    """Another component binds a new pod."""
-    key = harness.cluster.create_pod(name, units, namespace)
-    harness.cluster.place(name, node)
-    return key
-
-
 def bind(harness: ReconcilerHarness, leader: Reconciler, name: str, node: str = NODE, units: int = 2) -> PodKey:
     """Berth binds a new pod, which is published."""
     key = harness.cluster.create_pod(name, units)

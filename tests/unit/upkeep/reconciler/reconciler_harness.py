@@ -9,12 +9,13 @@ from itertools import count
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation
 from berth.ledger.nodes.ledger import Ledger, LedgerOutcome
 from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState
-from berth.pods import ReservedPods
+from berth.pods import FoundPod, PodChanged, PodNotFound, PodTouched, ReservedPods, Unanswered
 from berth.scheduling.managed_resources.configuration import NODE as NODE_SCOPE
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.managed_resources.floating import NoDomain
 from berth.scheduling.managed_resources.pools import Shares, by_owner
+from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 from berth.upkeep.reconciler.reconciler import Reconciler
@@ -135,6 +136,22 @@ class ReconcilerHarness:
 
     def _count_release(self) -> None:
         self.capacity_releases += 1
+
+
+class ForwardingPods(ReservedPods):
+    """The pods of a cluster; a test overrides what differs."""
+
+    def __init__(self, pods: ReservedPods) -> None:
+        self._pods = pods
+
+    def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
+        return self._pods.find(pod)
+
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
+        return self._pods.list_pods(is_wanted)
+
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
+        return self._pods.touch(pod, resource_version)
 
 
 def check(ledger: NodeLedger) -> None:

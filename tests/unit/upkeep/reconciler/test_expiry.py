@@ -16,7 +16,7 @@ from berth.upkeep.reconciler.events import ReservationEventType
 from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome, ExpiryResult
 from tests.contract.ledger.ledgers import reserve
 from tests.fakes.counted_cluster import SLOT
-from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarness
+from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ForwardingPods, ReconcilerHarness
 
 EXPIRY = 30.0
 
@@ -75,7 +75,7 @@ def test_keeps_reservation_while_the_api_server_does_not_respond(harness: Reconc
 
 
 def test_reads_pod_again_if_it_changes_before_the_touch(harness: ReconcilerHarness) -> None:
-    class BoundMeanwhile(_Forwarding):
+    class BoundMeanwhile(ForwardingPods):
         def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
             if not harness.cluster.pods["a"].node:
                 harness.cluster.place("a", NODE)
@@ -92,7 +92,7 @@ def test_reads_pod_again_if_it_changes_before_the_touch(harness: ReconcilerHarne
 def test_keeps_entry_taken_over_by_a_later_attempt(harness: ReconcilerHarness) -> None:
     later: list[str] = []
 
-    class TakenOver(_Forwarding):
+    class TakenOver(ForwardingPods):
         def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
             touched = super().touch(pod, resource_version)
             if not later:
@@ -129,20 +129,6 @@ def test_does_not_release_an_entry_of_another_attempt(harness: ReconcilerHarness
     assert harness.ledger() == before
     assert harness.table.open_reservations() == kept
     assert harness.cluster.pods["a"].version == version, "the pod was touched"
-
-
-class _Forwarding(ReservedPods):
-    def __init__(self, pods: ReservedPods) -> None:
-        self._pods = pods
-
-    def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
-        return self._pods.find(pod)
-
-    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
-        return self._pods.list_pods(is_wanted)
-
-    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
-        return self._pods.touch(pod, resource_version)
 
 
 class _Silent(ReservedPods):

@@ -28,7 +28,6 @@ from tests.unit.upkeep.reconciler.floating_harness import (
     harness_of,
     led,
     owners,
-    place,
     publish,
     remove_node,
     zones,
@@ -49,8 +48,8 @@ class TestClusterPool:
         harness = ReconcilerHarness(counting=FLOATING_SLOTS)
         for name in (NODE, OTHER):
             harness.node(8, name)
-        place(harness, "a", NODE, 3)
-        place(harness, "b", OTHER, 1)
+        harness.place("a", 3, NODE)
+        harness.place("b", 1, OTHER)
         led(harness)
         assert owners(harness) == [SLOTS]
         assert harness.states(SLOTS) == {"a": BOUND, "b": BOUND}
@@ -58,7 +57,7 @@ class TestClusterPool:
 
     def test_charges_a_pod_of_another_scheduler_at_most_the_capacity(self) -> None:
         harness, leader = harness_of(SLOTS_AND_FLOATING_SEATS)
-        place(harness, "a", NODE, 7)
+        harness.place("a", 7, NODE)
         publish(harness, leader)
         assert harness.ledger(SEATS).allocated(SEATS) == 5
         assert harness.ledger().allocated(SLOT) == 7
@@ -189,7 +188,7 @@ class TestLabelPool:
     @pytest.mark.parametrize("new_leader", [True, False])
     def test_counts_a_pod_that_is_published_before_its_node(self, new_leader: bool) -> None:
         harness, leader = zones(a="a")
-        place(harness, "one", "node-b", 3)
+        harness.place("one", 3, "node-b")
         publish(harness, leader)
         assert owners(harness) == [IN_A]
         harness.node(8, "node-b")
@@ -265,9 +264,9 @@ class TestNamespaceLimit:
 
     def test_counts_each_namespace_for_itself_on_all_nodes(self) -> None:
         harness, leader = harness_of(LIMITED_SLOTS)
-        place(harness, "a", NODE, 3)
-        place(harness, "b", OTHER, 2)
-        place(harness, "c", OTHER, 4, "other")
+        harness.place("a", 3, NODE)
+        harness.place("b", 2, OTHER)
+        harness.place("c", 4, OTHER, "other")
         publish(harness, leader)
         assert harness.states(OF_ML) == {"a": BOUND, "b": BOUND}
         assert harness.states(OF_OTHER) == {"c": BOUND}
@@ -275,7 +274,7 @@ class TestNamespaceLimit:
 
     def test_stays_while_a_pod_waits_after_the_last_running_pod(self) -> None:
         harness, leader = harness_of(LIMITED_SLOTS, NODE)
-        place(harness, "a", NODE, 3)
+        harness.place("a", 3, NODE)
         harness.cluster.create_pod("b")
         publish(harness, leader)
         harness.cluster.delete("a")
@@ -284,7 +283,7 @@ class TestNamespaceLimit:
 
     def test_appears_again_with_a_pod_of_the_same_name(self) -> None:
         harness, leader = harness_of(LIMITED_SLOTS, NODE)
-        place(harness, "a", NODE, 3)
+        harness.place("a", 3, NODE)
         publish(harness, leader)
         harness.cluster.delete("a")
         harness.cluster.create_pod("a", 2)

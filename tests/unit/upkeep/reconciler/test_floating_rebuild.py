@@ -26,7 +26,6 @@ from tests.unit.upkeep.reconciler.floating_harness import (
     kinds,
     led,
     owners,
-    place,
     publish,
     reserved,
 )
@@ -51,7 +50,7 @@ class TestRebuild:
     def test_restores_node_and_pools_of_a_lost_table_from_the_pods(self) -> None:
         harness = ReconcilerHarness(counting=SLOTS_AND_FLOATING_SEATS, ready=False, table=CheckedTable())
         harness.node(8)
-        place(harness, "a", NODE, 3)
+        harness.place("a", 3, NODE)
         harness.cluster.create_pod("waiting", 1)
         version = harness.cluster.pods["waiting"].version
         harness.publish()
@@ -126,7 +125,7 @@ class TestRebuild:
     def test_restores_pools_of_labels_and_namespaces(self, counting: Counting) -> None:
         harness, leader = harness_of(counting, NODE)
         harness.cluster.zones[NODE] = "b"
-        place(harness, "a", NODE, 3)
+        harness.place("a", 3, NODE)
         publish(harness, leader)
         [pool] = set(owners(harness)) - {NODE}
         before = harness.ledger(pool).avail

@@ -73,24 +73,6 @@ def test_confirms_the_reserved_amount_if_annotation_changes_before_publication(v
     assert harness.table.open_reservations() == []
 
 
-@pytest.mark.parametrize("end", ["finish", "delete"])
-@pytest.mark.parametrize("new_leader", [False, True])
-def test_releases_a_pod_without_request_when_it_ends(end: str, new_leader: bool) -> None:
-    harness = by_annotation()
-    leader = harness.lead()
-    bound(harness, leader, "a", 6)
-    harness.cluster.annotate("a", REQUEST, None)
-    harness.publish(leader, seconds=1)
-    if new_leader:
-        leader = harness.lead(seconds=1)
-
-    getattr(harness.cluster, end)("a")
-    harness.publish(leader, seconds=0)
-
-    assert not harness.states()
-    assert harness.ledger().avail == {SLOT: 8}
-
-
 def test_reports_divergence_once_per_change() -> None:
     harness = by_device()
     leader = harness.lead()

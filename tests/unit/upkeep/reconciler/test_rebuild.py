@@ -8,14 +8,14 @@ import pytest
 
 from berth.ledger.nodes.entry import EntryState
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import FoundPod, PodChanged, PodNotFound, PodTouched, ReservedPods, Unanswered
+from berth.pods import FoundPod, PodNotFound, Unanswered
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
 from berth.upkeep.reconciler.rebuild import LATE_SECONDS
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import SLOT, CountedCluster
-from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
+from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ForwardingPods, ReconcilerHarness
 
 BIND_SECONDS = HTTP_TIMEOUT + LATE_SECONDS
 
@@ -201,21 +201,15 @@ def test_rebuilds_ledger_of_a_node_that_appears_during_the_rebuild(harness: Reco
 
 
 def test_reconciles_a_rebuilt_node_while_another_is_still_being_rebuilt(harness: ReconcilerHarness) -> None:
-    class NotAnswering(ReservedPods):
+    class NotAnswering(ForwardingPods):
         """About one pod."""
 
         def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
-            return Unanswered("no answer") if pod.name == "late" else harness.cluster.find(pod)
-
-        def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
-            return harness.cluster.list_pods(is_wanted)
-
-        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
-            return harness.cluster.touch(pod, resource_version)
+            return Unanswered("no answer") if pod.name == "late" else super().find(pod)
 
     harness.node(8, "node-b")
     harness.publish()
-    leader = harness.lead(pods=NotAnswering())
+    leader = harness.lead(pods=NotAnswering(harness.cluster))
     harness.run(leader, 1)
     harness.reserve(harness.cluster.create_pod("late"), node="node-b")
     harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import FoundPod, PodChanged, PodNotFound, PodTouched, ReservedPods, Unanswered
-from berth.scheduling.objects import Pod
+from berth.pods import FoundPod, PodNotFound, ReservedPods, Unanswered
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
 from tests.fakes.counted_cluster import REQUEST, SLOT
 from tests.unit.upkeep.reconciler.counted_pods import EXPIRY, bound, by_annotation, shares_of
-from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, ReconcilerHarness
+from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, ForwardingPods, ReconcilerHarness
 
 
 def test_keeps_bound_entry_of_a_running_pod_missing_from_the_publication(harness: ReconcilerHarness) -> None:
@@ -118,20 +115,14 @@ def test_rebuild_keeps_bound_entries_that_still_exist() -> None:
     assert set(harness.ledger().entries) == {forged.uid, hidden.uid}
 
 
-class _Counted(ReservedPods):
+class _Counted(ForwardingPods):
     """found: the pods that were read."""
 
     def __init__(self, pods: ReservedPods) -> None:
-        self._pods = pods
+        super().__init__(pods)
         self.found: list[str] = []
         self.answers = True
 
     def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
         self.found.append(pod.name)
-        return self._pods.find(pod) if self.answers else Unanswered("no route to host")
-
-    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
-        return self._pods.list_pods(is_wanted)
-
-    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
-        return self._pods.touch(pod, resource_version)
+        return super().find(pod) if self.answers else Unanswered("no route to host")
