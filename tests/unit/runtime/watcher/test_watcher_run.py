@@ -212,18 +212,31 @@ def test_warns_if_only_the_ledger_counts(adapters: CacheAdapters, caplog: pytest
     assert COUNTING_LOST in caplog.text
 
 
-def test_logs_failure_to_restore_configuration_and_keeps_leading(
-    adapters: CacheAdapters, dynamodb: DynamoDBClient, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("restored", "warning"),
+    [
+        pytest.param("the ledger's copy is in force", "the applied configuration was restored: the ledger's", id="yes"),
+        pytest.param(
+            TableUnavailable("throttled"), "cannot tell whether a configuration was applied: throttled", id="unknown"
+        ),
+    ],
+)
+def test_logs_whether_the_configuration_was_restored_and_keeps_leading(
+    adapters: CacheAdapters,
+    dynamodb: DynamoDBClient,
+    caplog: pytest.LogCaptureFixture,
+    restored: str | TableUnavailable,
+    warning: str,
 ) -> None:
-    class Unavailable(DynamoDBConfigurationStore):
+    class Store(DynamoDBConfigurationStore):
         def restore(self) -> str:
-            raise TableUnavailable("throttled")
+            if isinstance(restored, str):
+                return restored
+            raise restored
 
-    store = Unavailable(dynamodb, TABLE)
-    broken = replace(adapters, tables=replace(adapters.tables, configuration=store))
+    changed = replace(adapters, tables=replace(adapters.tables, configuration=Store(dynamodb, TABLE)))
     with caplog.at_level(logging.WARNING, logger="berth"):
-        result = WatcherRun(invocation(), broken, ScriptedConnection("n1")).execute(
-            adapters.configurations.at(""), lambda: False
-        )
+        run = WatcherRun(invocation(), changed, ScriptedConnection("n1"))
+        result = run.execute(adapters.configurations.at(""), lambda: False)
     assert (result.outcome, result.publications) == (WatcherOutcome.HANDED_OVER, 1)
-    assert "cannot tell whether a configuration was applied: throttled" in caplog.text
+    assert warning in caplog.text
