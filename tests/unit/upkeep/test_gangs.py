@@ -294,7 +294,7 @@ class TestCommitted:
         assert world.events == events
 
     def test_is_not_degraded_if_a_replacement_is_on_a_node(self) -> None:
-        world = self.world("n0", published=(0,))
+        world = self.world("n0")
         world.on_nodes.add("uid-of-a-replacement")
         assert world.after(EXPIRY_SECONDS) is None
         assert world.events == []

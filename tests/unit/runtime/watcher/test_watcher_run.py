@@ -44,6 +44,7 @@ from tests.builders.tables import create_cache_table
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.pods import PodsInMemory
 from tests.unit.ledger.nodes.ledger_tables import new_table
+from tests.unit.runtime.telemetry.metric_lines import printed
 from tests.unit.runtime.watcher.scripted_connection import ScriptedConnection
 
 TABLE = "watcher-run"
@@ -140,7 +141,9 @@ def test_passes_each_publication_to_the_wake_up(adapters: CacheAdapters) -> None
     assert connection.recorded.woken == [("ml/train-0",)]
 
 
-def test_creates_event_for_pod_too_large_for_cache(adapters: CacheAdapters, caplog: pytest.LogCaptureFixture) -> None:
+def test_creates_event_for_pod_too_large_for_cache(
+    adapters: CacheAdapters, caplog: pytest.LogCaptureFixture, metrics: pytest.CaptureFixture[str]
+) -> None:
     connection = ScriptedConnection("n1")
     random = Random(1)
     labels = {f"key-{number}": f"{random.getrandbits(250):x}" for number in range(20_000)}
@@ -152,6 +155,7 @@ def test_creates_event_for_pod_too_large_for_cache(adapters: CacheAdapters, capl
     [(event, _)] = connection.events.written
     assert (event.uid, event.reason) == ("uid-large", PodEventReason.POD_REDUCED)
     assert "ml/large: the pod is too large for Berth's node cache" in caplog.text
+    assert [line["Failures"] for line in printed(metrics) if "Failures" in line] == [[1.0]]
 
 
 def test_hands_over_if_the_configuration_is_outdated(adapters: CacheAdapters) -> None:
