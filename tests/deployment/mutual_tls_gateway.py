@@ -50,8 +50,7 @@ class MutualTLSGateway(FaultyProxy):
             "Authentication": "mtls",
             "DomainName": self.url.removeprefix("https://"),
             "DomainCertificateArn": f"arn:aws:acm:eu-central-1:{self._emulator.account}:certificate/emulator",
-            "TruststoreUri": "s3://berth-trust/truststore.pem",
-            "TruststoreVersion": "1",
+            "TruststoreUri": "s3://berth-trust/truststore.pem?versionId=1",
         }
 
     def options(self, client: IssuedCertificate | None = None) -> list[str]:

@@ -94,7 +94,7 @@ class Deployment:
         self._template = template
         self._parameters = {name: found.get("Default", "") for name, found in template["Parameters"].items()}
         self._parameters |= {"Profile": REQUIRED["Profile"]}
-        if not parameters.keys() & {*KUBECONFIGS, "EksClusterName"}:
+        if not parameters.keys() & {*KUBECONFIGS, "EksCluster"}:
             self._parameters |= KUBECONFIGS
         self._parameters |= parameters
 
@@ -144,11 +144,17 @@ class Deployment:
             case {"Condition": str(name), **rest} if not rest:
                 return self._holds(name)
             case dict():
-                found = {key: self.value(value) for key, value in expression.items()}
-                return {key: value for key, value in found.items() if value != NO_VALUE}
+                return self._members(expression)
             case list():
                 return [each for each in map(self.value, expression) if each != NO_VALUE]
         return expression
+
+    def _members(self, expression: dict[str, Any]) -> Any:
+        match expression:
+            case {"Fn::Select": [index, {"Fn::Split": [separator, {"Fn::Sub": str(text)}]}]}:  # a part of a parameter
+                return re.sub(r"\$\{(\w+)\}", lambda found: self._parameters[found[1]], text).split(separator)[index]
+        found = {key: self.value(value) for key, value in expression.items()}
+        return {key: value for key, value in found.items() if value != NO_VALUE}
 
     def _holds(self, condition: str | None) -> bool:
         return condition is None or bool(self.value(self._template["Conditions"][condition]))

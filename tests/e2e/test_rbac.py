@@ -15,7 +15,7 @@ from berth.cluster.kubernetes_pod_events import KubernetesPodEvents
 from berth.cluster.kubernetes_pods import KubernetesReservedPods
 from berth.pods import FoundPod, PodTouched
 from berth.scheduling.objects.pod import PodKey
-from berth.upkeep.pod_events import PodEvent, PodEventReason, Series, WriteOutcome, WriteResult
+from berth.upkeep.pod_events import PodEvent, PodEventReason
 
 from .berth.identities import (
     BINDER,
@@ -150,14 +150,13 @@ def test_uses_exactly_the_documented_permissions(
         found = reserved.find(PodKey("default", pod.name, uid))
         assert isinstance(found, FoundPod)
         assert isinstance(reserved.touch(PodKey("default", pod.name, uid), found.resource_version), PodTouched)
-        # It writes an event on a pod when something is wrong with the pod, and counts it when it is repeated.
+        # It writes an event on a pod when something is wrong with the pod.
         events = KubernetesPodEvents(ApiServer(watcher, time.time), "watcher_test")
         event = PodEvent("default", pod.name, uid, PodEventReason.POD_REDUCED, "note")
-        for count in (1, 2, 3):
-            assert events.write(event, Series(f"{pod.name}.1", count, time.time())) == WriteResult(WriteOutcome.WRITTEN)
+        assert events.write(event, f"{pod.name}.1", time.time()) == ""
         found_events = KubernetesApi(control_plane.credentials()).get(EVENTS)["items"]
         [written] = [each for each in found_events if each["metadata"]["name"] == f"{pod.name}.1"]
-        assert (written["reason"], written["series"]["count"]) == ("PodReduced", 3)
+        assert written["reason"] == "PodReduced"
 
     # No API of PodGroups is served here, so none is followed.
     used = {right for right in WATCHER_RIGHTS | COUNTED_RIGHTS if right.resource != "podgroups"}

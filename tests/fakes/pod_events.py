@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from berth.upkeep.pod_events import PodEvent, PodEventWriter, Series, WriteOutcome, WriteResult
+from berth.upkeep.pod_events import PodEvent, PodEventWriter
 
 
 class RecordingPodEvents(PodEventWriter):
-    """written: in their order. results: of the next writes, which keep nothing."""
+    """written: the events and the names of their objects. causes: why the next writes fail."""
 
     def __init__(self) -> None:
-        self.written: list[tuple[PodEvent, Series]] = []
-        self.results: list[WriteResult] = []
+        self.written: list[tuple[PodEvent, str]] = []
+        self.causes: list[str] = []
         self.calls = 0
 
-    def write(self, event: PodEvent, series: Series) -> WriteResult:
+    def write(self, event: PodEvent, name: str, at: float) -> str:
         self.calls += 1
-        if self.results:
-            return self.results.pop(0)
-        self.written.append((event, series))
-        return WriteResult(WriteOutcome.WRITTEN)
+        if self.causes:
+            return self.causes.pop(0)
+        self.written.append((event, name))
+        return ""

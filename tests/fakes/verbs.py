@@ -86,7 +86,7 @@ class Verbs:
         configurations = Configurations(
             self.store, lambda: configuration or BerthConfiguration(), time_limit=time_limit
         )
-        self.seen: list[tuple[float, int | None]] = []
+        self.ages: list[float] = []
         log = None if announcements is None else AnnouncementReader(announcements)
         self.cache = WarmNodeCache(
             self.table,
@@ -95,7 +95,7 @@ class Verbs:
             self.clock,
             self.warnings.append,
             BindsUnderWay(ledger, log),
-            lambda age, lag: self.seen.append((age, lag)),
+            self.ages.append,
             pause=pause,
         )
         self._endpoints = {

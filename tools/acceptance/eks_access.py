@@ -15,7 +15,7 @@ from berth.cluster.api_server.client import APPLY, ApiServer
 from berth_cli.sources.stack import DeployedStack
 from tools.acceptance.report import StepFailed, StepSkipped
 
-CLUSTER = "EksClusterName"
+CLUSTER = "EksCluster"
 GROUPS: Mapping[str, str] = {"WatcherRoleArn": "berth-watcher", "BinderRoleArn": "berth-binder"}
 MANIFESTS = Path(__file__).resolve().parents[2] / "examples" / "rbac.yaml"
 CALL_SECONDS = 10.0
@@ -23,7 +23,7 @@ CALL_SECONDS = 10.0
 
 def allow(stack: DeployedStack, kubeconfig: Path | None) -> list[str]:
     """Create both entries and apply the groups' roles. Raises StepSkipped without an EKS cluster, StepFailed."""
-    cluster = stack.parameters.get(CLUSTER)
+    cluster = stack.parameters.get(CLUSTER, "").partition(",")[0]
     if not cluster:
         raise StepSkipped(f"no {CLUSTER}: the kubeconfigs in the secrets have rights of their own")
     if kubeconfig is not None:
@@ -38,8 +38,8 @@ def allow(stack: DeployedStack, kubeconfig: Path | None) -> list[str]:
 
 
 def remove(stack: DeployedStack) -> list[str]:
-    """Delete both entries. The groups' roles stay: without an entry, the groups are empty."""
-    cluster = stack.parameters.get(CLUSTER)
+    """Delete both entries. The groups' roles stay: without an entry, the groups have no members."""
+    cluster = stack.parameters.get(CLUSTER, "").partition(",")[0]
     if not cluster:
         return []
     client = boto3.client("eks", region_name=stack.region)

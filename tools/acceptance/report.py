@@ -115,8 +115,9 @@ def _verdict(ended: Sequence[Ended]) -> str:
 
 
 def private_values(parameters: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the names of the parameters whose values are not published, by value."""
-    return {value: name for name, value in parameters.items() if name.startswith(PRIVATE) and value}
+    """Return the names of the parameters whose values are not published, by value and by each part of a list."""
+    given = {name: value for name, value in parameters.items() if name.startswith(PRIVATE) and value}
+    return {part: name for name, value in given.items() for part in (value, *filter(None, value.split(",")))}
 
 
 def redacted(text: str, private: Mapping[str, str] = {}) -> str:

@@ -148,7 +148,7 @@ def list_(output: str, found: CertificateDirectory) -> None:
 @click.option("--region", help="AWS region of the bucket; default: from the AWS configuration.")
 @_directory_option(multiple=True)
 def upload(bucket: str, key: str, region: str | None, found: Sequence[CertificateDirectory]) -> None:
-    """Upload the trust store to S3 and print the two stack parameters for samconfig.toml.
+    """Upload the trust store to S3 and print the stack parameter for samconfig.toml.
 
     Deploy the stack afterwards: API Gateway reads only the object version that the parameter names. Private keys stay
     in the directory.
@@ -167,7 +167,7 @@ def upload(bucket: str, key: str, region: str | None, found: Sequence[Certificat
             f"the bucket {bucket} has no versioning, and API Gateway needs an object version; enable it with: "
             f"aws s3api put-bucket-versioning --bucket {bucket} --versioning-configuration Status=Enabled"
         )
-    click.echo(f'TruststoreUri = "s3://{bucket}/{key}"\nTruststoreVersion = "{version}"')
+    click.echo(f'TruststoreUri = "s3://{bucket}/{key}?versionId={version}"')
 
 
 @certificates.command(epilog="Example: berth certificates allow --stack berth-my-cluster")

@@ -38,7 +38,7 @@ CERTIFICATE_AUTHORITY = base64.b64encode(
     b"-----BEGIN CERTIFICATE-----\n" + b"\n".join([b"A" * 64] * 17) + b"\n-----END CERTIFICATE-----\n"
 ).decode()
 """About 1,500 characters, as that of every EKS cluster."""
-LONGEST_CERTIFICATE_AUTHORITY = "A" * 2200
+LONGEST_CERTIFICATE_AUTHORITY = "A" * 2198
 """The longest that fits into the environment of the functions beside the longest of everything else."""
 
 
@@ -52,13 +52,14 @@ def arns(service: str, resource: str, *, regional: bool = True) -> list[str]:
 PARAMETERS_AT_THEIR_LONGEST: dict[str, list[str]] = {
     "WatcherKubeconfigSecretArn": arns("secretsmanager", f"secret:{'w' * 512}-AbCdEf"),
     "BinderKubeconfigSecretArn": arns("secretsmanager", f"secret:{'b' * 512}-AbCdEf"),
-    "EksClusterName": ["c" * 100],
-    "EksEndpoint": endpoints(),
-    "EksCertificateAuthority": [CERTIFICATE_AUTHORITY, LONGEST_CERTIFICATE_AUTHORITY],
+    "EksCluster": [
+        f"{'c' * 100},{endpoint},{authority}"
+        for endpoint in endpoints()
+        for authority in (CERTIFICATE_AUTHORITY, LONGEST_CERTIFICATE_AUTHORITY)
+    ],
     "DomainName": [f"{'a' * 63}.{'b' * 63}.{'c' * 63}.{'d' * 61}"],
     "DomainCertificateArn": arns("acm", f"certificate/{UUID}"),
-    "TruststoreUri": [f"s3://{BUCKET}/{'k' * 1024}"],
-    "TruststoreVersion": ["v" * 1024, "null"],
+    "TruststoreUri": [f"s3://{BUCKET}/{'k' * 1024}?versionId={version}" for version in ("v" * 1024, "null")],
     "PermissionsBoundaryArn": arns("iam", f"policy/{'p' * 510}/{'n' * 128}", regional=False),
     "KeyArn": arns("kms", f"key/mrk-{'0' * 32}") + arns("kms", f"key/{UUID}"),
     "VpcSubnetIds": [",".join([f"subnet-{'0123456789abcdef0'}"] * 16), "subnet-01234567"],

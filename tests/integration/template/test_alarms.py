@@ -13,7 +13,7 @@ from berth.authentication.outcomes import AuthorizerOutcome
 from berth.extender.outcomes import BindOutcome
 from berth.runtime.telemetry import metrics, telemetry, watcher_metrics
 from berth.runtime.watcher import scheduler_access
-from berth.upkeep.reconciler.events import ReservationEventType
+from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 from tests.conftest import PROJECT
 from tests.deployment.alarms import metric_of
 from tests.deployment.template import Deployment, of_type, read_template
@@ -37,21 +37,17 @@ def deployed(template: dict[str, Any], **parameters: str) -> dict[str, dict[str,
     return Deployment(template, Authentication="mtls", **DOMAIN, **parameters).resources(ALARM)
 
 
-def emitted() -> set[tuple[str, tuple[str, ...]]]:
-    """Each of Berth's metrics in detail, with each of its sets of dimensions."""
+def emitted(*, detailed: bool = True) -> set[tuple[str, tuple[str, ...]]]:
+    """Each of Berth's metrics with each of its sets of dimensions."""
     groups: Iterable[Any] = [
-        telemetry.CALLS_IN_DETAIL,
-        telemetry.SIZES_IN_DETAIL,
-        metrics.FAILURES_IN_DETAIL,
+        telemetry.CALLS_IN_DETAIL if detailed else telemetry.ALARMED_CALLS,
+        metrics.FAILURES,
         metrics.SLOW_CALLS,
-        metrics.CACHE_AGE_IN_DETAIL,
-        metrics.CACHE_LAG_IN_DETAIL,
-        watcher_metrics.PUBLISHED_IN_DETAIL,
+        metrics.CACHE_AGE,
+        watcher_metrics.PUBLISHED,
+        watcher_metrics.RESERVATIONS,
         scheduler_access.UNDECIDED_AGE,
         scheduler_access.CERTIFICATES,
-        watcher_metrics.LEADERSHIPS,
-        watcher_metrics.LEFT_OUT,
-        watcher_metrics.RESERVATIONS_IN_DETAIL,
     ]
     return {
         (metric["Name"], tuple(dimensions))
@@ -98,47 +94,20 @@ def test_watcher_alarm_fires_before_max_staleness_and_after_two_periodic_starts(
     assert 119 < metric_of(alarm)["Period"] * alarm["DatapointsToAlarm"] <= 180
 
 
-def test_periodic_watcher_has_no_lease_alarm(template: dict[str, Any]) -> None:
-    names = {
-        mode: set(deployed(template, WatcherMode=mode, DetailedMetrics="true")) for mode in ("continuous", "periodic")
-    }
-    assert names["continuous"] - names["periodic"] == {"LeaseTransitionsAlarm"}
-
-
 def test_template_has_twelve_alarms_by_default(template: dict[str, Any]) -> None:
     """Each has a price: docs/reference/cost.md. tests/unit/runtime/telemetry counts the metrics."""
     by_default, in_detail = deployed(template), deployed(template, DetailedMetrics="true")
     assert len(by_default) == 12
     basic = Deployment(template, Authentication="basic").resources(ALARM)
     assert by_default.keys() - basic.keys() == {"CertificateExpiryAlarm"}
-    assert in_detail.keys() - by_default.keys() == {
-        "LeaseTransitionsAlarm",
-        "LedgerContentionAlarm",
-        "WatcherErrorsAlarm",
-    }
+    assert in_detail.keys() - by_default.keys() == {"LedgerContentionAlarm", "WatcherErrorsAlarm"}
 
 
 def test_default_alarms_use_metrics_without_detail(template: dict[str, Any]) -> None:
-    groups: Iterable[Any] = [
-        telemetry.ALARMED_CALLS,
-        metrics.FAILURES,
-        metrics.SLOW_CALLS,
-        metrics.CACHE_AGE,
-        watcher_metrics.PUBLISHED,
-        scheduler_access.UNDECIDED_AGE,
-        scheduler_access.CERTIFICATES,
-        watcher_metrics.ALARMED_RESERVATIONS,
-    ]
-    without_detail = {
-        (metric["Name"], tuple(dimensions))
-        for group in groups
-        for metric in group["Metrics"]
-        for dimensions in group["Dimensions"]
-    }
     values = {*telemetry.ALARMED_OUTCOMES, *watcher_metrics.ALARMED_EVENTS, "bind"}
     for alarm in map(metric_of, deployed(template).values()):
         if alarm["Namespace"] == "Berth":
-            assert (alarm["MetricName"], tuple(each["Name"] for each in alarm["Dimensions"])) in without_detail
+            assert (alarm["MetricName"], tuple(each["Name"] for each in alarm["Dimensions"])) in emitted(detailed=False)
             assert {each["Value"] for each in alarm["Dimensions"] if each["Name"] != "stack"} <= values
 
 
@@ -150,6 +119,16 @@ def test_metrics_match_the_documentation() -> None:
 def test_every_alarm_has_a_section_in_the_on_call_page(template: dict[str, Any]) -> None:
     page = (PROJECT / "docs/how-to/on-call.md").read_text()
     assert {f"{name}Alarm" for name in re.findall(r"^## (\w+)$", page, re.M)} == of_type(template, ALARM).keys()
+
+
+def test_terms_of_the_on_call_page_are_in_log_lines() -> None:
+    page = (PROJECT / "docs/how-to/on-call.md").read_text()
+    terms = [each.strip() for each in re.findall(r"""^\$ logs '?"?(\w[\w ]+)""", page, re.M)]
+    code = "".join(file.read_text() for file in (PROJECT / "layers/scheduling/berth").rglob("*.py"))
+    events = "".join(str(ReservationEvent(each, "n1")) for each in ReservationEventType)
+    of_lambda = '"type": "platform.report", "record": {"metrics": {"maxMemoryUsedMB": 1}, "status": "success"}'
+    assert len(terms) > 5
+    assert [each for each in terms if each not in code + events + of_lambda] == []
 
 
 def widgets(template: dict[str, Any]) -> list[dict[str, Any]]:

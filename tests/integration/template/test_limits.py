@@ -13,7 +13,7 @@ from tests.deployment.resource_schemas import violations
 from tests.deployment.template import read_template
 from tests.deployment.transform import transformed
 
-from .issued_values import LONGEST_CERTIFICATE_AUTHORITY, PARAMETERS_AT_THEIR_LONGEST, STACK_NAME, domain, regions_of
+from .issued_values import PARAMETERS_AT_THEIR_LONGEST, STACK_NAME, domain, regions_of
 
 PARAMETERS = read_template()["Parameters"]
 LONGEST_PARAMETER = 4096
@@ -27,13 +27,13 @@ MOST_PARAMETERS, MOST_OUTPUTS, MOST_MAPPINGS, MOST_RESOURCES = 200, 200, 200, 50
 
 CLUSTERS = {
     "kubeconfig": ("WatcherKubeconfigSecretArn", "BinderKubeconfigSecretArn"),
-    "eks": ("EksClusterName", "EksEndpoint", "EksCertificateAuthority"),
+    "eks": ("EksCluster",),
 }
 LONGEST_PARTITION = "aws-iso-f"
 LONGEST = (("eks", "basic", "continuous"), ("kubeconfig", "mtls", "external"))
 """The partition and the choices that make the longest environment, and the longest policy with most resources."""
 
-CALLERS = {"basic": (), "mtls": ("DomainName", "DomainCertificateArn", "TruststoreUri", "TruststoreVersion")}
+CALLERS = {"basic": (), "mtls": ("DomainName", "DomainCertificateArn", "TruststoreUri")}
 ALWAYS = (
     "PermissionsBoundaryArn",
     "KeyArn",
@@ -61,8 +61,8 @@ def test_every_free_text_parameter_is_tested_with_an_aws_value() -> None:
 
 
 def test_rejects_certificate_authority_too_long_for_an_environment_variable() -> None:
-    parameter = PARAMETERS["EksCertificateAuthority"]
-    assert parameter["MaxLength"] == len(LONGEST_CERTIFICATE_AUTHORITY)
+    parameter = PARAMETERS["EksCluster"]
+    assert parameter["MaxLength"] == max(map(len, PARAMETERS_AT_THEIR_LONGEST["EksCluster"]))
     assert "kubeconfig secrets" in parameter["ConstraintDescription"]
 
 

@@ -22,8 +22,8 @@ PARAMETERS = read_template()["Parameters"]
 VERBS = ("FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "BindFunction", "PreemptFunction")
 AUTHORIZER_SECONDS = 10
 """As long as an HTTP API waits for an authorizer."""
-FREE = {"EksClusterName", "EksCertificateAuthority", "DomainName", "TruststoreVersion"}
-"""Values that AWS or the operator defines, without a pattern."""
+FREE = {"DomainName"}
+"""The operator defines it, without a pattern."""
 
 
 def functions(template: dict[str, Any], **parameters: str) -> dict[str, dict[str, Any]]:
@@ -128,16 +128,18 @@ def test_kubeconfig_key_decrypts_its_own_secret_in_secrets_manager(template: dic
         assert statements == ([expected] if given else [])
 
 
-def test_eks_cluster_does_not_grant_use_of_a_kubeconfig_key(template: dict[str, Any]) -> None:
-    eks = {"EksClusterName": "c", "EksEndpoint": "https://c", "EksCertificateAuthority": "c"}
-    for properties in functions(template, KeyArn=KEY, **eks).values():
-        assert "secretsmanager.${AWS::Region}" not in str(properties["Policies"])
-
-
-def test_no_other_function_may_use_the_kubeconfig_key(template: dict[str, Any]) -> None:
-    found = functions(template, KeyArn=KEY).items()
-    users = {name for name, each in found if "secretsmanager.${AWS::Region}" in str(each["Policies"])}
-    assert users == {"BindFunction", "WatcherFunction"}
+@pytest.mark.parametrize(
+    ("cluster", "users"),
+    [
+        pytest.param({}, {"BindFunction", "WatcherFunction"}, id="kubeconfig secrets"),
+        pytest.param({"EksCluster": "c,https://c,c"}, set(), id="EKS"),
+    ],
+)
+def test_only_functions_with_a_kubeconfig_use_its_key(
+    template: dict[str, Any], cluster: dict[str, str], users: set[str]
+) -> None:
+    found = functions(template, KeyArn=KEY, **cluster).items()
+    assert {name for name, each in found if "secretsmanager.${AWS::Region}" in str(each["Policies"])} == users
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ LOGGING = "arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"
 NETWORK = "arn:aws:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole"
 
 VERBS = ["FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "BindFunction", "PreemptFunction"]
-EKS = {"EksClusterName": "one", "EksEndpoint": "https://one.example", "EksCertificateAuthority": "eA=="}
+EKS = {"EksCluster": "one,https://one.example,eA=="}
 
 
 @pytest.fixture(scope="module")
@@ -175,24 +175,29 @@ def test_outputs_list_the_roles_for_access_entries() -> None:
         ),
         pytest.param(
             {**KUBECONFIGS, **EKS},
-            ["give either two kubeconfig secrets or EksClusterName, not both"],
+            ["give either two kubeconfig secrets or EksCluster, not both"],
             id="secrets and EKS",
         ),
         pytest.param(
-            {"EksClusterName": ""},
-            [
-                "give WatcherKubeconfigSecretArn and BinderKubeconfigSecretArn, or EksClusterName",
-                "an EKS cluster requires EksEndpoint",
-                "an EKS cluster requires EksCertificateAuthority",
-            ],
+            {"EksCluster": ""},
+            ["give WatcherKubeconfigSecretArn and BinderKubeconfigSecretArn, or EksCluster"],
             id="no cluster",
-        ),
-        pytest.param(
-            {"EksClusterName": "one", "EksEndpoint": "https://one.example"},
-            ["an EKS cluster requires EksCertificateAuthority"],
-            id="incomplete EKS cluster",
         ),
     ],
 )
 def test_rejects_incomplete_or_mixed_cluster_parameters(parameters: dict[str, str], refusals: list[str]) -> None:
     assert Deployment(read_template(), Authentication="basic", **parameters).failed_assertions() == refusals
+
+
+@pytest.mark.parametrize("value", ["one", "one,https://one.example", "one,,eA==", "one,one.example,eA==", ",,"])
+def test_rejects_part_of_an_eks_cluster(value: str) -> None:
+    assert not re.fullmatch(read_template()["Parameters"]["EksCluster"]["AllowedPattern"], value)
+
+
+@pytest.mark.parametrize("value", [EKS["EksCluster"], ""])
+@pytest.mark.parametrize("function", ["BindFunction", "WatcherFunction"])
+def test_functions_get_the_parts_of_the_eks_cluster(function: str, value: str) -> None:
+    deployment = Deployment(read_template(), EksCluster=value)
+    variables = deployment.resources("AWS::Serverless::Function")[function]["Environment"]["Variables"]
+    names = ("BERTH_EKS_CLUSTER", "BERTH_EKS_ENDPOINT", "BERTH_EKS_CERTIFICATE_AUTHORITY")
+    assert [variables[name] for name in names] == (value or ",,").split(",")

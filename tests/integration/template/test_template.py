@@ -82,7 +82,7 @@ def test_layers_publish_function_versions(template: dict[str, Any]) -> None:
 
 def test_every_log_group_has_a_retention_period(template: dict[str, Any], functions: dict[str, dict[str, Any]]) -> None:
     groups = of_type(template, "AWS::Logs::LogGroup")
-    assert [group["RetentionInDays"] for group in groups.values()] == [{"Ref": "LogRetentionDays"}] * 2
+    assert [group["RetentionInDays"] for group in groups.values()] == [30] * 2
     assert template["Globals"]["Function"]["LoggingConfig"]["LogGroup"]["Ref"] in groups
     assert not any("LoggingConfig" in function for function in functions.values())
 

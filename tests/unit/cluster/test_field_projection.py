@@ -347,6 +347,12 @@ def test_marks_pods_that_no_scheduler_has_tried(obj: dict[str, Any], wanted: obj
     [
         pytest.param(f'Post "{URL}/filter": remote error: tls: expired certificate', FAILED, id="expired certificate"),
         pytest.param(f'Post "{URL}/filter": dial tcp: lookup berth.example.com: no such host', FAILED, id="DNS"),
+        pytest.param(f'Post "{URL}/filter": dial tcp 192.0.2.1:443: connect: connection refused', FAILED, id="refused"),
+        pytest.param(
+            f'Post "{URL}/filter": tls: failed to verify certificate: x509: certificate has expired',
+            FAILED,
+            id="expired certificate of the domain",
+        ),
         pytest.param(f'Post "{URL}/filter_onlyone": context deadline exceeded', FAILED, id="timeout"),
         pytest.param(f"failed bind with extender at URL {URL}/bind, code 403", FAILED, id="another status than 200"),
         pytest.param("the gang did not come together", None, id="bind's own error"),

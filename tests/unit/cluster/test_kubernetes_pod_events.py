@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from berth.cluster.kubernetes_pod_events import KubernetesPodEvents
-from berth.upkeep.pod_events import PodEvent, PodEventReason, Series, WriteOutcome
+from berth.upkeep.pod_events import PodEvent, PodEventReason
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
 from tests.fakes.clock import HandDrivenClock
 
@@ -31,7 +31,7 @@ def events(kubernetes: KubernetesOnLoopback) -> KubernetesPodEvents:
 
 def test_creates_event_for_the_pod(kubernetes: KubernetesOnLoopback, events: KubernetesPodEvents) -> None:
     kubernetes.faults.append(Fault("POST", 201, raw=b"{}"))
-    assert events.write(EVENT, Series("a.1", 1, AT)).outcome is WriteOutcome.WRITTEN
+    assert events.write(EVENT, "a.1", AT) == ""
     [request] = kubernetes.requests
     assert (request.method, request.path) == ("POST", PATH)
     assert request.body == {
@@ -49,28 +49,31 @@ def test_creates_event_for_the_pod(kubernetes: KubernetesOnLoopback, events: Kub
     }
 
 
-def test_counts_repeated_event_with_a_patch(kubernetes: KubernetesOnLoopback, events: KubernetesPodEvents) -> None:
-    assert events.write(EVENT, Series("a.1", 3, AT)).outcome is WriteOutcome.WRITTEN
-    [request] = kubernetes.requests
-    assert (request.method, request.path) == ("PATCH", f"{PATH}/a.1")
-    assert request.body == {"series": {"count": 3, "lastObservedTime": "2023-11-14T22:13:20.500000Z"}}
-
-
 @pytest.mark.parametrize(
-    ("fault", "outcome", "cause"),
+    ("fault", "cause"),
     [
-        pytest.param(Fault("POST"), WriteOutcome.UNAVAILABLE, "broke", id="no response"),
-        pytest.param(Fault("POST", 404, "no such namespace"), WriteOutcome.GONE, "no such namespace", id="not found"),
-        pytest.param(Fault("POST", 403, raw=orjson.dumps(TERMINATING)), WriteOutcome.GONE, "terminated", id="deleted"),
-        pytest.param(Fault("POST", 403, "forbidden"), WriteOutcome.REFUSED, "verbs create and patch", id="permission"),
-        pytest.param(Fault("POST", 422, "invalid"), WriteOutcome.REFUSED, "invalid", id="invalid event"),
-        pytest.param(Fault("POST", 500, raw=b"[]"), WriteOutcome.REFUSED, "answered 500", id="an error"),
+        pytest.param(Fault("POST"), "broke", id="no response"),
+        pytest.param(Fault("POST", 403, "forbidden"), "the verb create", id="permission"),
+        pytest.param(Fault("POST", 422, "invalid"), "invalid", id="invalid event"),
+        pytest.param(Fault("POST", 500, raw=b"[]"), "answered 500", id="an error"),
     ],
 )
 def test_reports_why_the_event_was_not_written(
-    kubernetes: KubernetesOnLoopback, events: KubernetesPodEvents, fault: Fault, outcome: WriteOutcome, cause: str
+    kubernetes: KubernetesOnLoopback, events: KubernetesPodEvents, fault: Fault, cause: str
 ) -> None:
     kubernetes.faults.append(fault)
-    result = events.write(EVENT, Series("a.1", 1, AT))
-    assert result.outcome is outcome
-    assert cause in result.cause
+    assert cause in events.write(EVENT, "a.1", AT)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(Fault("POST", 404, "no such namespace"), id="not found"),
+        pytest.param(Fault("POST", 403, raw=orjson.dumps(TERMINATING)), id="being deleted"),
+    ],
+)
+def test_namespace_that_is_gone_is_not_a_failure(
+    kubernetes: KubernetesOnLoopback, events: KubernetesPodEvents, fault: Fault
+) -> None:
+    kubernetes.faults.append(fault)
+    assert events.write(EVENT, "a.1", AT) == ""

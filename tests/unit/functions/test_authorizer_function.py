@@ -57,10 +57,6 @@ def test_does_not_start_without_credentials(load_function: Load, variables: Mapp
         load_function("authorizer", variables)
 
 
-def test_does_not_read_the_store_at_start(load_function: Load, account: boto3.Session) -> None:
-    load_function("authorizer", BASIC)
-
-
 def test_authorizes_basic_credentials_with_the_secret(load_function: Load, secret: str) -> None:
     handler = load_function("authorizer", BASIC)
     assert handler(basic_event(basic("berth", "hunter2")), None) == {"isAuthorized": True}

@@ -53,10 +53,3 @@ def test_accepts_only_a_listed_certificate(handler: Callable[..., Any], log_line
     assert (denied["verb"], denied["outcome"]) == ("authorizer", "denied-not-listed")
     assert (anonymous["verb"], anonymous["outcome"]) == ("authorizer", "denied-no-credentials")
     assert answered["caller"] == f"certificate {LISTED}"
-
-
-@pytest.mark.parametrize("function", ROUTES.values())
-def test_lambda_requires_authentication(function: str, load_function: Load, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", function)
-    with pytest.raises(Exception, match="set BERTH_AUTHENTICATION: basic or mtls"):
-        load_function(function, {"BERTH_CLUSTER_DUMP": "/absent"})

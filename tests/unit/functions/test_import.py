@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from berth.runtime.environment import SettingsInvalid
 from berth.runtime.http.events import WARM_UP_EVENT, configuration_trial
 from tests.builders.events import http_event
 from tests.builders.requests import body_of, cache_mode
@@ -24,18 +23,6 @@ def test_starts_without_its_table(load_function: Load, name: str) -> None:
 @pytest.mark.parametrize("name", ["bind", "watcher"])
 def test_starts_without_its_cluster(load_function: Load, name: str) -> None:
     load_function(name, {"BERTH_KUBECONFIG": "/absent/kubeconfig"})
-
-
-@pytest.mark.parametrize("name", ["filter", "filter_onlyone", "prioritize", "preempt", "healthz"])
-def test_does_not_start_without_table_name(load_function: Load, name: str) -> None:
-    with pytest.raises(SettingsInvalid, match="BERTH_CACHE_TABLE"):
-        load_function(name, {"BERTH_CACHE_TABLE": ""})
-
-
-@pytest.mark.parametrize("name", ["bind", "watcher"])
-def test_does_not_start_without_cluster_settings(load_function: Load, name: str) -> None:
-    with pytest.raises(SettingsInvalid, match="BERTH_KUBECONFIG_SECRET"):
-        load_function(name, {})
 
 
 @pytest.mark.parametrize("name", VERBS)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from berth.configuration.store import ConfigurationInvalid
 from berth.runtime.cluster_settings import BindSettings, ClusterSettings, WatcherSettings
 from berth.runtime.environment import SettingsInvalid
 from berth.runtime.settings import PolicySettings, deployed
@@ -17,14 +16,6 @@ ONE_CLUSTER = (
     "set exactly one of BERTH_KUBECONFIG_SECRET, BERTH_EKS_CLUSTER, BERTH_KUBECONFIG, BERTH_IN_CLUSTER and "
     "BERTH_CLUSTER_DUMP"
 )
-
-
-def test_ignores_other_variables() -> None:
-    assert PolicySettings.from_environ(TABLE | {"PATH": "/bin", "AWS_REGION": "x"}).cache_table == "berth-cache"
-
-
-def test_uses_defaults_without_document() -> None:
-    assert deployed(PolicySettings.from_environ(TABLE).configuration).profile == "label-priority"
 
 
 def test_treats_empty_variable_as_absent() -> None:
@@ -55,21 +46,6 @@ def test_treats_empty_variable_as_absent() -> None:
 )
 def test_requires_exactly_one_cluster(variables: dict[str, str], field: str, value: object) -> None:
     assert getattr(ClusterSettings.from_environ(variables), field) == value
-
-
-@pytest.mark.parametrize(("given", "seconds"), [({}, 5.0), ({"BERTH_HTTP_TIMEOUT": "30"}, 30.0)])
-def test_http_timeout_is_5_seconds_by_default(given: dict[str, str], seconds: float) -> None:
-    assert BindSettings.from_environ(DUMP | given).http_timeout == seconds
-
-
-@pytest.mark.parametrize(
-    ("given", "seconds"),
-    [({}, 2.0), ({"BERTH_HTTP_TIMEOUT": "3"}, pytest.approx(1.2)), ({"BERTH_HTTP_TIMEOUT": "30"}, 4.0)],
-)
-def test_bind_has_the_same_time_limit_as_other_verbs(given: dict[str, str], seconds: float) -> None:
-    settings = BindSettings.from_environ(DUMP | TABLE | given)
-    assert settings.decision_seconds == seconds
-    assert settings.decision_seconds == PolicySettings.from_environ(TABLE | given).decision_seconds
 
 
 @pytest.mark.parametrize(
@@ -115,42 +91,25 @@ def test_error_names_the_variable_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("document", "field"),
-    [
-        pytest.param("{", "document: Invalid JSON", id="not JSON"),
-        pytest.param(
-            '{"pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "a b"}}]}',
-            "pluginConfig.0.args.label",
-            id="a wrong argument",
-        ),
-    ],
-)
-def test_starts_with_invalid_document_and_reports_it_on_use(document: str, field: str) -> None:
-    """A verb whose environment does not start could not tell the scheduler why."""
-    settings = PolicySettings.from_environ(TABLE | {"BERTH_CONFIGURATION": document})
-    with pytest.raises(ConfigurationInvalid) as caught:
-        deployed(settings.configuration)
-    assert str(caught.value).startswith(f"BERTH_CONFIGURATION: {field}")
-
-
 def test_lists_functions_to_warm_up() -> None:
     settings = WatcherSettings.from_environ(TABLE | DUMP | {"BERTH_WARM_UP_FUNCTIONS": "filter:live, preempt:live"})
     assert settings.warm_up_functions == ("filter:live", "preempt:live")
 
 
-def test_verdict_cache_may_use_an_eighth_of_the_functions_memory() -> None:
-    assert (
-        PolicySettings.from_environ(TABLE | {"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024"}).remembered_bytes == 128 << 20
-    )
+@pytest.mark.parametrize(
+    ("given", "size"),
+    [({}, 256 << 20), ({"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024"}, 128 << 20)],
+    ids=["outside Lambda", "an eighth of the memory"],
+)
+def test_verdict_cache_has_a_size(given: dict[str, str], size: int) -> None:
+    assert PolicySettings.from_environ(TABLE | given).remembered_bytes == size
 
 
+@pytest.mark.parametrize("settings", [PolicySettings, BindSettings])
 @pytest.mark.parametrize(
     ("given", "seconds"), [({}, 2.0), ({"BERTH_HTTP_TIMEOUT": "2"}, 0.8), ({"BERTH_HTTP_TIMEOUT": "30"}, 4.0)]
 )
-def test_decision_may_take_two_fifths_of_the_timeouts(given: dict[str, str], seconds: float) -> None:
-    assert PolicySettings.from_environ(TABLE | given).decision_seconds == pytest.approx(seconds)
-
-
-def test_verdict_cache_uses_the_default_size_outside_lambda() -> None:
-    assert PolicySettings.from_environ(TABLE).remembered_bytes == 256 << 20
+def test_decision_may_take_two_fifths_of_the_timeout(
+    settings: type[PolicySettings], given: dict[str, str], seconds: float
+) -> None:
+    assert settings.from_environ(DUMP | TABLE | given).decision_seconds == pytest.approx(seconds)

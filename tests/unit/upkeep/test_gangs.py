@@ -263,31 +263,41 @@ class TestCommitted:
         assert found.after(POLL_SECONDS) is state
         assert found.events == events
 
+    @pytest.mark.parametrize(
+        ("published", "changes", "events"),
+        [
+            pytest.param(
+                (0,), {"train-1": {"deleting": True}}, [replace(DEGRADED, pods=(MEMBERS[0].pod,))], id="one is deleted"
+            ),
+            pytest.param((0,), {"train-1": {"phase": "Succeeded"}}, [], id="one has finished"),
+            pytest.param(
+                (),
+                {"train-0": {"deleting": True}, "train-1": {"deleting": True}},
+                [GangEvent(GangEventType.FORGOTTEN, TRAIN)],
+                id="all are deleted",
+            ),
+            pytest.param(
+                (),
+                {"train-0": {"uid": "another"}, "train-1": {"deleting": True}},
+                [GangEvent(GangEventType.FORGOTTEN, TRAIN)],
+                id="another pod has the name of one",
+            ),
+        ],
+    )
+    def test_members_that_leave_do_not_count(
+        self, published: tuple[int, ...], changes: dict[str, dict[str, Any]], events: list[GangEvent]
+    ) -> None:
+        world = self.world("n0", "n1", published=published)
+        for name, fields in changes.items():
+            world.pods.change(name, **fields)
+        assert world.after(EXPIRY_SECONDS) is None
+        assert world.events == events
+
     def test_is_not_degraded_if_a_replacement_is_on_a_node(self) -> None:
-        world = self.world("n0", published=(0,))
+        world = self.world("n0")
         world.on_nodes.add("uid-of-a-replacement")
         assert world.after(EXPIRY_SECONDS) is None
         assert world.events == []
-
-    def test_is_degraded_if_a_member_is_being_deleted(self) -> None:
-        """A terminating pod is no longer a member, also for filter and bind."""
-        world = self.world("n0", "n1", published=(0,))
-        world.pods.change("train-1", deleting=True)
-        assert world.after(EXPIRY_SECONDS) is None
-        assert world.events == [replace(DEGRADED, pods=(MEMBERS[0].pod,))]
-
-    def test_is_not_degraded_if_a_member_has_finished(self) -> None:
-        world = self.world("n0", "n1", published=(0,))
-        world.pods.change("train-1", phase="Succeeded")
-        assert world.after(EXPIRY_SECONDS) is None
-        assert world.events == []
-
-    def test_is_forgotten_if_all_members_are_being_deleted(self) -> None:
-        world = self.world("n0", "n1")
-        for member in MEMBERS:
-            world.pods.change(member.pod.name, deleting=True)
-        assert world.after(EXPIRY_SECONDS) is None
-        assert world.events == [GangEvent(GangEventType.FORGOTTEN, TRAIN)]
 
     def test_does_not_read_members_if_the_cache_shows_enough(self, monkeypatch: pytest.MonkeyPatch) -> None:
         world = self.world("n0", "n1", published=(0, 1))
@@ -302,11 +312,6 @@ class TestCommitted:
         for _ in range(4):
             world.after(EXPIRY_SECONDS)
         assert len(asked) == 2 * 2
-
-    def test_is_forgotten_if_only_another_pod_of_the_same_name_exists(self) -> None:
-        world = World(in_state(GangState.COMMITTED))
-        world.pods.add("train-0", "uid-of-another", {}, node="n0")
-        assert world.after(EXPIRY_SECONDS) is None
 
     def test_wakes_the_queue_and_reports_the_time_to_commit(self) -> None:
         world = World(in_state(GangState.OPEN))

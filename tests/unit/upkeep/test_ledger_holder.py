@@ -122,19 +122,6 @@ def test_takeover_waits_for_the_lease_duration_by_the_second_stores_clock(lease:
     assert not first.counts()
 
 
-def test_takeover_counts_only_after_a_rebuild(lease: LeaseInMemory) -> None:
-    first, second = Store("store-1", lease), Store("store-2", lease)
-    first.run(1)
-    second.run(120)
-    marker = second.table.marker()
-    assert marker is not None
-    assert (marker.state, second.counts()) == (MarkerState.REBUILDING, False)
-    second.rebuild()
-    second.run(2)
-    assert second.counts()
-    assert second.refusals[-1] == ""
-
-
 def test_next_leader_of_the_same_store_continues_without_a_rebuild(lease: LeaseInMemory) -> None:
     store = Store("store-1", lease)
     store.run(1)
@@ -177,11 +164,6 @@ def test_released_lease_is_acquired_at_once_and_rebuilt(lease: LeaseInMemory, *,
     assert marker is not None
     assert (marker.state is MarkerState.REBUILDING) is is_released
     assert not second.counts()
-
-
-def test_release_does_not_change_the_lease_of_another_store(lease: LeaseInMemory) -> None:
-    Store("store-1", lease).run(1)
-    assert release(lease, "store-2", SystemClock()) is ReleaseOutcome.NOT_HELD
 
 
 def test_missing_lease_is_created_and_the_ledger_rebuilt() -> None:

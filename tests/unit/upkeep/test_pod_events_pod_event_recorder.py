@@ -1,4 +1,4 @@
-"""Events on pods are aggregated and rate-limited, and the caller neither waits nor fails."""
+"""Events on pods are rate-limited, and the caller neither waits nor fails."""
 
 from __future__ import annotations
 
@@ -14,15 +14,11 @@ from berth.upkeep.pod_events import (
     MAX_NAME,
     MAX_PENDING,
     PAUSE_SECONDS,
-    POD_BURST,
-    POD_SECONDS,
-    SERIES_SECONDS,
+    REPEAT_SECONDS,
+    SECONDS,
     PodEvent,
     PodEventReason,
     Recorder,
-    Series,
-    WriteOutcome,
-    WriteResult,
 )
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.pod_events import RecordingPodEvents
@@ -49,8 +45,9 @@ class Recording:
         self.recorder._thread.submit(lambda: None).result(10)
 
     @property
-    def counts(self) -> list[tuple[str, int]]:
-        return [(series.name, series.count) for _, series in self.writer.written]
+    def names(self) -> list[str]:
+        """Of the objects that it created."""
+        return [name for _, name in self.writer.written]
 
 
 @pytest.fixture
@@ -60,64 +57,35 @@ def recording() -> Iterator[Recording]:
     found.recorder.close()
 
 
-def test_repeated_event_increments_the_count_of_one_object(recording: Recording) -> None:
+def test_same_reason_of_a_pod_is_written_once_in_six_minutes(recording: Recording) -> None:
     for _ in range(3):
-        recording.clock.advance(SERIES_SECONDS)
         recording.record(DIVERGED)
-    assert recording.counts == [("a.id1", 1), ("a.id1", 2), ("a.id1", 3)]
-    assert recording.writer.written[-1][1].last_at == recording.clock.now
-
-
-def test_starts_another_event_object_after_a_pause(recording: Recording) -> None:
+        recording.clock.advance(REPEAT_SECONDS / 3)
+    recording.record(of_pod("a"))
+    assert [event.reason for event, _ in recording.writer.written] == [DIVERGED.reason, PodEventReason.POD_REDUCED]
     recording.record(DIVERGED)
-    recording.clock.advance(SERIES_SECONDS + 1)
-    recording.record(DIVERGED)
-    assert recording.counts == [("a.id1", 1), ("a.id2", 1)]
-
-
-def test_creates_another_event_object_if_the_first_is_gone(recording: Recording) -> None:
-    recording.record(DIVERGED)
-    recording.writer.results = [WriteResult(WriteOutcome.GONE)]
-    recording.record(DIVERGED)
-    recording.record(DIVERGED)
-    assert recording.counts == [("a.id1", 1), ("a.id2", 1), ("a.id2", 2)]
-
-
-def test_stops_silently_if_the_namespace_is_gone(recording: Recording) -> None:
-    recording.writer.results = [WriteResult(WriteOutcome.GONE)]
-    recording.record(DIVERGED)
-    assert (recording.counts, recording.warnings, recording.writer.calls) == ([], [], 1)
+    assert recording.names == ["a.id1", "a.id2", "a.id3"]
 
 
 def test_shortens_a_long_pod_name(recording: Recording) -> None:
     recording.record(of_pod("a" * 246 + "-.-" + "a" * 4))
-    [(name, _)] = recording.counts
+    [name] = recording.names
     assert name == "a" * 246 + ".id1"
     assert len(name) <= MAX_NAME
-
-
-def test_limits_writes_for_one_pod_without_affecting_others(recording: Recording) -> None:
-    for number in range(10 * POD_BURST):
-        reasons = list(PodEventReason)
-        recording.record(PodEvent("ml", "a", "uid-a", reasons[number % len(reasons)], "note"))
-    assert recording.writer.calls == POD_BURST
-    recording.record(of_pod("b"))
-    assert recording.counts[-1][0].startswith("b.")
-    recording.clock.advance(POD_SECONDS)
-    recording.record(DIVERGED)
-    recording.record(DIVERGED)
-    assert recording.writer.calls == POD_BURST + 2
 
 
 def test_limits_writes_for_all_pods_together(recording: Recording) -> None:
     for number in range(2 * BURST):
         recording.record(of_pod(f"pod-{number}"))
     assert recording.writer.calls == BURST
+    recording.clock.advance(2 * SECONDS)
+    for number in range(2 * BURST, 3 * BURST):
+        recording.record(of_pod(f"pod-{number}"))
+    assert recording.writer.calls == BURST + 2
 
 
-@pytest.mark.parametrize("outcome", [WriteOutcome.REFUSED, WriteOutcome.UNAVAILABLE])
-def test_pauses_and_warns_once_if_the_api_server_refuses(recording: Recording, outcome: WriteOutcome) -> None:
-    recording.writer.results = [WriteResult(outcome, "not allowed")] * 2
+def test_pauses_and_warns_once_if_the_api_server_refuses(recording: Recording) -> None:
+    recording.writer.causes = ["not allowed"] * 2
     for _ in range(5):
         recording.record(DIVERGED)
     assert recording.writer.calls == 1
@@ -126,7 +94,7 @@ def test_pauses_and_warns_once_if_the_api_server_refuses(recording: Recording, o
     recording.record(DIVERGED)
     recording.clock.advance(PAUSE_SECONDS)
     recording.record(DIVERGED)
-    assert recording.counts == [("a.id3", 1)]
+    assert recording.names == ["a.id3"]
 
 
 class SlowPodEvents(RecordingPodEvents):
@@ -137,14 +105,14 @@ class SlowPodEvents(RecordingPodEvents):
         self.asked, self.let = Event(), Event()
         self.then: Callable[[], None] = lambda: None
 
-    def write(self, event: PodEvent, series: Series) -> WriteResult:
+    def write(self, event: PodEvent, name: str, at: float) -> str:
         self.asked.set()
         assert self.let.wait(10)
         self.then()
-        return super().write(event, series)
+        return super().write(event, name, at)
 
 
-def test_returns_at_once_while_the_api_server_is_slow_and_merges_later_events() -> None:
+def test_returns_at_once_while_the_api_server_is_slow() -> None:
     slow, recording = SlowPodEvents(), Recording()
     recorder = Recorder(slow, recording.clock, recording.clock, lambda: "id", recording.warnings.append)
     recorder.record(DIVERGED)
@@ -156,7 +124,7 @@ def test_returns_at_once_while_the_api_server_is_slow_and_merges_later_events() 
     assert len(recorder._pending) == MAX_PENDING
     slow.let.set()
     recorder.close()
-    assert [series.count for event, series in slow.written if event is DIVERGED] == [1, 6]
+    assert [event for event, _ in slow.written].count(DIVERGED) == 1
 
 
 def test_drops_pending_events_if_the_run_ends_during_an_outage() -> None:

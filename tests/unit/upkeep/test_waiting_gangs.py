@@ -60,17 +60,10 @@ def pods(count: int, gang: str = "train", size: int = 4, first: int = 0, **field
         yield Change("pods", f"ml/{gang}-{number}", KEPT[PODS](dict(obj)))
 
 
-def test_reports_after_a_while_why_members_wait() -> None:
+def test_reports_after_a_while_why_members_wait_and_repeats_it_later() -> None:
     world = World()
     world.publish(*pods(2))
     assert world.told() == set()
-    assert world.told(PATIENCE_SECONDS) == TOLD
-
-
-def test_repeats_the_report_only_after_the_event_series_is_over() -> None:
-    world = World()
-    world.publish(*pods(2))
-    world.told()
     assert world.told(PATIENCE_SECONDS) == TOLD
     assert world.told(REPEAT_SECONDS - 1) == set()
     assert world.told(1) == TOLD

@@ -9,10 +9,7 @@ import pytest
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.plugin import ALL_EVENTS, EVENTS_ON_ONE_NODE, GANG_EVENTS, NODE_EVENTS, ClusterEvent
 from berth.scheduling.objects.projection import compact_pod
-from berth.upkeep.wake_up import (
-    WaitingPod,
-    waiting_pod,
-)
+from berth.upkeep.wake_up import WaitingPod, waiting_pod
 from tests.unit.upkeep.published_pods import GANG
 
 FULL = EVENTS_ON_ONE_NODE | {ClusterEvent.NODE_DELETE, ClusterEvent.NAMESPACE, ClusterEvent.OTHERS}
@@ -24,12 +21,6 @@ FULL = EVENTS_ON_ONE_NODE | {ClusterEvent.NODE_DELETE, ClusterEvent.NAMESPACE, C
         pytest.param({"profile": "label-priority"}, "", WaitingPod(NODE_EVENTS), id="events of its profile"),
         pytest.param(
             {"profiles": {"other": "full"}}, "other", WaitingPod(FULL), id="events of its scheduler's profile"
-        ),
-        pytest.param(
-            {"profiles": {"other": "full"}},
-            "",
-            WaitingPod(NODE_EVENTS),
-            id="not the events of another scheduler's profile",
         ),
         pytest.param(
             {"gangs": {"enabled": True}}, "", WaitingPod(GANG_EVENTS, is_member=True), id="events of its gang"

@@ -1,13 +1,13 @@
-"""Events on pods, at the API server: `create` and `patch` on events of events.k8s.io."""
+"""Events on pods, at the API server: `create` on events of events.k8s.io."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from http import HTTPStatus
 
-from berth.cluster.api_server.client import JSON, JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
+from berth.cluster.api_server.client import JSON, Answer, ApiServer, ApiServerUnreachable
 from berth.cluster.watch.resources import read_status
-from berth.upkeep.pod_events import PodEvent, PodEventWriter, Series, WriteOutcome, WriteResult
+from berth.upkeep.pod_events import PodEvent, PodEventWriter
 
 CONTROLLER = "berth.dev/watcher"
 ACTION = "Reconciling"
@@ -23,21 +23,13 @@ class KubernetesPodEvents(PodEventWriter):
         self._api = api
         self._instance = instance
 
-    def write(self, event: PodEvent, series: Series) -> WriteResult:
+    def write(self, event: PodEvent, name: str, at: float) -> str:
         path = f"/apis/events.k8s.io/v1/namespaces/{event.namespace}/events"
-        at = datetime.fromtimestamp(series.last_at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        body = self._object(event, name, datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
         try:
-            if series.count == 1:
-                body = self._object(event, series.name, at)
-                answer = self._api.request("POST", path, timeout=TIMEOUT_SECONDS, body=body, content_type=JSON)
-            else:
-                body = {"series": {"count": series.count, "lastObservedTime": at}}
-                answer = self._api.request(
-                    "PATCH", f"{path}/{series.name}", timeout=TIMEOUT_SECONDS, body=body, content_type=JSON_MERGE
-                )
+            return _cause(self._api.request("POST", path, timeout=TIMEOUT_SECONDS, body=body, content_type=JSON))
         except ApiServerUnreachable as error:
-            return WriteResult(WriteOutcome.UNAVAILABLE, str(error))
-        return _result(answer)
+            return str(error)
 
     def _object(self, event: PodEvent, name: str, at: str) -> dict[str, object]:
         return {
@@ -61,13 +53,12 @@ class KubernetesPodEvents(PodEventWriter):
         }
 
 
-def _result(answer: Answer) -> WriteResult:
-    if answer.ok:
-        return WriteResult(WriteOutcome.WRITTEN)
+def _cause(answer: Answer) -> str:
     # A namespace that is being deleted answers 403.
     is_forbidden = answer.status == HTTPStatus.FORBIDDEN
     is_terminating = is_forbidden and _TERMINATING in read_status(answer.content, answer.status).causes
-    if answer.status == HTTPStatus.NOT_FOUND or is_terminating:
-        return WriteResult(WriteOutcome.GONE, answer.message)
-    remedy = "; give the watcher's user the verbs create and patch on events.events.k8s.io"
-    return WriteResult(WriteOutcome.REFUSED, answer.message + (remedy if is_forbidden else ""))
+    if answer.ok or answer.status == HTTPStatus.NOT_FOUND or is_terminating:
+        return ""
+    return answer.message + (
+        "; give the watcher's user the verb create on events.events.k8s.io" if is_forbidden else ""
+    )

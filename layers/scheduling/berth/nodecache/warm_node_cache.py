@@ -101,9 +101,8 @@ NO_BINDS = BindsUnderWay(None, None)
 @dataclass(eq=False)
 class WarmNodeCache(NodeCache):
     """Keeps the snapshot and the policy between the calls of a process, and updates them on each call. Thread-safe.
-    `warn`: called with failures that do not fail the call. `on_read`: called by every call that reads the published
-    state, with the data's age in seconds, and by how many versions the call brought the environment's state up to date,
-    None for its first read. It must not raise. `loss`: consulted if nothing is counted; None without a ledger.
+    `warn`: called with failures that the call survived. `on_read`: called by every call that reads the published state,
+    with the data's age in seconds. It must not raise. `loss`: consulted if nothing is counted; None without a ledger.
     `on_fallback`: called by every call for which the applied configuration cannot be loaded. `latest_only`: every read
     is consistent, and a failed read is a failure of the call. `pause`: waits for a publication; None if publications
     take longer than a call may wait."""
@@ -114,7 +113,7 @@ class WarmNodeCache(NodeCache):
     clock: Clock
     warn: Callable[[str], None]
     under_way: BindsUnderWay = NO_BINDS
-    on_read: Callable[[float, int | None], None] = lambda age, lag: None
+    on_read: Callable[[float], None] = lambda age: None
     loss: CountingLossCheck | None = None
     reads: BoundedReads = field(default_factory=BoundedReads)
     on_fallback: Callable[[], None] = lambda: None
@@ -247,14 +246,13 @@ class WarmNodeCache(NodeCache):
         self, read: HeadRead, configured: ActiveConfiguration, deadline: Deadline, parts: Parts
     ) -> Snapshot | CacheUnavailable:
         rules, head = configured.node_cache, read.head
-        before = self.reader.version
         try:
             snapshot = self.reader.at(head, deadline.remaining, parts).snapshot
         except NothingPublished as error:
             return CacheUnavailable(str(error), rules.when_stale)
         pointer = head.pointer if head else None
         age = self.clock.wall() - (pointer.observation.observed_at if pointer else 0.0)
-        self.on_read(age, max(0, self.reader.version - before) if before else None)
+        self.on_read(age)
         if pointer is not None and age > rules.max_staleness:
             return CacheUnavailable(self._staleness.reason(pointer, rules.max_staleness), rules.when_stale)
         if read.under_way == NOTHING_READ:

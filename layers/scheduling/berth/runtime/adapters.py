@@ -67,7 +67,7 @@ class CacheAdapters:
     def node_cache(
         self,
         under_way: BindsUnderWay,
-        on_read: Callable[[float, int | None], None] = lambda age, lag: None,
+        on_read: Callable[[float], None] = lambda age: None,
         on_fallback: Callable[[], None] = lambda: None,
         *,
         is_for_bind: bool = False,

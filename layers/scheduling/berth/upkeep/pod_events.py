@@ -3,7 +3,7 @@
 An event contains names of counted resources, amounts, and constant texts. It never contains a text of the pod's owner.
 
 Guarantees: `record` never waits, never raises, and keeps at most MAX_PENDING events. A pod or its owner causes at most
-POD_BURST writes at once and one in POD_SECONDS after that, all pods together BURST and one in SECONDS.
+one write for each reason in REPEAT_SECONDS, all pods together BURST at once and one in SECONDS after that.
 
 Not guaranteed: that an event is written. Above the limits, during an outage and at the end of a run, events are
 dropped. The log and the metrics have them.
@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from threading import Lock
 
@@ -61,48 +61,20 @@ class PodEvent:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
-    """The Event object that an event is written to. count: how often the event occurred; 1 creates the object.
-
-    name: the object's name. last_at: seconds since the epoch.
-    """
-
-    name: str
-    count: int
-    last_at: float
-
-
-class WriteOutcome(StrEnum):
-    """The outcome of a write. GONE: the namespace or the Event object of the series no longer exists."""
-
-    WRITTEN = "written"
-    GONE = "gone"
-    REFUSED = "refused"
-    UNAVAILABLE = "unavailable"
-
-
-@dataclass(frozen=True, slots=True)
-class WriteResult:
-    """The result of a write. cause: the API server's message if nothing was written."""
-
-    outcome: WriteOutcome
-    cause: str = ""
-
-
 class PodEventWriter(ABC):
     """Write events to the API server. Methods do not retry."""
 
     @abstractmethod
-    def write(self, event: PodEvent, series: Series) -> WriteResult:
-        """Create the Event object of the series, or update its count and time. One request, of at most 2 s."""
+    def write(self, event: PodEvent, name: str, at: float) -> str:
+        """Create an Event object of this name. One request, of at most 2 s. Return the cause if the API server did not
+        take it; empty if it did, or the namespace is gone. at: seconds since the epoch."""
 
 
 class NoPodEvents(PodEventWriter):
     """Drop all events, because there is no API server."""
 
-    def write(self, event: PodEvent, series: Series) -> WriteResult:
-        return WriteResult(WriteOutcome.WRITTEN)
+    def write(self, event: PodEvent, name: str, at: float) -> str:
+        return ""
 
 
 def reservation_event(event: ReservationEvent) -> PodEvent | None:
@@ -187,14 +159,11 @@ class OmittedPods:
 
 
 MAX_PENDING = 1_000
-MAX_SERIES = 4_096
-"""The same number as in client-go's recorder."""
+MAX_WRITTEN = 4_096
+"""The number of series in client-go's recorder."""
 
-SERIES_SECONDS = 360.0
-"""client-go's value: after this time without the event, the next event begins another series."""
-
-POD_BURST, POD_SECONDS = 25, 300.0
-"""Limits for the events of one pod: client-go's limits for one object."""
+REPEAT_SECONDS = 360.0
+"""The length of a series in client-go: within it the same event of a pod is not written again."""
 
 BURST, SECONDS = 100, 0.5
 
@@ -207,10 +176,7 @@ CLOSE_SECONDS = 1.0
 MAX_NAME = 253
 """Most characters of the name of an Event."""
 
-SWEEP_AT = 10_000
-"""Number of token buckets at which the full ones are deleted."""
-
-_SeriesKey = tuple[str, str]
+_Key = tuple[str, str]
 """UID and reason. The note is not part of it: the owner of a pod may cause many notes."""
 
 
@@ -221,15 +187,6 @@ class TokenBuckets:
         self._burst = burst
         self._buckets: dict[str, tuple[float, float, float]] = {}
         """The tokens, the time at which the key had them, and the seconds until the next one."""
-
-    def take(self, key: str, now: float, refill_seconds: float) -> bool:
-        """Take a token. Return whether the key had one."""
-        if self.tokens(key, now) < 1:
-            return False
-        if len(self._buckets) >= SWEEP_AT:
-            self.forget_full(now)
-        self.spend(key, now, refill_seconds)
-        return True
 
     def spend(self, key: str, now: float, refill_seconds: float) -> None:
         """Take a token, or the part of a token that the key has."""
@@ -261,16 +218,15 @@ class Recorder:
         self._new_id = new_id
         self._warn = warn
         self._lock = Lock()
-        self._pending: OrderedDict[_SeriesKey, tuple[PodEvent, int]] = OrderedDict()
-        """The newest event of each series, and how often it occurred."""
+        self._pending: OrderedDict[_Key, PodEvent] = OrderedDict()
+        """The newest event of each pod and reason."""
         self._is_writing = False
         self._is_closed = False
         self._close_at = math.inf
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pod-events")
-        # Used only by the thread.
-        self._series: OrderedDict[_SeriesKey, Series] = OrderedDict()
-        self._pods = TokenBuckets(POD_BURST)
-        self._all = TokenBuckets(BURST)
+        # Used by the thread alone.
+        self._written_at: OrderedDict[_Key, float] = OrderedDict()
+        self._tokens = TokenBuckets(BURST)
         self._resume_at = monotonic()
 
     def record(self, event: PodEvent) -> None:
@@ -278,8 +234,7 @@ class Recorder:
         with self._lock:
             if self._is_closed or (key not in self._pending and len(self._pending) >= MAX_PENDING):
                 return
-            _, times = self._pending.get(key, (event, 0))
-            self._pending[key] = event, times + 1
+            self._pending[key] = event
             if not self._is_writing:
                 self._is_writing = True
                 self._thread.submit(self._write_pending)
@@ -297,43 +252,23 @@ class Recorder:
                 if not self._pending or self._monotonic() >= self._close_at:
                     self._is_writing = False
                     return
-                key, (event, times) = self._pending.popitem(last=False)
-            self._write(key, event, times)
+                key, event = self._pending.popitem(last=False)
+            self._write(key, event)
 
-    def _write(self, key: _SeriesKey, event: PodEvent, times: int) -> None:
+    def _write(self, key: _Key, event: PodEvent) -> None:
         now = self._monotonic()
-        # Check the pod's bucket first: a pod above its limit must not use tokens of others.
-        if now < self._resume_at or not (
-            self._pods.take(event.uid, now, POD_SECONDS) and self._all.take("", now, SECONDS)
-        ):
+        is_repeated = now - self._written_at.get(key, -math.inf) < REPEAT_SECONDS
+        if is_repeated or now < self._resume_at or self._tokens.tokens("", now) < 1:
             return
-        series = self._next_of(key, event, times)
-        result = self._writer.write(event, series)
-        if result.outcome is WriteOutcome.GONE and series.count > 1:
-            # An Event lives for an hour, even with a longer series.
-            series = self._first_of(event)
-            result = self._writer.write(event, series)
-        self._learn(key, series, result, now)
-
-    def _next_of(self, key: _SeriesKey, event: PodEvent, times: int) -> Series:
-        known, now = self._series.get(key), self._wall()
-        if known is None or not 0 <= now - known.last_at <= SERIES_SECONDS:
-            return self._first_of(event)
-        return replace(known, count=known.count + times, last_at=now)
-
-    def _first_of(self, event: PodEvent) -> Series:
+        self._tokens.spend("", now, SECONDS)
         suffix = f".{self._new_id()}"
-        return Series(event.name[: MAX_NAME - len(suffix)].rstrip("-.") + suffix, 1, self._wall())
-
-    def _learn(self, key: _SeriesKey, series: Series, result: WriteResult, now: float) -> None:
-        self._series.pop(key, None)
-        match result.outcome:
-            case WriteOutcome.WRITTEN:
-                self._series[key] = series
-                if len(self._series) > MAX_SERIES:
-                    self._series.popitem(last=False)
-            case WriteOutcome.GONE:
-                pass
-            case WriteOutcome.REFUSED | WriteOutcome.UNAVAILABLE:
-                self._resume_at = now + PAUSE_SECONDS
-                self._warn(f"no events are written on pods for {PAUSE_SECONDS:g} s: {result.cause}")
+        name = event.name[: MAX_NAME - len(suffix)].rstrip("-.") + suffix
+        cause = self._writer.write(event, name, self._wall())
+        if cause:
+            self._resume_at = now + PAUSE_SECONDS
+            self._warn(f"no events are written on pods for {PAUSE_SECONDS:g} s: {cause}")
+            return
+        self._written_at[key] = now
+        self._written_at.move_to_end(key)
+        if len(self._written_at) > MAX_WRITTEN:
+            self._written_at.popitem(last=False)

@@ -31,7 +31,7 @@ COPY_SECONDS = 2.0
 """Time before the objects are copied: most members are placed sooner, and do not need the copy."""
 
 REPEAT_SECONDS = 400.0
-"""Interval for the same pod and reason. The note of an Event cannot change, and a series lasts 360 s (client-go's)."""
+"""Interval for the same pod and reason, longer than that in which the recorder drops a repeated event."""
 
 MAX_MEMBERS = 50
 """Maximum number of members of one gang that get an event."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from berth.authentication.allow_list import AllowList
 from berth.authentication.dynamodb_allow_list import DynamoDBAllowList
 from berth_cli.main import main
 from tests.builders.tables import create_cache_table
+from tests.deployment.template import read_template
 from tests.fakes.moto_account import moto_session
 
 Berth = Callable[..., Result]
@@ -95,7 +97,9 @@ def test_upload_prints_uri_and_version_of_the_object(issued: Berth, account: bot
     name = bucket(account, versioned=True)
     done = issued("upload", "--bucket", name, "--key", "berth/ca.pem")
     assert done.exit_code == 0
-    uri, version = (line.partition(" = ")[2].strip('"') for line in done.stdout.splitlines())
+    name_of_parameter, _, value = done.stdout.strip().partition(" = ")
+    assert re.fullmatch(read_template()["Parameters"][name_of_parameter]["AllowedPattern"], value.strip('"'))
+    uri, _, version = value.strip('"').partition("?versionId=")
     found = account.client("s3").get_object(Bucket=name, Key="berth/ca.pem", VersionId=version)
     assert uri == f"s3://{name}/berth/ca.pem"
     assert found["Body"].read() == (tmp_path / "certificates" / "ca.crt").read_bytes()

@@ -137,7 +137,7 @@ def test_names_remedy_if_the_server_does_not_run() -> None:
         get(api_of(host))
     assert (
         str(caught.value)
-        == f"{host} cannot be reached; check the kubeconfig's server or EksEndpoint, and the network to it"
+        == f"{host} cannot be reached; check the kubeconfig's server or EksCluster, and the network to it"
     )
 
 

@@ -150,24 +150,6 @@ def test_mutual_tls_returns_403_without_reading_the_body(
     assert (line["level"], line["verb"], line["outcome"]) == ("WARNING", "authorizer", outcome)
 
 
-def test_mutual_tls_denies_if_the_allow_list_cannot_be_read(tmp_path: Path, log_lines: LogLines) -> None:
-    absent = EndpointSettings.from_environ(
-        {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(tmp_path / "absent")}
-    )
-    handled, bodies = endpoint(reply({}, BindOutcome.BOUND), absent)
-    assert (handled.handle(valid(LISTED))["statusCode"], bodies) == (403, [])
-    [line] = log_lines.all()
-    assert line["outcome"] == "failure-record-unavailable"
-
-
-def test_denial_is_counted_under_authorizer(mutual_tls: EndpointSettings, metrics: pytest.CaptureFixture[str]) -> None:
-    handled, _ = endpoint(reply({}, BindOutcome.BOUND), mutual_tls)
-    handled.handle(valid(OTHER))
-    [line] = metrics.readouterr().out.splitlines()
-    found = orjson.loads(line)
-    assert (found["verb"], found["outcome"], found["Calls"]) == ("authorizer", "denied-not-listed", [1.0])
-
-
 def test_pre_traffic_request_is_accepted_without_a_caller(mutual_tls: EndpointSettings) -> None:
     handled, bodies = endpoint(reply({}, BindOutcome.BOUND), mutual_tls)
     assert handled.handle({"source": PRE_TRAFFIC_SOURCE, "body": "probe"})["statusCode"] == 200

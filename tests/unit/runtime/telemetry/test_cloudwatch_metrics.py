@@ -53,7 +53,7 @@ def test_publications_have_the_dimension_used_by_the_alarm(clock: HandDrivenCloc
     client = RecordingCloudWatch()
     metrics = metrics_to(client, clock)
     watcher = WatcherMetrics(lambda: 1_000.0, metrics)
-    watcher.published(3, 998.0)
+    watcher.published(998.0)
     watcher.close()
     metrics.close()
     assert {namespace for namespace, _ in client.calls} == {"Berth"}
@@ -73,7 +73,7 @@ def test_sends_once_a_minute_and_keeps_the_time_of_each_value(clock: HandDrivenC
     watcher = WatcherMetrics(lambda: 1_000.0 + clock(), metrics)
     started = clock()
     while clock() - started < 10 * INTERVAL_SECONDS:
-        watcher.published(0, 1_000.0 + clock())
+        watcher.published(1_000.0 + clock())
         clock.advance(0.5)
     watcher.close()
     metrics.close()
@@ -112,7 +112,8 @@ def test_detailed_metrics_have_the_dimensions_of_the_call(clock: HandDrivenClock
 def test_refused_call_only_causes_a_warning(clock: HandDrivenClock) -> None:
     client, warnings = RecordingCloudWatch(DENIED), list[str]()
     metrics = metrics_to(client, clock, warnings, detailed=True)
-    WatcherMetrics(lambda: 1_000.0, metrics).became_leader()
+    watcher = WatcherMetrics(lambda: 1_000.0, metrics)
+    watcher.published(998.0)
     metrics.close()
     assert len(client.calls) == 1
     [warning] = warnings

@@ -13,7 +13,7 @@ from berth.extender.outcomes import BindOutcome, FailureOutcome, FilterOutcome, 
 from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.leader import Publication
 from berth.runtime.telemetry.metrics import OLD_SECONDS, CacheMetrics, Metrics, measured_call, record_slow_call
-from berth.runtime.telemetry.telemetry import Sizes, Telemetry
+from berth.runtime.telemetry.telemetry import Telemetry
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
 from berth.runtime.watcher.background import INTERVAL_SECONDS as WARM_UP_SECONDS
 from berth.runtime.watcher.scheduler_access import SchedulerAccess
@@ -25,27 +25,11 @@ from tests.unit.runtime.telemetry.metric_lines import described, printed, series
 from tests.unit.runtime.watcher.test_undecided_pods import CREATED_AT, pod
 
 
-def test_emits_age_and_lag_by_verb_and_age_by_stack(metrics: pytest.CaptureFixture[str]) -> None:
-    CacheMetrics("filter", time.time).record(age=1.5, lag=3)
-    [line] = printed(metrics)
-    assert described(line) == {
-        "CacheAge": ("Seconds", [["stack", "verb"], ["stack"]]),
-        "VersionLag": ("Count", [["stack", "verb"]]),
-    }
-    assert (line["verb"], line["CacheAge"], line["VersionLag"]) == ("filter", [1.5], [3.0])
-
-
 def test_counts_a_fallback_configuration_as_a_failure(metrics: pytest.CaptureFixture[str]) -> None:
     CacheMetrics("filter", time.time).fell_back()
     [line] = printed(metrics)
-    assert described(line) == {"Failures": ("Count", [["stack", "verb"], ["stack"]])}
+    assert described(line) == {"Failures": ("Count", [["stack"]])}
     assert line["Failures"] == [1.0]
-
-
-def test_does_not_emit_lag_for_the_first_read_of_an_environment(metrics: pytest.CaptureFixture[str]) -> None:
-    CacheMetrics("filter", time.time).record(age=1.5, lag=None)
-    [line] = printed(metrics)
-    assert "VersionLag" not in described(line)
 
 
 READERS = ("filter", "filter_onlyone", "prioritize", "preempt")
@@ -68,11 +52,9 @@ def call(verb: str, outcome: Any, seconds_left: float = 4.0) -> None:
     telemetry = Telemetry(verb)
     with measured_call():
         if verb in READERS:
-            CacheMetrics(verb, time.time).record(age=1.5, lag=3)
+            CacheMetrics(verb, time.time).record(1.5)
         record_slow_call(seconds_left, http_timeout=5.0)
-        telemetry.ended(
-            outcome, pod="ml/p", detail="", milliseconds=1, failed=outcome.startswith("failure-"), sizes=Sizes(1, 1)
-        )
+        telemetry.ended(outcome, pod="ml/p", detail="", milliseconds=1, failed=outcome.startswith("failure-"))
 
 
 def test_emits_at_most_ten_metrics_in_any_case(lines: pytest.CaptureFixture[str]) -> None:
@@ -81,8 +63,7 @@ def test_emits_at_most_ten_metrics_in_any_case(lines: pytest.CaptureFixture[str]
             call(verb, outcome, seconds_left=0.0)
     clock = EnvironmentClock()
     watcher = WatcherMetrics(clock.wall)
-    watcher.became_leader()
-    watcher.published(1, clock.wall(), left_out=1)
+    watcher.published(clock.wall(), left_out=1)
     expired = InMemoryAllowList("5eed5eed5eed5e1f until 1970-01-01T00:00:00Z")
     access = SchedulerAccess({"berth"}, lambda: expired, Metrics(), lambda: CREATED_AT + 60)
     objects = {("pods", "ml/a"): pod("a").object or {}}
@@ -130,18 +111,13 @@ def test_metrics_do_not_depend_on_the_log_level(lines: pytest.CaptureFixture[str
     assert series([entry]) == {("CacheAge", "local")}
 
 
-def test_warm_up_event_writes_its_own_line(lines: pytest.CaptureFixture[str]) -> None:
-    CacheMetrics("filter", time.time).record(age=1.5, lag=None)
-    assert series(printed(lines)) == {("CacheAge", "local")}
-
-
 def test_warm_up_events_write_one_line_per_minute_with_the_oldest_data(lines: pytest.CaptureFixture[str]) -> None:
     """Six lines a minute for one value of the alarm's period were the largest part of an idle stack's logs."""
     clock = EnvironmentClock()
     metrics = CacheMetrics("filter", clock.wall)
     minutes: dict[int, list[float]] = {}
     for event in range(60):
-        metrics.record(age=80.0 if event == 20 else 1.0, lag=0)
+        metrics.record(80.0 if event == 20 else 1.0)
         for entry in printed(lines):
             minutes.setdefault(event // 6, []).extend(entry["CacheAge"])
         clock.advance(WARM_UP_SECONDS)
@@ -154,16 +130,6 @@ def test_warm_up_event_that_finds_old_data_writes_a_line_at_once(lines: pytest.C
     clock = EnvironmentClock()
     metrics = CacheMetrics("filter", clock.wall)
     for age in (1.0, OLD_SECONDS, OLD_SECONDS + 10, 1.0):
-        metrics.record(age=age, lag=0)
+        metrics.record(age)
         clock.advance(WARM_UP_SECONDS)
     assert [entry["CacheAge"] for entry in printed(lines)] == [[1.0], [OLD_SECONDS], [OLD_SECONDS + 10]]
-
-
-def test_each_warm_up_event_writes_a_line_with_detailed_metrics(
-    lines: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BERTH_DETAILED_METRICS", "true")
-    metrics = CacheMetrics("filter", time.time)
-    for _ in range(3):
-        metrics.record(age=1.0, lag=1)
-    assert len(printed(lines)) == 3

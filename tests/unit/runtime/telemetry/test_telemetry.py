@@ -9,10 +9,10 @@ import pytest
 
 from berth.authentication.outcomes import AuthorizerOutcome
 from berth.extender.outcomes import BindOutcome, FailureOutcome, FilterOutcome
-from berth.runtime.telemetry.telemetry import Sizes, Telemetry
+from berth.runtime.telemetry.telemetry import Telemetry
 from berth.scheduling.reason_code import ReasonCode
 from tests.fakes.log_lines import LogLines
-from tests.unit.runtime.telemetry.metric_lines import described, printed, series
+from tests.unit.runtime.telemetry.metric_lines import described, printed
 
 
 def test_logs_decision_as_one_info_line_with_constant_keys(log_lines: LogLines) -> None:
@@ -27,13 +27,6 @@ def test_logs_decision_as_one_info_line_with_constant_keys(log_lines: LogLines) 
         "milliseconds": 1.235,
         "service": "berth",
     }
-
-
-def test_logs_failure_as_warning(log_lines: LogLines) -> None:
-    Telemetry("filter").ended(
-        FailureOutcome.BAD_REQUEST, pod="", detail="the request body is empty", milliseconds=0, failed=True
-    )
-    assert [(line["level"], line["outcome"]) for line in log_lines.all()] == [("WARNING", "failure-bad-request")]
 
 
 def test_logs_unexpected_exception_as_error_with_stack_trace(log_lines: LogLines) -> None:
@@ -85,15 +78,6 @@ def test_distinguishes_two_stacks_of_one_account(
     assert [entry["stack"] for entry in printed(metrics)] == ["berth-one", "berth-two"]
 
 
-def test_emits_sizes_of_request_and_response_by_verb(metrics: pytest.CaptureFixture[str]) -> None:
-    Telemetry("filter").ended(
-        FilterOutcome.FEASIBLE, pod="", detail="", milliseconds=1, failed=False, sizes=Sizes(request=90_000, answer=7)
-    )
-    [entry] = printed(metrics)
-    assert described(entry)["RequestSize"] == described(entry)["AnswerSize"] == ("Bytes", [["stack", "verb"]])
-    assert (entry["RequestSize"], entry["AnswerSize"]) == ([90_000.0], [7.0])
-
-
 @pytest.mark.parametrize(
     ("outcome", "counted"),
     [
@@ -112,15 +96,6 @@ def test_emits_one_stack_metric_for_each_alarm(
     found = described(entry)
     assert found.keys() - {"Calls", "Duration"} == counted
     assert all(entry[name] == [1.0] and ["stack"] in found[name][1] for name in counted)
-
-
-def test_dimensions_do_not_contain_pod_names(metrics: pytest.CaptureFixture[str]) -> None:
-    """Each value of a dimension is a metric of its own, to be paid for."""
-    for name in ("one", "two"):
-        Telemetry("bind").ended(BindOutcome.BOUND, pod=name, detail=name, milliseconds=1, failed=False)
-    entries = printed(metrics)
-    assert len(entries) == 2
-    assert not {"one", "two"} & {value for found in series(entries) for value in found}
 
 
 def test_counts_concurrent_calls_separately(metrics: pytest.CaptureFixture[str]) -> None:

@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from berth.runtime.http.events import WARM_UP_EVENT, WARM_UP_SOURCE, is_from
 from berth.runtime.watcher.background import BackgroundSteps, WarmUp
-from tests.builders.events import http_event
 
 SECONDS = 10.0
 """Only a failing test waits so long."""
@@ -43,11 +41,6 @@ def steps(work: Work) -> Iterator[BackgroundSteps]:
     yield found
     work.let.set()
     found.close()
-
-
-def test_publication_does_not_wait_for_the_step(work: Work, steps: BackgroundSteps) -> None:
-    steps.published()
-    assert work.runs.wait(SECONDS)
 
 
 def test_next_step_runs_soon_after_it_is_requested(work: Work, steps: BackgroundSteps) -> None:
@@ -107,17 +100,10 @@ def warm_up(functions: Any, names: list[str], warnings: list[str]) -> WarmUp:
 def test_sends_each_function_one_event_without_waiting_for_responses() -> None:
     functions, warnings = Functions(), list[str]()
     events = warm_up(functions, ["filter:live", "preempt:live"], warnings)
-    events.step()
+    assert events.step() == 10.0
     payload = b'{"source":"berth.warm-up"}'
     assert functions.invoked == [("filter:live", "Event", payload), ("preempt:live", "Event", payload)]
     assert warnings == []
-
-
-def test_sends_events_every_ten_seconds() -> None:
-    functions = Functions()
-    events = warm_up(functions, ["filter:live"], [])
-    assert [events.step() for _ in range(3)] == [10.0] * 3
-    assert len(functions.invoked) == 3
 
 
 def test_failing_function_does_not_prevent_events_to_the_others() -> None:
@@ -127,22 +113,3 @@ def test_failing_function_does_not_prevent_events_to_the_others() -> None:
     assert [name for name, _, _ in functions.invoked] == ["preempt:live"]
     assert len(warnings) == 1
     assert warnings[0].startswith("filter:live was not warmed up: ")
-
-
-def test_does_not_send_events_without_functions() -> None:
-    functions = Functions()
-    events = warm_up(functions, [], [])
-    events.step()
-    assert functions.invoked == []
-
-
-@pytest.mark.parametrize(
-    ("event", "is_one"),
-    [
-        pytest.param(WARM_UP_EVENT, True, id="the watcher's event"),
-        pytest.param(http_event('{"source": "berth.warm-up"}', "POST /scheduler/filter"), False, id="event of caller"),
-        pytest.param({}, False, id="an empty event"),
-    ],
-)
-def test_recognizes_only_the_watchers_warm_up_event(event: dict[str, object], is_one: bool) -> None:
-    assert is_from(event, WARM_UP_SOURCE) is is_one

@@ -56,15 +56,6 @@ class Scene:
         return self.access.undecided_seconds()
 
 
-def test_age_grows_until_the_pod_is_decided_about() -> None:
-    scene = Scene(pod("a"))
-    assert scene.seconds() == 60
-    scene.wall += 60
-    assert scene.seconds() == 120
-    scene.publish(placed("a"))
-    assert scene.seconds() == 0
-
-
 @pytest.mark.parametrize(
     ("change", "seconds"),
     [

@@ -11,7 +11,7 @@ import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-from berth.configuration.store import COUNTING_LOST, Configurations, CountingLossCheck, hash_of
+from berth.configuration.store import COUNTING_LOST, Configurations, CountingLossCheck
 from berth.dynamodb import HEAD_KEY
 from berth.lease.clock import SystemClock
 from berth.lease.dynamodb_lock import STANDBY_KEY
@@ -33,7 +33,6 @@ from berth.runtime.watcher.watcher_run import (
     Invocation,
     RunLimit,
     WatcherRun,
-    restore_configuration,
 )
 from berth.scheduling.configuration.document import BerthConfiguration, WakeUp
 from berth.scheduling.gangs.gang import GangKey
@@ -45,6 +44,7 @@ from tests.builders.tables import create_cache_table
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.pods import PodsInMemory
 from tests.unit.ledger.nodes.ledger_tables import new_table
+from tests.unit.runtime.telemetry.metric_lines import printed
 from tests.unit.runtime.watcher.scripted_connection import ScriptedConnection
 
 TABLE = "watcher-run"
@@ -141,7 +141,9 @@ def test_passes_each_publication_to_the_wake_up(adapters: CacheAdapters) -> None
     assert connection.recorded.woken == [("ml/train-0",)]
 
 
-def test_creates_event_for_pod_too_large_for_cache(adapters: CacheAdapters, caplog: pytest.LogCaptureFixture) -> None:
+def test_creates_event_for_pod_too_large_for_cache(
+    adapters: CacheAdapters, caplog: pytest.LogCaptureFixture, metrics: pytest.CaptureFixture[str]
+) -> None:
     connection = ScriptedConnection("n1")
     random = Random(1)
     labels = {f"key-{number}": f"{random.getrandbits(250):x}" for number in range(20_000)}
@@ -150,9 +152,10 @@ def test_creates_event_for_pod_too_large_for_cache(adapters: CacheAdapters, capl
     connection.scripted.send("pods", Added(pod, "2"))
     with caplog.at_level(logging.WARNING, logger="berth"):
         WatcherRun(invocation(), adapters, connection).execute(adapters.configurations.at(""), lambda: False)
-    [(event, series)] = connection.events.written
-    assert (event.uid, event.reason, series.count) == ("uid-large", PodEventReason.POD_REDUCED, 1)
+    [(event, _)] = connection.events.written
+    assert (event.uid, event.reason) == ("uid-large", PodEventReason.POD_REDUCED)
     assert "ml/large: the pod is too large for Berth's node cache" in caplog.text
+    assert [line["Failures"] for line in printed(metrics) if "Failures" in line] == [[1.0]]
 
 
 def test_hands_over_if_the_configuration_is_outdated(adapters: CacheAdapters) -> None:
@@ -203,22 +206,6 @@ def test_periodic_run_checks_gangs_once(
     dynamodb.delete_table(TableName=ledger)
 
 
-def test_restores_the_configuration_of_an_emptied_cache_table_from_the_ledger(
-    adapters: CacheAdapters, dynamodb: DynamoDBClient, caplog: pytest.LogCaptureFixture
-) -> None:
-    ledger = new_table(dynamodb)
-    store = DynamoDBConfigurationStore(dynamodb, TABLE, ledger)
-    store.apply(DOCUMENT)
-    for item in dynamodb.scan(TableName=TABLE)["Items"]:
-        dynamodb.delete_item(TableName=TABLE, Key={"pk": item["pk"], "sk": item["sk"]})
-    with caplog.at_level(logging.WARNING, logger="berth"):
-        restore_configuration(replace(adapters, tables=replace(adapters.tables, configuration=store)))
-    assert adapters.tables.cache.configuration_hash() == hash_of(DOCUMENT)
-    assert store.read() == DOCUMENT
-    assert "the applied configuration was restored: the ledger's copy is in force" in caplog.text
-    dynamodb.delete_table(TableName=ledger)
-
-
 def test_warns_if_only_the_ledger_counts(adapters: CacheAdapters, caplog: pytest.LogCaptureFixture) -> None:
     marker = Marker(MarkerState.READY, 1, 0.0, "nonce")
     loss = CountingLossCheck(lambda: marker, lambda: False, SystemClock())
@@ -229,18 +216,31 @@ def test_warns_if_only_the_ledger_counts(adapters: CacheAdapters, caplog: pytest
     assert COUNTING_LOST in caplog.text
 
 
-def test_logs_failure_to_restore_configuration_and_keeps_leading(
-    adapters: CacheAdapters, dynamodb: DynamoDBClient, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("restored", "warning"),
+    [
+        pytest.param("the ledger's copy is in force", "the applied configuration was restored: the ledger's", id="yes"),
+        pytest.param(
+            TableUnavailable("throttled"), "cannot tell whether a configuration was applied: throttled", id="unknown"
+        ),
+    ],
+)
+def test_logs_whether_the_configuration_was_restored_and_keeps_leading(
+    adapters: CacheAdapters,
+    dynamodb: DynamoDBClient,
+    caplog: pytest.LogCaptureFixture,
+    restored: str | TableUnavailable,
+    warning: str,
 ) -> None:
-    class Unavailable(DynamoDBConfigurationStore):
+    class Store(DynamoDBConfigurationStore):
         def restore(self) -> str:
-            raise TableUnavailable("throttled")
+            if isinstance(restored, str):
+                return restored
+            raise restored
 
-    store = Unavailable(dynamodb, TABLE)
-    broken = replace(adapters, tables=replace(adapters.tables, configuration=store))
+    changed = replace(adapters, tables=replace(adapters.tables, configuration=Store(dynamodb, TABLE)))
     with caplog.at_level(logging.WARNING, logger="berth"):
-        result = WatcherRun(invocation(), broken, ScriptedConnection("n1")).execute(
-            adapters.configurations.at(""), lambda: False
-        )
+        run = WatcherRun(invocation(), changed, ScriptedConnection("n1"))
+        result = run.execute(adapters.configurations.at(""), lambda: False)
     assert (result.outcome, result.publications) == (WatcherOutcome.HANDED_OVER, 1)
-    assert "cannot tell whether a configuration was applied: throttled" in caplog.text
+    assert warning in caplog.text

@@ -35,8 +35,7 @@ def bound(harness: ReconcilerHarness, leader: Reconciler, name: str, units: int,
     harness.cluster.place(name, NODE)
     if pool != SLOT:
         harness.cluster.annotate(name, DEVICE, pool.partition("#")[2])
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
     assert harness.states()[name] is EntryState.BOUND
     harness.happened()
     return key

@@ -81,17 +81,7 @@ def led(harness: ReconcilerHarness, seconds: float = 1.0) -> Reconciler:
 
 
 def publish(harness: ReconcilerHarness, leader: Reconciler, seconds: float = 3.0) -> None:
-    harness.publish(leader)
-    harness.run(leader, seconds)
-
-
-def place(
-    harness: ReconcilerHarness, name: str, node: str = NODE, units: int = 2, namespace: str = NAMESPACE
-) -> PodKey:
-    """Another component binds a new pod."""
-    key = harness.cluster.create_pod(name, units, namespace)
-    harness.cluster.place(name, node)
-    return key
+    harness.publish(leader, seconds=seconds)
 
 
 def bind(harness: ReconcilerHarness, leader: Reconciler, name: str, node: str = NODE, units: int = 2) -> PodKey:

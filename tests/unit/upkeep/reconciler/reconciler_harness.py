@@ -9,18 +9,19 @@ from itertools import count
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation
 from berth.ledger.nodes.ledger import Ledger, LedgerOutcome
 from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState
-from berth.pods import ReservedPods
+from berth.pods import FoundPod, PodChanged, PodNotFound, PodTouched, ReservedPods, Unanswered
 from berth.scheduling.managed_resources.configuration import NODE as NODE_SCOPE
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.managed_resources.floating import NoDomain
 from berth.scheduling.managed_resources.pools import Shares, by_owner
+from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 from berth.upkeep.reconciler.reconciler import Reconciler
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.clock import HandDrivenClock
-from tests.fakes.counted_cluster import COUNTING, ZONE, CountedCluster
+from tests.fakes.counted_cluster import COUNTING, NAMESPACE, ZONE, CountedCluster
 
 HTTP_TIMEOUT = 5.0
 NODE = "node-a"
@@ -49,8 +50,10 @@ class ReconcilerHarness:
         epoch: int | None = None,
         is_lost_with_process: bool = False,
         expiry_check: Callable[[], Callable[[OpenReservation], bool]] | None = None,
+        seconds: float | None = None,
     ) -> Reconciler:
-        """A new leader, of the next epoch or of this one, that knows what is published by now."""
+        """A new leader, of the next epoch or of this one, that knows what is published by now. seconds: it has worked
+        for so long."""
         self._epoch = self._epoch + 1 if epoch is None else epoch
         reconciler = Reconciler(
             table or self.table,
@@ -67,13 +70,17 @@ class ReconcilerHarness:
             expiry_check=expiry_check,
         )
         reconciler.update(*self.cluster.published(), self.clock.now)
+        if seconds is not None:
+            self.run(reconciler, seconds)
         return reconciler
 
-    def publish(self, *reconcilers: Reconciler) -> None:
-        """Publish the changes so far, and pass them to the leader."""
+    def publish(self, *reconcilers: Reconciler, seconds: float | None = None) -> None:
+        """Publish the changes so far, and pass them to the leader. seconds: then let it work for so long."""
         changes = self.cluster.publish()
         for reconciler in reconcilers:
             reconciler.update(*changes, self.clock.now)
+            if seconds is not None:
+                self.run(reconciler, seconds)
 
     def run(self, reconciler: Reconciler, seconds: float = 0.0) -> None:
         """Let it work for so long, and until there is nothing to do at once."""
@@ -84,6 +91,12 @@ class ReconcilerHarness:
     def node(self, units: int = 8, name: str = NODE) -> None:
         """A node with so many slots, and its ledger."""
         self.cluster.nodes[name] = units
+
+    def place(self, name: str, units: int = 1, node: str = NODE, namespace: str = NAMESPACE) -> PodKey:
+        """Another component binds a new pod."""
+        key = self.cluster.create_pod(name, units, namespace)
+        self.cluster.place(name, node)
+        return key
 
     def reserve(self, pod: PodKey, units: int = 1, node: str = NODE) -> Entry:
         """Run the steps of a bind before its Binding: so many units of each resource, on the node and in its pools."""
@@ -123,6 +136,22 @@ class ReconcilerHarness:
 
     def _count_release(self) -> None:
         self.capacity_releases += 1
+
+
+class ForwardingPods(ReservedPods):
+    """The pods of a cluster; a test overrides what differs."""
+
+    def __init__(self, pods: ReservedPods) -> None:
+        self._pods = pods
+
+    def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
+        return self._pods.find(pod)
+
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
+        return self._pods.list_pods(is_wanted)
+
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
+        return self._pods.touch(pod, resource_version)
 
 
 def check(ledger: NodeLedger) -> None:

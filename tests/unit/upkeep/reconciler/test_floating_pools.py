@@ -28,7 +28,6 @@ from tests.unit.upkeep.reconciler.floating_harness import (
     harness_of,
     led,
     owners,
-    place,
     publish,
     remove_node,
     zones,
@@ -49,28 +48,16 @@ class TestClusterPool:
         harness = ReconcilerHarness(counting=FLOATING_SLOTS)
         for name in (NODE, OTHER):
             harness.node(8, name)
-        place(harness, "a", NODE, 3)
-        place(harness, "b", OTHER, 1)
+        harness.place("a", 3, NODE)
+        harness.place("b", 1, OTHER)
         led(harness)
         assert owners(harness) == [SLOTS]
         assert harness.states(SLOTS) == {"a": BOUND, "b": BOUND}
         assert harness.ledger(SLOTS).avail == {SLOTS: 4}
 
-    def test_adopts_pods_of_another_scheduler_and_owes_the_amount_above_capacity(self) -> None:
-        harness, leader = harness_of(FLOATING_SLOTS)
-        place(harness, "a", NODE, 6)
-        place(harness, "b", OTHER, 5)
-        publish(harness, leader)
-        assert harness.ledger(SLOTS).owed == {SLOTS: 3}
-        assert harness.happened() == [
-            ReservationEventType.ADOPTED,
-            ReservationEventType.ADOPTED,
-            ReservationEventType.OWED,
-        ]
-
     def test_charges_a_pod_of_another_scheduler_at_most_the_capacity(self) -> None:
         harness, leader = harness_of(SLOTS_AND_FLOATING_SEATS)
-        place(harness, "a", NODE, 7)
+        harness.place("a", 7, NODE)
         publish(harness, leader)
         assert harness.ledger(SEATS).allocated(SEATS) == 5
         assert harness.ledger().allocated(SLOT) == 7
@@ -130,8 +117,7 @@ class TestClusterPool:
         bind(harness, leader, "a")
         harness.cluster.annotate("a", REQUEST, "4")
         harness.happened()
-        harness.publish(leader)
-        harness.run(leader, 3)
+        harness.publish(leader, seconds=3)
         assert [(event.type, event.node) for event in harness.events] == [(ReservationEventType.DIVERGED, SEATS)]
         assert harness.ledger(SEATS).allocated(SEATS) == 2
 
@@ -144,23 +130,6 @@ class TestLabelPool:
         harness, _ = zones(a="a", b="b", c="b")
         assert owners(harness) == [IN_A, IN_B]
         assert (harness.ledger(IN_A).capacity, harness.ledger(IN_B).capacity) == ({IN_A: 4}, {IN_B: 6})
-
-    def test_counts_the_pods_on_its_nodes_only(self) -> None:
-        harness, leader = zones(a="a", b="b", c="b")
-        for name, node in (("one", "node-a"), ("two", "node-b"), ("three", "node-c"), ("none", "node-z")):
-            place(harness, name, node, 1)
-        publish(harness, leader)
-        assert harness.states(IN_A) == {"one": BOUND}
-        assert harness.states(IN_B) == {"two": BOUND, "three": BOUND}
-
-    def test_confirms_and_releases_a_reservation(self) -> None:
-        harness, leader = zones(a="a", b="b")
-        bind(harness, leader, "one", "node-b", 3)
-        assert harness.states(IN_B) == {"one": BOUND}
-        assert harness.table.open_reservations() == []
-        harness.cluster.delete("one")
-        publish(harness, leader)
-        assert harness.ledger(IN_B).avail == {IN_B: 6}
 
     @pytest.mark.parametrize("new_leader", [True, False])
     def test_pods_follow_their_node_when_its_label_changes(self, new_leader: bool) -> None:
@@ -195,13 +164,6 @@ class TestLabelPool:
         assert harness.ledger(IN_A).avail == {IN_A: 4}
         assert owners(harness) == [IN_A]
 
-    def test_appears_with_the_first_node_of_its_value(self) -> None:
-        harness, leader = zones(a="a")
-        harness.node(8, "node-b")
-        harness.cluster.zones["node-b"] = "b"
-        publish(harness, leader)
-        assert harness.ledger(IN_B).avail == {IN_B: 6}
-
     def test_disappears_after_the_last_pod_of_a_removed_node(self) -> None:
         harness, leader = zones(a="a", b="b")
         bind(harness, leader, "one", "node-a", 3)
@@ -226,7 +188,7 @@ class TestLabelPool:
     @pytest.mark.parametrize("new_leader", [True, False])
     def test_counts_a_pod_that_is_published_before_its_node(self, new_leader: bool) -> None:
         harness, leader = zones(a="a")
-        place(harness, "one", "node-b", 3)
+        harness.place("one", 3, "node-b")
         publish(harness, leader)
         assert owners(harness) == [IN_A]
         harness.node(8, "node-b")
@@ -302,27 +264,17 @@ class TestNamespaceLimit:
 
     def test_counts_each_namespace_for_itself_on_all_nodes(self) -> None:
         harness, leader = harness_of(LIMITED_SLOTS)
-        place(harness, "a", NODE, 3)
-        place(harness, "b", OTHER, 2)
-        place(harness, "c", OTHER, 4, "other")
+        harness.place("a", 3, NODE)
+        harness.place("b", 2, OTHER)
+        harness.place("c", 4, OTHER, "other")
         publish(harness, leader)
         assert harness.states(OF_ML) == {"a": BOUND, "b": BOUND}
         assert harness.states(OF_OTHER) == {"c": BOUND}
         assert (harness.ledger(OF_ML).avail, harness.ledger(OF_OTHER).avail) == ({OF_ML: 1}, {OF_OTHER: 2})
 
-    def test_new_leader_finds_it_by_its_pods(self) -> None:
-        harness, leader = harness_of(LIMITED_SLOTS, NODE)
-        place(harness, "a", NODE, 3)
-        publish(harness, leader)
-        leader = led(harness)
-        assert harness.states(OF_ML) == {"a": BOUND}
-        harness.cluster.delete("a")
-        publish(harness, leader)
-        assert owners(harness) == [NODE]
-
     def test_stays_while_a_pod_waits_after_the_last_running_pod(self) -> None:
         harness, leader = harness_of(LIMITED_SLOTS, NODE)
-        place(harness, "a", NODE, 3)
+        harness.place("a", 3, NODE)
         harness.cluster.create_pod("b")
         publish(harness, leader)
         harness.cluster.delete("a")
@@ -331,7 +283,7 @@ class TestNamespaceLimit:
 
     def test_appears_again_with_a_pod_of_the_same_name(self) -> None:
         harness, leader = harness_of(LIMITED_SLOTS, NODE)
-        place(harness, "a", NODE, 3)
+        harness.place("a", 3, NODE)
         publish(harness, leader)
         harness.cluster.delete("a")
         harness.cluster.create_pod("a", 2)

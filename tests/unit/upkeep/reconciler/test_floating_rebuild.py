@@ -26,7 +26,6 @@ from tests.unit.upkeep.reconciler.floating_harness import (
     kinds,
     led,
     owners,
-    place,
     publish,
     reserved,
 )
@@ -44,15 +43,14 @@ def lose_entries(harness: ReconcilerHarness, owner: str) -> None:
 
 def rebuild(harness: ReconcilerHarness, leader: Reconciler) -> None:
     for _ in range(5):
-        harness.publish(leader)
-        harness.run(leader, HTTP_TIMEOUT)
+        harness.publish(leader, seconds=HTTP_TIMEOUT)
 
 
 class TestRebuild:
     def test_restores_node_and_pools_of_a_lost_table_from_the_pods(self) -> None:
         harness = ReconcilerHarness(counting=SLOTS_AND_FLOATING_SEATS, ready=False, table=CheckedTable())
         harness.node(8)
-        place(harness, "a", NODE, 3)
+        harness.place("a", 3, NODE)
         harness.cluster.create_pod("waiting", 1)
         version = harness.cluster.pods["waiting"].version
         harness.publish()
@@ -76,8 +74,7 @@ class TestRebuild:
         if not rebuilt:
             marker = Marker(MarkerState.REBUILDING, 0, 0, "asked")
             assert harness.table.put_marker(marker, harness.table.marker())
-        leader = harness.lead()
-        harness.run(leader, 1)
+        leader = harness.lead(seconds=1)
         if is_bound:
             harness.cluster.place("a", NODE)
 
@@ -119,8 +116,7 @@ class TestRebuild:
         harness, leader = harness_of(SLOTS_AND_FLOATING_SEATS, NODE)
         bind(harness, leader, "a", NODE, 3)
         harness.cluster.annotate("a", REQUEST, "1")
-        harness.publish(leader)
-        harness.run(leader, 1)
+        harness.publish(leader, seconds=1)
         harness.table.begin_rebuild(SEATS, harness.ledger(SEATS).epoch)
         rebuild(harness, led(harness))
         assert harness.ledger(SEATS).avail == {SEATS: 2}
@@ -129,7 +125,7 @@ class TestRebuild:
     def test_restores_pools_of_labels_and_namespaces(self, counting: Counting) -> None:
         harness, leader = harness_of(counting, NODE)
         harness.cluster.zones[NODE] = "b"
-        place(harness, "a", NODE, 3)
+        harness.place("a", 3, NODE)
         publish(harness, leader)
         [pool] = set(owners(harness)) - {NODE}
         before = harness.ledger(pool).avail

@@ -35,8 +35,7 @@ def test_keeps_device_of_a_bound_pod_if_its_annotation_changes(value: str | None
     bound(harness, leader, "b", 6, SECOND)
 
     harness.cluster.annotate("a", DEVICE, value)
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
     harness.run(harness.lead(), EXPIRY)
 
     assert shares_of(harness, key) == {FIRST: 6}
@@ -50,8 +49,7 @@ def test_keeps_amount_of_a_bound_pod_if_its_annotation_changes(value: str | None
     key = bound(harness, leader, "a", 6)
 
     harness.cluster.annotate("a", REQUEST, value)
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
     assert shares_of(harness, key) == {SLOT: 6}
     harness.run(harness.lead(), EXPIRY)
 
@@ -59,59 +57,20 @@ def test_keeps_amount_of_a_bound_pod_if_its_annotation_changes(value: str | None
     assert harness.ledger().owed == {}
 
 
-def test_keeps_the_first_counted_amount_of_a_pod_bound_by_others() -> None:
-    harness = by_annotation()
-    leader = harness.lead()
-    key = harness.cluster.create_pod("a", 6)
-    harness.cluster.place("a", NODE)
-    harness.publish(leader)
-    harness.run(leader, 1)
-
-    harness.cluster.annotate("a", REQUEST, "1")
-    harness.publish(leader)
-    harness.run(leader, 1)
-
-    assert shares_of(harness, key) == {SLOT: 6}
-
-
 @pytest.mark.parametrize("value", [None, "1"])
 def test_confirms_the_reserved_amount_if_annotation_changes_before_publication(value: str | None) -> None:
     harness = by_annotation()
-    leader = harness.lead()
-    harness.run(leader, 1)
+    leader = harness.lead(seconds=1)
     key = reserved(harness, "a", 6, {SLOT: 6})
     harness.cluster.place("a", NODE)
     harness.cluster.annotate("a", REQUEST, value)
 
-    harness.publish(leader)
-    harness.run(leader, EXPIRY + 5)
-    harness.publish(leader)
-    harness.run(leader, 2 * EXPIRY)
+    harness.publish(leader, seconds=EXPIRY + 5)
+    harness.publish(leader, seconds=2 * EXPIRY)
 
     assert shares_of(harness, key) == {SLOT: 6}
     assert harness.states() == {"a": EntryState.BOUND}
     assert harness.table.open_reservations() == []
-
-
-@pytest.mark.parametrize("end", ["finish", "delete"])
-@pytest.mark.parametrize("new_leader", [False, True])
-def test_releases_a_pod_without_request_when_it_ends(end: str, new_leader: bool) -> None:
-    harness = by_annotation()
-    leader = harness.lead()
-    bound(harness, leader, "a", 6)
-    harness.cluster.annotate("a", REQUEST, None)
-    harness.publish(leader)
-    harness.run(leader, 1)
-    if new_leader:
-        leader = harness.lead()
-        harness.run(leader, 1)
-
-    getattr(harness.cluster, end)("a")
-    harness.publish(leader)
-    harness.run(leader)
-
-    assert not harness.states()
-    assert harness.ledger().avail == {SLOT: 8}
 
 
 def test_reports_divergence_once_per_change() -> None:
@@ -121,11 +80,9 @@ def test_reports_divergence_once_per_change() -> None:
 
     for value in ("200", "200", "1", None, "0"):
         harness.cluster.annotate("a", DEVICE, value)
-        harness.publish(leader)
-        harness.run(leader, 1)
+        harness.publish(leader, seconds=1)
         harness.node(9)
-        harness.publish(leader)
-        harness.run(leader, 1)
+        harness.publish(leader, seconds=1)
 
     found = [str(event) for event in harness.events if event.type is ReservationEventType.DIVERGED]
     assert found == [
@@ -146,8 +103,7 @@ def test_charges_the_fullest_device_if_a_new_pod_names_one_without_room(index: s
     harness.cluster.annotate("forged", DEVICE, index)
     harness.cluster.place("forged", NODE)
 
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
 
     assert shares_of(harness, key) == {SECOND: 4}
     assert harness.ledger().avail == {FIRST: 5}
@@ -158,14 +114,12 @@ def test_charges_the_fullest_device_if_a_new_pod_names_one_without_room(index: s
 def test_confirms_both_reserved_devices_for_any_annotation(device: str | None) -> None:
     """Only bind knows which Binding was created (see `Reservations.release_surplus`)."""
     harness = by_device()
-    leader = harness.lead()
-    harness.run(leader, 1)
+    leader = harness.lead(seconds=1)
     key = reserved(harness, "a", 6, {FIRST: 6, SECOND: 6})
     harness.cluster.place("a", NODE)
     harness.cluster.annotate("a", DEVICE, device)
 
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
 
     assert shares_of(harness, key) == {FIRST: 6, SECOND: 6}
     assert harness.states() == {"a": EntryState.BOUND}
@@ -183,18 +137,15 @@ def test_confirms_both_reserved_devices_for_any_annotation(device: str | None) -
 def test_percentage_depends_only_on_the_size_of_its_own_device(size: int, held: int) -> None:
     harness = with_ledger(ReconcilerHarness(counting=BY_DEVICE), 8)
     harness.cluster.by_percent = True
-    leader = harness.lead()
-    harness.run(leader, 1)
+    leader = harness.lead(seconds=1)
     key = reserved(harness, "a", 50, {SECOND: 4})
     harness.cluster.place("a", NODE)
     harness.cluster.annotate("a", DEVICE, "0")
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
     assert shares_of(harness, key) == {SECOND: 4}
 
     harness.node(size)
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
 
     assert shares_of(harness, key) == {SECOND: held}
     assert ReservationEventType.DIVERGED in harness.happened()

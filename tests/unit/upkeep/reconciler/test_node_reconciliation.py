@@ -15,8 +15,7 @@ EXPIRY = 30.0
 def test_creates_ledger_with_published_pods_if_the_node_has_capacity() -> None:
     harness = ReconcilerHarness()
     harness.node(8)
-    harness.cluster.create_pod("a", 3)
-    harness.cluster.place("a", NODE)
+    harness.place("a", 3)
     harness.publish()
 
     harness.run(harness.lead(), 1)
@@ -37,13 +36,11 @@ def test_does_not_create_a_ledger_if_the_node_has_no_counted_resource() -> None:
 def test_confirms_reservation_when_the_pod_is_published_on_the_node(
     harness: ReconcilerHarness,
 ) -> None:
-    leader = harness.lead()
-    harness.run(leader, 1)
+    leader = harness.lead(seconds=1)
     harness.reserve(harness.cluster.create_pod("a", 3), 3)
     harness.cluster.place("a", NODE)
 
-    harness.publish(leader)
-    harness.run(leader)
+    harness.publish(leader, seconds=0)
 
     assert harness.states() == {"a": EntryState.BOUND}
     assert harness.ledger().avail == {SLOT: 5}
@@ -54,11 +51,9 @@ def test_confirms_reservation_when_the_pod_is_published_on_the_node(
 def test_adopts_pod_of_another_scheduler_and_owes_the_amount_above_capacity(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     for name, units in (("a", 6), ("b", 5)):
-        harness.cluster.create_pod(name, units)
-        harness.cluster.place(name, NODE)
+        harness.place(name, units)
 
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
 
     assert harness.ledger().owed == {SLOT: 3}
     assert not harness.ledger().avail
@@ -68,16 +63,13 @@ def test_adopts_pod_of_another_scheduler_and_owes_the_amount_above_capacity(harn
 @pytest.mark.parametrize("end", ["finish", "delete"])
 def test_releases_bound_entry_when_the_end_of_the_pod_is_published(harness: ReconcilerHarness, end: str) -> None:
     leader = harness.lead()
-    harness.cluster.create_pod("a", 3)
-    harness.cluster.place("a", NODE)
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.place("a", 3)
+    harness.publish(leader, seconds=1)
     getattr(harness.cluster, end)("a")
 
     harness.run(leader, EXPIRY)
     assert harness.states() == {"a": EntryState.BOUND}
-    harness.publish(leader)
-    harness.run(leader)
+    harness.publish(leader, seconds=0)
 
     assert harness.ledger().avail == {SLOT: 8}
     assert not harness.states()
@@ -97,15 +89,12 @@ def test_updates_capacity_when_the_node_changes(
     harness: ReconcilerHarness, units: int, avail: dict[str, int], owed: dict[str, int]
 ) -> None:
     leader = harness.lead()
-    harness.cluster.create_pod("a", 5)
-    harness.cluster.place("a", NODE)
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.place("a", 5)
+    harness.publish(leader, seconds=1)
     harness.events.clear()
     harness.node(units)
 
-    harness.publish(leader)
-    harness.run(leader)
+    harness.publish(leader, seconds=0)
 
     assert (harness.ledger().avail, harness.ledger().owed) == (avail, owed)
     assert (ReservationEventType.OWED in harness.happened()) is bool(owed)
@@ -113,17 +102,13 @@ def test_updates_capacity_when_the_node_changes(
 
 def test_deletes_ledger_of_deleted_node_with_its_last_entry(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
-    harness.cluster.create_pod("a")
-    harness.cluster.place("a", NODE)
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.place("a")
+    harness.publish(leader, seconds=1)
     del harness.cluster.nodes[NODE]
 
-    harness.publish(leader)
-    harness.run(leader)
+    harness.publish(leader, seconds=0)
     assert harness.ledger().owed == {SLOT: 1}
 
     harness.cluster.delete("a")
-    harness.publish(leader)
-    harness.run(leader)
+    harness.publish(leader, seconds=0)
     assert harness.table.node(NODE) is None

@@ -8,14 +8,14 @@ import pytest
 
 from berth.ledger.nodes.entry import EntryState
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import FoundPod, PodChanged, PodNotFound, PodTouched, ReservedPods, Unanswered
+from berth.pods import FoundPod, PodNotFound, Unanswered
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
 from berth.upkeep.reconciler.rebuild import LATE_SECONDS
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import SLOT, CountedCluster
-from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
+from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ForwardingPods, ReconcilerHarness
 
 BIND_SECONDS = HTTP_TIMEOUT + LATE_SECONDS
 
@@ -23,21 +23,18 @@ BIND_SECONDS = HTTP_TIMEOUT + LATE_SECONDS
 def test_rebuilds_new_table_from_pods_after_binds_in_progress_have_ended() -> None:
     harness = ReconcilerHarness(ready=False)
     harness.node(8)
-    harness.cluster.create_pod("a", 3)
-    harness.cluster.place("a", NODE)
+    harness.place("a", 3)
     harness.cluster.create_pod("waiting")
     version = harness.cluster.pods["waiting"].version
     harness.publish()
     leader = harness.lead()
 
     harness.run(leader, HTTP_TIMEOUT + 4)
-    harness.publish(leader)
-    harness.run(leader, 0.5)
+    harness.publish(leader, seconds=0.5)
     assert harness.table.node(NODE) is None
     harness.run(leader, 3)
     assert harness.table.node(NODE) is None, "what is published was observed too early"
-    harness.publish(leader)
-    harness.run(leader, 3)
+    harness.publish(leader, seconds=3)
 
     assert harness.ledger().avail == {SLOT: 5}
     assert harness.states() == {"a": EntryState.BOUND}
@@ -90,14 +87,12 @@ def test_new_in_memory_ledger_is_rebuilt_without_waiting_for_binds_or_publicatio
 def test_in_memory_rebuild_waits_until_a_bound_pod_is_published(memory: ReconcilerHarness) -> None:
     leader = memory.lead(is_lost_with_process=True)
     memory.run(leader, 1)
-    memory.cluster.create_pod("a", 3)
-    memory.cluster.place("a", NODE)
+    memory.place("a", 3)
     _request(memory)
     memory.run(leader, BIND_SECONDS)
     assert memory.table.node(NODE) is None
 
-    memory.publish(leader)
-    memory.run(leader, 3)
+    memory.publish(leader, seconds=3)
 
     assert memory.ledger().avail == {SLOT: 5}
 
@@ -125,53 +120,34 @@ def test_in_memory_rebuild_waits_for_binds_of_this_process(memory: ReconcilerHar
     memory.run(leader, BIND_SECONDS - 1)
     assert memory.ledger().avail is None, "a bind that reserved before may still run"
     memory.run(leader, 3)
-    memory.publish(leader)
-    memory.run(leader, 3)
+    memory.publish(leader, seconds=3)
     assert memory.ledger().avail == {SLOT: 8}
 
 
-def test_removes_available_amounts_during_a_rebuild(harness: ReconcilerHarness) -> None:
-    leader = harness.lead()
-    harness.run(leader, 1)
-    seen = harness.table.marker()
-    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), seen)
-
-    harness.run(leader, 3)
-
-    found = harness.table.node(NODE)
-    assert found is not None
-    assert found.avail is None
-
-
 def test_rebuild_includes_a_pod_bound_meanwhile(harness: ReconcilerHarness) -> None:
-    leader = harness.lead()
-    harness.run(leader, 1)
+    leader = harness.lead(seconds=1)
     harness.reserve(harness.cluster.create_pod("a", 3), 3)
     harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
     harness.run(leader, HTTP_TIMEOUT + 4)
     harness.cluster.place("a", NODE)
 
     harness.run(leader, 3)
-    harness.publish(leader)
-    harness.run(leader, 3)
-    harness.publish(leader)
-    harness.run(leader, 3)
+    harness.publish(leader, seconds=3)
+    harness.publish(leader, seconds=3)
 
     assert harness.states() == {"a": EntryState.BOUND}
     assert harness.table.open_reservations() == []
 
 
 def test_restarts_a_rebuild_that_the_previous_leader_did_not_finish(harness: ReconcilerHarness) -> None:
-    first = harness.lead()
-    harness.run(first, 1)
+    first = harness.lead(seconds=1)
     harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
     harness.run(first, HTTP_TIMEOUT)
     successor = harness.lead()
 
     for _ in range(4):
         harness.run(successor, HTTP_TIMEOUT)
-        harness.publish(successor)
-    harness.run(successor, 3)
+        harness.publish(successor, seconds=3)
 
     assert harness.ledger().avail == {SLOT: 8}
     marker = harness.table.marker()
@@ -180,14 +156,12 @@ def test_restarts_a_rebuild_that_the_previous_leader_did_not_finish(harness: Rec
 
 
 def test_does_not_create_a_ledger_for_a_new_node_if_the_marker_is_lost(harness: ReconcilerHarness) -> None:
-    leader = harness.lead()
-    harness.run(leader, 1)
+    leader = harness.lead(seconds=1)
     harness.table._nodes.clear()  # type: ignore[attr-defined]
     harness.table._marker = None  # type: ignore[attr-defined]
     harness.node(9)
 
-    harness.publish(leader)
-    harness.run(leader)
+    harness.publish(leader, seconds=0)
 
     assert harness.table.node(NODE) is None
 
@@ -204,9 +178,7 @@ def test_does_not_change_reservations_while_their_node_is_rebuilt(harness: Recon
         harness.table.begin_rebuild(NODE, harness.ledger().epoch)
     harness.run(leader, 3)
     harness.cluster.delete("a")
-    harness.publish(leader)
-
-    harness.run(leader, 4)
+    harness.publish(leader, seconds=4)
 
     assert len(harness.table.open_reservations()) == 1
     assert harness.happened() == ([ReservationEventType.REBUILDING] if all_nodes else [])
@@ -214,15 +186,13 @@ def test_does_not_change_reservations_while_their_node_is_rebuilt(harness: Recon
 
 def test_rebuilds_ledger_of_a_node_that_appears_during_the_rebuild(harness: ReconcilerHarness) -> None:
     """While the table is not ready, no ledger is created: a new node's name may be an old node's."""
-    leader = harness.lead()
-    harness.run(leader, 1)
+    leader = harness.lead(seconds=1)
     harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
     harness.run(leader, 3)
     harness.node(4, "node-b")
 
     for _ in range(5):
-        harness.publish(leader)
-        harness.run(leader, HTTP_TIMEOUT)
+        harness.publish(leader, seconds=HTTP_TIMEOUT)
 
     assert [(event.type, event.node) for event in harness.events if event.node == "node-b"] == [
         (ReservationEventType.REBUILT, "node-b")
@@ -231,21 +201,15 @@ def test_rebuilds_ledger_of_a_node_that_appears_during_the_rebuild(harness: Reco
 
 
 def test_reconciles_a_rebuilt_node_while_another_is_still_being_rebuilt(harness: ReconcilerHarness) -> None:
-    class NotAnswering(ReservedPods):
+    class NotAnswering(ForwardingPods):
         """About one pod."""
 
         def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
-            return Unanswered("no answer") if pod.name == "late" else harness.cluster.find(pod)
-
-        def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
-            return harness.cluster.list_pods(is_wanted)
-
-        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
-            return harness.cluster.touch(pod, resource_version)
+            return Unanswered("no answer") if pod.name == "late" else super().find(pod)
 
     harness.node(8, "node-b")
     harness.publish()
-    leader = harness.lead(pods=NotAnswering())
+    leader = harness.lead(pods=NotAnswering(harness.cluster))
     harness.run(leader, 1)
     harness.reserve(harness.cluster.create_pod("late"), node="node-b")
     harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
@@ -253,29 +217,23 @@ def test_reconciles_a_rebuilt_node_while_another_is_still_being_rebuilt(harness:
         harness.run(leader, HTTP_TIMEOUT)
         leader.update({}, {}, harness.clock.now)
     assert harness.ledger("node-b").avail is None
-    harness.cluster.create_pod("a", 3)
-    harness.cluster.place("a", NODE)
+    harness.place("a", 3)
 
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
 
     assert harness.ledger().avail == {SLOT: 5}
     assert harness.states() == {"a": EntryState.BOUND}
 
 
 def test_rebuild_reports_owed_amounts_and_completion(harness: ReconcilerHarness) -> None:
-    leader = harness.lead()
-    harness.run(leader, 1)
+    leader = harness.lead(seconds=1)
     for name, units in (("a", 6), ("b", 5)):
-        harness.cluster.create_pod(name, units)
-        harness.cluster.place(name, NODE)
-    harness.publish(leader)
-    harness.run(leader, 1)
+        harness.place(name, units)
+    harness.publish(leader, seconds=1)
     _request(harness)
     harness.happened()
     for _ in range(5):
-        harness.publish(leader)
-        harness.run(leader, HTTP_TIMEOUT)
+        harness.publish(leader, seconds=HTTP_TIMEOUT)
     found = harness.happened()
     assert [each for each in found if each in (ReservationEventType.REBUILT, ReservationEventType.OWED)] == [
         ReservationEventType.REBUILT,
@@ -300,8 +258,7 @@ def test_rebuild_requested_again_meanwhile_is_not_ready_after_the_first() -> Non
     harness.publish()
     leader = harness.lead()
     for _ in range(12):
-        harness.publish(leader)
-        harness.run(leader, HTTP_TIMEOUT)
+        harness.publish(leader, seconds=HTTP_TIMEOUT)
     assert table.is_asked
     rebuilt, ready = ReservationEventType.REBUILT, ReservationEventType.READY
     assert [each for each in harness.happened() if each in (rebuilt, ready)] == [rebuilt, rebuilt, ready]

@@ -18,17 +18,6 @@ from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarn
 EXPIRY = 30.0
 
 
-def test_does_not_confirm_before_publication(harness: ReconcilerHarness) -> None:
-    leader = harness.lead()
-    harness.reserve(harness.cluster.create_pod("a"))
-    harness.cluster.place("a", NODE)
-
-    harness.run(leader, EXPIRY + 5)
-
-    assert harness.states() == {"a": EntryState.RESERVED}
-    assert len(harness.table.open_reservations()) == 1
-
-
 def test_expires_the_reservation_of_a_gang_only_after_its_round(harness: ReconcilerHarness) -> None:
     is_over = False
     leader = harness.lead(expiry_check=lambda: lambda reservation: is_over)
@@ -69,8 +58,7 @@ def test_releases_reservation_at_once_if_the_pod_is_published_as_finished(harnes
     harness.cluster.place("a", NODE)
     harness.cluster.finish("a")
 
-    harness.publish(leader)
-    harness.run(leader, 5)
+    harness.publish(leader, seconds=5)
 
     assert not harness.states()
     assert harness.table.open_reservations() == []
@@ -79,13 +67,11 @@ def test_releases_reservation_at_once_if_the_pod_is_published_as_finished(harnes
 def test_releases_reservation_at_once_if_the_pod_is_published_on_another_node(harness: ReconcilerHarness) -> None:
     harness.node(8, "node-b")
     leader = harness.lead()
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
     harness.reserve(harness.cluster.create_pod("a"))
     harness.cluster.place("a", "node-b")
 
-    harness.publish(leader)
-    harness.run(leader, 5)
+    harness.publish(leader, seconds=5)
 
     assert not harness.states()
     assert harness.states("node-b") == {"a": EntryState.BOUND}
@@ -101,8 +87,7 @@ def test_releases_reservation_soon_if_the_pod_was_never_published_on_its_node(
     harness.cluster.delete("a")
 
     harness.clock.advance(0.3)
-    harness.publish(leader)
-    harness.run(leader, 3)
+    harness.publish(leader, seconds=3)
 
     assert not harness.states()
     assert harness.table.open_reservations() == []
@@ -130,15 +115,12 @@ def test_expires_reservation_written_by_a_clock_that_is_ahead(harness: Reconcile
 
 
 def test_does_not_write_if_epoch_is_stale(harness: ReconcilerHarness) -> None:
-    deposed = harness.lead()
-    harness.run(deposed, 1)
-    harness.cluster.create_pod("a")
-    harness.cluster.place("a", NODE)
+    deposed = harness.lead(seconds=1)
+    harness.place("a")
     harness.publish(deposed)  # on its list of things to do; and now it stands still
     harness.cluster.delete("a")
     harness.publish()
-    successor = harness.lead()
-    harness.run(successor, 1)
+    harness.lead(seconds=1)
 
     harness.run(deposed, 1)
 
@@ -152,8 +134,7 @@ def test_steps_down_and_records_the_later_epoch_if_the_head_was_lost(harness: Re
     harness.run(before, 1)
     harness.reserve(harness.cluster.create_pod("a", 8), 8)
     harness.cluster.place("a", NODE)
-    harness.publish(before)
-    harness.run(before, 1)
+    harness.publish(before, seconds=1)
     harness.cluster.delete("a")
     harness.publish()
     harness.happened()
@@ -232,8 +213,7 @@ def test_registers_once_per_leadership(harness: ReconcilerHarness) -> None:
 
 
 def test_deposed_leader_cannot_change_capacity(harness: ReconcilerHarness) -> None:
-    deposed = harness.lead()
-    harness.run(deposed, 1)
+    deposed = harness.lead(seconds=1)
     harness.node(2)
     harness.publish(deposed)
     harness.node(8)
@@ -256,21 +236,17 @@ def test_claims_each_ledger_once_per_leadership(harness: ReconcilerHarness) -> N
 
     counted.run(leader, 60)
     assert (table.writes, table.reads) == (1, 0)
-    counted.cluster.create_pod("a")
-    counted.cluster.place("a", NODE)
-    counted.publish(leader)
-    counted.run(leader, 1)
+    counted.place("a")
+    counted.publish(leader, seconds=1)
     assert (table.writes, table.reads) == (2, 1)
 
 
 def test_retries_and_reports_if_the_table_is_unavailable(harness: ReconcilerHarness) -> None:
     table = _Failing(harness.table)  # type: ignore[arg-type]
     leader = harness.lead(table=table)
-    harness.cluster.create_pod("a")
-    harness.cluster.place("a", NODE)
+    harness.place("a")
     table.fails = True
-    harness.publish(leader)
-    harness.run(leader, 5)
+    harness.publish(leader, seconds=5)
     assert set(harness.happened()) == {ReservationEventType.TABLE_UNAVAILABLE}
 
     table.fails = False
@@ -288,6 +264,7 @@ def test_postpones_expiry_and_reports_why_if_the_pod_is_bound_but_not_published(
     postponed = [event for event in harness.events if event.type is ReservationEventType.POSTPONED]
     assert {str(event) for event in postponed} == {"postponed on node-a: ml/a: on-node"}
     assert harness.states() == {"a": EntryState.RESERVED}
+    assert len(harness.table.open_reservations()) == 1
 
 
 class _Counting(InMemoryLedgerTable):

@@ -9,7 +9,7 @@ from berth.upkeep.reconciler.events import ReservationEventType
 from berth.upkeep.reconciler.reconciler import Reconciler
 from tests.fakes.counted_cluster import SLOT
 from tests.unit.upkeep.reconciler.counted_pods import bound, by_annotation, shares_of
-from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarness
+from tests.unit.upkeep.reconciler.reconciler_harness import ReconcilerHarness
 
 
 def test_charges_a_pod_bound_by_others_at_most_the_nodes_capacity() -> None:
@@ -23,8 +23,7 @@ def test_charges_a_pod_bound_by_others_at_most_the_nodes_capacity() -> None:
 
     harness.cluster.delete("a")
     harness.cluster.delete("forged")
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
     assert shares_of(harness, berths) is None
     assert harness.ledger().avail == {SLOT: 8}
 
@@ -44,8 +43,7 @@ def test_charges_more_of_an_oversized_pod_when_the_node_grows(new_leader: bool) 
     harness.run(leader, 1)
     assert shares_of(harness, key) == {SLOT: 4}
     harness.node(9)
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
     assert shares_of(harness, key) == {SLOT: 6}
     assert harness.ledger().avail == {SLOT: 2}
 
@@ -54,13 +52,11 @@ def test_charges_an_oversized_pod_once_the_node_has_the_resource_again() -> None
     harness = by_annotation()
     leader = harness.lead()
     harness.node(0)
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
     key = forged(harness, leader, 6)
 
     harness.node(8)
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
 
     assert shares_of(harness, key) == {SLOT: 6}
 
@@ -71,8 +67,7 @@ def test_keeps_whole_amount_of_a_reserved_pod_when_the_node_shrinks() -> None:
     key = bound(harness, leader, "a", 6)
 
     harness.node(2)
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
     harness.run(harness.lead(), 1)
 
     assert shares_of(harness, key) == {SLOT: 6}
@@ -86,8 +81,7 @@ def test_reports_oversized_pod_once_per_leadership() -> None:
     key = forged(harness, leader, 10**15)
     for units in (8, 8, 9):
         harness.node(units)
-        harness.publish(leader)
-        harness.run(leader, 1)
+        harness.publish(leader, seconds=1)
     harness.run(harness.lead(), 1)
 
     found = [event for event in harness.events if event.type is ReservationEventType.BEYOND_LIMIT]
@@ -99,8 +93,6 @@ def test_reports_oversized_pod_once_per_leadership() -> None:
 
 def forged(harness: ReconcilerHarness, leader: Reconciler, units: int) -> PodKey:
     """A pod whose creator set spec.nodeName."""
-    key = harness.cluster.create_pod("forged", units)
-    harness.cluster.place("forged", NODE)
-    harness.publish(leader)
-    harness.run(leader, 1)
+    key = harness.place("forged", units)
+    harness.publish(leader, seconds=1)
     return key

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import FoundPod, PodChanged, PodNotFound, PodTouched, ReservedPods, Unanswered
-from berth.scheduling.objects import Pod
+from berth.pods import FoundPod, PodNotFound, ReservedPods, Unanswered
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
 from tests.fakes.counted_cluster import REQUEST, SLOT
 from tests.unit.upkeep.reconciler.counted_pods import EXPIRY, bound, by_annotation, shares_of
-from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, ReconcilerHarness
+from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, ForwardingPods, ReconcilerHarness
 
 
 def test_keeps_bound_entry_of_a_running_pod_missing_from_the_publication(harness: ReconcilerHarness) -> None:
@@ -35,8 +32,7 @@ def test_reads_unpublished_pod_once_per_leadership(harness: ReconcilerHarness) -
 
     for units in (8, 9, 10):
         harness.node(units)
-        harness.publish(leader)
-        harness.run(leader, EXPIRY)
+        harness.publish(leader, seconds=EXPIRY)
 
     assert pods.found == ["a"]
 
@@ -93,8 +89,7 @@ def test_does_not_read_a_pod_whose_end_is_published() -> None:
     bound(harness, leader, "a", 3)
     pods.found.clear()
     harness.cluster.finish("a")
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
     assert not harness.states()
     assert pods.found == []
 
@@ -114,27 +109,20 @@ def test_rebuild_keeps_bound_entries_that_still_exist() -> None:
 
     for _ in range(5):
         harness.run(leader, HTTP_TIMEOUT)
-        harness.publish(leader)
-    harness.run(leader, 3)
+        harness.publish(leader, seconds=3)
 
     assert harness.ledger().avail == {SLOT: 2}
     assert set(harness.ledger().entries) == {forged.uid, hidden.uid}
 
 
-class _Counted(ReservedPods):
+class _Counted(ForwardingPods):
     """found: the pods that were read."""
 
     def __init__(self, pods: ReservedPods) -> None:
-        self._pods = pods
+        super().__init__(pods)
         self.found: list[str] = []
         self.answers = True
 
     def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
         self.found.append(pod.name)
-        return self._pods.find(pod) if self.answers else Unanswered("no route to host")
-
-    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
-        return self._pods.list_pods(is_wanted)
-
-    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
-        return self._pods.touch(pod, resource_version)
+        return super().find(pod) if self.answers else Unanswered("no route to host")

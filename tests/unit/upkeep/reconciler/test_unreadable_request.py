@@ -61,8 +61,7 @@ def test_reports_uncharged_pod_once_per_leadership() -> None:
     leader = harness.lead()
     key = placed(harness, leader, "three")
     harness.node(9)
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
     harness.run(harness.lead(), 1)
 
     assert shares_of(harness, key) is None
@@ -78,8 +77,7 @@ def test_charges_pod_once_its_only_request_becomes_readable() -> None:
     key = placed(harness, leader, "three")
 
     harness.cluster.annotate("hidden", REQUEST, "3")
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
 
     assert shares_of(harness, key) == {SLOT: 3}
 
@@ -89,8 +87,7 @@ def test_charges_pod_once_its_only_request_becomes_readable() -> None:
 )
 def test_keeps_the_counted_amount_if_the_annotation_becomes_unreadable(attempt: bool) -> None:
     harness = with_ledger(ReconcilerHarness(counting=SEATS_AND_DEVICES), 8)
-    leader = harness.lead()
-    harness.run(leader, 1)
+    leader = harness.lead(seconds=1)
     held = {SECOND: 6, SEAT: 6}
     key = reserved(harness, "hidden", 6, held) if attempt else harness.cluster.create_pod("hidden", 6)
     place(harness, leader)
@@ -98,8 +95,7 @@ def test_keeps_the_counted_amount_if_the_annotation_becomes_unreadable(attempt: 
     harness.happened()
 
     harness.cluster.annotate("hidden", REQUEST, "three")
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
     diverged = [str(event) for event in harness.events]
     harness.run(harness.lead(), EXPIRY)
 
@@ -114,8 +110,7 @@ def test_reports_again_if_a_pod_with_the_same_name_appears_later() -> None:
     leader = harness.lead()
     placed(harness, leader, "three")
     harness.cluster.delete("hidden")
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)
     harness.happened()
 
     placed(harness, leader, "three")
@@ -135,5 +130,4 @@ def place(harness: ReconcilerHarness, leader: Reconciler) -> None:
     """On its second device."""
     harness.cluster.annotate("hidden", DEVICE, "1")
     harness.cluster.place("hidden", NODE)
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness.publish(leader, seconds=1)

@@ -61,7 +61,7 @@ def watcher_permissions(configuration: BerthConfiguration) -> list[Permission]:
     watched = projections(RequiredFields.of(configuration.policy()))
     permissions = [Permission(verb, each.name, each.group) for each in watched for verb in ("list", "watch")]
     permissions.append(Permission("get", "namespaces", name="kube-system"))
-    permissions += [Permission(verb, "events", "events.k8s.io") for verb in ("create", "patch")]
+    permissions += [Permission("create", "events", "events.k8s.io")]
     if _counts(configuration):
         permissions += COUNTED_PERMISSIONS
     return permissions

@@ -132,7 +132,7 @@ def unreachable(error: urllib3.exceptions.HTTPError, host: str) -> ApiServerUnre
                 f"or the EKS settings ({error})"
             )
     elif isinstance(error, urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError):
-        cause = f"{host} cannot be reached; check the kubeconfig's server or EksEndpoint, and the network to it"
+        cause = f"{host} cannot be reached; check the kubeconfig's server or EksCluster, and the network to it"
     elif isinstance(error, urllib3.exceptions.TimeoutError):
         cause = f"{host} did not answer in time"
     return ApiServerUnreachable(cause)

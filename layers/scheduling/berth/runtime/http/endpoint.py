@@ -47,7 +47,7 @@ from berth.runtime.http.events import (
 )
 from berth.runtime.http.first_call import load_before_first_call
 from berth.runtime.telemetry.metrics import measured_call, record_slow_call
-from berth.runtime.telemetry.telemetry import Sizes, Telemetry
+from berth.runtime.telemetry.telemetry import Telemetry
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.snapshot.parts import Parts
 
@@ -189,7 +189,6 @@ class VerbEndpoint(Endpoint):
             detail=reply.detail,
             milliseconds=milliseconds,
             failed=isinstance(reply.outcome, FailureOutcome),
-            sizes=None if isinstance(body, Failure) else Sizes(len(body), len(reply.body)),
             caller=caller,
             reason_code=reply.reason_code,
         )

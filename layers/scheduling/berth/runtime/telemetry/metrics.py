@@ -28,7 +28,6 @@ HAPPENING = "happening"
 COUNT = "Count"
 MILLISECONDS = "Milliseconds"
 SECONDS = "Seconds"
-BYTES = "Bytes"
 
 Group = Mapping[str, object]
 """Metrics with their dimensions."""
@@ -122,11 +121,7 @@ class Metrics:
 
 
 FAILURES = group([[]], {"Failures": COUNT})
-FAILURES_IN_DETAIL = group([[VERB], []], {"Failures": COUNT})
 CACHE_AGE = group([[]], {"CacheAge": SECONDS})
-CACHE_AGE_IN_DETAIL = group([[VERB], []], {"CacheAge": SECONDS})
-CACHE_LAG_IN_DETAIL = group([[VERB]], {"VersionLag": COUNT})
-
 
 WARM_UP_LINE_SECONDS = 45.0
 """Time between two lines of warm-up events, which come every ten seconds: alarm CacheStale uses whole minutes."""
@@ -142,36 +137,29 @@ class CacheMetrics:
         self._oldest = 0.0
         self._line_at = -math.inf
 
-    def record(self, age: float, lag: int | None) -> None:
-        """Record that a call has read the published state. The first read of an environment does not have a lag.
+    def record(self, age: float) -> None:
+        """Record that a call has read the published state.
 
-        The metrics join the call's log line. A warm-up event does not have a call's line: with detailed metrics each
-        event gets its own; otherwise the events of about a minute share one, with the oldest age.
+        The metric joins the call's log line. A warm-up event has no line: the events of about a minute share one, with
+        the oldest age.
         """
-        if not self._metrics.detailed and _CALL.get() is None:
-            self._record_warm_up(age)
+        if _CALL.get() is not None:
+            self._add(CACHE_AGE, {"CacheAge": [age]})
             return
-        groups, values = [CACHE_AGE_IN_DETAIL if self._metrics.detailed else CACHE_AGE], {"CacheAge": [age]}
-        if self._metrics.detailed and lag is not None:
-            groups.append(CACHE_LAG_IN_DETAIL)
-            values["VersionLag"] = [float(lag)]
-        self._add(groups, values)
-
-    def _record_warm_up(self, age: float) -> None:
         self._oldest, now = max(self._oldest, age), self._wall()
         if age >= OLD_SECONDS or abs(now - self._line_at) >= WARM_UP_LINE_SECONDS:
-            self._add([CACHE_AGE], {"CacheAge": [self._oldest]})
+            self._add(CACHE_AGE, {"CacheAge": [self._oldest]})
             self._oldest, self._line_at = 0.0, now
 
     def fell_back(self) -> None:
         """Record that a call used another configuration, or earlier credentials, because those in force cannot be
-        loaded: a failure, although the call gets an answer. The alarm Failures counts it."""
-        self._add([FAILURES_IN_DETAIL if self._metrics.detailed else FAILURES], {"Failures": [1.0]})
+        loaded: a failure, although the call gets an answer. The alarm Failures notices it."""
+        self._add(FAILURES, {"Failures": [1.0]})
 
-    def _add(self, groups: list[Group], values: Mapping[str, list[float]]) -> None:
+    def _add(self, metrics: Group, values: Mapping[str, list[float]]) -> None:
         call = _CALL.get()
         if call is None:
-            self._metrics.emit(groups, {VERB: self._verb}, values, time.time())
+            self._metrics.emit([metrics], {VERB: self._verb}, values, time.time())
         else:
-            call.groups += [each for each in groups if each not in call.groups]
+            call.groups += [metrics] if metrics not in call.groups else []
             call.values |= values

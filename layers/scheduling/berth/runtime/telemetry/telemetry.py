@@ -21,10 +21,8 @@ from aws_lambda_powertools import Logger
 
 from berth.runtime.environment import set_until_end
 from berth.runtime.telemetry.metrics import (
-    BYTES,
     COUNT,
     FAILURES,
-    FAILURES_IN_DETAIL,
     MILLISECONDS,
     OUTCOME,
     REASON_CODE,
@@ -44,18 +42,9 @@ ALARMED_CALLS = group([[VERB, OUTCOME]], {"Calls": COUNT})
 
 CALLS_IN_DETAIL = group([[VERB, OUTCOME], [VERB]], {"Calls": COUNT, "Duration": MILLISECONDS})
 REASONS_IN_DETAIL = group([[VERB, REASON_CODE]], {"NoNodeFits": COUNT})
-SIZES_IN_DETAIL = group([[VERB]], {"RequestSize": BYTES, "AnswerSize": BYTES})
 
 ALARMED_OUTCOMES = frozenset({"ledger-unavailable"})
 """Outcomes of bind that an alarm of every stack counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Sizes of a request's and an answer's body, in bytes (a request that is text: in characters)."""
-
-    request: int
-    answer: int
 
 
 def _log_trouble(cause: str) -> None:
@@ -102,7 +91,6 @@ class Telemetry:
         milliseconds: float,
         failed: bool,
         pod: str = "",
-        sizes: Sizes | None = None,
         caller: str = "",
         reason_code: str = "",
     ) -> None:
@@ -114,7 +102,7 @@ class Telemetry:
         identity = {VERB: self._verb, OUTCOME: outcome}
         if reason_code:
             identity[REASON_CODE] = reason_code
-        metrics = self._measured(outcome, milliseconds, sizes, now, identity)
+        metrics = self._measured(outcome, milliseconds, now, identity)
         described = {"pod": pod, "detail": detail, "milliseconds": round(milliseconds, 3)}
         if caller:
             described["caller"] = caller
@@ -125,25 +113,21 @@ class Telemetry:
             print(orjson.dumps({**metrics, **identity}).decode())
 
     def _measured(
-        self, outcome: StrEnum, milliseconds: float, sizes: Sizes | None, now: float, identity: Mapping[str, str]
+        self, outcome: StrEnum, milliseconds: float, now: float, identity: Mapping[str, str]
     ) -> Mapping[str, object]:
-        call, detailed = measures_of_call(), self._metrics.detailed
+        call = measures_of_call()
         groups, values = [*call.groups], dict(call.values)
         # An alarm evaluates one metric, so failures of all outcomes share one.
         if outcome.startswith("failure-"):
             values["Failures"] = [1.0]
-            failures = FAILURES_IN_DETAIL if detailed else FAILURES
-            if failures not in groups:  # a fallback of the configuration has counted the call
-                groups.append(failures)
-        if detailed:
+            if FAILURES not in groups:  # a fallback of the configuration has counted the call
+                groups.append(FAILURES)
+        if self._metrics.detailed:
             groups.append(CALLS_IN_DETAIL)
             values |= {"Calls": [1.0], "Duration": [float(milliseconds)]}
             if REASON_CODE in identity:
                 groups.append(REASONS_IN_DETAIL)
                 values["NoNodeFits"] = [1.0]
-            if sizes is not None:
-                groups.append(SIZES_IN_DETAIL)
-                values |= {"RequestSize": [float(sizes.request)], "AnswerSize": [float(sizes.answer)]}
         elif outcome in ALARMED_OUTCOMES:
             groups.append(ALARMED_CALLS)
             values["Calls"] = [1.0]

@@ -11,7 +11,6 @@ from berth.ledger.gangs.table import GangTable, shown
 from berth.nodecache.feed.leader import Publication
 from berth.pods import ReservedPods
 from berth.runtime.adapters import log
-from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
 from berth.runtime.watcher.background import PAUSE_SECONDS, BackgroundSteps
 from berth.scheduling.gangs.gang import OpenGang
 from berth.scheduling.objects.projection import is_member
@@ -32,17 +31,18 @@ class GangWork:
         pods: ReservedPods,
         policy: Policy,
         clock: SystemClock,
-        metrics: WatcherMetrics,
+        observe: Callable[[GangEvent], None],
         record: Callable[[PodEvent], None],
         on_closed: Callable[[], None],
         *,
         once: bool = False,
     ) -> None:
-        """record: writes an event on a pod soon. on_closed: if another gang may be placed. once: as for steps."""
+        """observe: called with each event of a gang. record: writes an event on a pod soon. on_closed: if another gang
+        may be placed. once: as for steps."""
         self._once = once
         self._table = table
         self._clock = clock
-        self._metrics = metrics
+        self._observe = observe
         self._record = record
         self._members = PublishedMembers(is_member, policy.was_exempt)
         self.watch = GangWatch(table, pods, self._members.on_nodes, clock.wall, self._report, on_closed)
@@ -80,6 +80,6 @@ class GangWork:
 
     def _report(self, event: GangEvent) -> None:
         log.log(logging.WARNING if event.type in _WARNINGS else logging.INFO, "gangs: %s", event)
-        self._metrics.gang(event)
+        self._observe(event)
         for on_pod in gang_events(event):
             self._record(on_pod)

@@ -100,7 +100,7 @@ class WatcherRun:
         self._tables = adapters.tables
         self._connection = connection
         self._clock = SystemClock()
-        self._metrics = WatcherMetrics(self._clock.wall, invocation.metrics, invocation.observer.gang)
+        self._metrics = WatcherMetrics(self._clock.wall, invocation.metrics)
         self._identity = new_identity("watcher")
         self._reconciler_feed: ReconcilerFeed | None = None
         self._elector = partial(
@@ -168,9 +168,7 @@ class WatcherRun:
             steps += [wake_ups, warm_ups, access_checks]
 
             def on_published(publication: Publication) -> None:
-                self._metrics.published(
-                    len(publication.changes), publication.observation.observed_at, len(publication.omissions)
-                )
+                self._metrics.published(publication.observation.observed_at, len(publication.omissions))
                 for event in omitted_pods.new(publication):
                     log.warning("%s/%s: %s", event.namespace, event.name, event.note)
                     pod_events.record(event)
@@ -270,7 +268,7 @@ class WatcherRun:
             self._connection.reserved_pods,
             configured.policy,
             self._clock,
-            self._metrics,
+            self._invocation.observer.gang,
             pod_events.record,
             on_closed,
             once=self._mode is WatcherMode.PERIODIC,
@@ -329,7 +327,6 @@ class WatcherRun:
 
     def _started_leading(self, record: BecameLeader) -> None:
         log.info(str(record))
-        self._metrics.became_leader()
         self._standby.release()
         restore_configuration(self._adapters)
 

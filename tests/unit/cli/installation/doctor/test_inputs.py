@@ -43,7 +43,7 @@ def test_uses_one_kubeconfig_for_both_functions_without_stack(file: Path) -> Non
 
 
 def test_ignores_caller_kubeconfig_for_functions_of_stack(file: Path, parameters: dict[str, str]) -> None:
-    parameters["EksClusterName"] = "production"
+    parameters["EksCluster"] = "production"
     assert read_inputs(Options(kubeconfig=file, stack="berth")).watcher is None
 
 
