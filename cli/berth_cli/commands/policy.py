@@ -39,7 +39,8 @@ Examples:
   berth policy test tests/policy --scheduler-name berth    # whose pending pods the cases place
 
 \b
-Exit status: 0 all cases passed, 1 some failed, 2 usage error, an invalid case or an unreadable file.
+Exit status: 0 all cases passed, 1 some failed, 2 usage error, an invalid case (also without pods to place) or an
+unreadable file.
 """
 
 DIFF_EPILOG = """\b

@@ -14,7 +14,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.configuration.document import policy_options, read_policy
 from berth_cli.placement.changed_objects import AddNodes, Changes
 from berth_cli.placement.queue import Queue, read_queue
-from berth_cli.placement.report import Summary, document, explained, table
+from berth_cli.placement.report import Summary, document, explained, require_pods, table
 from berth_cli.placement.scheduler.control_loop import Outcome, control_loop_of
 from berth_cli.placement.warnings import dump_warnings, eviction_warnings
 from berth_cli.placement.what_if import Dump, WhatIf, what_if
@@ -34,7 +34,8 @@ Examples:
   berth simulate --cluster dump.json --drain n1 --add-nodes 3 --like n2
 
 \b
-Exit status: 0 all pods placed, 1 some pods pending, 2 usage error or unreadable input.
+Exit status: 0 all pods placed, 1 some pods pending, 2 usage error, unreadable input, or no pods to place although some
+wait: they are gated or of another scheduler.
 """
 
 
@@ -112,6 +113,7 @@ def simulate(
         else:
             _warn(dump_warnings(objects, configuration.gangs, dump.manifests))
             found, queue = read_queue(objects, dump.where, configuration, schedulers, dump.manifests)
+            require_pods(queue, dump.where)
             del objects, dump
             gc.freeze()
             gc.enable()

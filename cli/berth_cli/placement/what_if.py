@@ -16,7 +16,7 @@ from berth_cli.placement.changed_objects import (
 )
 from berth_cli.placement.comparison import Comparison, compare, comparison_document, figure_rows, pod_rows
 from berth_cli.placement.queue import Queue, read_queue
-from berth_cli.placement.report import left_out
+from berth_cli.placement.report import left_out, require_pods
 from berth_cli.placement.run import PlaceKind, Run, record
 from berth_cli.placement.scheduler.control_loop import control_loop_of
 from berth_cli.placement.warnings import dump_warnings, eviction_warnings
@@ -75,6 +75,7 @@ def what_if(dump: Dump, changes: Changes, configuration: BerthConfiguration, wei
     cluster, queue = read_queue(dump.objects, *given)
     before = _run(cluster, queue, configuration, weight)
     cluster_after, queue_after = read_queue(changed.objects, *given, changed.created)
+    require_pods(queue_after, dump.where)
     after = _run(cluster_after, queue_after, configuration, weight)
     gone = before.on_nodes.keys() - after.on_nodes.keys()
     return WhatIf(

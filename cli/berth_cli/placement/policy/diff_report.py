@@ -12,8 +12,8 @@ from berth_cli.placement.policy.policy_diff import (
     RuleCount,
     headline,
     missing_texts,
-    pods_text,
 )
+from berth_cli.placement.report import pods_text
 from berth_cli.terminal.output import Format, examples, render
 
 MARKDOWN = "markdown"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.placement.comparison import Comparison, Effect, PodComparison
+from berth_cli.placement.report import pods_text
 
 _LIMIT = re.compile(r"(?P<number>[0-9]{1,9})(?P<per_cent>%?)", re.ASCII)
 NEWLY_PENDING = (Effect.NEWLY_PENDING, Effect.EVICTED)
@@ -118,11 +119,6 @@ def read_limit(text: str) -> Limit:
     if found is None:
         raise ValueError(f"{text!r} is neither a number of pods nor per cent, such as 5 or 5%")
     return Limit(int(found["number"]), bool(found["per_cent"]))
-
-
-def pods_text(count: int) -> str:
-    """Format a number of pods: `1 pod`, `2 pods`."""
-    return f"{count} pod{'' if count == 1 else 's'}"
 
 
 def missing_texts(diff: PolicyDiff) -> list[str]:
