@@ -9,11 +9,7 @@ from dataclasses import dataclass
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.preemption.victims import DisruptionBudgets
-from berth_cli.placement.changed_objects import (
-    ChangedObjects,
-    Changes,
-    change_objects,
-)
+from berth_cli.placement.changed_objects import ChangedObjects, Changes, change_objects
 from berth_cli.placement.comparison import Comparison, compare, comparison_document, figure_rows, pod_rows
 from berth_cli.placement.queue import Queue, read_queue
 from berth_cli.placement.report import left_out, require_pods

@@ -96,7 +96,7 @@ def _failures_of(pod: _PlacedPod, expectation: PodExpectation) -> Iterator[Failu
         yield _not_on(pod, expectation.node)
     if expectation.pending is not None and expectation.pending is not is_pending:
         yield Failure(pod.name, "no node" if expectation.pending else "a node", _found(pod))
-    codes = tuple(dict.fromkeys(rule.code for rule in pod.place.rules))
+    codes = tuple(dict.fromkeys(rule.code for rule in pod.place.rules if rule.code))
     if expectation.reason is not None and not _gives(expectation.reason, pod.place.message, codes):
         wanted = f"a reason with {expectation.reason!r}"
         yield Failure(pod.name, wanted, pod.place.message or _found(pod), codes=codes)
