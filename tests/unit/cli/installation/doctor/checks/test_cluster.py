@@ -17,7 +17,6 @@ from berth_cli.installation.doctor.checks.cluster import (
     check_cluster_of,
     check_kubernetes_version,
     check_permissions,
-    check_same_cluster,
     check_wake_up,
     watcher_permissions,
 )
@@ -81,20 +80,6 @@ def test_reports_each_missing_permission_with_its_user() -> None:
 
 
 @pytest.mark.parametrize(
-    ("access", "result", "message"),
-    [
-        pytest.param(FakeAccess(), OK, "has all 2 permissions", id="all permissions"),
-        pytest.param(
-            FakeAccess(forbidden=lambda right: right.subresource == "binding"), FAILED, "may not create pods/binding",
-            id="no permission to create bindings",
-        ),
-    ],
-)  # fmt: skip
-def test_reports_whether_permissions_are_granted(access: FakeAccess, result: Result, message: str) -> None:
-    expect(check_permissions(CheckName.BIND_RIGHTS, access, BINDER_PERMISSIONS), "bind-rights", result, message)
-
-
-@pytest.mark.parametrize(
     "name", [*sorted(EVERYBODY), pytest.param("system:serviceaccounts:ml", id="the service accounts of a namespace")]
 )
 @pytest.mark.parametrize("is_allowed", [True, False])
@@ -114,17 +99,6 @@ def test_does_not_propose_granting_a_permission_to_a_shared_user(name: str, is_a
 )
 def test_reports_whether_wake_up_object_exists(access: FakeAccess, how: WakeUp, result: Result, message: str) -> None:
     expect([check_wake_up(access, how)], "wake-up", result, message)
-
-
-@pytest.mark.parametrize(
-    ("access", "result", "message"),
-    [
-        pytest.param(FakeAccess(cluster="one"), OK, "of this cluster", id="the same"),
-        pytest.param(FakeAccess(cluster="two"), FAILED, "cluster one, the kubeconfig of cluster two", id="another one"),
-    ],
-)
-def test_compares_cluster_uid_with_the_cache(access: FakeAccess, result: Result, message: str) -> None:
-    expect([check_same_cluster(access, "one/1+bc814cf7")], "same-cluster", result, message)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,12 @@ from tests.fakes.doctor import ADDRESS
 from tests.unit.cli.installation.doctor.finding_assertions import expect
 from tests.unit.cli.installation.doctor.scheduler_documents import document, side
 
+PERCENT = "percentageOfNodesToScore"
 FAILED, WARNING, OK = Result.FAILED, Result.WARNING, Result.OK
+
+
+SECOND: dict[str, Any] = {"profiles": [{"schedulerName": "mine"}]}
+LOCK = {"leaderElection": {"resourceName": "mine"}}
 
 
 def findings(found: dict[str, Any], address: str = ADDRESS) -> list[Finding]:
@@ -39,48 +44,12 @@ def test_passes_for_output_of_scheduler_config() -> None:
 @pytest.mark.parametrize(
     ("changed", "check", "result", "message"),
     [
-        pytest.param(
-            {"percentageOfNodesToScore": None},
-            "percentageOfNodesToScore",
-            FAILED,
-            "not set for default-scheduler",
-            id="a sample of the nodes by default",
-        ),
-        pytest.param(
-            {"percentageOfNodesToScore": 0},
-            "percentageOfNodesToScore",
-            FAILED,
-            "0 for default-scheduler",
-            id="0 is also the default",
-        ),
-        pytest.param(
-            {"profiles": [{"schedulerName": "a", "percentageOfNodesToScore": 50}]},
-            "percentageOfNodesToScore",
-            FAILED,
-            "50 for a",
-            id="the profile's own value takes precedence",
-        ),
-        pytest.param(
-            {"percentageOfNodesToScore": 5, "profiles": [{"percentageOfNodesToScore": 100}]},
-            "percentageOfNodesToScore",
-            OK,
-            "all nodes",
-            id="the profile's own value takes precedence if it is right",
-        ),
-        pytest.param(
-            {"profiles": [{"schedulerName": "mine"}]},
-            "leaderElection",
-            FAILED,
-            "waits for it forever",
-            id="a second scheduler on the first one's lock",
-        ),
-        pytest.param(
-            {"profiles": [{"schedulerName": "mine"}], "leaderElection": {"resourceName": "mine"}},
-            "leaderElection",
-            OK,
-            "kube-system/mine",
-            id="a separate lock",
-        ),
+        pytest.param({PERCENT: None}, PERCENT, FAILED, "not set for default-scheduler", id="a sample by default"),
+        pytest.param({PERCENT: 0}, PERCENT, FAILED, "0 for default-scheduler", id="0 is also the default"),
+        pytest.param({"profiles": [{PERCENT: 50}]}, PERCENT, FAILED, "50 for", id="the profile's takes precedence"),
+        pytest.param({PERCENT: 5, "profiles": [{PERCENT: 100}]}, PERCENT, OK, "all nodes", id="even if it is right"),
+        pytest.param(SECOND, "leaderElection", FAILED, "waits for it forever", id="the first scheduler's lock"),
+        pytest.param({**SECOND, **LOCK}, "leaderElection", OK, "kube-system/mine", id="a separate lock"),
         pytest.param(
             {"leaderElection": {"leaderElect": False}}, "leaderElection", OK, "leaderElect: false", id="no lock"
         ),
@@ -142,6 +111,9 @@ def test_reports_transport_of_extender(entry: dict[str, Any], check: str, result
 
 
 LICENCE, OTHER = ManagedResource("example.com/licence"), ManagedResource("example.com/slot")
+ONLY, BESIDE = ManagedResources((LICENCE,), counts_only=True), ManagedResources((LICENCE,))
+BOTH, RULES = ManagedResources((LICENCE, OTHER)), ManagedResources((LICENCE,), rules_about_pods=True)
+BY_ANNOTATION = ManagedResources((LICENCE,), counts_only=True, by_annotation=True)
 
 
 @pytest.mark.parametrize("by_annotation", [True, False])
@@ -158,44 +130,12 @@ def test_passes_for_counted_resources_in_output_of_scheduler_config(
 @pytest.mark.parametrize(
     ("printed_for", "managed", "result", "message"),
     [
-        pytest.param(
-            ManagedResources(), ManagedResources((LICENCE,)), WARNING, "not ignored by the scheduler", id="forgotten"
-        ),
-        pytest.param(
-            ManagedResources((LICENCE,)),
-            ManagedResources(),
-            FAILED,
-            "not counted by Berth",
-            id="ignored and not counted",
-        ),
-        pytest.param(
-            ManagedResources((LICENCE,), counts_only=True),
-            ManagedResources((LICENCE,)),
-            FAILED,
-            "its policy is for all pods",
-            id="fact 7",
-        ),
-        pytest.param(
-            ManagedResources((LICENCE,)),
-            ManagedResources((LICENCE, OTHER)),
-            FAILED,
-            "are not bound by Berth",
-            id="a resource missing in bind",
-        ),
-        pytest.param(
-            ManagedResources((LICENCE,), counts_only=True),
-            ManagedResources((LICENCE,), counts_only=True, by_annotation=True),
-            FAILED,
-            "by annotation are not sent to bind",
-            id="an annotation opens no entry",
-        ),
-        pytest.param(
-            ManagedResources((LICENCE,)),
-            ManagedResources((LICENCE,), rules_about_pods=True),
-            WARNING,
-            "best effort",
-            id="pods not passed to bind",
-        ),
+        pytest.param(ManagedResources(), BESIDE, WARNING, "not ignored by the scheduler", id="forgotten"),
+        pytest.param(BESIDE, ManagedResources(), FAILED, "not counted by Berth", id="ignored and not counted"),
+        pytest.param(ONLY, BESIDE, FAILED, "its policy is for all pods", id="fact 7"),
+        pytest.param(BESIDE, BOTH, FAILED, "are not bound by Berth", id="a resource missing in bind"),
+        pytest.param(ONLY, BY_ANNOTATION, FAILED, "by annotation are not sent to bind", id="it opens no entry"),
+        pytest.param(BESIDE, RULES, WARNING, "best effort", id="pods not passed to bind"),
     ],
 )
 def test_compares_managed_resources_with_counted_resources(
@@ -228,17 +168,12 @@ def test_rules_about_pods_are_best_effort_if_berth_does_not_bind(
     assert (finding.result is WARNING, "Berth does not bind: rules" in finding.message) == (warns, warns)
 
 
-COUNTED = ManagedResources((ManagedResource("example.com/licence"),))
-
-
 @pytest.mark.parametrize(
     ("managed", "changes", "result", "message"),
     [
         pytest.param(ManagedResources(gangs=True), {}, Result.OK, "every pod", id="output of scheduler-config"),
-        pytest.param(
-            ManagedResources(COUNTED.resources, gangs=True), {}, Result.OK, "every pod", id="with counted resources"
-        ),
-        pytest.param(COUNTED, {}, Result.FAILED, "only pods that request a managed resource", id="printed ungrouped"),
+        pytest.param(ManagedResources((LICENCE,), gangs=True), {}, OK, "every pod", id="with counted resources"),
+        pytest.param(BESIDE, {}, Result.FAILED, "only pods that request a managed resource", id="printed ungrouped"),
         pytest.param(ManagedResources(), {"bindVerb": None}, Result.FAILED, "does not bind", id="no bind"),
         pytest.param(ManagedResources(), {"filterVerb": None}, Result.FAILED, "gangs have no plan", id="no filter"),
         pytest.param(
