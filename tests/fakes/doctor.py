@@ -25,9 +25,10 @@ HEALTHY: Mapping[str, object] = {
 }
 
 
-def answered(content: object, status: int = 200, *, seconds: float = 0.01) -> HttpResponse:
+def answered(content: object, status: int = 200, *, seconds: float = 0.01, ahead: float | None = 0.0) -> HttpResponse:
+    """A response. `ahead`: seconds by which the server's clock is ahead; None: no Date header."""
     body = content if isinstance(content, bytes) else orjson.dumps(content)
-    return HttpResponse(status, body, seconds)
+    return HttpResponse(status, body, seconds, None if ahead is None else NOW + ahead - 0.5, NOW)
 
 
 def _verb_finding(name: str) -> HttpResponse:

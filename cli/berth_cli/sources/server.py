@@ -9,6 +9,7 @@ import time
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from http.client import HTTPException
 from pathlib import Path
@@ -84,11 +85,17 @@ def read_pem(path: Path, hint: str = "") -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A response with any status. `seconds`: the time until the last byte."""
+    """A response with any status. `seconds`: the time until the last byte.
+
+    `date`: the server's clock from its Date header, in seconds since the epoch. `requested_at`: the local clock in the
+    middle of the call.
+    """
 
     status: int
     body: bytes
     seconds: float
+    date: float | None
+    requested_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +201,7 @@ class Endpoint:
         return x509.load_der_x509_certificate(der).not_valid_after_utc.timestamp()
 
     def _call(self, method: str, path: str, body: bytes | None) -> HttpResponse | NoResponse:
-        started = time.perf_counter()
+        sent, started = time.time(), time.perf_counter()
         timeout = urllib3.Timeout(total=self._timeout)
         try:
             answer = self._pool.urlopen(
@@ -202,7 +209,8 @@ class Endpoint:
             )
         except urllib3.exceptions.HTTPError as error:
             return _no_response(error)
-        return HttpResponse(answer.status, answer.data, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        return HttpResponse(answer.status, answer.data, seconds, _date(answer.headers.get("Date")), sent + seconds / 2)
 
 
 def without_credentials(url: str) -> str:
@@ -325,6 +333,13 @@ def _context(tls: TLSMaterial) -> ssl.SSLContext:
             f"the CA cannot be used, or the client certificate and its unencrypted key, in PEM: {_cause(error)}"
         ) from error
     return context
+
+
+def _date(header: str | None) -> float | None:
+    try:
+        return None if header is None else parsedate_to_datetime(header).timestamp()
+    except ValueError:
+        return None
 
 
 def _no_response(error: Exception) -> NoResponse:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import boto3
@@ -108,8 +107,8 @@ class AWSAccount:
     def owed(self) -> Mapping[str, int]:
         """Return what pods hold beyond the capacity, by floating pool. Scans the ledger."""
         with self._ledger() as ledger:
-            owed = [each.owed.items() for each in ledger.nodes() if is_floating(each.owner)]
-        return dict(chain.from_iterable(owed))
+            floating = [each for each in ledger.nodes() if is_floating(each.owner)]
+        return {pool: amount for each in floating for pool, amount in each.owed.items()}
 
     @contextmanager
     def _ledger(self) -> Iterator[DynamoDBLedgerTable]:

@@ -29,7 +29,6 @@ from berth_cli.installation.doctor.checks.pending_pods import check_pending_pods
 from berth_cli.installation.doctor.checks.scheduler import (
     check_bound_schedulers,
     check_document,
-    check_extenders,
     check_gang_scheduling,
     check_managed_resources,
     check_transport,
@@ -189,7 +188,6 @@ def _scheduler(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
     yield Check(CheckName.SCHEDULER, lambda: check_document(side, inputs.address))
     if not side.berth_extenders:
         return
-    yield Check(CheckName.EXTENDER, lambda: check_extenders(side))
     yield Check(CheckName.URL_PREFIX, lambda: check_transport(side))
     yield Check(CheckName.MANAGED_RESOURCES, lambda: _managed_resources_findings(inputs, side))
     yield Check(CheckName.GANGS, lambda: check_gang_scheduling(side, inputs.wanted.gangs))

@@ -64,6 +64,7 @@ class CheckName(StrEnum):
     PRIORITIZE_VERB = "prioritizeVerb"
     PREEMPT_VERB = "preemptVerb"
     HTTP_TIMEOUT = "httpTimeout"
+    CLOCK = "clock"
     CACHE = "cache"
     WATCHER = "watcher"
     POLICY = "policy"

@@ -136,11 +136,12 @@ def test_calls_paths_with_the_credentials_in_the_address() -> None:
     assert "p@" not in asked.address
 
 
-def test_response_has_its_duration() -> None:
+def test_response_has_duration_and_server_clock() -> None:
     with kubernetes_on_loopback() as server:
         found = endpoint(server.host).healthz()
     assert isinstance(found, HttpResponse)
     assert found.seconds > 0
+    assert found.date == pytest.approx(found.requested_at, abs=2)
 
 
 def test_error_for_an_invalid_certificate_does_not_quote_it() -> None:
@@ -153,7 +154,7 @@ class Answers:
     """An endpoint that answers every request with this document."""
 
     def __init__(self, document: object) -> None:
-        self._answer = HttpResponse(200, orjson.dumps(document), 0.0)
+        self._answer = HttpResponse(200, orjson.dumps(document), 0.0, None, 0.0)
 
     def healthz(self) -> HttpResponse:
         return self._answer

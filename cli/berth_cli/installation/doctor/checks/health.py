@@ -1,4 +1,4 @@
-"""Checks the response of /healthz: the cache's age, the watcher's heartbeat and the configuration."""
+"""Checks the response of /healthz: the cache's age, the watcher's heartbeat, the clock and the configuration."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping
 
 from berth.nodecache.health import HealthOutcome
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.installation.doctor.checks.account import TAKEOVER_SECONDS
 from berth_cli.installation.doctor.checks.verbs import IS_IT_BERTH
-from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok, warning
-from berth_cli.sources.server import Endpoint, NoResponse, RunningBerth, json_object
+from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
+from berth_cli.sources.server import Endpoint, HttpResponse, NoResponse, RunningBerth, json_object
 
-CACHE, CONFIGURATION = CheckName.CACHE, CheckName.CONFIGURATION
-MAX_HEARTBEAT_AGE_SECONDS = 150.0
-"""Longer than the sum of one minute until the schedule, a cold start, and listing the cluster."""
+CACHE, CLOCK, CONFIGURATION = CheckName.CACHE, CheckName.CLOCK, CheckName.CONFIGURATION
 MAX_SKEW_SECONDS = 5.0
+AWS_MAX_SKEW_SECONDS = 300.0
+"""AWS rejects requests whose signature time differs by more than this."""
 
 CLOCK_REMEDY = "synchronize both clocks with a time server"
 WATCHER_LOG_REMEDY = "see the watcher's log; docs/reference/events-and-reasons.md lists the reasons"
@@ -33,11 +34,12 @@ PLUGINS_REMEDY = "berth config apply tries the configuration with these plugins:
 
 
 def check_healthz(endpoint: Endpoint) -> Iterator[Finding]:
-    """Check freshness and heartbeat with one response."""
+    """Check freshness, heartbeat and clock with one response."""
     answer = endpoint.healthz()
     if isinstance(answer, NoResponse):
         yield failed(CACHE, f"/healthz: {answer.cause}", IS_IT_BERTH)
         return
+    yield check_clock(answer)
     content = json_object(answer)
     if content is None or "status" not in content:
         yield failed(CACHE, f"/healthz: status {answer.status}, not a response of Berth", IS_IT_BERTH)
@@ -55,6 +57,21 @@ def check_healthz(endpoint: Endpoint) -> Iterator[Finding]:
         yield _heartbeat(_number(content, "heartbeatAgeSeconds"))
 
 
+def check_clock(answer: HttpResponse) -> Finding:
+    """Compare the clocks. The Date header has a resolution of one second and may be from any moment of the call."""
+    if answer.date is None:
+        return skipped(CLOCK, "Berth sends no Date header")
+    # The header 12:00:07 means any moment of that second.
+    skew = answer.date + 0.5 - answer.requested_at
+    message = f"Berth's clock is {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} this machine's"
+    certain = abs(skew) - 0.5 - answer.seconds / 2
+    if certain > AWS_MAX_SKEW_SECONDS:
+        return failed(CLOCK, f"{message}: AWS rejects requests signed with it, and EKS tokens too", CLOCK_REMEDY)
+    if certain > MAX_SKEW_SECONDS:
+        return warning(CLOCK, f"{message}: ages and expiry dates are computed wrongly", CLOCK_REMEDY)
+    return ok(CLOCK, "Berth's clock agrees with this machine's")
+
+
 def _freshness(content: Mapping[str, object]) -> Finding:
     if "observedAgeSeconds" not in content:
         return failed(CACHE, str(content.get("reason", "no age in the response")), WATCHER_LOG_REMEDY)
@@ -70,7 +87,7 @@ def _freshness(content: Mapping[str, object]) -> Finding:
 
 
 def _heartbeat(age: float) -> Finding:
-    if age > MAX_HEARTBEAT_AGE_SECONDS:
+    if age > TAKEOVER_SECONDS:
         message = f"last published {age:.0f} s ago: no watcher is running"
         return failed(CheckName.WATCHER, message, f"see the checks schedule and lease; {WATCHER_LOG_REMEDY}")
     return ok(CheckName.WATCHER, f"published {max(0.0, age):.1f} s ago")

@@ -28,10 +28,12 @@ PRINTED_REMEDY = "use the extenders that `berth scheduler-config --config FILE` 
 
 
 def check_document(side: SchedulerSide, address: str) -> Iterator[Finding]:
-    """Check the whole document."""
+    """Check the whole document, and mode, verbs and failures of Berth's entries."""
     yield _extender(side, address)
     yield _percentage(side)
     yield _lock(side)
+    for check in (_mode, _bind, _ignorable) if side.berth_extenders else ():
+        yield from check(side)
 
 
 def _extender(side: SchedulerSide, address: str) -> Finding:
@@ -73,12 +75,6 @@ def _lock(side: SchedulerSide) -> Finding:
             "set leaderElection.resourceName to a different name",
         )
     return ok(check, f"the lock is {lock}" if election.leader_elect else "leaderElect: false")
-
-
-def check_extenders(side: SchedulerSide) -> Iterator[Finding]:
-    """Check Berth's extender entries: mode, verbs and failures."""
-    for check in (_mode, _bind, _ignorable):
-        yield from check(side)
 
 
 def _mode(side: SchedulerSide) -> Iterator[Finding]:
@@ -145,15 +141,13 @@ def _scheme(entry: Extender) -> Finding:
     parts = urlsplit(entry.url_prefix)
     if parts.scheme == "https":
         return ok(CheckName.URL_PREFIX, "https")
-    if parts.scheme != "http" or not parts.hostname:
-        return failed(CheckName.URL_PREFIX, "not an http or https address", "set it to https://HOST/scheduler")
     if entry.enable_https or entry.tls_config is not None:
         return failed(
             CheckName.URL_PREFIX,
             "http with TLS settings: enableHTTPS does not change the scheme, so nothing is encrypted (fact 36)",
             "use https:// in urlPrefix",
         )
-    if is_loopback(parts.hostname):
+    if is_loopback(parts.hostname or ""):
         return ok(CheckName.URL_PREFIX, "http, loopback only")
     return warning(
         CheckName.URL_PREFIX, "http: anyone on the network path can read and change requests and responses", "use https"

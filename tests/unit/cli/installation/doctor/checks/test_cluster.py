@@ -13,6 +13,7 @@ from berth_cli.installation.doctor.checks.cluster import (
     COUNTED_REMEDY,
     EVERYBODY,
     EVERYBODY_REMEDY,
+    REMEDY,
     binder_permissions,
     check_cluster_of,
     check_kubernetes_version,
@@ -68,6 +69,9 @@ def test_counted_resources_require_the_permissions_of_their_rbac_example() -> No
     access = FakeAccess(forbidden=lambda right: right.verb in ("get", "patch") and right.resource == "pods")
     found = list(check_permissions(CheckName.WATCHER_RIGHTS, access, watcher_permissions(COUNTING)))
     assert {finding.remedy for finding in found} == {COUNTED_REMEDY}
+    access = FakeAccess(forbidden=lambda right: right.verb == "get")
+    found = list(check_permissions(CheckName.BIND_RIGHTS, access, binder_permissions(COUNTING)))
+    assert [finding.remedy for finding in found] == [REMEDY, COUNTED_REMEDY]
 
 
 def test_reports_each_missing_permission_with_its_user() -> None:
@@ -107,7 +111,7 @@ def test_reports_whether_wake_up_object_exists(access: FakeAccess, how: WakeUp, 
         pytest.param(RunningBerth("dump-1"), None, FAILED, "Berth reads a dump", id="a dump behind a scheduler"),
         pytest.param(RunningBerth("dump-1"), FakeAccess(), FAILED, "Berth reads a dump", id="a dump, and a cluster"),
         pytest.param(RunningBerth("two"), FakeAccess(cluster="one"), FAILED, "of cluster two", id="another cluster"),
-        pytest.param(RunningBerth("one"), FakeAccess(cluster="one"), OK, "of this cluster", id="the same"),
+        pytest.param(RunningBerth("one/1+bc814cf7"), FakeAccess(cluster="one"), OK, "of this cluster", id="the same"),
     ],
 )
 def test_compares_cluster_uid_with_the_running_berth(

@@ -1,4 +1,4 @@
-"""The checks of /healthz: freshness, heartbeat and configuration."""
+"""The checks of /healthz: freshness, heartbeat and clock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from berth_cli.sources.server import UNKNOWN, NoResponse, RunningBerth
 from tests.fakes.doctor import HEALTHY, FakeEndpoint, answered
 from tests.unit.cli.installation.doctor.finding_assertions import expect, of
 
-FAILED, WARNING, OK = Result.FAILED, Result.WARNING, Result.OK
+FAILED, WARNING, OK, SKIPPED = Result.FAILED, Result.WARNING, Result.OK, Result.SKIPPED
 
 
 def test_passes_for_healthy_cache() -> None:
@@ -52,6 +52,11 @@ def test_passes_for_healthy_cache() -> None:
         pytest.param(answered({"message": "Forbidden"}, 403), "cache", FAILED, "status 403", id="not authorized"),
         pytest.param(answered(b"ok"), "cache", FAILED, "not a response of Berth", id="another server"),
         pytest.param(NoResponse("no response in time"), "cache", FAILED, "no response in time", id="no response"),
+        pytest.param(answered(HEALTHY, ahead=3.0), "clock", OK, "agrees", id="header resolution"),
+        pytest.param(answered(HEALTHY, ahead=9.0, seconds=9.0), "clock", OK, "agrees", id="call duration"),
+        pytest.param(answered(HEALTHY, ahead=60.0), "clock", WARNING, "60 s ahead", id="a minute"),
+        pytest.param(answered(HEALTHY, ahead=-400.0), "clock", FAILED, "400 s behind", id="above AWS limit"),
+        pytest.param(answered(HEALTHY, ahead=None), "clock", SKIPPED, "sends no Date header", id="no Date"),
     ],
 )  # fmt: skip
 def test_reports_problems_shown_by_healthz(health: Any, check: str, result: Result, message: str) -> None:

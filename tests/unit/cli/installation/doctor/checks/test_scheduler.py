@@ -11,7 +11,6 @@ from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.installation.doctor.checks.scheduler import (
     check_bound_schedulers,
     check_document,
-    check_extenders,
     check_gang_scheduling,
     check_managed_resources,
     check_transport,
@@ -34,7 +33,7 @@ LOCK = {"leaderElection": {"resourceName": "mine"}}
 def findings(found: dict[str, Any], address: str = ADDRESS) -> list[Finding]:
     """Return the findings of every check that reads the configuration."""
     read = side(found, address)
-    return [*check_document(read, address), *check_extenders(read), *check_transport(read)]
+    return [*check_document(read, address), *check_transport(read)]
 
 
 def test_passes_for_output_of_scheduler_config() -> None:
