@@ -8,9 +8,10 @@ from typing import Any
 
 import orjson
 
+from berth.authentication.allow_list import AllowList
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.installation.doctor.aws_account import AccountUnavailable, AWSAccount, HeadItem, Schedule
-from berth_cli.installation.doctor.cluster_access import ClusterAccess, Permission, Unlisted, UntriedPod
+from berth_cli.installation.doctor.cluster_access import ClusterAccess, Permission, Unlisted
 from berth_cli.sources.server import Endpoint, HttpResponse, NoResponse, ServerCertificate, Subject
 
 ADDRESS = "https://berth.example.com/scheduler"
@@ -78,7 +79,7 @@ class FakeAccess(ClusterAccess):
     cluster: str = "uid-of-the-cluster"
     nodes: Sequence[str] = ()
     wake_up_error: str = ""
-    untried: Sequence[UntriedPod] = ()
+    pending: Sequence[dict[str, Any]] = ()
     name: str = "system:serviceaccount:kube-system:berth"
     kubernetes: str = "v1.36.3"
     documents: Mapping[tuple[str, str], dict[str, str]] = field(default_factory=dict)
@@ -108,9 +109,9 @@ class FakeAccess(ClusterAccess):
         self._check()
         return list(self.nodes)
 
-    def untried_pods(self) -> list[UntriedPod]:
+    def pending_pods(self) -> list[dict[str, Any]]:
         self._check()
-        return list(self.untried)
+        return list(self.pending)
 
     def custom_resources(self, path: str) -> Sequence[Mapping[str, Any]] | Unlisted:
         self._check()
@@ -137,6 +138,7 @@ class FakeAccount(AWSAccount):
     error: AccountUnavailable | None = None
     epoch: int | None = None
     concurrency: int = 1000
+    allowed: AllowList | None = None
 
     def _check(self) -> None:
         if self.error is not None:
@@ -157,3 +159,7 @@ class FakeAccount(AWSAccount):
     def concurrent_executions(self) -> int:
         self._check()
         return self.concurrency
+
+    def allow_list(self) -> AllowList | None:
+        self._check()
+        return self.allowed

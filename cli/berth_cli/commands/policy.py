@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.configuration.document import read_policy, weight_option
+from berth_cli.configuration.document import read_policy, schedulers_option, weight_option
 from berth_cli.placement.policy.case_run import document, lines, run_case
 from berth_cli.placement.policy.cases import read_cases
 from berth_cli.placement.policy.diff_from_dump import diff_policies, objects_to_place, schedulers_of
@@ -17,9 +16,9 @@ from berth_cli.placement.policy.diff_report import MARKDOWN, rendered
 from berth_cli.placement.policy.policy_diff import Limit, PolicyDiff, limit_violations, read_limit
 from berth_cli.placement.warnings import dump_warnings
 from berth_cli.sources.dump.cluster import read_dump
-from berth_cli.terminal.input_files import InvalidInput, display_name
+from berth_cli.terminal.input_files import InvalidInput, display_name, require_one_stdin
 from berth_cli.terminal.options import plugins_option
-from berth_cli.terminal.output import Format, output_option, render
+from berth_cli.terminal.output import Format, echo_warnings, output_option, render
 
 TEST_EPILOG = """\b
 Example of a case file:
@@ -39,7 +38,8 @@ Examples:
   berth policy test tests/policy --scheduler-name berth    # whose pending pods the cases place
 
 \b
-Exit status: 0 all cases passed, 1 some failed, 2 usage error, an invalid case or an unreadable file.
+Exit status: 0 all cases passed, 1 some failed, 2 usage error, an invalid case (also without pods to place) or an
+unreadable file.
 """
 
 DIFF_EPILOG = """\b
@@ -64,12 +64,7 @@ def policy() -> None:
 @policy.command(epilog=TEST_EPILOG)
 @click.argument("path", metavar="DIR", type=click.Path(path_type=Path, exists=True))
 @plugins_option
-@click.option(
-    "--scheduler-name",
-    "schedulers",
-    multiple=True,
-    help=f"Place pending pods of this scheduler; default: {DEFAULT_SCHEDULER} and the policy's `profiles`.",
-)
+@schedulers_option
 @output_option()
 def test(path: Path, schedulers: tuple[str, ...], output: str) -> None:
     """Test a policy on the cases in DIR.
@@ -79,18 +74,10 @@ def test(path: Path, schedulers: tuple[str, ...], output: str) -> None:
     """
     results = []
     for case in read_cases(path):
-        for warning in case.manifests.warnings:
-            click.echo(f"warning: {case.place}: {warning}", err=True)
+        echo_warnings(f"{case.place}: {warning}" for warning in case.manifests.warnings)
         results.append(run_case(case, schedulers))
     click.echo("\n".join(lines(results)) if output == Format.TABLE else render(document(results), output))
     sys.exit(1 if any(result.failures for result in results) else 0)
-
-
-def _limit(_: click.Context, __: click.Parameter, text: str | None) -> Limit | None:
-    try:
-        return None if text is None else read_limit(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
 
 
 @policy.command(epilog=DIFF_EPILOG)
@@ -105,22 +92,17 @@ def _limit(_: click.Context, __: click.Parameter, text: str | None) -> Limit | N
 )
 @click.option(
     "--max-pending",
-    callback=_limit,
+    callback=read_limit,
     default="0",
     show_default=True,
     metavar="N|N%",
     help="So many pods may lose their node, or so many per cent of the pods.",
 )
 @click.option(
-    "--max-moved", callback=_limit, metavar="N|N%", help="So many pods may go elsewhere; default: any number."
+    "--max-moved", callback=read_limit, metavar="N|N%", help="So many pods may go elsewhere; default: any number."
 )
 @weight_option
-@click.option(
-    "--scheduler-name",
-    "schedulers",
-    multiple=True,
-    help=f"Place the pods of this scheduler; default: {DEFAULT_SCHEDULER} and the documents' `profiles`.",
-)
+@schedulers_option
 @output_option(MARKDOWN)
 def diff(
     old: Path,
@@ -144,8 +126,7 @@ def diff(
     """
     if (dump is None) == (recording is None):
         raise click.UsageError("give --dump FILE or --recording FILE")
-    if [str(path) for path in (old, new, dump)].count("-") > 1:
-        raise click.UsageError("only one file can come from standard input")
+    require_one_stdin(old, new, dump)
     before, after = read_policy(old), read_policy(new)
     if dump is None:
         assert recording is not None
@@ -153,8 +134,7 @@ def diff(
     else:
         names = schedulers or schedulers_of(before, after)
         objects = objects_to_place(read_dump(dump), names)
-        for warning in dump_warnings(objects, after.gangs):
-            click.echo(f"warning: {warning}", err=True)
+        echo_warnings(dump_warnings(objects, after.gangs))
         found = diff_policies(objects, display_name(dump), (before, after), names, weight)
     not_kept = list(limit_violations(found, max_pending, max_moved))
     click.echo(rendered(found, not_kept, output))
@@ -173,6 +153,5 @@ def _of_recording(recording: Path, before: BerthConfiguration, after: BerthConfi
 
     recorded = RecordedDecisions(read_recording(recording))
     found = diff_recording(recorded, before, after, str(recording))
-    for note in recorded.notes:
-        click.echo(f"warning: {note}", err=True)
+    echo_warnings(recorded.notes)
     return found

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
-from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.configuration.document import policy_options, read_policy
+from berth_cli.configuration.document import policy_options, read_policy, schedulers_option
 from berth_cli.placement.changed_objects import AddNodes, Changes
 from berth_cli.placement.queue import Queue, read_queue
-from berth_cli.placement.report import Summary, document, explained, table
-from berth_cli.placement.scheduler.control_loop import Outcome, control_loop_of
+from berth_cli.placement.report import Summary, document, explained, require_pods, table
+from berth_cli.placement.scheduler.control_loop import control_loop_of
 from berth_cli.placement.warnings import dump_warnings, eviction_warnings
 from berth_cli.placement.what_if import Dump, WhatIf, what_if
 from berth_cli.sources.dump.cluster import Cluster, read_dump
 from berth_cli.sources.dump.manifests import read_manifests
-from berth_cli.terminal.input_files import STDIN, display_name
-from berth_cli.terminal.output import Format, output_option, render, to_yaml
+from berth_cli.terminal.input_files import display_name, require_one_stdin
+from berth_cli.terminal.output import Format, echo_warnings, output_option, render, to_yaml
 
 EPILOG = """\b
 Examples:
@@ -34,7 +33,8 @@ Examples:
   berth simulate --cluster dump.json --drain n1 --add-nodes 3 --like n2
 
 \b
-Exit status: 0 all pods placed, 1 some pods pending, 2 usage error or unreadable input.
+Exit status: 0 all pods placed, 1 some pods pending, 2 usage error, unreadable input, or no pods to place although some
+wait: they are gated or of another scheduler.
 """
 
 
@@ -48,12 +48,7 @@ Exit status: 0 all pods placed, 1 some pods pending, 2 usage error or unreadable
     help="Place the pods of this manifest (Pod, Deployment, StatefulSet, Job, …); - reads standard input.",
 )
 @policy_options
-@click.option(
-    "--scheduler-name",
-    "schedulers",
-    multiple=True,
-    help=f"Place pending pods of this scheduler; default: {DEFAULT_SCHEDULER} and the document's `profiles`.",
-)
+@schedulers_option
 @click.option("--add-nodes", type=click.IntRange(1, 10_000), multiple=True, metavar="N", help="What if: add N nodes.")
 @click.option("--like", multiple=True, metavar="NODE", help="The node that those of --add-nodes are like.")
 @click.option(
@@ -92,39 +87,34 @@ def simulate(
         raise click.UsageError(
             "give --cluster FILE (a dump: kubectl get nodes,pods -A -o json > FILE), or - for standard input"
         )
-    if [str(path) for path in (cluster, *pods)].count(STDIN) > 1:
-        raise click.UsageError("only one file can come from standard input")
+    require_one_stdin(cluster, *pods)
     if len(add_nodes) != len(like):
         raise click.UsageError("--add-nodes N and --like NODE belong together: give as many of one as of the other")
     changes = Changes(tuple(map(AddNodes, add_nodes, like)), tuple(dict.fromkeys(drain)))
     if changes and explain:
         raise click.UsageError("--explain shows one run; leave out the changes, or --explain")
     configuration = read_policy(config, profile)
-    # Reading does not create reference cycles and keeps all objects, so garbage collection would only cost time.
+    # Neither reading nor placing creates reference cycles, so garbage collection would only cost time.
     gc.disable()
     try:
         objects = list(read_dump(cluster))
         dump = Dump(objects, display_name(cluster), read_manifests(pods), schedulers)
         if changes:
-            gc.freeze()
-            gc.enable()
             has_pending = _compare(what_if(dump, changes, configuration, weight), output)
         else:
-            _warn(dump_warnings(objects, configuration.gangs, dump.manifests))
+            echo_warnings(dump_warnings(objects, configuration.gangs, dump.manifests))
             found, queue = read_queue(objects, dump.where, configuration, schedulers, dump.manifests)
+            require_pods(queue, dump.where)
             del objects, dump
-            gc.freeze()
-            gc.enable()
             has_pending = _place(configuration, found, queue, weight, Format(output), explain).pending > 0
     finally:
         gc.enable()
-        gc.unfreeze()
     sys.exit(1 if has_pending else 0)
 
 
 def _compare(found: WhatIf, output: str) -> bool:
     """Show the pods before and after the changes; return whether a pod is pending after them."""
-    _warn(found.warnings)
+    echo_warnings(found.warnings)
     if output == Format.TABLE:
         _print(found.lines())
     else:
@@ -137,38 +127,17 @@ def _place(
 ) -> Summary:
     loop = control_loop_of(configuration, cluster.snapshot, weight=weight, explain_placed=explain)
     summary = Summary(queue, cluster.left_out)
-    # Output that is printed pod by pod already shows the progress.
-    streams = output is Format.JSON or explain
-    outcomes = loop.run(queue.pods)
-    if sys.stderr.isatty() and not (streams and sys.stdout.isatty()):
-        outcomes = _with_progress(outcomes, len(queue.pods))
-    outcomes = summary.count(outcomes)
+    outcomes = summary.count(loop.run(queue.pods))
     if output is Format.JSON:
         _print(document(outcomes, summary, explain_placed=explain))
     elif output is Format.YAML:
         _print([to_yaml("".join(document(outcomes, summary, explain_placed=explain)))])
     else:
         _print(explained(outcomes, summary) if explain else table(outcomes, summary))
-    _warn(eviction_warnings(summary.evicted, cluster.snapshot.disruption_budgets))
+    echo_warnings(eviction_warnings(summary.evicted, cluster.snapshot.disruption_budgets))
     return summary
 
 
 def _print(lines: Iterable[str]) -> None:
     for line in lines:
         click.echo(line)
-
-
-def _warn(warnings: Iterable[str]) -> None:
-    for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
-
-
-def _with_progress(outcomes: Iterator[Outcome], total: int) -> Iterator[Outcome]:
-    """Yield the outcomes, with a progress bar on standard error."""
-    # Imported here: the import takes 0.1 s.
-    from rich.console import Console
-    from rich.progress import Progress
-
-    # Otherwise rich would redirect standard output to the progress bar's console.
-    with Progress(console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
-        yield from bar.track(outcomes, total=total, description="placing pods")

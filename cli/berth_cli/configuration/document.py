@@ -12,6 +12,7 @@ import click
 from pydantic import ValidationError
 
 from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid
+from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.framework.shipped_profiles import FULL
@@ -102,6 +103,16 @@ def weight_option(command: F) -> F:
         default=1,
         show_default=True,
         help="Weight of the extender in kube-scheduler's configuration.",
+    )(command)
+
+
+def schedulers_option(command: F) -> F:
+    """Add --scheduler-name, as `schedulers`."""
+    return click.option(
+        "--scheduler-name",
+        "schedulers",
+        multiple=True,
+        help=f"Place the pods of this scheduler; default: {DEFAULT_SCHEDULER} and the policy's `profiles`.",
     )(command)
 
 

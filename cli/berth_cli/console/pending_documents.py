@@ -8,6 +8,7 @@ from threading import Lock
 import orjson
 
 from berth.configuration.store import ActiveConfiguration
+from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import gang_names
@@ -47,7 +48,6 @@ class PendingDocuments:
         self._lock = Lock()
         self._rules: tuple[ActiveConfiguration, Rules] | None = None
         self._judge = PendingJudge(monotonic)
-        self._last: tuple[Snapshot, ActiveConfiguration, bytes] | None = None
 
     @property
     def by_path(self) -> Mapping[str, Document]:
@@ -61,16 +61,14 @@ class PendingDocuments:
         if isinstance(observed, Refusal):
             return observed
         with self._lock:
-            last, snapshot, configured = self._last, observed.snapshot, observed.configured
-            if last is not None and last[0] is snapshot and last[1] is configured:
-                return last[2]
+            snapshot = observed.snapshot
             pods = _pending_pods(snapshot)
             judged, left = self._judge.judge(pods[:MAX_PODS], snapshot, self._rules_of(observed), JUDGE_SECONDS)
-            now = self._wall()
-            judged = [(pod, in_state(judgment, pending_state(pod, observed), now)) for pod, judgment in judged]
-            found = orjson.dumps({**_document(judged, len(pods), list(snapshot.nodes)), "isComplete": not left})
-            self._last = None if left else (snapshot, configured, found)
-            return found
+            now, schedulers = self._wall(), {DEFAULT_SCHEDULER, *observed.configured.document.profiles}
+            judged = [
+                (pod, in_state(judgment, pending_state(pod, observed), now, schedulers)) for pod, judgment in judged
+            ]
+        return orjson.dumps({**_document(judged, len(pods), list(snapshot.nodes)), "isComplete": not left})
 
     def explain(self, query: Query) -> bytes | Refusal:
         """Return the output of `berth explain -o json` for a pod without a node, with changes that would place it."""

@@ -42,13 +42,15 @@ NOT_IN_TIME = Judgment(
 )
 
 
-def in_state(judgment: Judgment, state: PodState, now: float) -> Judgment:
+def in_state(judgment: Judgment, state: PodState, now: float, schedulers: Container[str]) -> Judgment:
     """Return the verdict on a pod in this state, as `berth explain` gives it: the scheduler may not place a pod that
-    fits. now: seconds since the epoch."""
+    fits. now: seconds since the epoch. schedulers: those whose pods `berth simulate` places."""
     fits = judgment.category is Category.SCHEDULABLE
     verdict, note = verdict_on(state, now, pending_cause(state), fits=fits)
-    if verdict is Verdict.PLACEABLE and state.unchecked:
-        note = "; ".join(state.unchecked)
+    if verdict is Verdict.PLACEABLE:
+        is_other = not state.was_tried and state.scheduler not in schedulers
+        other = f"of {state.scheduler}, if that scheduler runs" if is_other else ""
+        note = "; ".join(filter(None, (other, *state.unchecked)))
     return replace(judgment, category=Category.UNDETERMINED, note=note) if note else judgment
 
 

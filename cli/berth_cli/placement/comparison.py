@@ -224,13 +224,15 @@ def _place(place: Place) -> dict[str, object]:
     if place.message:
         found["message"] = place.message
     if place.rules:
-        found["rules"] = rules_document(place.rules)
+        found["rules"] = rules_document(place.rules, "nodes")
     return found
 
 
-def rules_document(rules: Iterable[Rule]) -> list[dict[str, object]]:
-    """Return the rules that reject nodes, for JSON."""
-    return [{"plugin": each.plugin, "code": each.code, "reason": each.reason, "nodes": each.nodes} for each in rules]
+def rules_document(rules: Iterable[Rule], counted: str) -> list[dict[str, object]]:
+    """Return the rules for JSON. counted: `nodes` or `pods`."""
+    return [
+        {"plugin": each.plugin or None, "code": each.code, "reason": each.reason, counted: each.count} for each in rules
+    ]
 
 
 def _run(run: Run) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -11,13 +11,14 @@ import orjson
 from berth.scheduling.framework.plugin import Code
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.priority import priority_of
-from berth_cli.placement.queue import Queue
+from berth_cli.placement.queue import Queue, SkipReason
 from berth_cli.placement.scheduler.control_loop import EXTENDER, Outcome
 from berth_cli.placement.scheduler.preemption import Preemption
+from berth_cli.terminal.input_files import InvalidInput
 from berth_cli.terminal.output import table_lines
 
 NO_NODE_TEXT = "<none>"
-NO_PODS = "no pods to place: every pod of the dump has a node; create pods and dump again, or give --pod FILE"
+NO_PODS = "no pods to place: no pod of the dump waits for a node; create pods and dump again, or give --pod FILE"
 _HEADER = ("NAMESPACE", "POD", "PRIORITY", "NODE", "MESSAGE")
 
 
@@ -46,10 +47,6 @@ class Summary:
         """Yield the summary as text lines."""
         if self.placed or self.pending:
             yield f"{self.placed} of {self.placed + self.pending} pods placed"
-        elif self.queue.other_schedulers:
-            yield f"no pods to place: give --scheduler-name {self.queue.other_schedulers[0]}"
-        elif self.queue.skipped:
-            yield "no pods to place: every pod without a node is left out"
         else:
             yield NO_PODS
         if self.evicted:
@@ -70,12 +67,40 @@ class Summary:
 
 def left_out(queue: Queue, unused: Mapping[str, int]) -> Iterator[str]:
     """Yield the pods and objects that the simulation does not place or read, as text lines."""
-    for reason, count in sorted(queue.skipped.items()):
-        yield f"left out: {count} {reason}"
+    yield from (f"left out: {text}" for text in _skipped(queue).values())
+    yield from (f"left out: {count} {reason}" for reason, count in unused.items())
+
+
+def require_pods(queue: Queue, where: str) -> None:
+    """Raise InvalidInput if pods wait and none of them is in the queue: nothing would be judged."""
+    skipped = _skipped(queue)
+    waiting = [skipped[each] for each in (SkipReason.ANOTHER_SCHEDULER, SkipReason.GATED) if each in skipped]
+    if waiting and not queue.pods:
+        raise InvalidInput(f"{where}: no pods to place: {'; '.join(waiting)}")
+
+
+def _skipped(queue: Queue) -> dict[SkipReason, str]:
+    """Return the number of skipped pods by reason as text, with the remedy for pods that wait."""
+    found = {reason: f"{pods_text(count)} {reason}" for reason, count in sorted(queue.skipped.items())}
+    if SkipReason.GATED in found:
+        found[SkipReason.GATED] += ": remove the scheduling gates"
     if queue.other_schedulers:
-        yield f"other schedulers: {', '.join(sorted(queue.other_schedulers))} (see --scheduler-name)"
-    for reason_unused, count in unused.items():
-        yield f"left out: {count} {reason_unused}"
+        count = queue.skipped[SkipReason.ANOTHER_SCHEDULER]
+        found[SkipReason.ANOTHER_SCHEDULER] = other_schedulers_text(count, queue.other_schedulers)
+    return found
+
+
+def other_schedulers_text(count: int, names: Sequence[str]) -> str:
+    """Return the number of pods of other schedulers, the names of these, and the remedy."""
+    return (
+        f"{pods_text(count)} {SkipReason.ANOTHER_SCHEDULER} ({', '.join(names)}): give --scheduler-name {names[0]}, or "
+        "name the scheduler in `profiles` of the policy"
+    )
+
+
+def pods_text(count: int) -> str:
+    """Format a number of pods: `1 pod`, `2 pods`."""
+    return f"{count} pod{'' if count == 1 else 's'}"
 
 
 def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:

@@ -29,16 +29,20 @@ class PlaceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A plugin that rejects nodes, the reason with its code, and the number of nodes that it rejects for this
-    reason."""
+    """A plugin that rejects nodes and the reason with its code, or a score without both; and the number of nodes, or
+    pods, to which this applies."""
 
     plugin: str
     reason: str
-    nodes: int
-    code: ReasonCode
+    count: int
+    code: ReasonCode | None = None
+
+    @property
+    def text(self) -> str:
+        return f"{self.plugin}: {self.reason}" if self.plugin else self.reason
 
     def __str__(self) -> str:
-        return f"{self.plugin}: {self.reason} ({self.nodes} {'node' if self.nodes == 1 else 'nodes'})"
+        return f"{self.text} ({self.count} {'node' if self.count == 1 else 'nodes'})"
 
 
 @dataclass(frozen=True, slots=True)

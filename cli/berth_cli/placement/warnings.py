@@ -11,10 +11,10 @@ from berth.scheduling.objects.cluster import KINDS, SERVICE
 from berth.scheduling.objects.pod_group import POD_GROUP_LABELS
 from berth.scheduling.objects.projection import CLAIMS
 from berth_cli.placement.changed_objects import PodName, node_of, pod_name
+from berth_cli.placement.queue import NO_MANIFESTS
 from berth_cli.sources.dump.manifests import Manifests
 from berth_cli.terminal.output import examples
 
-NO_MANIFESTS = Manifests()
 NO_GANGS = GangsConfiguration()
 _SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 _DUMP = "kubectl get nodes,pods,ns,pdb,pc,svc,rc,rs,sts -A -o json"

@@ -9,14 +9,10 @@ from dataclasses import dataclass
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.preemption.victims import DisruptionBudgets
-from berth_cli.placement.changed_objects import (
-    ChangedObjects,
-    Changes,
-    change_objects,
-)
+from berth_cli.placement.changed_objects import ChangedObjects, Changes, change_objects
 from berth_cli.placement.comparison import Comparison, compare, comparison_document, figure_rows, pod_rows
 from berth_cli.placement.queue import Queue, read_queue
-from berth_cli.placement.report import left_out
+from berth_cli.placement.report import left_out, require_pods
 from berth_cli.placement.run import PlaceKind, Run, record
 from berth_cli.placement.scheduler.control_loop import control_loop_of
 from berth_cli.placement.warnings import dump_warnings, eviction_warnings
@@ -75,6 +71,7 @@ def what_if(dump: Dump, changes: Changes, configuration: BerthConfiguration, wei
     cluster, queue = read_queue(dump.objects, *given)
     before = _run(cluster, queue, configuration, weight)
     cluster_after, queue_after = read_queue(changed.objects, *given, changed.created)
+    require_pods(queue_after, dump.where)
     after = _run(cluster_after, queue_after, configuration, weight)
     gone = before.on_nodes.keys() - after.on_nodes.keys()
     return WhatIf(

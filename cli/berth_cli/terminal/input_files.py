@@ -41,6 +41,12 @@ def display_name(file: Path) -> str:
     return "standard input" if str(file) == STDIN else str(file)
 
 
+def require_one_stdin(*files: Path | None) -> None:
+    """Raise UsageError if standard input is given for several files."""
+    if list(map(str, files)).count(STDIN) > 1:
+        raise click.UsageError("only one file can come from standard input")
+
+
 def read_input(file: Path) -> bytes:
     """Read the file. Raises InvalidInput."""
     try:

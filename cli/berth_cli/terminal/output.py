@@ -41,6 +41,12 @@ def render(content: object, output: str) -> str:
     return to_yaml(text) if output == Format.YAML else text
 
 
+def echo_warnings(warnings: Iterable[str]) -> None:
+    """Print warnings to standard error, one per line."""
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
 def echo_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print rows in columns. On a terminal, long cells are wrapped; in a pipe, each row is one line."""
     cells = [header, *rows]

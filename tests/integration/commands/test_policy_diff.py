@@ -90,7 +90,8 @@ def test_does_not_move_pods_that_the_scheduler_does_not_place(files: Write, stay
     [
         pytest.param(
             [pod("web", "a", schedulerName="berth"), pod("job", "a", schedulerName="batch")],
-            "no pod of default-scheduler, only of batch, berth; give --scheduler-name batch, or name the scheduler in",
+            "2 pods of another scheduler (batch, berth): give --scheduler-name batch, or name the scheduler in "
+            "`profiles` of the policy",
             id="of other schedulers",
         ),
         pytest.param([pod("agent", "a", "DaemonSet/agent")], "no pod that a scheduler places", id="of DaemonSets"),

@@ -62,27 +62,43 @@ def test_exits_with_0_if_all_pods_are_placed(dump: Write) -> None:
     assert (done.exit_code, done.stdout) == (0, f"{NO_PODS}\n")
 
 
+GATES = [{"name": "quota"}]
+OTHER = "other-scheduler"
+
+
 @pytest.mark.parametrize(
-    ("waiting", "lines"),
+    "options", [pytest.param((), id="one run"), pytest.param(("--add-nodes", "1", "--like", "a"), id="with a change")]
+)
+@pytest.mark.parametrize(
+    ("waiting", "message"),
     [
         pytest.param(
-            {"schedulerName": "berth"},
-            [
-                "no pods to place: give --scheduler-name berth",
-                "left out: 1 of another scheduler",
-                "other schedulers: berth (see --scheduler-name)",
-            ],
-            id="of another scheduler",
+            [pod("p", schedulerName=OTHER), pod("q", schedulerName=OTHER), pod("r", schedulerName="batch")],
+            f"3 pods of another scheduler ({OTHER}, batch): give --scheduler-name {OTHER}, or name the scheduler in "
+            "`profiles` of the policy",
+            id="of other schedulers",
         ),
-        pytest.param(
-            {"schedulingGates": [{"name": "quota"}]},
-            ["no pods to place: every pod without a node is left out", "left out: 1 gated"],
-            id="gated",
-        ),
+        pytest.param([pod("p", schedulingGates=GATES)], "1 pod gated: remove the scheduling gates", id="gated"),
     ],
 )
-def test_prints_why_no_pod_is_placed(dump: Write, waiting: dict[str, object], lines: list[str]) -> None:
-    assert run("--cluster", dump(node("a"), pod("small", "1", **waiting))).stdout.splitlines() == lines
+def test_pods_that_wait_and_are_not_judged_exit_with_2(
+    dump: Write, waiting: list[object], message: str, options: tuple[str, ...]
+) -> None:
+    done = run("--cluster", dump(node("a"), *waiting), *options)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.endswith(f"dump.json: no pods to place: {message}\n")
+
+
+def test_counts_pods_that_are_not_judged_beside_placed_ones(dump: Write) -> None:
+    others = [pod("q", schedulerName=OTHER), pod("r", schedulingGates=GATES)]
+    done = run("--cluster", dump(node("a"), pod("p"), *others))
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[-3:] == [
+        "1 of 1 pods placed",
+        "left out: 1 pod gated: remove the scheduling gates",
+        f"left out: 1 pod of another scheduler ({OTHER}): give --scheduler-name {OTHER}, or name the scheduler in "
+        "`profiles` of the policy",
+    ]
 
 
 def test_json_lists_pods_and_the_nodes_that_rejected_pending_pods(dump: Write) -> None:

@@ -1,15 +1,18 @@
-"""Reads a stack in its AWS account: cache table, ledger and schedule. Read-only, with the caller's permissions."""
+"""Reads a stack in its AWS account, read-only and with the caller's permissions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
+from typing import TYPE_CHECKING
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
+from berth.authentication.allow_list import AllowList
+from berth.authentication.dynamodb_allow_list import DynamoDBAllowList
+from berth.authentication.outcomes import Authentication, CredentialStoreUnavailable
 from berth.dynamodb import HEAD_KEY, cache_table_errors
 from berth.lease.dynamodb_lock import read_item
 from berth.lease.lock import Lease, MalformedLease
@@ -19,6 +22,9 @@ from berth.nodecache.feed.head import Head
 from berth.nodecache.feed.table import TableUnavailable
 from berth.scheduling.managed_resources.pools import is_floating
 from berth_cli.sources.stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, DeployedStack, StackUnavailable
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
 
 SCHEDULE = "AWS::Scheduler::Schedule"
 _DENIED_CODES = (
@@ -78,10 +84,9 @@ class AWSAccount:
     def head(self) -> HeadItem | None:
         """Read the cache table's head item consistently; None if it does not exist."""
         table = self._stack.output(CACHE_TABLE_NAME)
-        client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
         try:
             with cache_table_errors(table).errors():
-                item = client.get_item(TableName=table, Key=HEAD_KEY, ConsistentRead=True).get("Item")
+                item = self._dynamodb().get_item(TableName=table, Key=HEAD_KEY, ConsistentRead=True).get("Item")
             if item is None:
                 return None
             head = read_head(item)
@@ -102,16 +107,32 @@ class AWSAccount:
     def owed(self) -> Mapping[str, int]:
         """Return what pods hold beyond the capacity, by floating pool. Scans the ledger."""
         with self._ledger() as ledger:
-            owed = [each.owed.items() for each in ledger.nodes() if is_floating(each.owner)]
-        return dict(chain.from_iterable(owed))
+            floating = [each for each in ledger.nodes() if is_floating(each.owner)]
+        return {pool: amount for each in floating for pool, amount in each.owed.items()}
 
     @contextmanager
     def _ledger(self) -> Iterator[DynamoDBLedgerTable]:
-        client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
         try:
-            yield DynamoDBLedgerTable(client, self._stack.output(LEDGER_TABLE_NAME))
+            yield DynamoDBLedgerTable(self._dynamodb(), self._stack.output(LEDGER_TABLE_NAME))
         except TableUnavailable as error:
             raise AccountUnavailable(str(error)) from error
+
+    def allow_list(self) -> AllowList | None:
+        """Read the allow-list as the authorizer does; None if the stack does not use one."""
+        if self._stack.parameters.get("Authentication") != Authentication.MTLS:
+            return None
+        table = self._stack.output(CACHE_TABLE_NAME)
+        try:
+            return DynamoDBAllowList(self._dynamodb(), table).read()
+        except CredentialStoreUnavailable as error:
+            unreadable = error.__cause__
+            if unreadable is not None and is_inspection_denied(unreadable.__cause__):
+                raise InspectionDenied(str(error), f"needs dynamodb:GetItem on {table}") from error
+            raise AccountUnavailable(str(error)) from error
+
+    def _dynamodb(self) -> DynamoDBClient:
+        client: DynamoDBClient = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
+        return client
 
     def schedules(self) -> list[Schedule]:
         """Return the schedules of the stack."""

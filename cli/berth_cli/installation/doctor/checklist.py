@@ -13,6 +13,7 @@ from berth.scheduling.managed_resources.pools import resource_of
 from berth_cli.installation.doctor.aws_account import AccountUnavailable, AWSAccount, InspectionDenied
 from berth_cli.installation.doctor.checks import account as account_checks
 from berth_cli.installation.doctor.checks.access import check_access, reaches_berth
+from berth_cli.installation.doctor.checks.account import ALLOW_LIST_REMEDY
 from berth_cli.installation.doctor.checks.cluster import (
     binder_permissions,
     check_cluster_of,
@@ -28,13 +29,12 @@ from berth_cli.installation.doctor.checks.pending_pods import check_pending_pods
 from berth_cli.installation.doctor.checks.scheduler import (
     check_bound_schedulers,
     check_document,
-    check_extenders,
     check_gang_scheduling,
     check_managed_resources,
     check_transport,
 )
 from berth_cli.installation.doctor.checks.verbs import check_bind_time, check_latency, check_policy, check_verbs, probe
-from berth_cli.installation.doctor.findings import CheckName, Finding, Result, failed, ok, skipped, warning
+from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
 from berth_cli.installation.doctor.inputs import Inputs
 from berth_cli.installation.doctor.scheduler_configuration import SchedulerSide
 from berth_cli.installation.extenders import managed_resources_of
@@ -52,7 +52,7 @@ HOW_TO_PROVIDE = {
 INPUT_ERRORS = {
     CheckName.SCHEDULER: {CheckName.SCHEDULER, CheckName.KUBECONFIG},
     CheckName.MANAGED_RESOURCES: {CheckName.CONFIGURATION, CheckName.STACK},
-    CheckName.ADDRESS: {CheckName.CREDENTIALS, CheckName.TLS_CONFIG, CheckName.STACK, CheckName.SCHEDULER},
+    CheckName.ADDRESS: {CheckName.CREDENTIALS, CheckName.STACK, CheckName.SCHEDULER},
     CheckName.CLUSTER: {CheckName.KUBECONFIG, CheckName.KUBECONFIG_SECRET},
     CheckName.ACCOUNT: {CheckName.STACK},
 }
@@ -117,6 +117,7 @@ def _account(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
     else:
         yield Check(CheckName.SCHEDULE, lambda: account_checks.check_schedule(account), SCHEDULE_REMEDY)
     yield Check(CheckName.TABLE, lambda: _table_findings(account, inputs, now))
+    yield Check(CheckName.ALLOW_LIST, lambda: account_checks.check_allow_list(account, now()), ALLOW_LIST_REMEDY)
     yield Check(CheckName.GANGS, lambda: account_checks.check_concurrency(account, inputs.wanted.gangs))
     if inputs.wanted.counting.floating.exist:
         yield Check(CheckName.MANAGED_RESOURCES, lambda: _owed_findings(account.owed(), inputs.wanted.counting))
@@ -187,7 +188,6 @@ def _scheduler(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
     yield Check(CheckName.SCHEDULER, lambda: check_document(side, inputs.address))
     if not side.berth_extenders:
         return
-    yield Check(CheckName.EXTENDER, lambda: check_extenders(side))
     yield Check(CheckName.URL_PREFIX, lambda: check_transport(side))
     yield Check(CheckName.MANAGED_RESOURCES, lambda: _managed_resources_findings(inputs, side))
     yield Check(CheckName.GANGS, lambda: check_gang_scheduling(side, inputs.wanted.gangs))
@@ -199,14 +199,9 @@ def _scheduler(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
 
 
 def _managed_resources_findings(inputs: Inputs, side: SchedulerSide) -> list[Finding]:
-    """Check the given configuration and the one in use, because either may be wrong."""
-    known = [each for each in (inputs.configuration, inputs.running.configuration) if each is not None]
-    if not known:
+    if inputs.configuration is None and inputs.running.configuration is None:
         return _input_missing(CheckName.MANAGED_RESOURCES, inputs)
-    found = dict.fromkeys(
-        finding for each in known for finding in check_managed_resources(side, managed_resources_of(each))
-    )
-    return [each for each in found if each.result is not Result.OK] or list(found)
+    return list(check_managed_resources(side, managed_resources_of(inputs.wanted)))
 
 
 def _address(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:

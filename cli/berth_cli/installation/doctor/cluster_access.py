@@ -6,7 +6,6 @@ import time
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -49,19 +48,6 @@ class Unlisted(StrEnum):
 
     NOT_DEFINED = "the cluster does not define them"
     FORBIDDEN = "this user may not list them"
-
-
-@dataclass(frozen=True, slots=True)
-class UntriedPod:
-    """A pending pod that no scheduler has tried: its condition PodScheduled is not set.
-
-    `created_at`: seconds since the epoch.
-    """
-
-    namespace: str
-    name: str
-    scheduler_name: str
-    created_at: float
 
 
 def parse_subject(text: str) -> Subject:
@@ -133,10 +119,6 @@ class ClusterAccess:
         items = self._request_ok("GET", "/api/v1/pods", query=query).content.get("items")
         return items if isinstance(items, list) else []
 
-    def untried_pods(self) -> list[UntriedPod]:
-        """List the untried pods among the first pending pods, without pods that have scheduling gates."""
-        return [_untried_pod(item) for item in self.pending_pods() if _is_untried(item)]
-
     def custom_resources(self, path: str) -> Sequence[Mapping[str, Any]] | Unlisted:
         """List custom resources, or return why the user cannot list them."""
         answer = self._request("GET", path)
@@ -200,14 +182,3 @@ class ClusterAccess:
             )
         except ApiServerUnreachable as error:
             raise ClusterUnavailable(str(error)) from error
-
-
-def _is_untried(pod: Mapping[str, Any]) -> bool:
-    conditions = pod.get("status", {}).get("conditions") or ()
-    return not pod["spec"].get("schedulingGates") and all(each["type"] != "PodScheduled" for each in conditions)
-
-
-def _untried_pod(pod: Mapping[str, Any]) -> UntriedPod:
-    metadata, scheduler_name = pod["metadata"], pod["spec"]["schedulerName"]
-    created_at = datetime.fromisoformat(metadata["creationTimestamp"]).timestamp()
-    return UntriedPod(metadata["namespace"], metadata["name"], scheduler_name, created_at)

@@ -28,6 +28,7 @@ class CheckName(StrEnum):
     TABLE = "table"
     LEASE = "lease"
     SCHEDULE = "schedule"
+    ALLOW_LIST = "allow-list"
 
     # the cluster
     KUBECONFIG = "kubeconfig"
@@ -46,14 +47,12 @@ class CheckName(StrEnum):
     PERCENTAGE_OF_NODES_TO_SCORE = "percentageOfNodesToScore"
     LEADER_ELECTION = "leaderElection"
     NODE_CACHE_CAPABLE = "nodeCacheCapable"
-    WEIGHT = "weight"
     BIND_VERB = "bindVerb"
     IGNORABLE = "ignorable"
     MANAGED_RESOURCES = "managedResources"
     GANGS = "gangs"
     URL_PREFIX = "urlPrefix"
     VERIFICATION = "verification"
-    TLS_CONFIG = "tlsConfig"
     CREDENTIALS = "credentials"
 
     # the address

@@ -285,10 +285,8 @@ class _Reading:
             remedy = "to call Berth, give the scheduler's configuration, --ca, --tls-client-cert or --tls-client-key"
             self.findings.append(skipped(CheckName.CREDENTIALS, str(error), remedy))
         except CredentialsUnreadable as error:
-            # The check `tlsConfig` already reports a certificate without its key, or a key without its certificate.
-            if config is None or not config.has_half:
-                remedy = "kube-scheduler cannot use it either: use the output of `berth scheduler-config`"
-                self.findings.append(failed(CheckName.CREDENTIALS, str(error), remedy))
+            remedy = "kube-scheduler cannot use it either: use the output of `berth scheduler-config`"
+            self.findings.append(failed(CheckName.CREDENTIALS, str(error), remedy))
         return None, NO_MATERIAL
 
     def configuration(self) -> BerthConfiguration | None:

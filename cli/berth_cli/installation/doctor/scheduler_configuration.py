@@ -61,11 +61,6 @@ class TLSConfig(_Part):
     def has_ca(self) -> bool:
         return bool(self.ca_file or self.ca_data)
 
-    @property
-    def has_half(self) -> bool:
-        """True for a certificate without a key, and for a key without a certificate."""
-        return bool(self.cert_file or self.cert_data) is not bool(self.key_file or self.key_data)
-
 
 class ManagedResourceEntry(_Part):
     """An item of `managedResources`."""

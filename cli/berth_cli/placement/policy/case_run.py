@@ -12,7 +12,7 @@ from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from berth_cli.placement.changed_objects import PodName
 from berth_cli.placement.policy.cases import Case, PodExpectation
 from berth_cli.placement.queue import read_queue
-from berth_cli.placement.report import left_out
+from berth_cli.placement.report import left_out, require_pods
 from berth_cli.placement.run import Place, PlaceKind, RunRecorder
 from berth_cli.placement.scheduler.control_loop import Outcome, control_loop_of
 from berth_cli.terminal.input_files import names_instead
@@ -54,12 +54,13 @@ class _PlacedPod:
 
 
 def run_case(case: Case, schedulers: Collection[str] = ()) -> CaseResult:
-    """Place the pods of the case. Raises InvalidInput if its cluster or pods cannot be read.
+    """Place the pods of the case. Raises InvalidInput if its cluster or pods cannot be read, or none can be placed.
 
     schedulers: the schedulers whose pending pods are placed; empty for the default scheduler and those in the policy's
     `profiles`.
     """
     cluster, queue = read_queue(case.objects, case.place, case.configuration, schedulers, case.manifests)
+    require_pods(queue, case.place)
     loop = control_loop_of(case.configuration, cluster.snapshot, weight=case.weight, explain_placed=True)
     recorder, outcomes = RunRecorder(), dict[PodName, Outcome]()
     for each in loop.run(queue.pods):
@@ -95,7 +96,7 @@ def _failures_of(pod: _PlacedPod, expectation: PodExpectation) -> Iterator[Failu
         yield _not_on(pod, expectation.node)
     if expectation.pending is not None and expectation.pending is not is_pending:
         yield Failure(pod.name, "no node" if expectation.pending else "a node", _found(pod))
-    codes = tuple(dict.fromkeys(rule.code for rule in pod.place.rules))
+    codes = tuple(dict.fromkeys(rule.code for rule in pod.place.rules if rule.code))
     if expectation.reason is not None and not _gives(expectation.reason, pod.place.message, codes):
         wanted = f"a reason with {expectation.reason!r}"
         yield Failure(pod.name, wanted, pod.place.message or _found(pod), codes=codes)

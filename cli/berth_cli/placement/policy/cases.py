@@ -94,15 +94,6 @@ class PolicyTestDocument(_Given):
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyTestFile:
-    """A document, its path, and the line of each case."""
-
-    path: Path
-    document: PolicyTestDocument
-    lines: tuple[int, ...]
-
-
 def find_test_files(path: Path) -> Iterator[Path]:
     """Yield the file itself, or all files below a folder with such a document. Raises InvalidInput if there are
     none."""
@@ -118,8 +109,8 @@ def find_test_files(path: Path) -> Iterator[Path]:
         raise InvalidInput(f"{path} has no file with `kind: {KIND}` ({', '.join(f'*{each}' for each in SUFFIXES)})")
 
 
-def read_test_file(path: Path) -> PolicyTestFile:
-    """Read the cases of a file. Raises InvalidInput with one line for each invalid field."""
+def read_test_file(path: Path) -> tuple[PolicyTestDocument, tuple[int, ...]]:
+    """Read the cases of a file, and the line of each. Raises InvalidInput with one line for each invalid field."""
     try:
         source = strict_yaml.load(read_input(path))
     except strict_yaml.InvalidYAML as error:
@@ -129,7 +120,7 @@ def read_test_file(path: Path) -> PolicyTestFile:
     except ValidationError as error:
         raise InvalidInput("\n".join(_errors(path, error, source))) from error
     lines = tuple(source.line(("cases", number)) for number in range(len(document.cases)))
-    return PolicyTestFile(path, document, lines)
+    return document, lines
 
 
 def _errors(path: Path, error: ValidationError, source: strict_yaml.YAMLDocument) -> Iterator[str]:
@@ -164,9 +155,8 @@ def read_cases(path: Path) -> Iterator[Case]:
     """Yield the cases of a file, or of all files below a folder. Raises InvalidInput."""
     objects_in, configuration_in = cache(_objects), cache(read_policy)
     for file in find_test_files(path):
-        found = read_test_file(file)
-        folder, document = file.parent, found.document
-        for case, line in zip(document.cases, found.lines, strict=True):
+        folder, (document, lines) = file.parent, read_test_file(file)
+        for case, line in zip(document.cases, lines, strict=True):
             policy = document if case.config is None and case.profile is None else case
             cluster = case.cluster if case.cluster is not None else document.cluster
             pods = case.pods if case.pods is not None else document.pods

@@ -15,8 +15,9 @@ from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth_cli.placement.changed_objects import PodName, is_leaving, node_of, runs_on_every_node
 from berth_cli.placement.comparison import Cause, Comparison, compare
-from berth_cli.placement.policy.policy_diff import PolicyDiff, pods_text
+from berth_cli.placement.policy.policy_diff import PolicyDiff
 from berth_cli.placement.queue import read_queue
+from berth_cli.placement.report import other_schedulers_text, pods_text
 from berth_cli.placement.run import RunRecorder
 from berth_cli.placement.scheduler.control_loop import ControlLoop, control_loop_of
 from berth_cli.sources.dump.manifests import as_new_pod
@@ -79,13 +80,9 @@ def _compare_placements(
 
 
 def _why_none(objects: Iterable[Object], schedulers: Collection[str]) -> str:
-    others = sorted({_scheduler_of(obj) for obj in objects if _is_of_a_scheduler(obj)} - set(schedulers))
-    if not others:
-        return "no pod that a scheduler places"
-    return (
-        f"no pod of {' or '.join(sorted(schedulers))}, only of {', '.join(others)}; give --scheduler-name "
-        f"{others[0]}, or name the scheduler in `profiles` of a policy"
-    )
+    others = [_scheduler_of(obj) for obj in objects if _is_of_a_scheduler(obj)]
+    others = [name for name in others if name not in schedulers]
+    return other_schedulers_text(len(others), sorted({*others})) if others else "no pod that a scheduler places"
 
 
 def _is_placed_again(obj: Object, schedulers: Collection[str]) -> bool:

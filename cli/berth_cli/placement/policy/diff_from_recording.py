@@ -21,8 +21,9 @@ from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.placement.changed_objects import PodName
 from berth_cli.placement.comparison import Cause, compare
-from berth_cli.placement.policy.policy_diff import PolicyDiff, pods_text
+from berth_cli.placement.policy.policy_diff import PolicyDiff
 from berth_cli.placement.recording.replay import RecordedDecision, RecordedDecisions
+from berth_cli.placement.report import pods_text
 from berth_cli.placement.run import Place, PlaceKind, Run, rules_of
 from berth_cli.terminal.input_files import InvalidInput
 

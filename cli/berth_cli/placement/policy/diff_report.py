@@ -4,40 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from berth_cli.placement.comparison import comparison_document, figure_rows, figures, pod_rows
-from berth_cli.placement.policy.policy_diff import (
-    MOVED,
-    NEWLY_PENDING,
-    PolicyDiff,
-    RuleCount,
-    headline,
-    missing_texts,
-    pods_text,
-)
-from berth_cli.terminal.output import Format, examples, render
+from berth_cli.placement.comparison import comparison_document, figure_rows, figures, pod_rows, rules_document
+from berth_cli.placement.policy.policy_diff import MOVED, NEWLY_PENDING, PolicyDiff, headline, missing_texts
+from berth_cli.placement.report import pods_text
+from berth_cli.terminal.output import Format, render
 
 MARKDOWN = "markdown"
 """A value of -o that only comparisons have."""
 
-ROWS_OF_A_COMMENT = 50
-"""The maximum number of rows in a comment: GitHub accepts comments of up to 65,536 characters."""
+ROWS_SHOWN = 50
+"""The maximum number of pods in a table: GitHub accepts comments of up to 65,536 characters."""
 
 
 def table(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
     """Yield the lines for a terminal."""
     yield from (f"warning: {each}" for each in missing_texts(diff))
     yield f"{diff.source}: {headline(diff)}"
-    if diff.listed:
+    if diff.changed:
         yield ""
-        yield from pod_rows(diff.listed)
-    if diff.by_score:
-        yield ""
-        yield _by_score_text(diff)
+        yield from pod_rows(diff.changed[:ROWS_SHOWN])
+        yield from _more(diff)
     for title, rules in (("newly pending", diff.rejecting_rules), ("moved", diff.moving_rules)):
         if rules:
             yield ""
             yield f"rules, {title}:"
-            yield from (f"  {rule}" for rule in rules)
+            yield from (f"  {pods_text(rule.count)}: {rule.text}" for rule in rules)
     yield ""
     yield from figure_rows(diff.comparison)
     for line in exceeded:
@@ -54,19 +45,13 @@ def markdown(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
     for line in exceeded:
         yield ""
         yield f"Limit exceeded: {line}."
-    if diff.by_score:
-        yield ""
-        yield f"{_escaped(_by_score_text(diff))}."
-    if diff.listed:
-        shown = diff.listed[:ROWS_OF_A_COMMENT]
+    if diff.changed:
         yield ""
         yield from _markdown_table(
             ("Pod", "Before", "After", "Message"),
-            [(each.name, str(each.before), str(each.after), each.message) for each in shown],
+            [(each.name, str(each.before), str(each.after), each.message) for each in diff.changed[:ROWS_SHOWN]],
         )
-        if len(diff.listed) > len(shown):
-            yield ""
-            yield f"and {len(diff.listed) - len(shown)} more pods"
+        yield from _more(diff)
     yield ""
     yield "<details><summary>Load</summary>"
     yield ""
@@ -75,9 +60,10 @@ def markdown(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
     yield "</details>"
 
 
-def _by_score_text(diff: PolicyDiff) -> str:
-    names = examples([each.name for each in diff.by_score])
-    return f"{pods_text(len(diff.by_score))} moved to a node with a higher score: {names}"
+def _more(diff: PolicyDiff) -> Iterator[str]:
+    if len(diff.changed) > ROWS_SHOWN:
+        yield ""
+        yield f"and {len(diff.changed) - ROWS_SHOWN} more pods: -o json lists all"
 
 
 def rendered(diff: PolicyDiff, exceeded: Sequence[str], output: str) -> str:
@@ -101,15 +87,12 @@ def document(diff: PolicyDiff, exceeded: Iterable[str]) -> dict[str, object]:
         "newlyPending": len(diff.pods(NEWLY_PENDING)),
         "moved": len(diff.pods(MOVED)),
         "limitsExceeded": list(exceeded),
-        "rules": {"newlyPending": _rules(diff.rejecting_rules), "moved": _rules(diff.moving_rules)},
+        "rules": {
+            "newlyPending": rules_document(diff.rejecting_rules, "pods"),
+            "moved": rules_document(diff.moving_rules, "pods"),
+        },
         **found,
     }
-
-
-def _rules(rules: Iterable[RuleCount]) -> list[dict[str, object]]:
-    return [
-        {"plugin": each.plugin or None, "code": each.code, "reason": each.reason, "pods": each.pods} for each in rules
-    ]
 
 
 def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

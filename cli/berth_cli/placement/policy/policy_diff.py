@@ -7,8 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import click
+
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.placement.comparison import Comparison, Effect, PodComparison
+from berth_cli.placement.report import pods_text
+from berth_cli.placement.run import Rule
 
 _LIMIT = re.compile(r"(?P<number>[0-9]{1,9})(?P<per_cent>%?)", re.ASCII)
 NEWLY_PENDING = (Effect.NEWLY_PENDING, Effect.EVICTED)
@@ -29,23 +33,6 @@ class Limit:
     def allows(self, count: int, judged: int) -> bool:
         """Return whether this number of evaluated pods is within the limit."""
         return 100 * count <= self.number * judged if self.per_cent else count <= self.number
-
-
-@dataclass(frozen=True, slots=True)
-class RuleCount:
-    """A rule, and the number of pods that it affects. `plugin`: empty if a score decides; `code` is then None."""
-
-    plugin: str
-    reason: str
-    pods: int
-    code: ReasonCode | None = None
-
-    def __str__(self) -> str:
-        return f"{pods_text(self.pods)}: " + (f"{self.plugin}: {self.reason}" if self.plugin else self.reason)
-
-
-MAX_BY_SCORE = 5
-"""The maximum number of pods that move to a node with a higher score and are shown one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,34 +61,22 @@ class PolicyDiff:
         return [each for effects in order for each in self.pods(effects)]
 
     @property
-    def by_score(self) -> list[PodComparison]:
-        """The pods that move only because another node has a higher score; empty if they are few."""
-        found = [each for each in self.pods(MOVED) if each.cause is not None and not each.cause.plugin]
-        return found if len(found) > MAX_BY_SCORE else []
-
-    @property
-    def listed(self) -> list[PodComparison]:
-        """The changed pods that are shown one by one."""
-        grouped = {each.pod for each in self.by_score}
-        return [each for each in self.changed if each.pod not in grouped]
-
-    @property
-    def rejecting_rules(self) -> list[RuleCount]:
+    def rejecting_rules(self) -> list[Rule]:
         """The rules that reject nodes for the newly pending pods, each with the number of these pods."""
         return _counted(
             (rule.plugin, rule.reason, rule.code) for each in self.pods(NEWLY_PENDING) for rule in each.after.rules
         )
 
     @property
-    def moving_rules(self) -> list[RuleCount]:
+    def moving_rules(self) -> list[Rule]:
         """Why moved pods are not on their earlier nodes, each cause with the number of these pods."""
         causes = (each.cause for each in self.pods(MOVED))
         return _counted((cause.plugin, cause.reason, cause.code) for cause in causes if cause is not None)
 
 
-def _counted(rules: Iterable[tuple[str, str, ReasonCode | None]]) -> list[RuleCount]:
+def _counted(rules: Iterable[tuple[str, str, ReasonCode | None]]) -> list[Rule]:
     counted = sorted(Counter(rules).items(), key=lambda item: (-item[1], item[0][:2]))
-    return [RuleCount(plugin, reason, count, code) for (plugin, reason, code), count in counted]
+    return [Rule(plugin, reason, count, code) for (plugin, reason, code), count in counted]
 
 
 def limit_violations(diff: PolicyDiff, pending: Limit | None, moved: Limit | None) -> Iterator[str]:
@@ -112,17 +87,14 @@ def limit_violations(diff: PolicyDiff, pending: Limit | None, moved: Limit | Non
             yield f"{count} of {pods_text(diff.judged)} {text}, at most {limit} allowed"
 
 
-def read_limit(text: str) -> Limit:
-    """Parse a number of pods, or a percentage: `5` or `5%`. Raises ValueError."""
+def read_limit(_: click.Context | None, __: click.Parameter | None, text: str | None) -> Limit | None:
+    """Parse an option: a number of pods, or a percentage, `5` or `5%`. Raises BadParameter."""
+    if text is None:
+        return None
     found = _LIMIT.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is neither a number of pods nor per cent, such as 5 or 5%")
+        raise click.BadParameter(f"{text!r} is neither a number of pods nor per cent, such as 5 or 5%")
     return Limit(int(found["number"]), bool(found["per_cent"]))
-
-
-def pods_text(count: int) -> str:
-    """Format a number of pods: `1 pod`, `2 pods`."""
-    return f"{count} pod{'' if count == 1 else 's'}"
 
 
 def missing_texts(diff: PolicyDiff) -> list[str]:

@@ -32,7 +32,7 @@ from berth.scheduling.objects.pod_group import gang_names
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.placement.scheduler.extender import BindResult, Extender, PolicyExtender
+from berth_cli.placement.scheduler.extender import BindResult, PolicyExtender
 from berth_cli.placement.scheduler.preemption import Preemption, Preemptor, apply_preemption
 
 NODE_SCORE_PER_POINT = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
@@ -101,19 +101,15 @@ class ControlLoop:
         self,
         scheduler: Profile,
         snapshot: Snapshot,
-        extender: Extender | None = None,
+        extender: PolicyExtender | None = None,
         *,
         weight: int = 1,
         explain_placed: bool = False,
     ) -> None:
         self.snapshot = snapshot
         self._names = NodeRefs.of(list(snapshot.nodes), snapshot.positions)
-        self._scheduler, self._extender, self._weight, self._explain_placed = (
-            scheduler,
-            extender,
-            weight,
-            explain_placed,
-        )
+        self._scheduler, self._extender = scheduler, extender
+        self._weight, self._explain_placed = weight, explain_placed
         self._evaluations = EvaluationCache()
         self._preemptor = Preemptor(extender)
         self._together: dict[str, _MemberOutcome] = {}
@@ -152,10 +148,7 @@ class ControlLoop:
         self._keep_for_waiting(members[0])
         state, found = self.snapshot, {}
         for pod in members:
-            try:
-                found[pod.uid] = self._cycle(self.snapshot.unbound.get(pod.uid, pod))
-            except PluginFailed as error:
-                found[pod.uid] = Outcome(pod, message=f"pod {pod.namespace}/{pod.name}: {error}")
+            found[pod.uid] = self._cycle(self.snapshot.unbound.get(pod.uid, pod))
         has_room = sum(bool(outcome.node) for outcome in found.values()) >= gang.minimum
         for uid, outcome in found.items():
             kept = outcome
@@ -180,19 +173,12 @@ class ControlLoop:
         self._keep_for_waiting(pod)
         # An earlier preemption may have cleared this pod's nomination.
         pod = self.snapshot.unbound.get(pod.uid, pod)
-        try:
-            return self._note(self._schedule(pod))
-        except PluginFailed as error:
-            return Outcome(pod, message=f"pod {pod.namespace}/{pod.name}: {error}")
-
-    def _schedule(self, pod: Pod) -> Outcome:
-        """Run one scheduling cycle. Raises PluginFailed."""
         outcome = self._cycle(pod)
         preemption = outcome.preemption
         if preemption is not None and preemption.nominated is not None:
             self.snapshot = apply_preemption(self.snapshot, pod, preemption)
             outcome = replace(self._cycle(self.snapshot.unbound[pod.uid]), preemption=preemption)
-        return self._bind(outcome) if outcome.node else outcome
+        return self._note(self._bind(outcome) if outcome.node else outcome)
 
     def rejection(self, pod: Pod, node: str) -> Status | None:
         """Return why this node rejects the pod, on the state that its decision uses; None if it does not."""
@@ -224,41 +210,40 @@ class ControlLoop:
         return replace(outcome, devices=bound.devices)
 
     def _cycle(self, pod: Pod) -> Outcome:
+        """Run one scheduling cycle, without binding the pod."""
         if not self._names:
             return Outcome(pod, message=NO_NODES)
+        try:
+            return self._evaluate(pod)
+        except PluginFailed as error:
+            return Outcome(pod, message=f"pod {pod.namespace}/{pod.name}: {error}")
+
+    def _evaluate(self, pod: Pod) -> Outcome:
         evaluation = self._evaluations.of(self._scheduler, pod, self.snapshot)
         prefilter_status = evaluation.local.filters.rejected or evaluation.rejected
         if prefilter_status is not None:
             return self._prefilter_outcome(pod, prefilter_status, evaluation)
         result = self._filter(pod, evaluation, self._names, self.snapshot)
-        feasible: Sequence[str] = result.feasible
         rejected = result.rejected
         error = next((status for status in rejected.values() if status.code is Code.ERROR and status.plugin), None)
         if error is not None:
             return Outcome(pod, message=f'running Filter plugin "{error.plugin}": {error.message}')
-        scheduler_rejected = rejected
-        feasible, extender_rejected = self._extender_filter(pod, feasible)
+        feasible, extender_rejected = self._extender_filter(pod, result.feasible)
         if not feasible:
-            reasons = [reason for status in scheduler_rejected.values() for reason in status.reasons]
+            reasons = [reason for status in rejected.values() for reason in status.reasons]
             reasons += [status.message for status in extender_rejected.values()]
-            preemption = self._preemptor.preempt(evaluation, pod, scheduler_rejected, extender_rejected)
+            preemption = self._preemptor.preempt(evaluation, pod, rejected, extender_rejected)
             message = fit_error_message(len(self._names), reasons, preemption.ineligible)
-            return Outcome(
-                pod, message=message, rejected={**scheduler_rejected, **extender_rejected}, preemption=preemption
-            )
-        return self._choose(
-            pod,
-            evaluation,
-            feasible,
-            {**scheduler_rejected, **extender_rejected} if self._explain_placed else NONE_REJECTED,
-        )
+            return Outcome(pod, message=message, rejected={**rejected, **extender_rejected}, preemption=preemption)
+        shown = {**rejected, **extender_rejected} if self._explain_placed else NONE_REJECTED
+        return self._choose(pod, evaluation, feasible, shown)
 
     def _prefilter_outcome(self, pod: Pod, status: Status, evaluation: Evaluation) -> Outcome:
         if status.code is Code.ERROR:
             return Outcome(pod, message=f'running PreFilter plugin "{status.plugin}": {status.message}')
         rejected = dict.fromkeys(self._names, status)
         preemption = self._preemptor.preempt(evaluation, pod, rejected, NONE_REJECTED)
-        message = prefilter_message(len(self._names), status.message, preemption.ineligible)
+        message = _message(len(self._names), status.message, preemption.ineligible)
         return Outcome(pod, message=message, rejected=rejected, preemption=preemption)
 
     def _filter(self, pod: Pod, evaluation: Evaluation, names: NodeRefs, snapshot: Snapshot) -> FilterResult:
@@ -322,11 +307,6 @@ def fit_error_message(nodes: int, reasons: Iterable[str], ineligible: str | None
     """
     counted = sorted(f"{count} {reason}" for reason, count in Counter(reasons).items())
     return _message(nodes, ", ".join(counted), ineligible)
-
-
-def prefilter_message(nodes: int, reason: str, ineligible: str | None = None) -> str:
-    """Return the FailedScheduling message for a pod that PreFilter rejects; its reason has no number of nodes."""
-    return _message(nodes, reason, ineligible)
 
 
 def _message(nodes: int, text: str, ineligible: str | None) -> str:

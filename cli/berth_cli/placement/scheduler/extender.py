@@ -1,10 +1,9 @@
-"""The extender as the control loop sees it, and its implementation by a policy without HTTP."""
+"""Berth as the control loop's extender: a policy without HTTP."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from berth.scheduling.framework.plugin import Status
 from berth.scheduling.framework.shipped_profiles import FULL
@@ -26,34 +25,8 @@ class BindResult:
     devices: Mapping[str, int] = field(default_factory=dict)
 
 
-class Extender(Protocol):
-    """The verbs that kube-scheduler calls during a scheduling cycle."""
-
-    def filter(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Status]:
-        """Return the statuses of the rejected nodes by name."""
-
-    def prioritize(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Sequence[int]:
-        """Return a score for each name."""
-
-    def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> Collection[str]:
-        """Return the rejected nodes in `FailedNodes`; all other rejected nodes are unresolvable (facts 15, 15a)."""
-        return ()
-
-    def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
-        """Return the gang with which the pod is bound. Default: each pod is bound alone."""
-        return None
-
-    def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> PreemptResult:
-        """Return the extender's changes to the victims on each node. Default: no preempt verb."""
-        return PreemptResult(candidates, {})
-
-    def bind(self, pod: Pod, node: NodeInfo) -> BindResult | Insufficient:
-        """Return the pod as stored after the bind."""
-        return BindResult(replace(pod, node_name=node.name))
-
-
-class PolicyExtender(Extender):
-    """Makes the decisions of Berth's verbs, without HTTP.
+class PolicyExtender:
+    """Makes the decisions of Berth's verbs during a scheduling cycle, without HTTP.
 
     Profile `full` contains the scheduler's own plugins, so as an extender it changes only the placement of gangs.
     """
@@ -62,22 +35,27 @@ class PolicyExtender(Extender):
         self._policy = policy
 
     def filter(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Status]:
+        """Return the statuses of the rejected nodes by name."""
         if self._policy.profile_of(pod).name == FULL and not self._policy.plans(pod):
             return {}
         return self._policy.feasibility(pod, names, snapshot).rejected
 
     def prioritize(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Sequence[int]:
+        """Return a score for each name."""
         if self._policy.profile_of(pod).name == FULL:
             return [0] * len(names)
         return self._policy.scores(pod, names, snapshot)
 
     def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
+        """Return the gang with which the pod is bound; None if it is bound alone."""
         return self._policy.gang_of(pod, snapshot)
 
     def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> Collection[str]:
+        """Return the rejected nodes in `FailedNodes`; all other rejected nodes are unresolvable (facts 15, 15a)."""
         return self._policy.resolvable(pod, rejected, snapshot)
 
     def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> PreemptResult:
+        """Return the changes to the victims on each node."""
         if self._policy.profile_of(pod).name == FULL and not self._policy.plans(pod):
             return PreemptResult(candidates, {})
         proposals = {
@@ -87,6 +65,7 @@ class PolicyExtender(Extender):
         return self._policy.review_victims(pod, proposals, snapshot)
 
     def bind(self, pod: Pod, node: NodeInfo) -> BindResult | Insufficient:
+        """Return the pod as stored after the bind."""
         counting = self._policy.counting
         demands = counting.demands(pod)
         shares = {} if isinstance(demands, UnreadableObject) or not demands else counting.placed(demands, node)

@@ -21,7 +21,7 @@ from berth.scheduling.preemption.victims import (
 )
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.placement.scheduler.extender import Extender
+from berth_cli.placement.scheduler.extender import PolicyExtender
 from berth_cli.placement.scheduler.victim_cache import VictimCache, victims_on
 
 Review = Callable[[Mapping[str, Victims]], PreemptResult]
@@ -101,10 +101,8 @@ def evaluate(
     *,
     review: Review | None = None,
     select: Select = victims_on,
-    budgets: DisruptionBudgets | None = None,
 ) -> Preemption:
     """Evaluate preemption. `statuses`: the cycle's verdicts, which reject all nodes. review: by an extender, if any.
-    budgets: the snapshot's, if the caller already has them.
 
     Nodes with another code than UNSCHEDULABLE are not tried, because evictions do not help there. All other nodes are
     tried; kube-scheduler stops after a share of them.
@@ -114,7 +112,7 @@ def evaluate(
     reason = ineligible(pod, snapshot.nodes.get(name), statuses.get(name))
     if reason is not None:
         return Preemption(ineligible=reason)
-    budgets = budgets or DisruptionBudgets(snapshot.disruption_budgets)
+    budgets = DisruptionBudgets(snapshot.disruption_budgets)
     none: dict[str, NoCandidateReason | NodeRejection] = {}
     found: dict[str, Victims] = {}
     for name, status in statuses.items():
@@ -147,11 +145,9 @@ def _violated(
 class Preemptor:
     """Runs preemption: the scheduler's plugins select the victims; the extender reviews their nodes."""
 
-    def __init__(self, extender: Extender | None) -> None:
+    def __init__(self, extender: PolicyExtender | None) -> None:
         self._extender = extender
         self._victim_cache = VictimCache()
-        self._budgets_of: Sequence[PodDisruptionBudget] = ()
-        self._budgets = DisruptionBudgets(())
 
     def preempt(
         self,
@@ -162,27 +158,19 @@ class Preemptor:
     ) -> Preemption:
         """Evaluate preemption for the pod. The arguments are the nodes rejected by the scheduler's plugins and by the
         extender."""
-        extender, snapshot = self._extender, evaluation.snapshot
-        budgets, select = self._budgets_in(snapshot), self._victim_cache.select
+        extender, snapshot, select = self._extender, evaluation.snapshot, self._victim_cache.select
         if extender is None:
-            return evaluate(evaluation, pod, scheduler_rejected, select=select, budgets=budgets)
+            return evaluate(evaluation, pod, scheduler_rejected, select=select)
 
         def review(candidates: Mapping[str, Victims]) -> PreemptResult:
             return extender.preempt(pod, candidates, snapshot)
 
         statuses = {**scheduler_rejected, **_as_recorded_by_scheduler(extender, pod, extender_rejected, snapshot)}
-        return evaluate(evaluation, pod, statuses, review=review, select=select, budgets=budgets)
-
-    def _budgets_in(self, snapshot: Snapshot) -> DisruptionBudgets:
-        """Return the snapshot's budgets; the same object as long as they are unchanged."""
-        if self._budgets_of is not snapshot.disruption_budgets:
-            self._budgets_of = snapshot.disruption_budgets
-            self._budgets = DisruptionBudgets(self._budgets_of)
-        return self._budgets
+        return evaluate(evaluation, pod, statuses, review=review, select=select)
 
 
 def _as_recorded_by_scheduler(
-    extender: Extender, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot
+    extender: PolicyExtender, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot
 ) -> dict[str, Status]:
     """Return the status of nodes that the extender rejected: unresolvable unless in `FailedNodes` (fact 15)."""
     resolvable = extender.resolvable(pod, rejected, snapshot) if rejected else ()

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from math import inf
 
 from berth.scheduling.evaluation.evaluation import Evaluation, nominated_beside
-from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES, bytes_of
 from berth.scheduling.framework.profile import LocalFilters
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.preemption.priority import priority_of
@@ -56,11 +55,10 @@ class _CachedShape:
 
 
 class VictimCache:
-    """A cache whose size is bounded by MAX_SHAPES times the number of nodes, and in bytes. Not thread-safe."""
+    """A cache of at most MAX_SHAPES times the number of nodes. Not thread-safe."""
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self) -> None:
         self._shapes: dict[int, _CachedShape] = {}
-        self._max_bytes, self.size = max_bytes, 0
 
     def select(self, evaluation: Evaluation, pod: Pod, node: NodeInfo, budgets: DisruptionBudgets) -> Victims | None:
         """Return the result of `victims_on`, from the cache if possible."""
@@ -71,7 +69,7 @@ class VictimCache:
             or nominated_beside(pod, node.name, evaluation.snapshot)
         ):
             return victims_on(evaluation, pod, node, budgets)
-        known = self._known(evaluation.local.filters, pod)
+        known = self._known(evaluation.local.filters)
         found = known.get(node.name)
         if found is None or not found.holds(node, priority_of(pod), budgets):
             demand = budgets.demand(potential_victims(node.pods, pod))
@@ -79,14 +77,11 @@ class VictimCache:
             known[node.name] = found
         return found.victims
 
-    def _known(self, filters: LocalFilters, pod: Pod) -> dict[str, _CachedVictims]:
+    def _known(self, filters: LocalFilters) -> dict[str, _CachedVictims]:
         shape = self._shapes.get(id(filters))
         if shape is None:
-            size = bytes_of(pod)
-            if len(self._shapes) >= MAX_SHAPES or self.size + size > self._max_bytes:
+            if len(self._shapes) >= MAX_SHAPES:
                 self._shapes.clear()
-                self.size = 0
-            self.size += size
             shape = self._shapes[id(filters)] = _CachedShape(filters)
         return shape.by_node
 

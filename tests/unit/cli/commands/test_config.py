@@ -19,7 +19,6 @@ from berth_cli.sources import stack as stacks
 from berth_cli.sources.stack import DeployedStack
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import node_with
-from tests.builders.pods import pod_with
 from tests.builders.tables import create_cache_table
 from tests.conftest import PROJECT
 from tests.fakes.api_server import verified_kubernetes
@@ -78,16 +77,6 @@ def test_check_warns_about_resources_missing_on_every_node_of_a_cluster(tmp_path
     [warning] = json.loads(done.stdout)["warnings"]
     assert (warning["line"], warning["field"]) == (3, "managedResources[0]")
     assert warning["message"].startswith("none of 1 nodes has capacity for example.com/licence, by its allocatable")
-
-
-def test_check_warns_about_waiting_pods_of_a_dump(tmp_path: Path) -> None:
-    dump = tmp_path / "dump.json"
-    dump.write_text(json.dumps({"items": [node_with("a"), pod_with("p", requests={"example.com/seat": "1"})]}))
-    text = (
-        "profile: managed-resources\nmanagedResources: [{name: example.com/seat, capacity: {value: 1, scope: cluster}}]"
-    )
-    done = run("check", "-", "--cluster", str(dump), stdin=text)
-    assert done.stderr.startswith("standard input:2: warning: managedResources[0]: containers of pods request")
 
 
 def test_check_warns_about_a_live_cluster_as_about_its_dump(tmp_path: Path) -> None:

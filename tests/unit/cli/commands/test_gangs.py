@@ -11,10 +11,10 @@ from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
-from berth.ledger.gangs.item import Domain, GangState
+from berth.ledger.gangs.item import Domain
 from berth_cli.main import main
 from berth_cli.server.options import LEDGER_TABLE
-from tests.builders.gang_items import TRAIN, claim, gang, intent
+from tests.builders.gang_items import claim, gang, intent
 
 TABLE = ("--ledger-table", LEDGER_TABLE)
 
@@ -48,14 +48,6 @@ def test_list_prints_state_and_missing_members(table: DynamoDBGangTable) -> None
 def test_list_prints_json(table: DynamoDBGangTable) -> None:
     [found] = orjson.loads(berth("list", *TABLE, "-o", "json").stdout)["gangs"]
     assert (found["gang"], found["state"]) == ("ml/train", "open")
-
-
-def test_list_shows_zero_members_in_bind_for_a_committed_gang(table: DynamoDBGangTable) -> None:
-    item = table.gang(TRAIN)
-    assert item is not None
-    table.put(item.changed(GangState.COMMITTED, time.time()), item)
-    [found] = orjson.loads(berth("list", *TABLE, "-o", "json").stdout)["gangs"]
-    assert found["members"]["inBind"] == 0
 
 
 def test_list_prints_gangs_of_a_server(table: DynamoDBGangTable, gateway_port: int) -> None:

@@ -105,19 +105,6 @@ def test_list_prints_exceeded_capacity_and_rebuild_state(ledger: DynamoDBLedgerT
     assert "node-b: being rebuilt" in done.stdout
 
 
-def test_list_prints_floating_pools_beside_nodes(ledger: DynamoDBLedgerTable) -> None:
-    _holds(ledger, "runs", EntryState.BOUND)
-    pool = "example.com/seat@cluster"
-    entry = Entry(PodKey("ml", "runs", "uid-runs"), EntryState.BOUND, "attempt", {pool: 13}, time.time())
-    ledger.create(new_ledger(pool, {pool: 12}, {entry.pod.uid: entry}, 1))
-
-    lines = [line.split() for line in berth("list", "--ledger-table", LEDGER_TABLE).stdout.splitlines()]
-
-    assert [line[:2] for line in lines[1:3]] == [[NODE, "ml/runs"], [pool, "ml/runs"]]
-    assert lines[4:6] == [["POOL", "CAPACITY", "HELD", "OWED"], [pool, "12", "13", "1"]]
-    assert " ".join(lines[6]) == f"{pool}: reservations exceed the capacity by 1; no new reservations"
-
-
 def test_list_prints_json(ledger: DynamoDBLedgerTable) -> None:
     _holds(ledger, "runs", EntryState.BOUND)
     found = orjson.loads(berth("list", "--ledger-table", LEDGER_TABLE, "-o", "json").stdout)

@@ -25,6 +25,7 @@ from tests.builders.requests import binding, body_of, cache_mode
 from tests.fakes.binder import ScriptedBinder, Step, created, pod_on, refused
 from tests.fakes.verbs import Verbs
 
+MANY = [node(f"n{number:02}") for number in range(SUMMARY_NODES + 5)]
 NODES = [labelled("a", "10"), labelled("b", "20"), node("c")]
 
 
@@ -110,14 +111,13 @@ def test_details_include_every_node() -> None:
 
 def test_summary_includes_every_field_the_page_filters_by() -> None:
     """Pod, verb, reason, plugin, and nodes: of one that many nodes share the first ones."""
-    many = [node(f"n{number:02}") for number in range(SUMMARY_NODES + 5)]
-    deciding = Deciding(nodes=[labelled("a", "10"), *many])
+    deciding = Deciding(nodes=[labelled("a", "10"), *MANY])
     deciding.decide("p")
     found = deciding.summary
     [reason] = found["reasons"]
     assert (found["verb"], found["namespace"], found["name"], found["outcome"]) == ("filter", "ml", "p", "feasible")
-    assert (reason["plugin"], reason["count"]) == ("NodePriorityLabel", len(many))
-    assert reason["nodes"] == [each.name for each in many[:SUMMARY_NODES]]
+    assert (reason["plugin"], reason["count"]) == ("NodePriorityLabel", len(MANY))
+    assert reason["nodes"] == [each.name for each in MANY[:SUMMARY_NODES]]
 
 
 def test_binds_and_failed_calls_are_numbered_with_the_decisions() -> None:
@@ -154,9 +154,6 @@ def test_dropped_decision_is_not_found(key: str) -> None:
     found = documents(deciding, key)
     assert isinstance(found, Refusal)
     assert (found.status, found.reason) == (404, "this decision is not kept any more")
-
-
-MANY = [node(f"n{number:02}") for number in range(SUMMARY_NODES + 5)]
 
 
 @pytest.mark.parametrize(

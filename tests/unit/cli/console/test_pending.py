@@ -179,6 +179,7 @@ def tried(message: str = "", reason: str = "Unschedulable", **fields: Any) -> di
     ("fields", "wanted"),
     [
         pytest.param(tried("0/1 nodes are available."), ("schedulable-now", ""), id="a pod that fits"),
+        pytest.param(tried(schedulerName="berth"), ("schedulable-now", ""), id="a pod that another scheduler tries"),
         pytest.param(tried(requests={"cpu": "9"}), ("unschedulable", ""), id="a pod that does not fit"),
         pytest.param(
             tried(UNBOUND, **CLAIM), ("undetermined", f"the scheduler says: {UNBOUND}"), id="a claim that is not bound"
@@ -195,6 +196,11 @@ def tried(message: str = "", reason: str = "Unschedulable", **fields: Any) -> di
             {"schedulerName": "nobody", "metadata": CREATED},
             ("undetermined", "no scheduler named nobody has tried it"),
             id="a schedulerName that nobody serves",
+        ),
+        pytest.param(
+            {"schedulerName": "nobody", "metadata": {"creationTimestamp": "1970-01-01T00:16:00Z"}},
+            ("undetermined", "of nobody, if that scheduler runs"),
+            id="a new pod of another scheduler",
         ),
         pytest.param(
             {"schedulingGates": [{"name": "example.com/quota"}], "metadata": CREATED},
@@ -223,6 +229,16 @@ def test_says_the_same_as_berth_explain(tmp_path: Path, fields: dict[str, Any], 
         "gates": list(own.target.state.gates),
         "finalizers": list(own.target.state.finalizers),
     }
+
+
+def test_pod_that_no_scheduler_tries_changes_its_verdict_although_the_cluster_stays_the_same(tmp_path: Path) -> None:
+    dump = tmp_path / "dump.json"
+    waiting = pod_with("p", metadata={"creationTimestamp": "1970-01-01T00:16:00Z"})
+    dump.write_bytes(orjson.dumps({"kind": "List", "items": [node_with("n1"), waiting]}))
+    feed, times = Feed(followed_dump(dump, FULL), lambda: NOW), iter((NOW, NOW + 60))
+    feed.observe(0)
+    asked = PendingDocuments(feed, lambda: 0.0, lambda: next(times))
+    assert [pending(asked)["pods"][0]["category"] for _ in range(2)] == ["schedulable-now", "undetermined"]
 
 
 def test_pod_of_a_node_cache_with_a_claim_is_not_schedulable_for_sure() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from berth_cli.console.feed import node_row, pod_row
-from tests.builders.counted import LICENCE, LICENCES, counted_node, counting
 from tests.unit.cli.console.cases import NO_COUNTING, node, pod, snapshot
 
 NOT_READY = {"conditions": [{"type": "Ready", "status": "Unknown"}]}
@@ -30,12 +29,6 @@ def test_node_row_shows_its_states(fields: Any, states: list[str]) -> None:
 def test_node_row_shows_requests_and_number_of_its_pods() -> None:
     info = snapshot([node("n")], [pod("a", "n", requests={"cpu": "500m"}), pod("b", "n")]).nodes["n"]
     assert node_row(info, NO_COUNTING)["amounts"] == {"cpu": (4000, 500), "memory": (8 << 30, 0), "pods": (10, 2)}
-
-
-def test_node_row_shows_counted_resources() -> None:
-    info = snapshot([counted_node("n", licences="5")], [pod("a", "n", requests={LICENCE: "2"})]).nodes["n"]
-    amounts: Any = node_row(info, counting(LICENCES))["amounts"]
-    assert amounts[LICENCE] == (5, 2)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -92,58 +91,30 @@ def test_bind_of_every_pod_requires_an_entry_for_all_pods(managed: ManagedResour
     assert (verbs(ignoring), ignoring["managedResources"]) == ([], IN_DOCUMENT[:1])
 
 
-@pytest.mark.parametrize("counts_only", [True, False])
-@pytest.mark.parametrize("by_annotation", [True, False])
-@pytest.mark.parametrize("resources", [(), (LICENCE,)])
-def test_at_most_one_binds(counts_only: bool, by_annotation: bool, resources: tuple[ManagedResource, ...]) -> None:
-    found = entries(managed=ManagedResources(resources, counts_only, by_annotation))
-    assert sum("bindVerb" in entry for entry in found) == 1
-
-
 COUNTED = (ManagedResource("example.com/licence"),)
-BOTH = (ManagedResource("example.com/gpu", False), ManagedResource("example.com/gpu-percentage", False))
-
-NAMED = SimpleNamespace(names=("example.com/licence",), ignored_by_scheduler=True, requests=None, is_floating=False)
-GPU = SimpleNamespace(
-    names=("example.com/gpu", "example.com/gpu-percentage"),
-    ignored_by_scheduler=False,
-    requests=None,
-    is_floating=False,
-)
-ANNOTATED = SimpleNamespace(
-    names=("example.com/slot",), ignored_by_scheduler=True, requests=object(), is_floating=False
-)
-
-COUNTING, SCORING = ["ManagedResources"], ["NodePriorityLabel"]
+BOTH = tuple(ManagedResource(name, ignored_by_scheduler=False) for name in (counted.MEMORY, counted.PERCENTAGE))
 
 
-def configuration(counted: list[Any], *plugins: list[str]) -> BerthConfiguration:
-    """Return a configuration with a profile for each list of plugins."""
-    named = {str(index): dict.fromkeys(each, 1) for index, each in enumerate(plugins)}
-    found = SimpleNamespace(
-        managed_resources=tuple(counted),
-        gangs=SimpleNamespace(enabled=False),
-        profile="0",
-        profiles={f"scheduler-{name}": name for name in named},
-        composition=lambda name: SimpleNamespace(plugins=named[name]),
-        build_profile=lambda name: SimpleNamespace(for_bind=lambda: SimpleNamespace(filters=())),
-    )
-    return cast(BerthConfiguration, found)
+SLICES = {**counted.SLICES, "ignoredByScheduler": False}
+BESIDE = {"profiles": {"batch": "label-priority"}}
 
 
 @pytest.mark.parametrize(
-    ("counted", "plugins", "wanted"),
+    ("document", "wanted"),
     [
-        pytest.param([], [SCORING], ManagedResources(), id="nothing is counted"),
-        pytest.param([NAMED], [COUNTING], ManagedResources(COUNTED, counts_only=True), id="only counting"),
-        pytest.param([NAMED], [COUNTING, SCORING], ManagedResources(COUNTED), id="a profile with other rules"),
-        pytest.param([NAMED], [SCORING], ManagedResources(COUNTED), id="a scoring profile that also counts"),
-        pytest.param([GPU], [COUNTING], ManagedResources(BOTH, counts_only=True), id="names used by containers"),
-        pytest.param([ANNOTATED], [COUNTING], ManagedResources(counts_only=True, by_annotation=True), id="annotations"),
+        pytest.param(BerthConfiguration(), ManagedResources(), id="nothing is counted"),
+        pytest.param(counted.configuration(counted.LICENCES), ManagedResources(COUNTED, counts_only=True), id="only"),
+        pytest.param(counted.configuration(counted.LICENCES, **BESIDE), ManagedResources(COUNTED), id="other rules"),
+        pytest.param(counted.configuration(SLICES), ManagedResources(BOTH, counts_only=True), id="names of devices"),
+        pytest.param(
+            counted.configuration(counted.ANNOTATED),
+            ManagedResources(counts_only=True, by_annotation=True),
+            id="annotations",
+        ),
     ],
 )
-def test_reads_managed_resources(counted: list[Any], plugins: list[list[str]], wanted: ManagedResources) -> None:
-    assert managed_resources_of(configuration(counted, *plugins)) == wanted
+def test_reads_managed_resources(document: BerthConfiguration, wanted: ManagedResources) -> None:
+    assert managed_resources_of(document) == wanted
 
 
 @pytest.mark.parametrize(

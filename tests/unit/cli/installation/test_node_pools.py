@@ -59,13 +59,6 @@ def pool(
             {},
             id="a label of its own",
         ),
-        pytest.param(
-            {"pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "karpenter.k8s.aws/instance-cpu"}}]},
-            {},
-            {},
-            {},
-            id="a label that the provider sets",
-        ),
         pytest.param(BY_LABEL, {LICENCES: "1"}, {}, {LICENCE: "1"}, id="a capacity in a label"),
         pytest.param(
             DEVICES,

@@ -31,8 +31,16 @@ ON_ONE = replace(
 )
 
 
+NOT_FIT = "gang does not fit: Insufficient example.com/gpu"
+HELD = "its counted resources are being held, node by node"
+ONE = "1 of 2 members are on nodes"
+
+
 def item(state: GangState, age: float = 1.0) -> GangItem:
-    return gang(TWO, state=state, at=NOW - age, reason="gang does not fit: Insufficient example.com/gpu")
+    return gang(TWO, state=state, at=NOW - age, reason=NOT_FIT)
+
+
+LONG_AGO, ENDED = item(GangState.COMMITTED, EXPIRY_SECONDS), item(GangState.ENDED)
 
 
 def shown(found: Gangs) -> dict[str, Any]:
@@ -45,40 +53,13 @@ def shown(found: Gangs) -> dict[str, Any]:
     ("found", "state", "waits_for"),
     [
         pytest.param(Gangs([item(GangState.OPEN)]), "open", "1 of 2 members are in bind", id="in bind"),
-        pytest.param(
-            Gangs([item(GangState.PREPARING)]),
-            "preparing",
-            "its counted resources are being held, node by node",
-            id="in two phases",
-        ),
-        pytest.param(
-            Gangs([item(GangState.ROLLING_BACK)]),
-            "rolling-back",
-            "gang does not fit: Insufficient example.com/gpu",
-            id="rolled back",
-        ),
+        pytest.param(Gangs([item(GangState.PREPARING)]), "preparing", HELD, id="in two phases"),
+        pytest.param(Gangs([item(GangState.ROLLING_BACK)]), "rolling-back", NOT_FIT, id="rolled back"),
         pytest.param(Gangs([item(GangState.COMMITTED)], statuses=[ON_ONE]), "committed", "", id="just committed"),
-        pytest.param(
-            Gangs([item(GangState.COMMITTED, EXPIRY_SECONDS)], statuses=[ON_ONE]),
-            "degraded",
-            "1 of 2 members are on nodes",
-            id="committed with a missing member",
-        ),
-        pytest.param(
-            Gangs([item(GangState.COMMITTED, EXPIRY_SECONDS)], statuses=NotRead("away")),
-            "committed",
-            "",
-            id="committed with unknown pods",
-        ),
-        pytest.param(
-            Gangs([item(GangState.ENDED)]), "ended", "gang does not fit: Insufficient example.com/gpu", id="ended"
-        ),
-        pytest.param(
-            Gangs([item(GangState.ENDED)], statuses=[WAITING]),
-            "has-places",
-            "the scheduler's next try",
-            id="ended and retried",
-        ),
+        pytest.param(Gangs([LONG_AGO], statuses=[ON_ONE]), "degraded", ONE, id="committed with a missing member"),
+        pytest.param(Gangs([LONG_AGO], statuses=NotRead("away")), "committed", "", id="committed with unknown pods"),
+        pytest.param(Gangs([ENDED]), "ended", NOT_FIT, id="ended"),
+        pytest.param(Gangs([ENDED], statuses=[WAITING]), "has-places", "the scheduler's next try", id="ended, retried"),
         pytest.param(
             Gangs(domain=Domain(claim("other", until=NOW + 9), 3), statuses=[WAITING]),
             "has-places",
@@ -91,7 +72,7 @@ def shown(found: Gangs) -> dict[str, Any]:
             "1 of 2 members exist",
             id="never arrived in bind",
         ),
-        pytest.param(Gangs(statuses=[ON_ONE]), "degraded", "1 of 2 members are on nodes", id="committed members run"),
+        pytest.param(Gangs(statuses=[ON_ONE]), "degraded", ONE, id="committed members run"),
     ],
 )
 def test_reports_state_of_the_gang_and_what_it_waits_for(found: Gangs, state: str, waits_for: str) -> None:

@@ -74,18 +74,6 @@ def test_sends_only_one_list_of_each_resource(kubernetes: KubernetesOnLoopback, 
     assert not any("watch" in each.query for each in kubernetes.requests)
 
 
-@pytest.mark.parametrize(
-    ("pod", "message"),
-    [
-        pytest.param("gone", "the cluster has no pod default/gone: it is gone, or was never there; check the name"),
-        pytest.param("ml/p", "the cluster has no pod ml/p; did you mean default/p?"),
-    ],
-)
-def test_error_names_a_missing_pod(kubernetes: KubernetesOnLoopback, tmp_path: Path, pod: str, message: str) -> None:
-    done = run(kubernetes, tmp_path, pod)
-    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"Error: {message}\n")
-
-
 def test_error_names_the_missing_permission(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
     kubernetes.faults.append(Fault("GET", 403, "services is forbidden", where="/services"))
     done = run(kubernetes, tmp_path, "p")

@@ -63,6 +63,6 @@ def test_every_command_with_a_result_offers_the_same_formats() -> None:
 
 @pytest.mark.parametrize("explain", [[], ["--explain"]])
 def test_simulate_prints_the_same_document_as_json_and_yaml(explain: list[str]) -> None:
-    words = ["simulate", "--cluster", str(CLUSTER), "--profile", "label-priority", *explain]
+    words = ["simulate", "--cluster", str(CLUSTER), "--scheduler-name", "berth-scheduler", *explain]
     found = {each: CliRunner().invoke(main, [*words, "-o", each]).stdout for each in ("json", "yaml")}
     assert yaml.safe_load(found["yaml"]) == orjson.loads(found["json"])

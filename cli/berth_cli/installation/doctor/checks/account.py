@@ -1,4 +1,4 @@
-"""Checks the stack in its AWS account: table, lease and schedule."""
+"""Checks the stack in its AWS account: table, lease, schedule and allow-list."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.installation.doctor.aws_account import AWSAccount, HeadItem
 from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok, warning
 
-TABLE, LEASE, SCHEDULE = CheckName.TABLE, CheckName.LEASE, CheckName.SCHEDULE
+TABLE, LEASE, SCHEDULE, ALLOW_LIST = CheckName.TABLE, CheckName.LEASE, CheckName.SCHEDULE, CheckName.ALLOW_LIST
 TAKEOVER_SECONDS = 150.0
 """The time until a failed watcher is replaced: one minute until the schedule, a cold start, and listing the cluster."""
 
 NO_LEADER_REMEDY = "see the check schedule and the watcher's log"
 AGAIN_REMEDY = "run the check again in a minute"
+ALLOW_LIST_REMEDY = "write it again: berth certificates allow --stack NAME"
 # Not "deploy again": CloudFormation restores a manual change only if the template changed.
 ENABLE_REMEDY = "enable it: docs/how-to/recover.md"
 
@@ -87,3 +88,18 @@ def check_concurrency(account: AWSAccount, gangs: GangsConfiguration) -> Iterato
         "request a higher quota of concurrent executions (with ReservedConcurrency raise that, too), or set "
         f"gangs.maxMembers below {limit}",
     )
+
+
+def check_allow_list(account: AWSAccount, now: float) -> Iterator[Finding]:
+    """Check the allow-list of client certificates, if the stack uses one. `now`: seconds since the epoch."""
+    found = account.allow_list()
+    if found is None:
+        return
+    malformed = f"{found.malformed} line{'s' * (found.malformed != 1)} that cannot be read"
+    valid = sum(until is None or now < until for until in found.until.values())
+    if not valid:
+        yield failed(ALLOW_LIST, f"it accepts no certificate ({malformed}): every call is refused", ALLOW_LIST_REMEDY)
+    elif found.malformed:
+        yield warning(ALLOW_LIST, f"{malformed}: the certificates there are refused", ALLOW_LIST_REMEDY)
+    else:
+        yield ok(ALLOW_LIST, f"accepts {valid} certificates")

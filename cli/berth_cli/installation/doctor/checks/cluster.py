@@ -81,8 +81,8 @@ def check_permissions(check: CheckName, access: ClusterAccess, wanted: Sequence[
     missing = [each for each in wanted if not access.is_allowed(each)]
     for permission in missing:
         # bind reads pods in any case.
-        is_watcher = check is CheckName.WATCHER_RIGHTS
-        is_counted = permission in COUNTED_PERMISSIONS and (is_watcher or permission not in BINDER_PERMISSIONS)
+        always = BINDER_PERMISSIONS if check is CheckName.BIND_RIGHTS else ()
+        is_counted = permission in COUNTED_PERMISSIONS and permission not in always
         yield failed(check, f"{user} may not {permission}", COUNTED_REMEDY if is_counted else REMEDY)
     if not missing:
         yield ok(check, f"{user} has all {len(wanted)} permissions")

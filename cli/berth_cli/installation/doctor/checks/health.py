@@ -1,5 +1,4 @@
-"""Checks the response of /healthz: the cache's age, the watcher's heartbeat, the server's clock and its
-configuration."""
+"""Checks the response of /healthz: the cache's age, the watcher's heartbeat, the clock and the configuration."""
 
 from __future__ import annotations
 
@@ -7,13 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from berth.nodecache.health import HealthOutcome
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.installation.doctor.checks.account import TAKEOVER_SECONDS
 from berth_cli.installation.doctor.checks.verbs import IS_IT_BERTH
 from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
 from berth_cli.sources.server import Endpoint, HttpResponse, NoResponse, RunningBerth, json_object
 
 CACHE, CLOCK, CONFIGURATION = CheckName.CACHE, CheckName.CLOCK, CheckName.CONFIGURATION
-MAX_HEARTBEAT_AGE_SECONDS = 150.0
-"""Longer than the sum of one minute until the schedule, a cold start, and listing the cluster."""
 MAX_SKEW_SECONDS = 5.0
 AWS_MAX_SKEW_SECONDS = 300.0
 """AWS rejects requests whose signature time differs by more than this."""
@@ -89,7 +87,7 @@ def _freshness(content: Mapping[str, object]) -> Finding:
 
 
 def _heartbeat(age: float) -> Finding:
-    if age > MAX_HEARTBEAT_AGE_SECONDS:
+    if age > TAKEOVER_SECONDS:
         message = f"last published {age:.0f} s ago: no watcher is running"
         return failed(CheckName.WATCHER, message, f"see the checks schedule and lease; {WATCHER_LOG_REMEDY}")
     return ok(CheckName.WATCHER, f"published {max(0.0, age):.1f} s ago")

@@ -3,19 +3,21 @@ for those that wait for ever for a floating pool."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.gangs.gang import Gang, gang_of
 from berth.scheduling.objects.pod_reading import read_pods
 from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok, warning
+from berth_cli.terminal.output import examples
 
 if TYPE_CHECKING:
     from berth.scheduling.gangs.gang import GangsConfiguration
     from berth.scheduling.managed_resources.counting import Counting
-    from berth_cli.installation.doctor.cluster_access import ClusterAccess, UntriedPod
+    from berth_cli.installation.doctor.cluster_access import ClusterAccess
 
 UNTRIED_SECONDS = 60.0
 """The age in seconds after which a pod counts as untried. A running scheduler tries a new pod earlier, unless very many
@@ -30,17 +32,22 @@ def check_pending_pods(access: ClusterAccess, own: Sequence[str], now: float) ->
 
     `own`: the names that Berth's scheduler serves. `now`: seconds since the epoch.
     """
-    waiting: dict[str, list[UntriedPod]] = {}
-    for pod in access.untried_pods():
-        if now - pod.created_at > UNTRIED_SECONDS:
-            waiting.setdefault(pod.scheduler_name, []).append(pod)
+    waiting: dict[str, list[str]] = {}
+    for pod in filter(_is_untried, access.pending_pods()):
+        metadata = pod["metadata"]
+        if now - datetime.fromisoformat(metadata["creationTimestamp"]).timestamp() > UNTRIED_SECONDS:
+            waiting.setdefault(pod["spec"]["schedulerName"], []).append(f"{metadata['namespace']}/{metadata['name']}")
     for name, pods in sorted(waiting.items()):
-        shown = f"{pods[0].namespace}/{pods[0].name}" + (f" and {len(pods) - 1} more" if len(pods) > 1 else "")
-        yield failed(
-            CheckName.SCHEDULER_NAME, f"no scheduler named {name} has tried {shown}", untried_remedy(name, own)
-        )
+        message = f"no scheduler named {name} has tried {examples(pods)}"
+        yield failed(CheckName.SCHEDULER_NAME, message, untried_remedy(name, own))
     if not waiting:
         yield ok(CheckName.SCHEDULER_NAME, "every pending pod has been tried by its scheduler")
+
+
+def _is_untried(pod: Mapping[str, Any]) -> bool:
+    """Return whether the pod has no scheduling gates, and no scheduler has set its condition PodScheduled."""
+    conditions = pod.get("status", {}).get("conditions") or ()
+    return not pod["spec"].get("schedulingGates") and all(each["type"] != "PodScheduled" for each in conditions)
 
 
 def check_pool_requests(access: ClusterAccess, counting: Counting, gangs: GangsConfiguration) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.gangs.gang import GangsConfiguration
-from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
+from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok, warning
 from berth_cli.installation.doctor.scheduler_configuration import Extender, SchedulerSide
 from berth_cli.installation.extenders import (
     SCHEDULERS_REMEDY,
@@ -28,10 +28,12 @@ PRINTED_REMEDY = "use the extenders that `berth scheduler-config --config FILE` 
 
 
 def check_document(side: SchedulerSide, address: str) -> Iterator[Finding]:
-    """Check the whole document."""
+    """Check the whole document, and mode, verbs and failures of Berth's entries."""
     yield _extender(side, address)
     yield _percentage(side)
     yield _lock(side)
+    for check in (_mode, _bind, _ignorable) if side.berth_extenders else ():
+        yield from check(side)
 
 
 def _extender(side: SchedulerSide, address: str) -> Finding:
@@ -65,26 +67,14 @@ def _percentage(side: SchedulerSide) -> Finding:
 def _lock(side: SchedulerSide) -> Finding:
     check, election = CheckName.LEADER_ELECTION, side.configuration.leader_election
     names = side.scheduler_names
-    if not election.leader_elect:
-        return warning(
-            check,
-            "leaderElect: false: two processes of this scheduler would both schedule pods",
-            "run only one process, or set leaderElect: true with its own resourceName",
-        )
     lock = f"{election.resource_namespace}/{election.resource_name}"
-    if DEFAULT_SCHEDULER not in names and election.resource_name == DEFAULT_LOCK:
+    if election.leader_elect and DEFAULT_SCHEDULER not in names and election.resource_name == DEFAULT_LOCK:
         return failed(
             check,
             f"{', '.join(names)} shares the lock {lock} with the cluster's own scheduler and waits for it forever",
             "set leaderElection.resourceName to a different name",
         )
-    return ok(check, f"the lock is {lock}")
-
-
-def check_extenders(side: SchedulerSide) -> Iterator[Finding]:
-    """Check Berth's extender entries: mode, weight, verbs and failures."""
-    for check in (_mode, _weight, _bind, _ignorable):
-        yield from check(side)
+    return ok(check, f"the lock is {lock}" if election.leader_elect else "leaderElect: false")
 
 
 def _mode(side: SchedulerSide) -> Iterator[Finding]:
@@ -99,30 +89,8 @@ def _mode(side: SchedulerSide) -> Iterator[Finding]:
     )
 
 
-def _weight(side: SchedulerSide) -> Iterator[Finding]:
-    scoring = [each for each in side.berth_extenders if each.prioritize_verb]
-    if any(each.weight <= 0 for each in scoring):
-        yield failed(
-            CheckName.WEIGHT,
-            "prioritizeVerb without a weight above 0: kube-scheduler does not start (fact 35)",
-            "set weight: 1 or more",
-        )
-    elif scoring:
-        counted = ", ".join(f"score x {each.weight * 10}" for each in scoring)
-        yield ok(CheckName.WEIGHT, f"added to the scheduler's own scores: {counted} (fact 18)")
-    else:
-        yield skipped(CheckName.WEIGHT, "no prioritizeVerb: Berth does not score")
-
-
 def _bind(side: SchedulerSide) -> Iterator[Finding]:
-    binders = [each for each in side.configuration.extenders if each.bind_verb]
-    if len(binders) > 1:
-        yield failed(
-            CheckName.BIND_VERB,
-            f"{len(binders)} extenders bind: kube-scheduler does not start (fact 35)",
-            "keep bindVerb in one of them",
-        )
-    elif any(each.ignorable for each in side.berth_extenders if each.bind_verb):
+    if any(each.ignorable for each in side.berth_extenders if each.bind_verb):
         yield failed(
             CheckName.BIND_VERB,
             "an ignorable extender binds: after a failed bind kube-scheduler binds too, and the two race (fact 24)",
@@ -156,16 +124,10 @@ def check_transport(side: SchedulerSide) -> Iterator[Finding]:
 
 
 def _transport(entry: Extender) -> Iterator[Finding]:
-    parts, tls = urlsplit(entry.url_prefix), entry.tls_config
+    parts = urlsplit(entry.url_prefix)
     yield _scheme(entry)
     if parts.scheme == "https":
         yield _verification(entry)
-    if tls is not None and tls.has_half:
-        yield failed(
-            CheckName.TLS_CONFIG,
-            "a client certificate without its key, or a key without its certificate: kube-scheduler does not start",
-            "give both certFile and keyFile, or both certData and keyData",
-        )
     if parts.password is not None:
         yield warning(
             CheckName.CREDENTIALS,
@@ -179,15 +141,13 @@ def _scheme(entry: Extender) -> Finding:
     parts = urlsplit(entry.url_prefix)
     if parts.scheme == "https":
         return ok(CheckName.URL_PREFIX, "https")
-    if parts.scheme != "http" or not parts.hostname:
-        return failed(CheckName.URL_PREFIX, "not an http or https address", "set it to https://HOST/scheduler")
     if entry.enable_https or entry.tls_config is not None:
         return failed(
             CheckName.URL_PREFIX,
             "http with TLS settings: enableHTTPS does not change the scheme, so nothing is encrypted (fact 36)",
             "use https:// in urlPrefix",
         )
-    if is_loopback(parts.hostname):
+    if is_loopback(parts.hostname or ""):
         return ok(CheckName.URL_PREFIX, "http, loopback only")
     return warning(
         CheckName.URL_PREFIX, "http: anyone on the network path can read and change requests and responses", "use https"
@@ -212,27 +172,12 @@ def check_managed_resources(side: SchedulerSide, managed: ManagedResources) -> I
     listed = {
         each.name: each.ignored_by_scheduler for entry in side.berth_extenders for each in entry.managed_resources
     }
-    found = [
-        *_name_findings(listed),
-        *_missing_findings(listed, managed),
-        *_gate_findings(side, managed),
-    ]
+    found = [*_missing_findings(listed, managed), *_gate_findings(side, managed)]
     if found:
         yield from found
     else:
         listed_names = ", ".join(sorted(listed)) or "none"
         yield ok(COUNTED, listed_names if managed.resources or listed else "none, as in Berth's configuration")
-
-
-def _name_findings(listed: dict[str, bool]) -> Iterator[Finding]:
-    for name in listed:
-        domain, slash, _ = name.partition("/")
-        if not slash or not domain or domain == "kubernetes.io" or domain.endswith(".kubernetes.io"):
-            yield failed(
-                COUNTED,
-                f"{name} has no domain prefix: kube-scheduler does not start (fact 46)",
-                "rename the resource",
-            )
 
 
 def _missing_findings(listed: dict[str, bool], managed: ManagedResources) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from berth.authentication.allow_list import AllowList
 from berth.lease.lock import Lease, LeaseSpec
 from berth.nodecache.feed.head import Head, Observation, Pointer, PublishedVersion, in_every_part
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -54,6 +55,11 @@ EMPTY = FakeEndpoint(
 class WithoutTable(FakeAccount):
     def head(self) -> HeadItem | None:
         raise AccountUnavailable("the table does not exist")
+
+
+class WithoutAllowList(FakeAccount):
+    def allow_list(self) -> AllowList | None:
+        raise AccountUnavailable("the table has no allow-list")
 
 
 def stack(age: float, **fields: object) -> FakeAccount:
@@ -117,6 +123,9 @@ CASES = {
         "nothing starts the watcher",
         ("lease", *STALE_CHECKS),
     ),
+    "an allow-list that is missing": Case(
+        inputs(account=WithoutAllowList(stack(1).item)), "allow-list", "has no allow-list"
+    ),
     "no watcher on a stack, for an unknown cause": Case(
         inputs(endpoint=STALE, account=stack(HOUR)), "lease", "no successor", STALE_CHECKS
     ),
@@ -146,7 +155,7 @@ def test_reports_the_cause_first(case: Case) -> None:
 def test_reports_given_configuration_that_is_not_in_use() -> None:
     counted = side(document(ManagedResources((LICENCE,), counts_only=True), httpTimeout="5s"))
     found = diagnose(inputs(scheduler_side=counted, configuration=COUNTING, is_configuration_given=True))
-    assert bad(found) == ["configuration", "managedResources"]
+    assert bad(found) == ["configuration"]
 
 
 def test_reports_invalid_given_configuration_beside_the_applied_one() -> None:

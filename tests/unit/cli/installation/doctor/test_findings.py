@@ -17,8 +17,8 @@ from berth_cli.installation.doctor.findings import (
     warning,
 )
 
-TABLE, LEASE, CACHE, CLOCK = CheckName.TABLE, CheckName.LEASE, CheckName.CACHE, CheckName.CLOCK
-FINDINGS = [ok(TABLE, "fine"), warning(LEASE, "hm", "do b"), failed(CACHE, "bad", "do c"), skipped(CLOCK, "not given")]
+TABLE, LEASE, CACHE, POLICY = CheckName.TABLE, CheckName.LEASE, CheckName.CACHE, CheckName.POLICY
+FINDINGS = [ok(TABLE, "fine"), warning(LEASE, "hm", "do b"), failed(CACHE, "bad", "do c"), skipped(POLICY, "not given")]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from berth.scheduling.reason_code import ReasonCode
 from berth_cli.placement.policy.case_run import run_case
 from berth_cli.placement.policy.cases import Case, PodExpectation
 from berth_cli.sources.dump.manifests import Manifests, manifests_of
+from berth_cli.terminal.input_files import InvalidInput
 from tests.unit.cli.placement.objects import Object, node, pod
 
 RANKED = BerthConfiguration.model_validate(
@@ -144,19 +146,17 @@ def test_evicted_pod_is_pending_at_the_end() -> None:
     assert failures(important, also=(lesser,), expect=expect) == []
 
 
-def test_names_the_scheduler_of_skipped_pods_and_places_them_if_listed() -> None:
+def test_pod_of_another_scheduler_is_judged_only_if_its_scheduler_is_given() -> None:
     waiting = pod("p", schedulerName="berth")
-    case = Case(
-        "c",
-        Path("t.yaml"),
-        1,
-        RANKED,
-        13,
-        (node("high", rank="9"), waiting),
-        Manifests(),
-        {"p": PodExpectation(node=("high",))},
+    expect = {"p": {"node": "high"}}
+    alone = case(also=(waiting,), expect=expect)
+    cause = (
+        "1 pod of another scheduler (berth): give --scheduler-name berth, or name the scheduler in `profiles` of the "
+        "policy"
     )
-    [failure] = run_case(case).failures
-    assert str(failure) == "default/p: expected such a pod among those to place, found none"
-    assert failure.details == ("left out: 1 of another scheduler", "other schedulers: berth (see --scheduler-name)")
-    assert run_case(case, ["berth"]).failures == ()
+    with pytest.raises(InvalidInput, match=re.escape(f"t.yaml:1: no pods to place: {cause}")):
+        run_case(alone)
+    assert run_case(alone, ["berth"]).failures == ()
+    [failure] = run_case(case(also=(waiting, pod("q")), expect=expect)).failures
+    assert str(failure) == "default/p: expected such a pod among those to place, found default/q"
+    assert failure.details == (f"left out: {cause}",)

@@ -21,15 +21,15 @@ def written(path: Path, **content: object) -> Path:
 
 
 def test_reads_cases_with_their_lines(tmp_path: Path) -> None:
-    found = read_test_file(written(tmp_path / "t.yaml", cases=[CASE, {**CASE, "name": "d"}]))
-    assert [case.name for case in found.document.cases] == ["c", "d"]
-    assert found.lines == (5, 9)
+    document, lines = read_test_file(written(tmp_path / "t.yaml", cases=[CASE, {**CASE, "name": "d"}]))
+    assert [case.name for case in document.cases] == ["c", "d"]
+    assert lines == (5, 9)
 
 
 @pytest.mark.parametrize(("node", "patterns"), [("a", ("a",)), (["a", "b*"], ("a", "b*"))])
 def test_node_may_be_one_pattern_or_several(tmp_path: Path, node: object, patterns: tuple[str, ...]) -> None:
-    found = read_test_file(written(tmp_path / "t.yaml", cases=[{**CASE, "expect": {"p": {"node": node}}}]))
-    assert found.document.cases[0].expect["p"].node == patterns
+    document, _ = read_test_file(written(tmp_path / "t.yaml", cases=[{**CASE, "expect": {"p": {"node": node}}}]))
+    assert document.cases[0].expect["p"].node == patterns
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pytest
 
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.placement.comparison import Cause, Comparison, PodComparison
-from berth_cli.placement.policy.diff_report import markdown, table
-from berth_cli.placement.policy.policy_diff import Limit, PolicyDiff, RuleCount, headline, limit_violations, read_limit
+from berth_cli.placement.policy.diff_report import ROWS_SHOWN, markdown, table
+from berth_cli.placement.policy.policy_diff import Limit, PolicyDiff, headline, limit_violations, read_limit
 from berth_cli.placement.run import Place, PlaceKind, Rule, Run
 
 NOTHING = Run({}, {}, {}, {})
@@ -42,18 +44,12 @@ def test_lists_changed_pods_with_newly_pending_ones_first() -> None:
     assert diff(SAME, GAINED, MOVED, LOST, EVICTED).changed == [LOST, EVICTED, MOVED, GAINED]
 
 
-def test_groups_many_pods_that_move_to_a_node_with_a_higher_score() -> None:
-    by_score = [pod(f"p{number}", on("a"), on("b"), Cause.of("a", None)) for number in range(6)]
-    found = diff(LOST, *by_score)
-    assert found.listed == [LOST]
-    shown = "6 pods moved to a node with a higher score: default/p0, default/p1, default/p2 and 3 more"
-    assert shown in table(found, ())
-    assert f"{shown}." in markdown(found, ())
-
-
-def test_lists_few_pods_that_move_to_a_node_with_a_higher_score() -> None:
-    moved = pod("p", on("a"), on("b"), Cause.of("a", None))
-    assert diff(LOST, moved).listed == [LOST, moved]
+@pytest.mark.parametrize("shown", [table, markdown])
+def test_lists_the_first_pods_and_counts_the_others(shown: Callable[..., Iterator[str]]) -> None:
+    found = diff(*(pod(f"p{number}", on("a"), on("b"), Cause.of("a", None)) for number in range(ROWS_SHOWN + 2)))
+    lines = list(shown(found, ()))
+    assert [sum(f"p{number}" in line for line in lines) for number in (ROWS_SHOWN - 1, ROWS_SHOWN)] == [1, 0]
+    assert "and 2 more pods: -o json lists all" in lines
 
 
 def test_evicted_pod_counts_as_newly_pending() -> None:
@@ -63,8 +59,8 @@ def test_evicted_pod_counts_as_newly_pending() -> None:
 def test_counts_the_pods_affected_by_each_rejecting_rule() -> None:
     both = pod("both", on("a"), pending(CPU, RESERVED))
     assert diff(LOST, both).rejecting_rules == [
-        RuleCount("NodeResourcesFit", "Insufficient cpu", 2, ReasonCode.INSUFFICIENT_RESOURCE),
-        RuleCount("ResourceSegregation", "reserved", 1, ReasonCode.NODE_RESERVED),
+        Rule("NodeResourcesFit", "Insufficient cpu", 2, ReasonCode.INSUFFICIENT_RESOURCE),
+        Rule("ResourceSegregation", "reserved", 1, ReasonCode.NODE_RESERVED),
     ]
 
 
@@ -85,4 +81,4 @@ def test_names_each_exceeded_limit(limits: tuple[Limit | None, Limit | None], li
 
 @pytest.mark.parametrize(("text", "limit"), [("0", Limit(0)), ("5", Limit(5)), ("5%", Limit(5, per_cent=True))])
 def test_parses_a_limit_as_number_of_pods_or_percentage(text: str, limit: Limit) -> None:
-    assert (read_limit(text), str(limit)) == (limit, text)
+    assert (read_limit(None, None, text), str(limit)) == (limit, text)

@@ -13,7 +13,7 @@ import pytest
 from berth.extender.deadline import Deadline
 from berth.ledger.nodes.entry import OpenReservation
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.evaluation.time_limit import TimeLimit
+from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth.scheduling.gangs.gang import ANNOTATIONS, GangKey, OpenGang
 from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.objects.projection import compact_pod
@@ -134,65 +134,42 @@ def test_comparison_uses_the_recorded_open_gangs(tmp_path: Path) -> None:
     assert [str(each.after) for each in found.comparison.pods] == ["b"]
 
 
-def test_decision_that_took_too_long_is_not_recorded(tmp_path: Path) -> None:
-    """The duration of a decision depends on the machine."""
-    path = tmp_path / "r"
-    nodes = [node_with("a")]
-
+@pytest.mark.parametrize(
+    ("asked", "time_limit"),
+    [
+        # The duration of a decision depends on the machine.
+        pytest.param(cache_mode(["a"]), TimeLimit(0.0, lambda: 0.0, lambda: 0.0), id="took too long"),
+        pytest.param(full_mode([{"metadata": {"name": "a"}}]), NO_TIME_LIMIT, id="full mode"),
+    ],
+)
+def test_decision_that_cannot_be_repeated_is_not_recorded(tmp_path: Path, asked: Any, time_limit: TimeLimit) -> None:
     def play(verbs: Verbs) -> None:
-        verbs.cluster.publish("nodes", [{k: v for k, v in each.items() if k != "kind"} for each in nodes])
-        verbs.ask("filter", cache_mode(["a"]))
+        verbs.cluster.publish("nodes", [{k: v for k, v in node_with("a").items() if k != "kind"}])
+        verbs.ask("filter", asked)
 
-    recording(path, play, LABELLED, time_limit=TimeLimit(0.0, lambda: 0.0, lambda: 0.0))
-    assert not [each for each in read_recording(path) if isinstance(each, DecisionLine)]
-
-
-def test_full_mode_is_not_recorded(tmp_path: Path) -> None:
-    path = tmp_path / "r"
-    recording(path, lambda verbs: verbs.ask("filter", full_mode([{"metadata": {"name": "a"}}])), LABELLED)
-    assert not [each for each in read_recording(path) if isinstance(each, DecisionLine)]
+    recording(tmp_path / "r", play, LABELLED, time_limit=time_limit)
+    assert not [each for each in read_recording(tmp_path / "r") if isinstance(each, DecisionLine)]
 
 
 def two_nodes(verbs: Verbs) -> None:
     """A pod that fits on both nodes, and one that the label alone keeps from `plain`."""
-    nodes = [node_with("a", {PRIORITY: "9"}), node_with("b", {PRIORITY: "1"}), node_with("plain")]
+    nodes = [node_with("a", {PRIORITY: "9"}), node_with("b", {PRIORITY: "1", "rank": "1"}), node_with("plain")]
     verbs.cluster.publish("nodes", [{k: v for k, v in each.items() if k != "kind"} for each in nodes])
     verbs.ask("filter", cache_mode(["a", "b"], pod_object("both", requests={"cpu": "1"})))
     verbs.ask("filter", cache_mode(["plain"], pod_object("plain", requests={"cpu": "1"})))
 
 
-ONLY_B: Mapping[str, Any] = {
-    "definitions": {
-        "by-hand": {
-            "plugins": {"enabled": [{"name": "NodeAffinity"}, {"name": "NodePriorityLabel"}]},
-            "pluginConfig": [
-                {
-                    "name": "NodeAffinity",
-                    "args": {
-                        "addedAffinity": {
-                            "requiredDuringSchedulingIgnoredDuringExecution": {
-                                "nodeSelectorTerms": [
-                                    {"matchExpressions": [{"key": PRIORITY, "operator": "In", "values": ["1"]}]}
-                                ]
-                            }
-                        }
-                    },
-                }
-            ],
-        }
-    },
-    "profile": "by-hand",
-}
+RANK: Mapping[str, Any] = {**LABELLED, "pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "rank"}}]}
 
 
 def test_comparison_names_the_rule_that_moves_pods(tmp_path: Path) -> None:
     path = tmp_path / "r"
     recording(path, two_nodes, LABELLED)
-    found = compared(path, LABELLED, ONLY_B)
+    found = compared(path, LABELLED, RANK)
     assert found.judged == 2
     [moved] = found.pods(MOVED)
     assert (moved.name, str(moved.before), str(moved.after)) == ("ml/both", "a", "b")
-    assert str(moved.cause) == "NodeAffinity rejects a: node(s) didn't match scheduler-enforced node affinity"
+    assert str(moved.cause) == "NodePriorityLabel rejects a: node(s) didn't have the priority label rank"
 
 
 def test_pod_does_not_move_if_the_other_policy_finds_no_better_node(tmp_path: Path) -> None:

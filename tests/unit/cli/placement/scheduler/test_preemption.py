@@ -20,9 +20,6 @@ from tests.unit.scheduling.preemption.preempting import FIRST, SECOND, placed, s
 
 Object = dict[str, Any]
 
-LICENCE = "example.com/licence"
-PREEMPTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
-
 
 def waiting(name: str, cpu: str = "4", priority: int = 100, *, nominated: str = "", **fields: Any) -> Object:
     return pod_with(name, requests={"cpu": cpu}, priority=priority, status={"nominatedNodeName": nominated}, **fields)
@@ -111,19 +108,6 @@ def test_pod_rejected_only_by_the_policy_does_not_evict() -> None:
     [found], loop = run(node_with("n"), placed("a", 1, "1"), waiting("urgent", "1"), document=LABEL)
     assert placement(found) == ("", [])
     assert names(loop.snapshot.nodes["n"].pods) == ["a"]
-
-
-LICENCES = {
-    "profile": "licences",
-    "definitions": {
-        "licences": {
-            "plugins": {"enabled": [{"name": "NodeResourcesFit"}]},
-            "pluginConfig": [{"name": "NodeResourcesFit", "args": {"ignoredResources": []}}],
-        }
-    },
-    # As `ignoredByScheduler` configures the scheduler.
-    "pluginConfig": [{"name": "NodeResourcesFit", "args": {"ignoredResources": [LICENCE]}}],
-}
 
 
 @pytest.mark.parametrize("choose", ["all", "one"])

@@ -66,15 +66,3 @@ def test_selects_victims_again_for_a_higher_priority(first: int) -> None:
     local = LocalEvaluation.of(PROFILE, read(urgent("2")), cluster)
     assert preemptors.cached(read(urgent("2", priority=first)), local) is None
     assert names(preemptors.cached(read(urgent("2", priority=60)), local)) == ["fifty"]
-
-
-def test_cache_size_stays_within_the_byte_limit() -> None:
-    cluster = snapshot(NODE, placed("ten", 10, cpu="1"))
-    preemptors = Preemptors(cluster)
-    preemptors.cache = VictimCache(max_bytes=200_000)
-    most = 0
-    for number in range(30):
-        pod = read(urgent(tolerations=[{"key": f"key-{number}-{index}"} for index in range(20)]))
-        preemptors.cached(pod, LocalEvaluation.of(PROFILE, pod, cluster))
-        most = max(most, preemptors.cache.size)
-    assert 100_000 < most <= 200_000

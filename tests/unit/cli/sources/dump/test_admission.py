@@ -9,7 +9,7 @@ import pytest
 
 from berth.scheduling.fields.reading import MalformedField
 from berth.scheduling.objects import PriorityClass
-from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses, admit, priority_class_of
+from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses, admit
 
 GPU = "nvidia.com/gpu"
 CLASSES = PriorityClasses([PriorityClass("high", 1000, preemption_policy="Never"), PriorityClass("low", -5)])
@@ -46,6 +46,7 @@ def test_keeps_existing_values() -> None:
         pytest.param({"priorityClassName": "low"}, CLASSES, -5, id="below zero"),
         pytest.param({}, WITH_DEFAULT, 10, id="lower of two default classes"),
         pytest.param({"priorityClassName": "system-node-critical"}, CLASSES, 2_000_001_000, id="a built-in class"),
+        pytest.param({"priorityClassName": "system-cluster-critical"}, CLASSES, 2_000_000_000, id="the other one"),
         pytest.param({"priorityClassName": "high", "priority": 3}, CLASSES, 3, id="a stored pod keeps what it has"),
     ],
 )
@@ -195,39 +196,3 @@ def test_does_not_modify_manifest() -> None:
 def test_error_names_field_of_wrong_type(spec: Mapping[str, object], message: str) -> None:
     with pytest.raises(MalformedField, match=message):
         stored(spec)
-
-
-HIGH = PriorityClass("high", 1000, preemption_policy="Never")
-USUAL = PriorityClass("usual", 10, global_default=True)
-MODEST = PriorityClass("modest", -5, global_default=True)
-
-
-def classes(*found: PriorityClass) -> dict[str, PriorityClass]:
-    return {each.name: each for each in found}
-
-
-@pytest.mark.parametrize(
-    ("name", "known", "wanted"),
-    [
-        pytest.param("high", classes(HIGH, USUAL), HIGH, id="by its name"),
-        pytest.param("", classes(HIGH, USUAL), USUAL, id="default class if none is named"),
-        pytest.param("", classes(USUAL, MODEST), MODEST, id="lowest of several defaults"),
-        pytest.param("unknown", classes(HIGH, USUAL), None, id="unknown name does not use the default"),
-    ],
-)
-def test_resolves_priority_class(name: str, known: dict[str, PriorityClass], wanted: PriorityClass | None) -> None:
-    assert priority_class_of(name, known) == wanted
-
-
-@pytest.mark.parametrize(
-    ("name", "known", "value"),
-    [
-        pytest.param("", classes(HIGH), 0, id="0 if there is no default"),
-        pytest.param("system-node-critical", {}, 2_000_001_000, id="system-cluster-critical is built in"),
-        pytest.param("system-cluster-critical", {}, 2_000_000_000, id="system-node-critical is built in"),
-    ],
-)
-def test_knows_system_classes_even_if_not_listed(name: str, known: dict[str, PriorityClass], value: int) -> None:
-    found = priority_class_of(name, known)
-    assert found is not None
-    assert (found.value, found.preemption_policy) == (value, "PreemptLowerPriority")

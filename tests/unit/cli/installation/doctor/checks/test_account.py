@@ -6,11 +6,18 @@ from dataclasses import replace
 
 import pytest
 
+from berth.authentication.allow_list import parse
 from berth.lease.lock import NO_RECORD, Lease, LeaseSpec
 from berth.nodecache.feed.head import Head, Observation, Pointer, PublishedVersion, in_every_part
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.installation.doctor.aws_account import HeadItem, Schedule
-from berth_cli.installation.doctor.checks.account import check_concurrency, check_lease, check_schedule, check_table
+from berth_cli.installation.doctor.checks.account import (
+    check_allow_list,
+    check_concurrency,
+    check_lease,
+    check_schedule,
+    check_table,
+)
 from berth_cli.installation.doctor.findings import CheckName, Result
 from tests.fakes.doctor import NOW, FakeAccount
 from tests.unit.cli.installation.doctor.finding_assertions import expect
@@ -99,3 +106,20 @@ def test_compares_account_concurrency_with_the_largest_gang(account: FakeAccount
     expect(
         check_concurrency(account, GangsConfiguration(enabled=True, maxMembers=100)), CheckName.GANGS, result, message
     )
+
+
+SERIAL = "3f0c" * 8
+
+
+@pytest.mark.parametrize(
+    ("text", "result", "message"),
+    [
+        pytest.param(f"{SERIAL}\n{SERIAL[::-1]} until 2999-01-01T00:00:00Z", OK, "2 certificates", id="valid"),
+        pytest.param(f"{SERIAL}\nfoo", WARNING, "1 line that cannot be read", id="a malformed line"),
+        pytest.param("foo\nbar", FAILED, "accepts no certificate (2 lines that cannot be read)", id="malformed"),
+        pytest.param("", FAILED, "accepts no certificate", id="empty"),
+        pytest.param(f"{SERIAL} until 2020-01-01T00:00:00Z", FAILED, "accepts no certificate", id="all expired"),
+    ],
+)
+def test_reports_an_allow_list_that_refuses_callers(text: str, result: Result, message: str) -> None:
+    expect(check_allow_list(FakeAccount(allowed=parse(text)), NOW), "allow-list", result, message)

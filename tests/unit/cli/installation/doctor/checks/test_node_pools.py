@@ -16,7 +16,9 @@ from tests.builders.nodes import PRIORITY
 from tests.fakes.doctor import FakeAccess
 from tests.unit.cli.installation.doctor.finding_assertions import expect
 
+WARNING, OK, SKIPPED = Result.WARNING, Result.OK, Result.SKIPPED
 LICENCE = "example.com/licence"
+NOT_ADDED = f"no NodeOverlay adds {LICENCE}"
 COUNTED = {"profile": "managed-resources", "managedResources": [{"name": LICENCE}]}
 FLOATING = {
     "profile": "managed-resources",
@@ -44,43 +46,18 @@ LABELED = pool("labeled", {PRIORITY: "1"})
 @pytest.mark.parametrize(
     ("document", "pools", "overlays", "result", "message"),
     [
-        pytest.param({}, [LABELED], [], Result.OK, "1, and the policy accepts their nodes", id="the label"),
-        pytest.param({}, [], [], Result.OK, "NodePools of Karpenter: 0", id="no pool"),
-        pytest.param(
-            {},
-            [LABELED, pool("other")],
-            [],
-            Result.WARNING,
-            "NodePool other: the policy rejects its nodes",
-            id="one lacks it",
-        ),
-        pytest.param({}, Unlisted.NOT_DEFINED, [], Result.SKIPPED, "does not define them", id="no Karpenter"),
-        pytest.param({}, Unlisted.FORBIDDEN, [], Result.SKIPPED, "may not list them", id="a user without the right"),
-        pytest.param(
-            COUNTED, [LABELED], [overlay()], Result.OK, "accepts their nodes", id="an overlay for the resource"
-        ),
-        pytest.param(COUNTED, [LABELED], [], Result.WARNING, f"no NodeOverlay adds {LICENCE}", id="none"),
-        pytest.param(
-            FLOATING, [LABELED], [], Result.OK, "accepts their nodes", id="a floating resource needs no overlay"
-        ),
-        pytest.param(
-            COUNTED,
-            [LABELED],
-            Unlisted.NOT_DEFINED,
-            Result.WARNING,
-            f"no NodeOverlay adds {LICENCE}",
-            id="an old Karpenter",
-        ),
-        pytest.param(
-            COUNTED,
-            [LABELED],
-            [overlay("Unknown")],
-            Result.WARNING,
-            "NodeOverlay licences is not in effect",
-            id="no gate",
-        ),
-        pytest.param(COUNTED, [LABELED], Unlisted.FORBIDDEN, Result.SKIPPED, "NodeOverlays", id="overlays forbidden"),
-        pytest.param(COUNTED, [], [], Result.OK, "NodePools of Karpenter: 0", id="counted, and no pool"),
+        pytest.param({}, [LABELED], [], OK, "1, and the policy accepts their nodes", id="the label"),
+        pytest.param({}, [], [], OK, "NodePools of Karpenter: 0", id="no pool"),
+        pytest.param({}, [LABELED, pool("other")], [], WARNING, "NodePool other: the policy", id="one lacks it"),
+        pytest.param({}, Unlisted.NOT_DEFINED, [], SKIPPED, "does not define them", id="no Karpenter"),
+        pytest.param({}, Unlisted.FORBIDDEN, [], SKIPPED, "may not list them", id="a user without the right"),
+        pytest.param(COUNTED, [LABELED], [overlay()], OK, "accepts their nodes", id="an overlay for the resource"),
+        pytest.param(COUNTED, [LABELED], [], WARNING, NOT_ADDED, id="none"),
+        pytest.param(FLOATING, [LABELED], [], OK, "accepts their nodes", id="a floating resource needs no overlay"),
+        pytest.param(COUNTED, [LABELED], Unlisted.NOT_DEFINED, WARNING, NOT_ADDED, id="an old Karpenter"),
+        pytest.param(COUNTED, [LABELED], [overlay("Unknown")], WARNING, "licences is not in effect", id="no gate"),
+        pytest.param(COUNTED, [LABELED], Unlisted.FORBIDDEN, SKIPPED, "NodeOverlays", id="overlays forbidden"),
+        pytest.param(COUNTED, [], [], OK, "NodePools of Karpenter: 0", id="counted, and no pool"),
     ],
 )
 def test_reports_pools_whose_nodes_the_policy_rejects(

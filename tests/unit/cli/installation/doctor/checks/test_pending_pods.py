@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,7 +14,6 @@ from berth_cli.installation.doctor.checks.pending_pods import (
     check_pending_pods,
     check_pool_requests,
 )
-from berth_cli.installation.doctor.cluster_access import UntriedPod
 from berth_cli.installation.doctor.findings import Result
 from tests.builders.counted import counting
 from tests.builders.pods import pod_with
@@ -23,8 +23,9 @@ from tests.unit.cli.installation.doctor.finding_assertions import expect
 OWN = ("berth-scheduler",)
 
 
-def untried(scheduler_name: str, name: str = "waiting", *, age: float = UNTRIED_SECONDS + 1) -> UntriedPod:
-    return UntriedPod("team-a", name, scheduler_name, NOW - age)
+def untried(scheduler_name: str, *, age: float = UNTRIED_SECONDS + 1, **fields: Any) -> dict[str, Any]:
+    created = {"creationTimestamp": datetime.fromtimestamp(NOW - age, UTC).isoformat()}
+    return pod_with("waiting", namespace="team-a", schedulerName=scheduler_name, metadata=created, **fields)
 
 
 @pytest.mark.parametrize(
@@ -37,36 +38,33 @@ def untried(scheduler_name: str, name: str = "waiting", *, age: float = UNTRIED_
     ],
 )
 def test_reports_unserved_scheduler_name(scheduler_name: str, remedy: str) -> None:
-    found = list(check_pending_pods(FakeAccess(untried=[untried(scheduler_name)]), OWN, NOW))
+    found = list(check_pending_pods(FakeAccess(pending=[untried(scheduler_name)]), OWN, NOW))
     expect(found, "schedulerName", Result.FAILED, f"no scheduler named {scheduler_name} has tried team-a/waiting")
     assert remedy in found[0].remedy
 
 
 def test_does_not_mistake_the_name_of_a_second_scheduler_for_a_misspelling() -> None:
     """Before the second scheduler runs, its configuration is not given."""
-    [finding] = check_pending_pods(FakeAccess(untried=[untried("berth-scheduler")]), (), NOW)
+    [finding] = check_pending_pods(FakeAccess(pending=[untried("berth-scheduler")]), (), NOW)
     assert finding.remedy == (
         "set schedulerName to one of default-scheduler, or run a scheduler with a profile of this name"
     )
 
 
 @pytest.mark.parametrize(
-    "pods", [pytest.param([], id="no pod waits"), pytest.param([untried("volcano", age=1)], id="a new pod")]
+    "pods",
+    [
+        pytest.param([], id="no pod waits"),
+        pytest.param([untried("volcano", age=1)], id="a new pod"),
+        pytest.param([untried("volcano", schedulingGates=[{"name": "quota"}])], id="gated"),
+        pytest.param([untried("volcano", status={"conditions": [{"type": "PodScheduled"}]})], id="tried"),
+    ],
 )
-def test_accepts_pods_that_the_scheduler_may_not_have_tried_yet(pods: list[UntriedPod]) -> None:
-    expect(check_pending_pods(FakeAccess(untried=pods), (), NOW), "schedulerName", Result.OK, "has been tried")
+def test_accepts_pods_that_the_scheduler_may_not_have_tried_yet(pods: list[dict[str, Any]]) -> None:
+    expect(check_pending_pods(FakeAccess(pending=pods), (), NOW), "schedulerName", Result.OK, "has been tried")
 
 
 SEAT = "example.com/seat"
-
-
-class Pending(FakeAccess):
-    def __init__(self, *pods: dict[str, Any]) -> None:
-        super().__init__()
-        self.pods = list(pods)
-
-    def pending_pods(self) -> list[dict[str, Any]]:
-        return self.pods
 
 
 @pytest.mark.parametrize(
@@ -82,7 +80,7 @@ class Pending(FakeAccess):
 def test_warns_about_a_pod_that_waits_for_ever_for_a_pool(capacity: object, amount: str, pool: str) -> None:
     limit = {} if capacity else {"perNamespace": 6}
     counted = counting({"name": SEAT, **({"capacity": capacity} if capacity else {}), **limit})
-    access = Pending(pod_with("p", namespace="team-a", requests={SEAT: amount}), pod_with("other"))
+    access = FakeAccess(pending=[pod_with("p", namespace="team-a", requests={SEAT: amount}), pod_with("other")])
     found = list(check_pool_requests(access, counted, GangsConfiguration()))
     assert [each.message for each in found] == ([f"pod team-a/p requests {amount} of {pool}"] if pool else [])
     assert {each.result for each in found} <= {Result.WARNING}
@@ -106,5 +104,5 @@ def test_warns_about_a_gang_that_waits_for_ever_for_a_pool(
         for number, amount in enumerate(sizes)
     ]
     counted = counting({"name": SEAT, "capacity": {"value": capacity, "scope": "cluster"}})
-    found = check_pool_requests(Pending(*members), counted, GangsConfiguration(enabled=True))
+    found = check_pool_requests(FakeAccess(pending=members), counted, GangsConfiguration(enabled=True))
     assert [each.message for each in found] == ([message] if message else [])
