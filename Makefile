@@ -62,7 +62,7 @@ spec: ## Check the protocols with TLC (SIZE=large)
 simulation: setup ## Histories in virtual time (N=2000 RULES=2000 GANGS=200 MEMBERS=120 EACH=10)
 	$(BIN)/python -m tests.simulation --histories $(or $(N),2000) --rules $(or $(RULES),2000) \
 	  --gangs $(or $(GANGS),200) --members $(or $(MEMBERS),120) --each $(or $(EACH),10)
-soak: setup ## Memory of berth serve under a steady stream of pods
+soak: setup ## Memory and pools of berth serve under a steady stream of pods
 	$(BIN)/python -m tests.soak.serve_memory
 build: tools ## Validate the template, scan its policies, build it for Lambda, and test what is built
 	.tools/sam/bin/sam validate --lint --region us-east-1

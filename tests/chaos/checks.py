@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from time import sleep
@@ -22,7 +22,20 @@ from berth.upkeep.pod_events import PodEventReason
 from berth_cli.configuration.document import load_configuration
 from berth_cli.installation.doctor.findings import CheckName
 from berth_cli.server.options import CACHE_TABLE
-from tests.chaos.cluster_model import CAPACITY, NODES, PodOnAccount, held, overcommitted, pod_on_account, teams_on
+from tests.chaos.cluster_model import (
+    GANG_SIZE,
+    LINK,
+    NODES,
+    SEAT,
+    ZONE,
+    PodOnAccount,
+    capacity_of,
+    held,
+    overcommitted,
+    pod_on_account,
+    teams_on,
+    zone_of,
+)
 from tests.chaos.set_up import SetUp
 from tests.e2e.berth.doctor import Diagnosis, doctor_in_process
 
@@ -80,9 +93,8 @@ class Checks:
         ]
         found = [Finding(CheckKind.PLACED, message) for message in unplaced(pods)]
         found += [
-            Finding(CheckKind.NOT_OVERCOMMITTED, f"{node}: {message}")
-            for node, on in held(pods).items()
-            if (message := overcommitted(on))
+            Finding(CheckKind.NOT_OVERCOMMITTED, f"{owner}: {message}")
+            for owner, message in overcommitted(pods).items()
         ]
         found += [Finding(CheckKind.CACHE, message) for message in self._cache()]
         found += [Finding(CheckKind.LEDGER, message) for message in self._ledger(pods)]
@@ -110,9 +122,10 @@ class Checks:
             left_out = published.get(("pods", pod.key), {}).get(LEFT_OUT)
             if left_out != [LABELS]:
                 found.append(Finding(CheckKind.CACHE, f"{pod.key} is published with {LEFT_OUT} {left_out}"))
-            entry = entries.get(f"{pod.node}: {pod.key}")
-            if entry != _entry(pod.shares, EntryState.BOUND):
-                found.append(Finding(CheckKind.LEDGER, f"{pod.key} is too large, and the ledger has {entry}"))
+            for owner, shares in pod.shares(pod.node).items():
+                entry = entries.get(f"{owner}: {pod.key}")
+                if entry != _entry(shares, EntryState.BOUND):
+                    found.append(Finding(CheckKind.LEDGER, f"{pod.key} is too large, and {owner} has {entry}"))
             if pod.uid not in warned:
                 found.append(Finding(CheckKind.CACHE, f"{pod.key} has no event {PodEventReason.POD_REDUCED}"))
         return found
@@ -146,7 +159,8 @@ class Checks:
     def _truth(self) -> Mapping[str, object]:
         projected = projections(self._required)
         found = {}
-        for resource in projected:
+        # Gangs are named by annotations here: the cluster serves no kind of PodGroup, or has none.
+        for resource in (each for each in projected if not each.is_optional):
             for each in self._set_up.api.get(resource.path)["items"]:
                 metadata = each["metadata"]
                 namespace = metadata.get("namespace")
@@ -176,21 +190,28 @@ def _is_too_large(pod: Object) -> bool:
 def unplaced(pods: Sequence[PodOnAccount]) -> list[str]:
     """The pods that wait although there is room, or for a reason that is not true."""
     on = held(pods)
-    free = {name: {pool: most - on.get(name, {}).get(pool, 0) for pool, most in CAPACITY.items()} for name in NODES}
     found = []
     for pod in pods:
         if pod.node:
             continue
-        fitting = [name for name in NODES if pod.fits(free[name]) and not teams_on(pods, name)[pod.team]]
-        if fitting:
+        gang = [each for each in pods if pod.gang and (each.namespace, each.gang) == (pod.namespace, pod.gang)]
+        # Without a member on a node, the members come together, or not at all.
+        waits_for = [] if any(each.node for each in gang) else gang
+        fitting = [
+            name for name in NODES if pod.fits(name, on, len(waits_for) or 1) and not teams_on(pods, name)[pod.team]
+        ]
+        if fitting and not 0 < len(waits_for) < GANG_SIZE:
             found.append(f"{pod.key} waits, and fits on {fitting[0]}: {pod.message or 'it has no reason'}")
-        elif not any(reason in pod.message for reason in _reasons(pod)):
+        elif not any(reason in pod.message for reason in _reasons(pod, len(waits_for))):
             found.append(f"{pod.key} waits for another reason than that nothing is left: {pod.message or 'none'}")
     return found
 
 
-def _reasons(pod: PodOnAccount) -> Iterator[str]:
-    """One of these is why the pod waits."""
+def _reasons(pod: PodOnAccount, waiting: int) -> Iterator[str]:
+    """One of these is why the pod waits. waiting: the members of its gang, if none is on a node."""
+    if waiting:
+        yield "gang waits for members" if waiting < GANG_SIZE else "gang waits for a floating resource"
+        return
     for resource in pod.request:
         yield f"Insufficient {resource}"
     if pod.team:
@@ -209,16 +230,19 @@ def differences(what: str, truth: Mapping[str, object], found: Mapping[str, obje
     return lines
 
 
-def expected_ledger(pods: Sequence[PodOnAccount], nodes: Iterable[str]) -> Mapping[str, object]:
+def expected_ledger(pods: Sequence[PodOnAccount], nodes: Collection[str]) -> Mapping[str, object]:
+    owners = {*nodes, f"{SEAT}@cluster", *(f"{LINK}@{ZONE}={zone_of(name)}" for name in nodes)}
+    # A namespace's pool is there while one of its pods requests the resource.
+    owners |= {f"{SEAT}@namespace={pod.namespace}" for pod in pods if SEAT in pod.request}
     found: dict[str, object] = {}
     on = held(pods)
-    for name in nodes:
-        for pool, most in CAPACITY.items():
-            left = most - on.get(name, {}).get(pool, 0)
-            found |= _pool(name, pool, most, max(0, left), max(0, -left))
+    for owner in owners:
+        for pool, most in capacity_of(owner).items():
+            left = most - on.get(owner, {}).get(pool, 0)
+            found |= _pool(owner, pool, most, max(0, left), max(0, -left))
     for pod in pods:
-        if pod.node in nodes and pod.request:
-            found[f"{pod.node}: {pod.key}"] = _entry(pod.shares, EntryState.BOUND)
+        for owner, shares in pod.shares(pod.node).items() if pod.node in nodes else ():
+            found[f"{owner}: {pod.key}"] = _entry(shares, EntryState.BOUND)
     return found
 
 

@@ -16,11 +16,20 @@ from tests.e2e.kubernetes.kubernetes_api import JsonObject
 
 SLOT = "example.com/slot"
 MEMORY = "example.com/gpu-memory"
-COUNTED = (SLOT, MEMORY)
+SEAT = "example.com/seat"
+LINK = "example.com/link"
+COUNTED = (SLOT, MEMORY, SEAT, LINK)
+FLOATING = (SEAT, LINK)
 COUNT_LABEL, SIZE_LABEL = "example.com/gpu.count", "example.com/gpu.memory"
 DEVICE_ANNOTATION = "berth.dev/example.com.gpu-memory"
 NODES = tuple(f"node-{number}" for number in range(5))
 SLOTS, DEVICES, DEVICE_SIZE = 8, 2, 8000
+ZONE = "topology.kubernetes.io/zone"
+ZONES = 2
+NAMESPACES = ("default", "tenant")
+SEATS, SEATS_OF_NAMESPACE, LINKS = 9, 6, 3
+"""Seats of the cluster and of each namespace, and links of each zone: fewer than the pods request together."""
+GANG, GANG_SIZE = "berth.dev/gang", 2
 CAPACITY: Mapping[str, int] = {SLOT: SLOTS} | {f"{MEMORY}#{index}": DEVICE_SIZE for index in range(DEVICES)}
 SCHEDULERS = ("default-scheduler", "second-scheduler")
 TEAM = "example.com/team"
@@ -43,8 +52,15 @@ managedResources:
     devices:
       count: {{nodeLabel: {COUNT_LABEL}}}
       size: {{nodeLabel: {SIZE_LABEL}}}
+  - name: {SEAT}
+    capacity: {{value: {SEATS}, scope: cluster}}
+    perNamespace: {SEATS_OF_NAMESPACE}
+  - name: {LINK}
+    capacity: {{value: {LINKS}, scope: {ZONE}}}
+gangs:
+  enabled: true
 """
-"""What is applied: every node's slots and the memory of its devices are counted, and pods keep apart."""
+"""What is applied: the slots and devices of nodes and three kinds of pools are counted, and pods keep apart."""
 
 DEPLOYED = """\
 apiVersion: berth.dev/v1alpha1
@@ -56,7 +72,8 @@ profile: label-priority
 
 def node(name: str) -> JsonObject:
     allocatable = {"cpu": "64", "memory": "64Gi", "pods": "110", SLOT: str(SLOTS)}
-    labels = {"kubernetes.io/hostname": name, COUNT_LABEL: str(DEVICES), SIZE_LABEL: str(DEVICE_SIZE), **priority(10)}
+    labels = {"kubernetes.io/hostname": name, ZONE: zone_of(name), **priority(10)}
+    labels |= {COUNT_LABEL: str(DEVICES), SIZE_LABEL: str(DEVICE_SIZE)}
     return {
         "metadata": {"name": name, "labels": labels},
         "status": {
@@ -67,14 +84,22 @@ def node(name: str) -> JsonObject:
     }
 
 
+def zone_of(node: str) -> str:
+    return f"zone-{int(node.removeprefix('node-')) % ZONES}"
+
+
 def drawn_request(random: Random) -> dict[str, int]:
-    """Return the requests of the next pod; one in eight requests no counted resource."""
-    kind = random.randrange(8)
+    """Return the requests of the next pod; one in twelve requests no counted resource."""
+    kind = random.randrange(12)
     found = {}
     if kind in (1, 2, 3, 4):
         found[SLOT] = random.randint(1, 3)
     if kind in (4, 5, 6, 7):
         found[MEMORY] = random.choice((2000, 3000, 4500, 6000))
+    if kind in (4, 8, 9, 10):
+        found[SEAT] = random.randint(1, 2)
+    if kind in (10, 11):
+        found[LINK] = random.randint(1, 2)
     return found
 
 
@@ -84,13 +109,21 @@ def drawn_team(random: Random) -> str:
     return f"team-{number}" if number < TEAMS else ""
 
 
-def pod(name: str, request: Mapping[str, int], scheduler: str, team: str = "") -> JsonObject:
+def pod(name: str, request: Mapping[str, int], scheduler: str, team: str = "", gang: str = "") -> JsonObject:
     resources = {"requests": {"cpu": "1m"}, "limits": {each: str(amount) for each, amount in request.items()}}
     labels = {TEAM: team} if team else {}
-    term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    term = {
+        "labelSelector": {"matchLabels": labels},
+        "namespaceSelector": {},
+        "topologyKey": "kubernetes.io/hostname",
+    }
     apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     return {
-        "metadata": {"name": name, "labels": labels},
+        "metadata": {
+            "name": name,
+            "labels": labels,
+            "annotations": {GANG: gang, f"{GANG}-size": str(GANG_SIZE)} if gang else {},
+        },
         "spec": {
             **({"affinity": apart} if team else {}),
             "schedulerName": scheduler,
@@ -102,7 +135,7 @@ def pod(name: str, request: Mapping[str, int], scheduler: str, team: str = "") -
 
 @dataclass(frozen=True)
 class PodOnAccount:
-    """A pod as the API server has it. message: of its condition PodScheduled. team: empty for none."""
+    """A pod as the API server has it. message: of its condition PodScheduled. team, gang: empty for none."""
 
     namespace: str
     name: str
@@ -112,25 +145,47 @@ class PodOnAccount:
     device: str
     message: str
     team: str = ""
+    gang: str = ""
 
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
 
-    @property
-    def shares(self) -> Mapping[str, int]:
-        """By pool, the amounts that it holds on its node. An unnamed device gives a key of no pool."""
-        return {
-            f"{MEMORY}#{self.device}" if resource == MEMORY else resource: amount
-            for resource, amount in self.request.items()
-        }
+    def shares(self, node: str) -> Mapping[str, Mapping[str, int]]:
+        """Return the amounts that it holds on this node, by owner and pool. An unnamed device gives a key of no
+        pool."""
+        found: dict[str, dict[str, int]] = {}
+        for resource, amount in self.request.items():
+            if resource == SEAT:
+                pools = [f"{SEAT}@cluster", f"{SEAT}@namespace={self.namespace}"]
+            elif resource == LINK:
+                pools = [f"{LINK}@{ZONE}={zone_of(node)}"]
+            else:
+                pools = [f"{MEMORY}#{self.device}" if resource == MEMORY else resource]
+            for pool in pools:
+                found.setdefault(pool if resource in FLOATING else node, {})[pool] = amount
+        return found
 
-    def fits(self, free: Mapping[str, int]) -> bool:
-        """Whether there is room for it beside the others."""
-        if self.request.get(SLOT, 0) > free.get(SLOT, 0):
-            return False
-        rooms = [amount for pool, amount in free.items() if pool.startswith(f"{MEMORY}#")]
-        return self.request.get(MEMORY, 0) <= max(rooms, default=0)
+    def fits(self, node: str, on: Mapping[str, Mapping[str, int]], members: int = 1) -> bool:
+        """Whether there is room on the node beside what is held; in the pools for so many such pods."""
+        rooms = [DEVICE_SIZE - on.get(node, {}).get(f"{MEMORY}#{index}", 0) for index in range(DEVICES)]
+        return (
+            self.request.get(SLOT, 0) <= SLOTS - on.get(node, {}).get(SLOT, 0)
+            and self.request.get(MEMORY, 0) <= max(rooms)
+            and all(
+                members * amount <= capacity_of(owner)[pool] - on.get(owner, {}).get(pool, 0)
+                for owner, shares in self.shares(node).items()
+                if owner != node
+                for pool, amount in shares.items()
+            )
+        )
+
+
+def capacity_of(owner: str) -> Mapping[str, int]:
+    """Return the capacity by pool. owner: a node, or a pool that belongs to no node."""
+    if owner.startswith(f"{SEAT}@"):
+        return {owner: SEATS if owner == f"{SEAT}@cluster" else SEATS_OF_NAMESPACE}
+    return {owner: LINKS} if owner.startswith(f"{LINK}@") else CAPACITY
 
 
 _WHOLE = re.compile(r"([0-9]+)(k?)")
@@ -163,15 +218,16 @@ def pod_on_account(found: JsonObject) -> PodOnAccount:
         metadata.get("annotations", {}).get(DEVICE_ANNOTATION, ""),
         message,
         metadata.get("labels", {}).get(TEAM, ""),
+        metadata.get("annotations", {}).get(GANG, ""),
     )
 
 
 def held(pods: Iterable[PodOnAccount]) -> Mapping[str, Mapping[str, int]]:
-    """Return the amounts that pods hold of each pool, by node."""
+    """Return the amounts that pods on nodes hold, by owner and pool."""
     found: dict[str, Counter[str]] = {}
     for each in pods:
-        if each.node:
-            found.setdefault(each.node, Counter()).update(each.shares)
+        for owner, shares in each.shares(each.node).items() if each.node else ():
+            found.setdefault(owner, Counter()).update(shares)
     return found
 
 
@@ -179,10 +235,17 @@ def teams_on(pods: Iterable[PodOnAccount], node: str) -> Counter[str]:
     return Counter(each.team for each in pods if each.node == node and each.team)
 
 
-def overcommitted(on: Mapping[str, int]) -> str:
-    """Describe the amounts above a node's capacity or without a device; empty if there are none."""
-    return ", ".join(
-        f"{amount} {pool[:-1]} of no device" if pool.endswith("#") else f"{amount} of {CAPACITY.get(pool, 0)} {pool}"
-        for pool, amount in sorted(on.items())
-        if amount > CAPACITY.get(pool, 0)
-    )
+def overcommitted(pods: Iterable[PodOnAccount]) -> Mapping[str, str]:
+    """Describe, by owner, the amounts above its capacity or without a device."""
+    found: dict[str, str] = {}
+    for owner, on in held(pods).items():
+        capacity = capacity_of(owner)
+        beyond = [(pool, amount) for pool, amount in sorted(on.items()) if amount > capacity.get(pool, 0)]
+        if beyond:
+            found[owner] = ", ".join(
+                f"{amount} {pool[:-1]} of no device"
+                if pool.endswith("#")
+                else f"{amount} of {capacity.get(pool, 0)} {pool}"
+                for pool, amount in beyond
+            )
+    return found

@@ -10,7 +10,7 @@ from typing import Self
 
 import urllib3
 
-from tests.chaos.cluster_model import PodOnAccount, held, overcommitted, pod_on_account, teams_on
+from tests.chaos.cluster_model import PodOnAccount, overcommitted, pod_on_account, teams_on
 from tests.e2e.kubernetes.kubernetes_api import ApiError, Credentials, JsonObject, KubernetesApi
 
 WATCH_SECONDS = 5
@@ -94,9 +94,9 @@ class Witness:
                 self._note(f"{pod.key} was bound to {before.node} and then to {pod.node or 'none'}")
             if pod.node and (before is None or not before.node):
                 self.bindings += 1
-                on = held(each for each in self._pods.values() if each.node == pod.node)
-                if too_much := overcommitted(on[pod.node]):
-                    self._note(f"{pod.node} is overcommitted by {pod.key}: {too_much}")
+                too_much = overcommitted(self._pods.values())
+                for owner in pod.shares(pod.node).keys() & too_much.keys():
+                    self._note(f"{owner} is overcommitted by {pod.key}: {too_much[owner]}")
                 if self.judges_teams and teams_on(self._pods.values(), pod.node)[pod.team] > 1:
                     self._note(f"{pod.key} is a second pod of {pod.team} on {pod.node}")
 

@@ -13,16 +13,31 @@ from typing import Self
 
 import urllib3
 
-from tests.chaos.cluster_model import NODES, SCHEDULERS, drawn_request, drawn_team, node, pod
-from tests.e2e.kubernetes.kubernetes_api import ApiError, Credentials, KubernetesApi
+from tests.chaos.cluster_model import (
+    GANG_SIZE,
+    NAMESPACES,
+    NODES,
+    SCHEDULERS,
+    SEAT,
+    drawn_request,
+    drawn_team,
+    node,
+    pod,
+)
+from tests.e2e.kubernetes.kubernetes_api import ApiError, Credentials, JsonObject, KubernetesApi
 
-NAMESPACE = "default"
+NAMESPACE = NAMESPACES[0]
 MOST_PODS = 60
 """More than the nodes have room for: some always wait."""
 PULSE_SECONDS = 1.0
 PULSE = "chaos.example.com/pulse"
 
 NOW = {"gracePeriodSeconds": "0"}
+
+
+def path_of(found: JsonObject) -> str:
+    """Return the path of a pod."""
+    return f"/api/v1/namespaces/{found['metadata']['namespace']}/pods/{found['metadata']['name']}"
 
 
 class Workload:
@@ -52,6 +67,8 @@ class Workload:
     def __enter__(self) -> Self:
         for each in NODES:
             self._api.create("/api/v1/nodes", node(each))
+        for each in NAMESPACES[1:]:
+            self._api.create("/api/v1/namespaces", {"metadata": {"name": each}})
         policy, priority = "/apis/policy/v1/namespaces/default", "/apis/scheduling.k8s.io/v1"
         budget = {
             "metadata": {"name": "pulse"},
@@ -95,13 +112,13 @@ class Workload:
         for number in range(pods):
             self._create(SCHEDULERS[number % 2])
 
-    def forget(self, name: str) -> bool:
+    def forget(self, path: str) -> bool:
         """Another component deletes it. False: it is not among the workload's pods any more."""
         # Not while the workload's thread chooses one.
         with self._busy:
-            if name not in self._pods:
+            if path not in self._pods:
                 return False
-            self._pods.remove(name)
+            self._pods.remove(path)
             return True
 
     def _work(self) -> None:
@@ -116,21 +133,28 @@ class Workload:
         if len(self._pods) < MOST_PODS and self._random.random() < 0.6:
             self._create(self._random.choice(SCHEDULERS))
         elif self._pods:
-            name = self._pods[self._random.randrange(len(self._pods))]
-            self._pods.remove(name)
-            self.delete(name)
+            path = self._pods[self._random.randrange(len(self._pods))]
+            self._pods.remove(path)
+            self.delete(path)
 
     def _create(self, scheduler: str) -> None:
-        name = f"pod-{next(self._numbers)}"
-        one = pod(name, drawn_request(self._random), scheduler, drawn_team(self._random))
-        self._api.create(f"/api/v1/namespaces/{NAMESPACE}/pods", one)
-        self._pods.append(name)
-        self.created += 1
+        """Create a pod; one in twenty times the members of a gang, which then live and die like other pods."""
+        number = next(self._numbers)
+        path = f"/api/v1/namespaces/{self._random.choice(NAMESPACES)}/pods"
+        if self._random.random() < 0.05:
+            gang = f"gang-{number}"
+            made = [pod(f"{gang}-{member}", {SEAT: 1}, scheduler, gang=gang) for member in range(GANG_SIZE)]
+        else:
+            made = [pod(f"pod-{number}", drawn_request(self._random), scheduler, drawn_team(self._random))]
+        for one in made:
+            self._api.create(path, one)
+            self._pods.append(f"{path}/{one['metadata']['name']}")
+            self.created += 1
 
-    def delete(self, name: str) -> None:
+    def delete(self, path: str) -> None:
         """Delete a pod at once: there is no kubelet."""
         with suppress(ApiError):
-            self._api.delete(f"/api/v1/namespaces/{NAMESPACE}/pods/{name}", NOW)
+            self._api.delete(path, NOW)
             self.deleted += 1
 
     def _pulse(self) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 
 from tests.chaos.cluster_model import NODES, SCHEDULERS, drawn_request, node, pod
 from tests.chaos.set_up import SetUp
-from tests.chaos.workload import NOW
+from tests.chaos.workload import NOW, path_of
 from tests.e2e.berth.identities import COUNTED_RESOURCES
 from tests.e2e.kubernetes.kubernetes_api import ApiError
 from tests.e2e.kubernetes.manifests import apply_manifests, delete_manifests, read_manifests
@@ -30,8 +30,8 @@ def nodes_come_and_go(set_up: SetUp) -> Iterator[None]:
 def _collect_pods_of(set_up: SetUp, name: str) -> None:
     for each in set_up.api.get("/api/v1/pods")["items"]:
         if each["spec"].get("nodeName") == name:
-            set_up.workload.forget(each["metadata"]["name"])
-            set_up.workload.delete(each["metadata"]["name"])
+            set_up.workload.forget(path_of(each))
+            set_up.workload.delete(path_of(each))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from threading import Event, Thread
 
 from tests.chaos.cluster_model import DEVICE_ANNOTATION, pod_on_account
 from tests.chaos.set_up import SetUp
+from tests.chaos.workload import path_of
 from tests.e2e.kubernetes.kubernetes_api import ApiError, JsonObject, KubernetesApi
 
 EDIT_SECONDS = 0.3
@@ -39,7 +40,7 @@ def owners_edit(set_up: SetUp) -> Iterator[None]:
             running = [each for each in api.get("/api/v1/pods")["items"] if DEVICE_ANNOTATION in _annotations(each)]
             if running:
                 chosen = random.choice(running)
-                path = f"/api/v1/namespaces/{chosen['metadata']['namespace']}/pods/{chosen['metadata']['name']}"
+                path = path_of(chosen)
                 before.setdefault(path, _annotations(chosen)[DEVICE_ANNOTATION])
                 _annotate(api, path, random.choice(("0", "1", "200", "none", None)))
 
@@ -71,26 +72,22 @@ def pods_grow(set_up: SetUp) -> Iterator[None]:
     running = _counted_and_running(set_up)
     set_up.random.shuffle(running)
     # Only those that the workload has not deleted since, and will not delete meanwhile.
-    kept = (each for each in running if set_up.workload.forget(each["metadata"]["name"]))
+    kept = (each for each in running if set_up.workload.forget(path_of(each)))
     chosen = list(islice(kept, OVERSIZED_PODS))
     for each in chosen:
-        set_up.api.patch(_path(each), {"metadata": {"labels": _large_labels(set_up.random)}})
+        set_up.api.patch(path_of(each), {"metadata": {"labels": _large_labels(set_up.random)}})
     set_up.raise_epoch(set_up.epoch() + 1)
     yield
     for each in chosen:
         with suppress(ApiError):
-            set_up.api.patch(_path(each), {"metadata": {"labels": None}})
-        set_up.workload.delete(each["metadata"]["name"])
+            set_up.api.patch(path_of(each), {"metadata": {"labels": None}})
+        set_up.workload.delete(path_of(each))
 
 
 def _counted_and_running(set_up: SetUp) -> list[JsonObject]:
     """The workload's pods that are on a node and request counted resources."""
-    pods = set_up.api.get("/api/v1/namespaces/default/pods")["items"]
+    pods = set_up.api.get("/api/v1/pods")["items"]
     return [each for each in pods if each["spec"].get("nodeName") and _requests(each)]
-
-
-def _path(found: JsonObject) -> str:
-    return f"/api/v1/namespaces/{found['metadata']['namespace']}/pods/{found['metadata']['name']}"
 
 
 def _requests(found: JsonObject) -> bool:

@@ -100,12 +100,6 @@ def test_fact_22_returns_empty_error_after_successful_binding() -> None:
             id="no response: the pod is on another node",
         ),
         pytest.param([lost(), pod_missing()], BindOutcome.POD_GONE, 'pods "train-0" not found', id="no answer: gone"),
-        pytest.param(
-            [lost(), pod_on("", uid="uid-of-another")],
-            BindOutcome.POD_GONE,
-            'pod "train-0" was replaced by another of that name',
-            id="no response: the pod was replaced",
-        ),
     ],
 )
 def test_fact_22_failed_binding_returns_error_with_reason(steps: list[Step], outcome: BindOutcome, error: str) -> None:
@@ -224,14 +218,6 @@ def test_fact_22_function_creates_binding_with_uid(
     ]
 
 
-def test_fact_23_repeated_bind_succeeds_without_second_binding(
-    kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]]
-) -> None:
-    handler = load_bind("5")
-    assert [call(handler, body_of(binding()), "bind").error for _ in range(3)] == ["", "", ""]
-    assert kubernetes.node_of("train-0") == "n10"
-
-
 @pytest.mark.parametrize(
     "fault",
     [
@@ -248,16 +234,6 @@ def test_fact_23_pod_is_bound_despite_lost_response(
     kubernetes.faults.append(fault)
     assert call(load_bind("5"), body_of(binding()), "bind").error == ""
     assert kubernetes.node_of("train-0") == "n10"
-
-
-def test_fact_23_does_not_bind_recreated_pod(
-    kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]]
-) -> None:
-    kubernetes.add_pod("train-0", "uid-of-another")
-    assert call(load_bind("5"), body_of(binding()), "bind").error == (
-        'pod "train-0" was replaced by another of that name'
-    )
-    assert kubernetes.node_of("train-0") == ""
 
 
 def test_fact_23_bind_ends_a_second_before_http_timeout_if_api_server_is_silent(
@@ -307,25 +283,6 @@ OURS = "berth-scheduler"
         pytest.param(None, "", [pod_on("")], BindOutcome.NOT_COVERED, REASON_SCHEDULER, id="no scheduler"),
         pytest.param(None, "x", [pod_on("n20")], BindOutcome.NOT_COVERED, REASON_SCHEDULER, id="another scheduler's"),
         pytest.param(None, OURS, [pod_on("n10")], BindOutcome.ALREADY_BOUND, "", id="one Binding for repeated calls"),
-        pytest.param(
-            None,
-            "x",
-            [pod_on("", uid="another")],
-            BindOutcome.POD_GONE,
-            'pod "train-0" was replaced by another of that name',
-            id="a pod that was replaced",
-        ),
-        pytest.param(
-            None, "", [pod_missing()], BindOutcome.POD_GONE, 'pods "train-0" not found', id="a pod that is gone"
-        ),
-        pytest.param(
-            None,
-            "",
-            [pod_unread("no answer")],
-            BindOutcome.UNANSWERED,
-            "the API server did not confirm the binding: no answer",
-            id="a pod that cannot be read is not bound",
-        ),
         pytest.param(ML, OURS, [pod_on(""), created()], BindOutcome.BOUND, "", id="a namespace that is listed"),
         pytest.param({"web"}, OURS, [], BindOutcome.NOT_COVERED, REASON_NAMESPACE, id="another namespace: not read"),
         pytest.param(ML, "x", [pod_on("")], BindOutcome.NOT_COVERED, REASON_SCHEDULER, id="scheduler is not enough"),

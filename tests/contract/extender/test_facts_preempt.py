@@ -37,24 +37,6 @@ def test_fact_25_full_mode_returns_uids() -> None:
     assert preempt(request).text == '{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"v1"}],"NumPDBViolations":2}}}'
 
 
-@pytest.mark.parametrize(
-    "request_body",
-    [
-        pytest.param(victims_by_uid({"n1": ["v1"], "n2": ["v2", "v3"]}), id="cache mode"),
-        pytest.param(
-            victims_in_full({"n1": [pod_object(uid="v1")], "n2": [pod_object(uid="v2"), pod_object(uid="v3")]}),
-            id="full mode",
-        ),
-    ],
-)
-def test_fact_26_returns_only_nodes_and_victims_of_request(request_body: Request) -> None:
-    found = victims(preempt(request_body))
-    assert {node: {pod["UID"] for pod in value["Pods"]} for node, value in found.items()} == {
-        "n1": {"v1"},
-        "n2": {"v2", "v3"},
-    }
-
-
 @pytest.mark.parametrize("key", ["NodeNameToVictims", "NodeNameToMetaVictims"])
 @pytest.mark.parametrize(
     "value",
@@ -154,10 +136,6 @@ def test_fact_29_keeps_schedulers_order_for_equal_priorities() -> None:
 def test_fact_29_keeps_schedulers_order_for_uids() -> None:
     found = victims(preempt(victims_by_uid({"n1": ["c", "a", "b"]})))
     assert [pod["UID"] for pod in found["n1"]["Pods"]] == ["c", "a", "b"]
-
-
-def test_fact_29_keeps_violations_of_unchanged_list() -> None:
-    assert victims(preempt(victims_by_uid({"n1": ["v1"]}, violations=3)))["n1"]["NumPDBViolations"] == 3
 
 
 def test_rejects_victims_on_node_that_policy_rejects() -> None:

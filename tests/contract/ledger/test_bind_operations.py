@@ -81,12 +81,6 @@ class TestTakeOver:
         assert now(ledger).entries == {"uid-train-0": entry(attempt="a2")}
         assert now(ledger).avail == {GPU: 8000, LICENCE: 2}
 
-    def test_rejects_release_by_earlier_attempt(self, ledger: Ledger) -> None:
-        reserve(ledger, NODE, entry(attempt="a1"))
-        reserve(ledger, NODE, entry(attempt="a2"), seen=entry(attempt="a1"))
-        assert ledger.release(NODE, entry(attempt="a1")).outcome is ENTRY_DIFFERS
-        assert now(ledger).entries == {"uid-train-0": entry(attempt="a2")}
-
     def test_adds_missing_amounts_and_keeps_the_others(self, ledger: Ledger) -> None:
         """A Binding of the old attempt may still bring the pod there with its shares."""
         old, new = entry(attempt="a1", shares={GPU: 3000}), entry(attempt="a2", shares={GPU: 2000, LICENCE: 2})
@@ -94,17 +88,6 @@ class TestTakeOver:
         assert reserve(ledger, NODE, new, seen=old).outcome is DONE
         assert now(ledger).entries["uid-train-0"].shares == {GPU: 3000, LICENCE: 2}
         assert now(ledger).avail == {GPU: 5000, LICENCE: 1}
-
-    def test_keeps_the_entry_of_the_earlier_attempt_if_a_pool_is_insufficient(self, ledger: Ledger) -> None:
-        old = entry(attempt="a1", shares={LICENCE: 2})
-        reserve(ledger, NODE, old)
-        assert reserve(ledger, NODE, entry(attempt="a2", shares={LICENCE: 4}), seen=old).outcome is INSUFFICIENT
-        assert now(ledger).entries == {"uid-train-0": old}
-
-    def test_succeeds_when_repeated(self, ledger: Ledger) -> None:
-        reserve(ledger, NODE, entry(attempt="a1"))
-        for _ in range(2):
-            assert reserve(ledger, NODE, entry(attempt="a2"), seen=entry(attempt="a1")).outcome is DONE
 
     @pytest.mark.parametrize(
         "found",

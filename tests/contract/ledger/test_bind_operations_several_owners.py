@@ -52,10 +52,6 @@ class TestReserveAtSeveralOwners:
         assert now(several).avail == {GPU: 8000, LICENCE: 2}
         assert (now(several, SEATS).avail, now(several, CONNECTIONS).avail) == ({}, {CONNECTIONS: 7})
 
-    def test_takes_amounts_of_floating_pools_without_a_node(self, several: Ledger) -> None:
-        assert several.reserve(entries(seats=1, connections=1), {}).outcome is DONE
-        assert now(several) == EMPTY
-
     @pytest.mark.parametrize(
         ("wanted", "prepare", "outcome"),
         [
@@ -95,11 +91,6 @@ class TestReserveAtSeveralOwners:
         found = several.reserve(entries(licences=1, seats=3), {})
         assert found.ledgers == {NODE: EMPTY, SEATS: EMPTY_SEATS}
         assert found.entries(UID) == {}
-
-    def test_succeeds_when_repeated(self, several: Ledger) -> None:
-        for _ in range(2):
-            assert several.reserve(entries(), {}).outcome is DONE
-        assert now(several, CONNECTIONS).avail == {CONNECTIONS: 9}
 
     def test_succeeds_when_repeated_after_a_lost_answer(self, several: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
         write, answers = several.table.write_together, list[bool]()

@@ -144,12 +144,6 @@ class TestWriteTogether:
         assert several.table.write_together({**BOTH, SEATS: taking("a", SEATS, 3)}, opened) == (SEATS,)
         assert several.table.open_reservations() == []
 
-    def test_changes_nothing_when_repeated(self, several: Ledger) -> None:
-        several.table.write_together(BOTH)
-        before = several.table.nodes()
-        assert several.table.write_together(BOTH) == (NODE, SEATS)
-        assert several.table.nodes() == before
-
     def test_deletes_and_changes_entries(self, several: Ledger) -> None:
         several.table.write_together(BOTH)
         seen = {NODE: entry("a", shares={LICENCE: 1}), SEATS: entry("a", shares={SEATS: 2})}

@@ -9,7 +9,7 @@ import pytest
 from berth.extender.outcomes import BindOutcome
 from berth.ledger.nodes.entry import EntryState
 from berth.scheduling.configuration.document import BindConfiguration
-from tests.simulation.reservations.binds import CAPACITY, GPU_MEMORY, LICENCE, BindWorld, Fault, Wire
+from tests.simulation.reservations.binds import GPU_MEMORY, LICENCE, BindWorld, Fault, Wire
 
 POD, UID = "train-0", "uid-1"
 ANNOTATION = "berth.dev/example.com.gpumem"
@@ -168,13 +168,3 @@ def test_returns_ledger_unavailable_if_the_table_does_not_respond() -> None:
     wire = Wire(dict.fromkeys(range(1, 9), Fault.UNSENT))
     assert world.bind(POD, UID, "n1", wire) is BindOutcome.LEDGER_UNAVAILABLE
     assert "Binding" not in wire.calls
-
-
-def test_rejects_bind_if_the_node_is_full() -> None:
-    """Two pods of 2 fill a node of 4."""
-    assert CAPACITY[LICENCE] == 4
-    world = world_with({LICENCE: "2"})
-    world.pods.add("train-1", "uid-1b", {LICENCE: "2"})
-    world.pods.add("train-2", "uid-2", {LICENCE: "1"})
-    ended = [world.bind(name, uid, "n1") for name, uid in ((POD, UID), ("train-1", "uid-1b"), ("train-2", "uid-2"))]
-    assert ended == [BindOutcome.BOUND, BindOutcome.BOUND, BindOutcome.INSUFFICIENT]

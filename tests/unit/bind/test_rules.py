@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import orjson
 import pytest
 
+from berth.bind.announcing import Announcements
 from berth.bind.rules import REFRESH_SECONDS, RETRY_SECONDS, RulesInForce
 from berth.bind.share import Reservations
 from berth.configuration.store import Configurations, CountingLossCheck, CountingLost
@@ -16,13 +17,19 @@ from berth.ledger.nodes.table import Marker, MarkerState
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.server.store.cache_table import InMemoryConfigurationStore
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
-from tests.fakes.announcements import NoAnnouncements
 from tests.fakes.published import PublishedCluster
 from tests.unit.lease.clocks import EnvironmentClock
 
 SLOT = "example.com/slot"
 COUNTS: Mapping[str, object] = {"managedResources": [{"name": SLOT}]}
 COUNTS_NOTHING: Mapping[str, object] = {"profile": "full"}
+
+
+class NoAnnouncements(Announcements):
+    """No pod is announced."""
+
+    def __init__(self) -> None:
+        pass
 
 
 class Bind:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -17,9 +16,8 @@ from berth.ledger.nodes.entry import Entry, EntryState
 from berth.ledger.nodes.ledger import Ledger, new_ledger
 from berth.ledger.nodes.node_write import NodeWrite
 from berth.ledger.nodes.table import NotWritten, Written
-from berth.pods import Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.pods import Binding, Created, PodBinder, Refused, Unanswered
 from berth.scheduling.managed_resources.demand import Demand
-from berth.scheduling.objects.pod import PodKey
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.contract.ledger.ledgers import reserve
 from tests.fakes.counted_cluster import (
@@ -31,8 +29,8 @@ from tests.fakes.counted_cluster import (
     REQUEST,
     SECOND,
     SLOT,
-    CountedCluster,
 )
+from tests.unit.bind.pool_world import Answering
 from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
 BOTH = {FIRST: 3, SECOND: 6}
@@ -54,28 +52,6 @@ class CountingTable(InMemoryLedgerTable):
     def put_open(self, reservation):  # type: ignore[no-untyped-def]
         self.calls += 1
         super().put_open(reservation)
-
-
-class Answering(PodBinder):
-    """The API server, with another answer to the Binding. meanwhile: what happens just after the Binding."""
-
-    def __init__(
-        self,
-        cluster: CountedCluster,
-        answer: Callable[[Binding], Created | Refused | Unanswered],
-        meanwhile: Callable[[], object] = lambda: None,
-    ) -> None:
-        self._cluster = cluster
-        self._answer = answer
-        self._meanwhile = meanwhile
-
-    def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
-        answer = self._answer(binding)
-        self._meanwhile()
-        return answer
-
-    def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
-        return self._cluster.pod(namespace, pod_name, timeout)
 
 
 class TwoAttempts:
@@ -154,17 +130,6 @@ def test_keeps_the_bound_device_if_the_owner_edits_before_confirmation(
     assert attempts.table.open_reservations() == []
 
 
-def test_new_attempt_owns_the_entry_after_surplus_is_released(attempts: TwoAttempts) -> None:
-    attempts.bind()
-
-    now = attempts.entry()
-    assert now.state is EntryState.RESERVED
-    assert now.shares == {SECOND: 6}
-    opened = {each.attempt: dict(each.shares) for each in attempts.table.open_reservations()}
-    assert opened[now.attempt] == {SECOND: 6}
-    assert len(opened) == 3, "those of both attempts, and the new one"
-
-
 @pytest.mark.parametrize("device", ["0", "1", None])
 def test_keeps_both_devices_if_the_response_to_the_binding_is_lost(attempts: TwoAttempts, device: str | None) -> None:
     def lost(binding: Binding) -> Unanswered:
@@ -191,34 +156,16 @@ def test_releases_both_devices_when_a_pod_with_surplus_ends(attempts: TwoAttempt
     assert attempts.harness.ledger().avail == {FIRST: 4, SECOND: 8}
 
 
-def test_does_not_release_if_another_attempt_owns_the_entry(attempts: TwoAttempts) -> None:
-    """It read the pod before it was bound, and its Binding will be refused."""
-    binder = Answering(attempts.harness.cluster, attempts.carried_out, lambda: attempts.reserve(3))
-
-    assert attempts.bind(binder) is BindOutcome.BOUND
-
-    assert attempts.entry().shares == BOTH
-
-
 def test_does_not_release_if_the_watcher_released_first(attempts: TwoAttempts) -> None:
-    assert attempts.bind(Answering(attempts.harness.cluster, attempts.carried_out, attempts.confirm))
+    def confirmed_at_once(binding: Binding) -> Created | Refused | Unanswered:
+        answer = attempts.carried_out(binding)
+        attempts.confirm()
+        return answer
+
+    assert attempts.bind(Answering(attempts.harness.cluster, confirmed_at_once))
 
     assert attempts.entry().shares == BOTH
     assert attempts.entry().state is EntryState.BOUND
-
-
-def test_refuses_takeover_based_on_the_entry_with_surplus(attempts: TwoAttempts) -> None:
-    """Its amounts would be counted from shares that the entry has no more."""
-    attempts.reserve(6)
-    seen = attempts.entry()
-    reservation = Reservation(attempts.binding(), seen.attempt, {}, False, {SECOND: 6}, has_surplus=True)
-    attempts.reservations.release_surplus(reservation, lambda: HTTP_TIMEOUT)
-
-    late = Entry(PodKey(NAMESPACE, "a", attempts.pod.uid), EntryState.RESERVED, "late", {SECOND: 7}, 0.0)
-    reserve(Ledger(attempts.table), NODE, late, seen=seen)
-
-    assert attempts.entry().shares == {SECOND: 6}
-    assert attempts.harness.ledger().avail == {FIRST: 4, SECOND: 2}
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.05])
@@ -241,19 +188,6 @@ def test_does_not_make_additional_calls_without_surplus() -> None:
 
     assert attempts.entry().shares == {FIRST: 3}
     assert attempts.table.calls == 4, "a read, an open reservation, the entry that exists, and the take-over"
-
-
-def test_released_surplus_reduces_the_owed_amount_first(attempts: TwoAttempts) -> None:
-    reservation = attempts.reserve(6)
-    attempts.harness.node(6)
-    attempts.harness.publish(attempts.leader)
-    attempts.harness.run(attempts.leader, 1)
-    assert attempts.harness.ledger().owed == {FIRST: 1}
-
-    attempts.reservations.release_surplus(reservation, lambda: HTTP_TIMEOUT)
-
-    assert attempts.harness.ledger().owed == {}
-    assert attempts.harness.ledger().avail == {FIRST: 2}
 
 
 class TakenOverTable(InMemoryLedgerTable):

@@ -59,13 +59,6 @@ def test_reserves_node_and_floating_pool_in_one_transaction() -> None:
     assert (opened.node, set(opened.owners), dict(opened.shares)) == (NODE, {NODE, SEATS}, {SLOT: 2, SEATS: 2})
 
 
-def test_reserves_node_and_limit_of_the_namespace_in_one_transaction() -> None:
-    world = limited_slots()
-    assert world.bind().outcome is BindOutcome.BOUND
-    assert world.held() == {NODE: {SLOT: 2}, SLOTS_OF_ML: {SLOTS_OF_ML: 2}}
-    assert world.table.calls == [f"write {NODE} and {SLOTS_OF_ML}"]
-
-
 def test_reads_only_the_node_to_choose_a_device_beside_a_floating_pool() -> None:
     world = PoolWorld(BY_DEVICE, {SEATS: 5}, nodes={FIRST: 8, SECOND: 8})
     found = world.reserve({SEATS: 1}, Demand(SLOT, 3))

@@ -8,7 +8,7 @@ import pytest
 
 from berth.bind.share import Reservation
 from berth.extender.outcomes import BindOutcome
-from berth.pods import Binding, Refused, Unanswered
+from berth.pods import Binding, Refused
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.managed_resources.pools import is_floating
 from tests.fakes.counted_cluster import (
@@ -113,16 +113,6 @@ def test_reduces_every_entry_to_the_request_of_the_bound_pod() -> None:
     [attempt] = set(world.attempts().values())
     opened = {each.attempt: dict(each.shares) for each in world.table.open_reservations()}
     assert opened[attempt] == {SLOT: 2, SLOTS_OF_ML: 2}
-
-
-def test_keeps_the_surplus_in_every_entry_if_the_binding_is_unanswered() -> None:
-    world = limited_slots(3)
-    world.reserve({SLOTS_OF_ML: 3}, Demand(SLOT, 3))
-    world.cluster.annotate("a", REQUEST, "2")
-
-    world.bind(binder=Answering(world.cluster, lambda binding: Unanswered("timed out")))
-
-    assert world.held() == {NODE: {SLOT: 3}, SLOTS_OF_ML: {SLOTS_OF_ML: 3}}
 
 
 def test_each_entry_has_an_open_reservation_if_the_deadline_passes_while_the_surplus_is_released() -> None:

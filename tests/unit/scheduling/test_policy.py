@@ -195,17 +195,6 @@ def test_filters_exempt_pod_by_counted_resources(asks: Pod, feasible: list[str],
     assert found.best(asks, ["full", "free"], snapshot).feasible == feasible
 
 
-def test_exempt_pod_with_counted_request_skips_other_plugins() -> None:
-    document = configuration(
-        profile="both",
-        definitions={"both": {"extends": "label-priority", "plugins": {"enabled": [{"name": "ManagedResources"}]}}},
-    )
-    decision = document.policy().feasibility(
-        asking(namespace="kube-system", licence="1"), ["n"], Snapshot.of([counted_node("n", "1")])
-    )
-    assert decision.feasible == ["n"]
-
-
 def test_profile_without_counting_passes_exempt_pods() -> None:
     found = configuration(profile="label-priority").policy()
     assert found.exempts(asking(namespace="kube-system", licence="1"))

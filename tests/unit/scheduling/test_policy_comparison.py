@@ -63,11 +63,6 @@ def test_skips_daemon_set_pods_on_nodes() -> None:
     assert compare_policies(policy("old"), policy("absent"), snapshot, recent_pods(snapshot), never).judged == 0
 
 
-def test_returns_no_pod_if_both_policies_agree() -> None:
-    snapshot = Snapshot.of(NODES, [pod("web")])
-    assert compare_policies(policy("old"), policy("old"), snapshot, recent_pods(snapshot), never).changes == ()
-
-
 def only_own_node_or_free_port(label: str) -> Policy:
     plugins = [{"name": name} for name in ("NodeName", "NodePorts", "NodePriorityLabel")]
     config = {"name": "NodePriorityLabel", "args": {"label": label}}

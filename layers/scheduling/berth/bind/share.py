@@ -20,7 +20,7 @@ from typing import TypeVar
 from berth.dynamodb import TableUnavailable
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation
-from berth.ledger.nodes.ledger import DeviceChoice, Ledger, LedgerOutcome
+from berth.ledger.nodes.ledger import Ledger, LedgerOutcome, ShareChoice
 from berth.ledger.nodes.table import LedgerTable
 from berth.pods import Binding
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
@@ -118,7 +118,7 @@ class Attempt:
         self._calls = calls
         self._binding = binding
         self._counting = counting
-        self._choice = DeviceChoice(counting, request.demands, binding.pod_uid)
+        self._choice = ShareChoice(counting, request.demands, request.floating, binding.pod_uid)
         self._floating = request.floating
         self._entry = entry
         self._opened: OpenReservation | None = None
@@ -132,7 +132,7 @@ class Attempt:
             ledger = self._calls.with_retry(lambda: self._ledger.table.node(self._binding.node))
             if ledger is None or ledger.avail is None:
                 return NO_LEDGER
-            chosen = self._choice.on(ledger, 0)
+            chosen = self._choice.at(ledger)
             if isinstance(chosen, Insufficient):
                 return _insufficient(chosen)
             shares, ledgers = chosen, {ledger.owner: ledger}
@@ -180,12 +180,14 @@ class Attempt:
 
     def _chosen(self, ledgers: Mapping[str, NodeLedger], lost_races: int) -> Shares | Insufficient:
         """Choose the shares again, from the ledgers as they are now."""
-        node, uid = ledgers.get(self._binding.node), self._binding.pod_uid
-        chosen = {} if node is None else self._choice.on(node, lost_races)
-        if isinstance(chosen, Insufficient):
-            return chosen
-        short = [pool for pool, amount in self._floating.items() if not _has_room(ledgers[pool], pool, amount, uid)]
-        return Insufficient(tuple(short), never=False) if short else {**chosen, **self._floating}
+        shares, short = dict[str, int](), list[str]()
+        for ledger in ledgers.values():
+            chosen = self._choice.at(ledger, lost_races)
+            if isinstance(chosen, Insufficient):
+                short += chosen.resources
+            else:
+                shares |= chosen
+        return Insufficient(tuple(short), never=False) if short else shares
 
     def _delete_open(self) -> None:
         """Delete the open reservation, because this attempt does not own an entry. After a retry do not delete it: the
@@ -194,11 +196,6 @@ class Attempt:
             with suppress(TableUnavailable, DeadlineExceeded):
                 uid, node, attempt = self._binding.pod_uid, self._binding.node, self._entry.attempt
                 self._calls.with_retry(lambda: self._ledger.table.delete_open(uid, node, attempt))
-
-
-def _has_room(ledger: NodeLedger, pool: str, amount: int, uid: str) -> bool:
-    own = ledger.entries[uid].shares.get(pool, 0) if uid in ledger.entries else 0
-    return (ledger.avail or {}).get(pool, 0) + own >= amount
 
 
 def _insufficient(chosen: Insufficient) -> BindResult:

@@ -74,19 +74,7 @@ def test_does_not_bind_any_member_if_one_node_has_too_little() -> None:
     item = world.gangs.gang(TRAIN)
     assert item is not None
     assert (item.state, item.reason) == (GangState.ENDED, "gang does not fit: Insufficient example.com/licence")
-
-
-def test_another_gang_can_start_after_a_round_fails_for_lack_of_room() -> None:
-    first, second = gang_of(4, per_node=3), gang_of(2, name="other")
-    world = GangWorld([*first, *second])
-    for member in first:
-        world.schedule(member, tries=1)
-    world.world.run(3.0)
     assert world.gangs.domain().open is None
-    for member in second:
-        world.schedule(member, tries=1)
-    world.world.run(6.0)
-    assert world.bound("other") == {member.name for member in second}
 
 
 def test_does_not_bind_any_member_if_a_node_was_removed_before_the_commit() -> None:
@@ -238,12 +226,6 @@ def test_exempt_gang_pod_is_bound_individually(names: dict[str, Any]) -> None:
     assert world.outcomes == {BindOutcome.BOUND: 1}
 
 
-def test_invalid_gang_is_reported_with_its_cause() -> None:
-    world = GangWorld([*gang_of(1, minimum=0)])
-    world.run(1.0, tries=1)
-    assert world.outcomes == {BindOutcome.GANG_INVALID: 1}
-
-
 def test_waiting_members_mostly_read_the_smaller_domain_item() -> None:
     members = gang_of(4)
     world = GangWorld(members)
@@ -266,13 +248,6 @@ class TestOneTopologyDomain:
         """A member for each zone, on a node of its own unless several share one."""
         members = gang_of(len(zones), minimum=minimum, topology_key=ZONE, per_node=per_node)
         return GangWorld(members, zones=dict(zip([member.node for member in members], zones, strict=True)))
-
-    def test_does_not_bind_any_member_if_no_domain_reaches_the_minimum(self) -> None:
-        world = self.world("a", "a", "b", "b", minimum=4)
-        world.run(10.0, tries=1)
-        assert world.bound() == set()
-        assert world.outcomes == {BindOutcome.GANG_GAVE_UP: 4}
-        assert world.ledger.open_reservations() == []
 
     def test_binds_members_of_one_domain_and_rejects_the_others(self) -> None:
         world = self.world("b", "a", "b", "a", "b", minimum=3)
@@ -347,22 +322,3 @@ class TestOneTopologyDomain:
         assert len(world.bound()) == 120
         assert "PutItem committed" in world.wire.calls
         assert sum(world.held().values()) == 120
-
-
-@pytest.mark.parametrize("topology_key", ["", ZONE], ids=["any nodes", "one domain"])
-def test_exempt_pod_on_a_node_does_not_prove_a_commit(topology_key: str) -> None:
-    """It was bound without the others."""
-    members = gang_of(4, minimum=3, topology_key=topology_key)
-    leader, *workers = [replace(members[0], priority=SYSTEM_CRITICAL_PRIORITY), *members[1:]]
-    zones = {leader.node: "a"} | {worker.node: "b" for worker in workers}
-    world = GangWorld([leader, *workers], zones=zones)
-    world.schedule(leader, tries=1)
-    world.world.run(1.0)
-    world.publish()
-    world.schedule(workers[0], tries=1)
-    world.world.run(10.0)
-    assert world.bound() == {leader.name}
-    for worker in workers:
-        world.schedule(worker, tries=1)
-    world.world.run(20.0)
-    assert world.bound() == {leader.name, *(worker.name for worker in workers)}

@@ -141,12 +141,6 @@ def test_scores_setting_selects_the_scaling(scores: str, wanted: list[int]) -> N
             id="an unknown profile of a scheduler",
         ),
         pytest.param(
-            {"definitions": {"mine": {"extends": "x"}}},
-            ("definitions", "mine", "extends"),
-            "Input should be 'label-priority'",
-            id="an unknown profile to extend",
-        ),
-        pytest.param(
             {"definitions": {"mine": {"extends": "managed-ressources"}}},
             ("definitions", "mine", "extends"),
             "Input should be 'label-priority', 'resource-segregation', 'managed-resources', 'full'",
@@ -176,12 +170,6 @@ def test_scores_setting_selects_the_scaling(scores: str, wanted: list[int]) -> N
             ("definitions", "mine", "plugins", "enabled", 1, "name"),
             "NodeName is there more than once",
             id="a plugin enabled twice",
-        ),
-        pytest.param(
-            {"definitions": {"mine": {"plugins": {"enabled": [{"name": "NodeName", "weight": 0}]}}}},
-            ("definitions", "mine", "plugins", "enabled", 0, "weight"),
-            "greater than or equal to 1",
-            id="weight 0",
         ),
         pytest.param({"bind": {"namespaces": []}}, ("bind", "namespaces"), "at least 1 item", id="an empty list"),
         pytest.param([], (), "valid dictionary", id="not a mapping"),

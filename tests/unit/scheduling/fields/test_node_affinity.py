@@ -16,7 +16,7 @@ from berth.scheduling.fields.requirements import FEW, InvalidRequirement
 Term = dict[str, object]
 
 NODE = "n1"
-LABELS = {"zone": "a", "disk": "ssd", "cores": "16"}
+LABELS = {"zone": "a", "disk": "ssd", "cores": "16", "generation": "007", "empty": ""}
 NAMED_N1 = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
 NEVER: list[Term] = [{"matchExpressions": [{"key": f"pad-{n}", "operator": "Exists"}]} for n in range(FEW + 1)]
 """Terms that match no node, so that a selector with them is matched by an index."""
@@ -58,10 +58,13 @@ def required(*terms: Term) -> NodeSelector:
         pytest.param([of("rack", "DoesNotExist")], True, id="DoesNotExist: absent"),
         pytest.param([of("cores", "Gt", "15")], True, id="Gt"),
         pytest.param([of("cores", "Gt", "16")], False, id="Gt: equal"),
+        pytest.param([of("generation", "Gt", "6")], True, id="Gt: leading zeros are no octal"),
         pytest.param([of("cores", "Lt", "17")], True, id="Lt"),
         pytest.param([of("cores", "Lt", "16")], False, id="Lt: equal"),
         pytest.param([of("disk", "Lt", "17")], False, id="Lt: no integer"),
-        pytest.param([of("rack", "Gt", "-1")], False, id="Gt: absent"),
+        pytest.param([of("rack", "Lt", "1")], False, id="Lt: absent"),
+        pytest.param([of("empty", "Lt", "1")], False, id="Lt: empty"),
+        pytest.param([of("rack", "In", "")], False, id="In: absent differs from empty"),
         pytest.param([of("zone", "In", "b"), of("disk", "In", "ssd")], True, id="terms are ORed"),
         pytest.param(
             [{"matchExpressions": [{"key": "zone", "operator": "Exists"}, {"key": "rack", "operator": "Exists"}]}],

@@ -152,3 +152,17 @@ def test_rounds_exact_quantities_up(number: int, exponent: int) -> None:
     found, exact = read(f"{number}e{exponent}"), Decimal(number).scaleb(exponent)
     assert exact <= found.value() < exact + 1
     assert exact * 1000 <= found.milli_value() < exact * 1000 + 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "exceeds"),
+    [
+        pytest.param("1", "999m", True, id="a part less"),
+        pytest.param("1500m", "2", False, id="a part more"),
+        pytest.param("1k", "1000", False, id="the same with another suffix"),
+        pytest.param("1Ki", "1k", True, id="binary and decimal"),
+        pytest.param("2e3", "1500000m", True, id="a larger exponent"),
+    ],
+)
+def test_compares_quantities_of_any_exponent(first: str, second: str, exceeds: bool) -> None:
+    assert read(first).exceeds(read(second)) is exceeds

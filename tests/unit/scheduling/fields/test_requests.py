@@ -47,6 +47,11 @@ def sidecar(cpu: str, **fields: Any) -> Object:
             8000,
             id="and gets the overhead too",
         ),
+        pytest.param(
+            {"containers": [container("1")], "resources": {"requests": {"memory": "1Gi"}, "limits": {"cpu": "3"}}},
+            1000,
+            id="it replaces each resource of its own requests",
+        ),
         pytest.param({"containers": [container("100n")]}, 1, id="rounded up once"),
         pytest.param({"containers": [container("1500u"), container("1500u")]}, 3, id="summed before rounding"),
     ],

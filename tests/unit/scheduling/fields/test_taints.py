@@ -21,8 +21,11 @@ TAINT = {"key": "gpu", "value": "a100", "effect": "NoSchedule"}
         pytest.param({"key": "gpu", "operator": "Equal", "value": "h100"}, False, id="Equal: another value"),
         pytest.param({"key": "gpu", "value": "a100"}, True, id="Equal is the default"),
         pytest.param({"key": "gpu"}, False, id="Equal: no value"),
+        pytest.param({"key": "", "operator": "Equal", "value": "a100"}, True, id="Equal: any key"),
+        pytest.param({"operator": "Equal", "value": "h100"}, False, id="Equal: any key, another value"),
+        pytest.param({"key": "gpu", "operator": "Exists", "value": "h100"}, True, id="Exists ignores the value"),
         pytest.param({"key": "gpu", "operator": "Gt", "value": "1"}, False, id="Gt"),
-        pytest.param({"key": "gpu", "operator": "exists"}, False, id="unknown operator"),
+        pytest.param({"key": "gpu", "operator": "In", "value": "a100"}, False, id="unknown operator"),
     ],
 )
 def test_tolerates_a_taint(toleration: dict[str, str], tolerates: bool) -> None:

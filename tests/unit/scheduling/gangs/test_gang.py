@@ -11,7 +11,6 @@ from berth.scheduling.gangs.gang import (
     Gang,
     GangError,
     GangKey,
-    GangsConfiguration,
     InvalidGang,
     gang_of,
 )
@@ -89,10 +88,6 @@ def test_gang_comes_from_the_first_matching_source(fields: dict[str, Any], wante
 
 def test_pod_without_a_gang_is_placed_individually() -> None:
     assert gang_of(pod(), GROUPS, ENABLED) is None
-
-
-def test_gangs_are_off_by_default() -> None:
-    assert gang_of(member(), GROUPS, GangsConfiguration()) is None
 
 
 @pytest.mark.parametrize(

@@ -54,16 +54,6 @@ CAPACITY = {LICENCE: 4, **pools(8000, 16000)}
         pytest.param(
             asking(node="n", annotations=on_device(7), percentage="33"), None, id="percentage of a removed device"
         ),
-        pytest.param(
-            asking(node="n", annotations={"berth.dev/nvidia.com.gpumem": "GPU-1"}, gpumem="1"),
-            None,
-            id="device is not a number",
-        ),
-        pytest.param(
-            asking(node="n", annotations={"berth.dev/nvidia.com.gpumem": "256"}, gpumem="1"),
-            None,
-            id="unknown device number",
-        ),
         pytest.param(asking(node="n", licence="9" * 18), {}, id="invalid amount counts as 0"),
         pytest.param(
             replace(asking(node="n", licence="2"), assumed_shares={LICENCE: 1}), {LICENCE: 1}, id="reserved amount"
@@ -164,12 +154,6 @@ FIRST = f"{MEMORY}#0"
             {LICENCE: 2, "example.com/seat": 2},
             {MEMORY},
             id="a request above 10^15",
-        ),
-        pytest.param(
-            asking(node="n", annotations={"seats": "2"} | on_device(0), gpumem="3000", licence="1e30"),
-            {FIRST: 3000, "example.com/seat": 2},
-            {LICENCE},
-            id="a request beyond 64 bits",
         ),
         pytest.param(
             asking(node="n", annotations=on_device(0), percentage="101", licence="2"),
@@ -293,12 +277,6 @@ def test_chooses_all_demands_or_returns_the_shortage(
     demands: tuple[Demand, ...], free: Mapping[str, int], found: object
 ) -> None:
     assert counting().choose(demands, CAPACITY, free) == found
-
-
-def test_reports_shortage_with_kube_schedulers_text() -> None:
-    short = Insufficient((LICENCE, MEMORY), never=True)
-    assert short.reasons == ("Insufficient example.com/licence", "Insufficient nvidia.com/gpumem")
-    assert short.text == "Insufficient example.com/licence, Insufficient nvidia.com/gpumem"
 
 
 def test_binding_annotation_contains_the_device_number() -> None:

@@ -129,25 +129,11 @@ def test_counts_only_resources_of_nodes_at_a_node() -> None:
     assert found.shares(pod, capacity) == found.charged(pod, capacity, capacity) == {LICENCE: 2, f"{MEMORY}#0": 3000}
 
 
-@pytest.mark.parametrize("owner", [SEATS, CONNECTIONS, LICENCES_OF_ML, MEMORY_OF_ML])
-def test_counts_each_pool_in_the_same_object(owner: str) -> None:
-    found = all_kinds()
-    assert found.at(owner) is found.at(owner)
-    assert found.at(owner) is not found
-
-
 def test_charges_a_pod_at_most_the_capacity_of_the_pool() -> None:
     pod = requesting(seat="9")
     found = all_kinds().at(SEATS)
     assert found.charged(pod, {SEATS: 5}, {SEATS: 0}) == {SEATS: 5}
     assert found.beyond_limit(pod, {SEATS: 5}) == {SEAT: 5}
-
-
-def test_charges_a_pod_at_most_its_pod_limit_in_a_pool() -> None:
-    found = counting({**IN_CLUSTER, "podLimit": 2}).at(SEATS)
-    pods = [requesting("a", seat="9"), requesting("b", seat="1")]
-    assert found.charged(pods[0], {SEATS: 5}, {SEATS: 5}) == {SEATS: 2}
-    assert found.used(pods, {SEATS: 5}) == {SEATS: 3}
 
 
 @pytest.mark.parametrize(

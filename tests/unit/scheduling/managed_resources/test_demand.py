@@ -70,11 +70,6 @@ def wants(amount: str, kind: str = "requests", **rest: object) -> Mapping[str, o
             UnreadableRequest("the pod's request of example.com/licence is not an amount of at most 10^15"),
             id="an amount above 10^15",
         ),
-        pytest.param(
-            asking(licence="1e30"),
-            UnreadableRequest("the pod's request of example.com/licence is not an amount of at most 10^15"),
-            id="an amount that kube-scheduler reads as 0",
-        ),
     ],
 )
 def test_reads_request_from_containers(pod: Pod, demands: object) -> None:

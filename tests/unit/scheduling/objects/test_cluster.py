@@ -101,6 +101,12 @@ def workloads(*objects: dict[str, Any], namespace: str | None = None) -> Workloa
         pytest.param(workloads(SERVICE, namespace="other"), None, {}, id="a service in another namespace"),
         pytest.param(workloads({"kind": "Service", "spec": {}}), None, {}, id="a service without selector"),
         pytest.param(workloads(REPLICA_SET), OF_SET, {"hash": "1"}, id="its controller"),
+        pytest.param(
+            workloads(REPLICA_SET | {"kind": "StatefulSet"}),
+            OF_SET | {"kind": "StatefulSet"},
+            {"hash": "1"},
+            id="its StatefulSet",
+        ),
         pytest.param(workloads(REPLICA_SET), {**OF_SET, "name": "other"}, {}, id="another controller"),
         pytest.param(workloads(REPLICA_SET), {**OF_SET, "apiVersion": "v1"}, {}, id="another version"),
         pytest.param(workloads(REPLICA_SET), None, {}, id="no controller"),

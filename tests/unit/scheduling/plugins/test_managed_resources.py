@@ -11,7 +11,7 @@ from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.plugins.managed_resources import ManagedResources, ManagedResourcesArgs
 from berth.scheduling.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
-from tests.builders.counted import LICENCE, SLICES, asking, asking_object, counted_node_object, counting, on_device
+from tests.builders.counted import LICENCE, SLICES, asking, asking_object, counted_node_object, counting
 from tests.unit.scheduling.plugins.asking import Object, scores, verdict, verdicts
 
 UNSCHEDULABLE, NEVER = Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE
@@ -32,7 +32,6 @@ NODE = counted_node_object("n", "4", "8000,16000")
     ("pod", "others", "expected"),
     [
         pytest.param(asking_object(licence="4"), (), SUFFICIENT, id="the whole capacity"),
-        pytest.param(asking_object(), (asking_object("a", "n", licence="9"),), SUFFICIENT, id="no demand on full node"),
         pytest.param(
             asking_object(licence="2"),
             (asking_object("a", "n", licence="3"),),
@@ -40,39 +39,6 @@ NODE = counted_node_object("n", "4", "8000,16000")
             id="less is available: evictions might help",
         ),
         pytest.param(asking_object(licence="5"), (), (NEVER, (NO_LICENCE,)), id="above the capacity: unresolvable"),
-        pytest.param(
-            asking_object(gpumem="9000"),
-            (asking_object("a", "n", on_device(1), gpumem="8000"),),
-            (UNSCHEDULABLE, (NO_MEMORY,)),
-            id="no single device has enough",
-        ),
-        pytest.param(
-            asking_object(gpumem="8000"),
-            (asking_object("a", "n", on_device(1), gpumem="16000"),),
-            SUFFICIENT,
-            id="one device has enough",
-        ),
-        pytest.param(
-            asking_object(licence="2"),
-            (asking_object("a", "n", licence="3", gpumem="9" * 18),),
-            (UNSCHEDULABLE, (NO_LICENCE,)),
-            id="beside a pod with an unreadable request",
-        ),
-        pytest.param(
-            asking_object(licence="1", gpumem="9" * 18),
-            (),
-            (NEVER, ("the pod's request of nvidia.com/gpumem is not an amount of at most 10^15",)),
-            id="one of two requests is unreadable",
-        ),
-        pytest.param(
-            asking_object(percentage="60"),
-            (
-                asking_object("a", "n", on_device(0), percentage="50"),
-                asking_object("b", "n", on_device(1), percentage="41"),
-            ),
-            (UNSCHEDULABLE, (NO_MEMORY,)),
-            id="per cent of one device",
-        ),
         pytest.param(
             asking_object(licence="1", gpumem="1"),
             (
@@ -207,9 +173,3 @@ def test_does_not_score_a_pod_with_an_unreadable_request(pod: Object) -> None:
     read = read_pod(pod)
     assert isinstance(read, Pod)
     assert plugin().pre_score(read) is None
-
-
-def test_scores_a_pod_with_a_request() -> None:
-    read = read_pod(asking_object(licence="1"))
-    assert isinstance(read, Pod)
-    assert plugin().pre_score(read) is not None

@@ -68,36 +68,6 @@ def test_filters_by_node_selector(selector: dict[str, str], wanted: Status) -> N
     assert verdict(plugin, pod_with(nodeSelector=selector), node()) == wanted
 
 
-@pytest.mark.parametrize(
-    ("term", "wanted"),
-    [
-        pytest.param(expression("disk", "In", "hdd", "ssd"), SUCCESS, id="In, one of the values"),
-        pytest.param(expression("disk", "In", "hdd"), NO_MATCH, id="In, none of the values"),
-        pytest.param(expression("absent", "In", ""), NO_MATCH, id="In, no label"),
-        pytest.param(expression("disk", "NotIn", "ssd"), NO_MATCH, id="NotIn, one of the values"),
-        pytest.param(expression("disk", "NotIn", "hdd"), SUCCESS, id="NotIn, none of the values"),
-        pytest.param(expression("absent", "NotIn", "ssd"), SUCCESS, id="NotIn, no label"),
-        pytest.param(expression("empty", "Exists"), SUCCESS, id="Exists, whatever the value"),
-        pytest.param(expression("absent", "Exists"), NO_MATCH, id="Exists, no label"),
-        pytest.param(expression("absent", "DoesNotExist"), SUCCESS, id="DoesNotExist, no label"),
-        pytest.param(expression("empty", "DoesNotExist"), NO_MATCH, id="DoesNotExist, a label"),
-        pytest.param(expression("generation", "Gt", "6"), SUCCESS, id="Gt, more: leading zeros are no octal"),
-        pytest.param(expression("generation", "Gt", "7"), NO_MATCH, id="Gt, as much"),
-        pytest.param(expression("generation", "Lt", "8"), SUCCESS, id="Lt, less"),
-        pytest.param(expression("generation", "Lt", "7"), NO_MATCH, id="Lt, as much"),
-        pytest.param(expression("disk", "Gt", "0"), NO_MATCH, id="Gt, a non-integer label"),
-        pytest.param(expression("empty", "Lt", "1"), NO_MATCH, id="Lt, an empty label"),
-        pytest.param(expression("absent", "Lt", "1"), NO_MATCH, id="Lt, no label"),
-        pytest.param(names("In", "n"), SUCCESS, id="the node's name"),
-        pytest.param(names("NotIn", "n"), NO_MATCH, id="any name except this node's"),
-        pytest.param(names("NotIn", "m"), SUCCESS, id="any name except another node's"),
-        pytest.param(expression("disk", "In", "hdd") | names("In", "n"), NO_MATCH, id="a name and a label, ANDed"),
-    ],
-)
-def test_filters_by_required_term(term: Term, wanted: Status) -> None:
-    assert verdict(plugin, requiring(term), node()) == wanted
-
-
 MATCHING, OTHER = expression("disk", "In", "ssd"), expression("disk", "In", "hdd")
 
 

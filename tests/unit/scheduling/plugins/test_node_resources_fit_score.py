@@ -8,7 +8,6 @@ import pytest
 
 from berth.scheduling.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from tests.builders.nodes import node_with
-from tests.builders.pods import container, pod_with
 from tests.unit.scheduling.plugins.asking import asking, other, scores
 
 GPU = "example.com/gpu"
@@ -31,25 +30,6 @@ def score(args: dict[str, Any], pod: dict[str, Any], *placed: dict[str, Any], **
         pytest.param(asking(), [], 97, id="a container without requests counts 100m and 200Mi"),
         pytest.param(asking(cpu="0", memory="0"), [], 100, id="a request of 0 is kept"),
         pytest.param(asking(cpu="0", memory="0"), [other()], 97, id="pods on the node also count with defaults"),
-        pytest.param(pod_with(containers=[container("a"), container("b")]), [], 95, id="each container's defaults"),
-        pytest.param(
-            pod_with(requests={"cpu": "1", "memory": "2Gi"}, resources={"requests": {"cpu": "3"}}),
-            [],
-            75,
-            id="pod-level requests of the pod do not count",
-        ),
-        pytest.param(
-            asking(cpu="0", memory="0"),
-            [pod_with("other", nodeName="n", resources={"requests": {"cpu": "2", "memory": "4Gi"}})],
-            50,
-            id="pod-level requests of pods on the node count",
-        ),
-        pytest.param(
-            asking(cpu="0", memory="0"),
-            [pod_with("other", nodeName="n", resources={"requests": {"cpu": "2"}})],
-            73,
-            id="the default replaces a missing resource",
-        ),
     ],
 )
 def test_scores_least_allocated(pod: dict[str, Any], placed: list[dict[str, Any]], wanted: int) -> None:

@@ -104,9 +104,6 @@ TAINTED = node_with("t", {ZONE: "3"}, taints=[{"key": "k", "effect": "NoSchedule
         pytest.param({}, {}, SKEWED, id="node affinity: none"),
         pytest.param({}, {"nodeSelector": {"kubernetes.io/hostname": "a"}}, SUCCESS, id="honoured by default"),
         pytest.param(
-            {"nodeAffinityPolicy": "Honor"}, {"nodeSelector": {"kubernetes.io/hostname": "a"}}, SUCCESS, id="honoured"
-        ),
-        pytest.param(
             {"nodeAffinityPolicy": "Ignore"}, {"nodeSelector": {"kubernetes.io/hostname": "a"}}, SKEWED, id="ignored"
         ),
     ],
@@ -120,7 +117,6 @@ def test_applies_node_affinity_policy(fields: Object, spec: Object, wanted: Stat
     [
         # The tainted node is a zone without pods.
         pytest.param({}, {}, SKEWED, id="ignored by default"),
-        pytest.param({"nodeTaintsPolicy": "Ignore"}, {}, SKEWED, id="ignored"),
         pytest.param({"nodeTaintsPolicy": "Honor"}, {}, SUCCESS, id="honoured"),
         pytest.param(
             {"nodeTaintsPolicy": "Honor"},
@@ -195,20 +191,6 @@ def controller(kind: str, selector: Object) -> Object:
         pytest.param(pod(), SERVICE, SKEWED, id="a service selects the pod"),
         pytest.param(pod(app="db"), SERVICE, SUCCESS, id="a service selects others"),
         pytest.param(pod(metadata=owner("ReplicaSet")), controller("ReplicaSet", WEB), SKEWED, id="its replica set"),
-        pytest.param(pod(metadata=owner("StatefulSet")), controller("StatefulSet", WEB), SKEWED, id="its stateful set"),
-        pytest.param(
-            pod(metadata=owner("ReplicationController", "v1")),
-            controller("ReplicationController", {"app": "web"}),
-            SKEWED,
-            id="its replication controller",
-        ),
-        pytest.param(
-            pod(metadata=owner("ReplicaSet", "example.com/v1")),
-            controller("ReplicaSet", WEB),
-            SUCCESS,
-            id="a replica set of another kind",
-        ),
-        pytest.param(pod(), controller("ReplicaSet", WEB), SUCCESS, id="a replica set that does not own the pod"),
         pytest.param(pod(constraint(HOST, 5)), SERVICE, SUCCESS, id="a pod with constraints of its own"),
         pytest.param(pod(constraint(HOST, 5, "ScheduleAnyway")), SERVICE, SUCCESS, id="of either constraint kind"),
     ],

@@ -15,7 +15,6 @@ from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.victim_review import Proposal
 from tests.builders.nodes import PRIORITY, node_with
-from tests.builders.pods import pod_with
 from tests.unit.scheduling.preemption.preempting import NODE, app, placed, read, snapshot, urgent
 
 Object = dict[str, Any]
@@ -72,7 +71,6 @@ DB, WEB = {"app": "db"}, {"app": "web"}
         ),
         pytest.param(urgent("4"), ["a"], [placed("a"), placed("b", 100)], None, id="no more pods of lower priority"),
         pytest.param(urgent("4"), ["a"], [placed("a", 100, "4")], None, id="a victim of equal priority"),
-        pytest.param(urgent("1"), ["a", "b"], [placed("a"), placed("b", 101)], None, id="a victim of higher priority"),
         pytest.param(urgent("5"), ["a"], [placed("a", cpu="4")], None, id="the node is too small without any pod"),
         pytest.param(
             urgent("1", nodeSelector={"disk": "ssd"}),
@@ -86,7 +84,6 @@ DB, WEB = {"app": "db"}, {"app": "web"}
         pytest.param(urgent("4"), ["new"], [placed("b", 100)], None, id="blocking pods cannot be evicted"),
         pytest.param(urgent("1"), [], [placed("a", cpu="4")], ["a"], id="no proposed victim but the policy needs one"),
         pytest.param(urgent("1"), [], [placed("a")], None, id="no victim needed: the node is omitted"),
-        pytest.param(urgent("1", preemptionPolicy="Never"), ["a"], [placed("a", cpu="4")], None, id="policy Never"),
         pytest.param(
             urgent("1", namespace="kube-system", nodeSelector={"disk": "ssd"}),
             ["a"],
@@ -116,17 +113,6 @@ DB, WEB = {"app": "db"}, {"app": "web"}
             [placed("a", labels=DB)],
             None,
             id="the pod fits only with the victim",
-        ),
-        pytest.param(
-            urgent("2"),
-            ["a"],
-            [
-                placed("a", cpu="2"),
-                placed("b", cpu="2"),
-                pod_with("waiting", priority=100, requests={"cpu": "2"}, status={"nominatedNodeName": "n"}),
-            ],
-            ["a", "b"],
-            id="another pod is nominated to the node",
         ),
     ],
 )

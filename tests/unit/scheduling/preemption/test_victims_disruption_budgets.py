@@ -29,25 +29,6 @@ def three(**labels: str) -> list[Object]:
         pytest.param([*three(app="db"), budget(0, app("db"))], 3, id="no disruption allowed: each eviction violates"),
         pytest.param([*three(app="db"), budget(2, app("db"))], 1, id="evictions beyond the allowed number violate"),
         pytest.param([*three(app="db"), budget(3, app("db"))], 0, id="all are allowed"),
-        pytest.param([*three(app="web"), budget(0, app("db"))], 0, id="another application's budget"),
-        pytest.param([*three(app="db"), budget(0, app("db"), namespace="other")], 0, id="budget of another namespace"),
-        pytest.param([*three(app="db"), budget(0, {})], 0, id="an empty selector selects nothing"),
-        pytest.param([*three(app="db"), budget(0, None)], 0, id="an absent selector selects nothing"),
-        pytest.param(
-            [*three(app="db"), budget(0, {"matchExpressions": [{"key": "app", "operator": "Like"}]})],
-            0,
-            id="an invalid selector selects nothing",
-        ),
-        pytest.param(
-            [*three(), budget(0, {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]})],
-            0,
-            id="a pod without labels has no budget",
-        ),
-        pytest.param(
-            [*three(tier="back"), budget(0, {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]})],
-            3,
-            id="a pod with another label has a budget",
-        ),
         pytest.param([*three(app="db"), budget(0, app("db"), disrupted=["a", "b"])], 1, id="counted before already"),
         pytest.param([*three(app="db"), budget(1, app("db"), disrupted=["a"])], 1, id="counted evictions are free"),
         pytest.param(

@@ -68,11 +68,6 @@ def test_assumed_pods_reduce_the_remaining_amount(
     assert {status.code for status in decision.rejected.values()} <= {Code.UNSCHEDULABLE}
 
 
-def test_sums_two_assumed_pods() -> None:
-    both = cluster().assuming([assumed("a"), assumed("b")])
-    assert policy().feasibility(asking("asks", licence="1"), NAMES, both).feasible == ["n2"]
-
-
 def test_node_filled_by_its_own_pods_keeps_its_reason() -> None:
     snapshot = cluster([asking("x", "n1", licence="4")]).assuming([assumed()])
     assert reasons(policy().feasibility(asking(licence="1"), NAMES, snapshot)) == {"n1": NO_LICENCE}
@@ -208,13 +203,6 @@ def test_evaluation_is_shared_with_and_without_assumed_pods() -> None:
     pod = asking("asks", licence="1")
     assert evaluations.of(profile, pod, snapshot) is evaluations.of(profile, pod, snapshot.assuming([assumed()]))
     assert evaluations.of(profile, pod, snapshot) is not evaluations.of(profile, pod, cluster())
-
-
-def test_does_not_cache_results_with_assumed_pods() -> None:
-    found, snapshot, pod = policy(), cluster(), asking("asks", licence="4")
-    assert found.feasibility(pod, NAMES, snapshot.assuming([assumed()])).feasible == ["n2"]
-    assert found.feasibility(pod, NAMES, snapshot).feasible == NAMES
-    assert found.feasibility(pod, NAMES, snapshot.assuming([assumed(node="n2")])).feasible == ["n1"]
 
 
 def test_next_snapshot_has_no_assumed_pods() -> None:

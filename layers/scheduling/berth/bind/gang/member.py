@@ -18,9 +18,9 @@ from berth.bind.share import NO_LEDGER, Request, Reservation
 from berth.dynamodb import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.ledger.gangs.commit import share_at
 from berth.ledger.gangs.item import GangItem, GangState, Intent
 from berth.ledger.nodes.entry import OpenReservation
+from berth.ledger.nodes.ledger import ShareChoice
 from berth.ledger.nodes.table import LedgerTable
 from berth.pods import Binding, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
@@ -103,13 +103,14 @@ class MemberShare:
         """Leave an open reservation, if the member requests counted resources. BindResult: no room, or no ledger."""
         if not self._member.request.demands:
             return None
-        intent, chosen = self.intent(0.0), dict[str, int]()
-        for owner in intent.owners:
+        request, chosen = self._member.request, dict[str, int]()
+        choice = ShareChoice(self._member.counting, request.demands, request.floating, self._pod.uid)
+        for owner in self.intent(0.0).owners:
             self._check_time()
             ledger = self._ledger.node(owner)
             if ledger is None or ledger.avail is None:
                 return NO_LEDGER
-            share = share_at(ledger, intent, self._member.counting)
+            share = choice.at(ledger)
             if isinstance(share, Insufficient):
                 return BindResult(BindOutcome.INSUFFICIENT, share.text)
             chosen |= share

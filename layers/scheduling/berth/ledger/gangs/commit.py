@@ -20,34 +20,32 @@ its members would be bound one by one, later and perhaps elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
 from berth.ledger.gangs.table import MAX_ENTRIES, MAX_LEDGERS, GangTable, NotTransacted, Transaction
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger
-from berth.ledger.nodes.ledger import DeviceChoice
-from berth.ledger.nodes.node_write import (
-    EntryChange,
-    NodeWrite,
-    PoolChange,
-    replace_changes,
-    reserve_changes,
-)
+from berth.ledger.nodes.ledger import LedgerOutcome, ReservationPlan, ShareChoice
+from berth.ledger.nodes.node_write import EntryChange, NodeWrite, replace_changes
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.floating import Insufficient
-from berth.scheduling.managed_resources.pools import Shares, is_floating
+from berth.scheduling.managed_resources.pools import Shares
 
 Group = Mapping[str, tuple[Intent, ...]]
 """Members by the owner of the ledger that counts them, for one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
-class OwnerShares:
-    """Shares of the members at an owner, by UID. write: None if the members already have all their shares."""
+class Holds:
+    """The shares of members, by UID, and the writes by owner that are missing for these."""
 
-    write: NodeWrite | None
-    shares: Mapping[str, Shares]
+    writes: Mapping[str, NodeWrite] = field(default_factory=dict)
+    shares: Mapping[str, Shares] = field(default_factory=dict)
+
+    def plus(self, more: Holds) -> Holds:
+        shares = {uid: {**self.shares.get(uid, {}), **share} for uid, share in more.shares.items()}
+        return Holds({**self.writes, **more.writes}, {**self.shares, **shares})
 
 
 def counted_by_owner(intents: Iterable[Intent]) -> Mapping[str, tuple[Intent, ...]]:
@@ -59,79 +57,57 @@ def counted_by_owner(intents: Iterable[Intent]) -> Mapping[str, tuple[Intent, ..
     return found
 
 
-def share_at(ledger: NodeLedger, intent: Intent, counting: Counting) -> Shares | Insufficient:
-    """Return the member's share by this ledger, of its node or of one of its floating pools."""
-    pool, uid = ledger.owner, intent.pod.uid
-    if not is_floating(pool):
-        return DeviceChoice(counting, intent.demands, uid).on(ledger, 0)
-    own = ledger.entries[uid].shares.get(pool, 0) if uid in ledger.entries else 0
-    has_room = (ledger.avail or {}).get(pool, 0) + own >= intent.floating[pool]
-    return {pool: intent.floating[pool]} if has_room else Insufficient((pool,), never=False)
-
-
 def shares_at(
     ledger: NodeLedger | None, intents: Iterable[Intent], counting: Counting, since: float
-) -> OwnerShares | Insufficient | None:
+) -> Holds | Insufficient | None:
     """Return the share of each member, by an owner's ledger. An entry of an earlier call of the member is taken over.
 
     None: the ledger does not exist, or is being rebuilt. since: of the new entries, in seconds since the epoch.
     """
     if ledger is None or ledger.avail is None:
         return None
-    now, shares = ledger, dict[str, Shares]()
-    changes, pools = list[EntryChange](), dict[str, PoolChange]()
+    now, write, shares = ledger, NodeWrite(), dict[str, Shares]()
     for intent in intents:
         uid, found = intent.pod.uid, ledger.entries.get(intent.pod.uid)
-        chosen = share_at(now, intent, counting)
+        chosen = ShareChoice(counting, intent.demands, intent.floating, uid).at(now)
         if found is not None and (found.attempt == intent.attempt or found.state is EntryState.BOUND):
             # The entry may hold more than the member needs, because an earlier call reserved it.
             shares[uid] = found.shares if isinstance(chosen, Insufficient) else chosen
             continue
         if isinstance(chosen, Insufficient):
             return chosen
-        held = {} if found is None else found.shares
-        both = {pool: max(held.get(pool, 0), chosen.get(pool, 0)) for pool in {**held, **chosen}}
-        entry = Entry(intent.pod, EntryState.RESERVED, intent.attempt, both, since)
-        change = EntryChange(uid, found, entry)
-        taken = reserve_changes(held, chosen)
-        step = NodeWrite((change,), taken)
-        if not step.is_met_by(now):
+        entry = Entry(intent.pod, EntryState.RESERVED, intent.attempt, chosen, since)
+        step = ReservationPlan(entry, found).write(now)
+        if isinstance(step, LedgerOutcome):
             return Insufficient(tuple(sorted(chosen)), never=False)
-        now = step.applied_to(now)
-        changes.append(change)
-        pools = _sum(pools, taken)
-        shares[uid] = chosen
-    return OwnerShares(NodeWrite(tuple(changes), pools) if changes else None, shares)
+        now, write, shares[uid] = step.applied_to(now), _combined(write, step), chosen
+    return Holds({ledger.owner: write} if write.entries else {}, shares)
 
 
 def release_at(ledger: NodeLedger, item: GangItem) -> NodeWrite | None:
     """Return the write that releases holds of a round without a commit, at most MAX_ENTRIES; None if there are none."""
-    now = ledger
-    changes, pools = list[EntryChange](), dict[str, PoolChange]()
+    now, write = ledger, NodeWrite()
     for uid, entry in sorted(ledger.entries.items()):
-        if len(changes) == MAX_ENTRIES:
+        if len(write.entries) == MAX_ENTRIES:
             break
         if entry.state is EntryState.RESERVED and item.intent(uid, entry.attempt) is not None:
-            change = EntryChange(uid, entry, None)
-            freed = replace_changes(now, entry.shares, {})
-            now = NodeWrite((change,), freed).applied_to(now)
-            changes.append(change)
-            pools = _sum(pools, freed)
-    return NodeWrite(tuple(changes), pools) if changes else None
+            step = NodeWrite((EntryChange(uid, entry, None),), replace_changes(now, entry.shares, {}))
+            now, write = step.applied_to(now), _combined(write, step)
+    return write if write.entries else None
 
 
-def _sum(pools: Mapping[str, PoolChange], more: Mapping[str, PoolChange]) -> dict[str, PoolChange]:
-    """Combine both changes into one, with conditions on the state before the first change."""
-    found = {**pools, **more}
-    for pool in pools.keys() & more.keys():
-        before, change = pools[pool], more[pool]
-        found[pool] = replace(
+def _combined(write: NodeWrite, step: NodeWrite) -> NodeWrite:
+    """Return one write of both, with conditions on the state before the first."""
+    pools = {**write.pools, **step.pools}
+    for pool in write.pools.keys() & step.pools.keys():
+        before, change = write.pools[pool], step.pools[pool]
+        pools[pool] = replace(
             before,
             avail=before.avail + change.avail,
             owed=before.owed + change.owed,
             min_avail=before.min_avail + change.min_avail,
         )
-    return found
+    return NodeWrite((*write.entries, *step.entries), pools)
 
 
 TRIES = 10
@@ -159,14 +135,6 @@ class CommitOutcome(StrEnum):
     CONTENDED = "contended"
 
 
-@dataclass(frozen=True, slots=True)
-class _Writes:
-    """The writes by owner, and the members' shares by UID."""
-
-    ledgers: Mapping[str, NodeWrite]
-    shares: Mapping[str, Shares]
-
-
 class GangCommit:
     """Commits and rolls back gangs. Thread-safe. Methods may raise TableUnavailable, and may be repeated."""
 
@@ -186,11 +154,11 @@ class GangCommit:
             refused = self._table.transact(Transaction(item, prepared, domain, {}))
             return self._hold_and_mark(prepared, counting) if refused is None else _outcome(refused)
         for _ in range(TRIES):
-            writes = self._writes(groups[0] if groups else {}, counting)
-            if isinstance(writes, str):
-                return self._end(item, writes)
-            after = _with_shares(item_now, writes.shares).changed(GangState.COMMITTED, self._wall())
-            refused = self._table.transact(Transaction(item, after, domain, writes.ledgers))
+            holds = self._holds(groups[0] if groups else {}, counting)
+            if isinstance(holds, str):
+                return self._end(item, holds)
+            after = _with_shares(item_now, holds.shares).changed(GangState.COMMITTED, self._wall())
+            refused = self._table.transact(Transaction(item, after, domain, holds.writes))
             if refused is None:
                 return CommitOutcome.COMMITTED
             if refused.gang_changed or refused.domain_changed:
@@ -229,16 +197,15 @@ class GangCommit:
         return self._table.put(ended, item)
 
     def _hold_and_mark(self, item: GangItem, counting: Counting) -> CommitOutcome:
-        shares: dict[str, Shares] = {}
+        holds = Holds()
         for group in groups_of(item):
             held = self._hold(item, group, counting)
             if isinstance(held, CommitOutcome):
                 return held
-            for uid, share in held.items():
-                shares[uid] = {**shares.get(uid, {}), **share}
+            holds = holds.plus(held)
         if not self._is_waited_for(item):
             return self._abandon(item)
-        committed = _with_shares(item, shares).changed(GangState.COMMITTED, self._wall())
+        committed = _with_shares(item, holds.shares).changed(GangState.COMMITTED, self._wall())
         return CommitOutcome.COMMITTED if self._table.put(committed, item) else CommitOutcome.CHANGED
 
     def _is_waited_for(self, item: GangItem) -> bool:
@@ -247,16 +214,16 @@ class GangCommit:
     def _abandon(self, item: GangItem, reason: str = REASON_CALLS_ENDED) -> CommitOutcome:
         return CommitOutcome.ENDED if self.abort(item, reason) else CommitOutcome.CHANGED
 
-    def _hold(self, item: GangItem, group: Group, counting: Counting) -> Mapping[str, Shares] | CommitOutcome:
+    def _hold(self, item: GangItem, group: Group, counting: Counting) -> Holds | CommitOutcome:
         for _ in range(TRIES):
-            writes = self._writes(group, counting)
-            if isinstance(writes, str):
-                return self._abandon(item, writes)
-            if not writes.ledgers:
-                return writes.shares
-            refused = self._table.transact(Transaction(item, None, None, writes.ledgers))
+            holds = self._holds(group, counting)
+            if isinstance(holds, str):
+                return self._abandon(item, holds)
+            if not holds.writes:
+                return holds
+            refused = self._table.transact(Transaction(item, None, None, holds.writes))
             if refused is None:
-                return writes.shares
+                return holds
             if refused.gang_changed:
                 return CommitOutcome.CHANGED
         return CommitOutcome.CONTENDED
@@ -276,22 +243,18 @@ class GangCommit:
             tries -= 1
         return False
 
-    def _writes(self, group: Group, counting: Counting) -> _Writes | str:
-        """Return the writes that this group needs, or the reason why the gang does not fit."""
-        ledgers, since = self._table.ledgers(group) if group else {}, self._wall()
-        writes, shares = dict[str, NodeWrite](), dict[str, Shares]()
+    def _holds(self, group: Group, counting: Counting) -> Holds | str:
+        """Return the shares of this group, or the reason why the gang does not fit."""
+        ledgers, since, found = self._table.ledgers(group) if group else {}, self._wall(), Holds()
         for owner, members in group.items():
             match shares_at(ledgers.get(owner), members, counting, since):
                 case None:
                     return REASON_NO_LEDGER
                 case Insufficient() as short:
                     return REASON_INSUFFICIENT.format(short.text)
-                case OwnerShares(write=write, shares=found):
-                    for uid, share in found.items():
-                        shares[uid] = {**shares.get(uid, {}), **share}
-                    if write is not None:
-                        writes[owner] = write
-        return _Writes(writes, shares)
+                case Holds() as holds:
+                    found = found.plus(holds)
+        return found
 
     def _end(self, item: GangItem, reason: str) -> CommitOutcome:
         """End the round and close the domain in one write: an open domain would block all gangs until the round's time

@@ -86,7 +86,7 @@ Plan = Callable[[NodeLedger], NodeWrite | LedgerOutcome]
 
 
 @dataclass(frozen=True, slots=True)
-class _Reservation:
+class ReservationPlan:
     """The write of one attempt at one owner. seen: the entry that it takes over; None: the pod must not have one."""
 
     entry: Entry
@@ -141,7 +141,7 @@ class Ledger:
         ENTRY_DIFFERS: an entry is bound, gone, of another attempt, or was not seen. INSUFFICIENT, NO_LEDGER: nothing is
         written.
         """
-        plans = {owner: _Reservation(entry, seen.get(owner)) for owner, entry in wanted.items()}
+        plans = {owner: ReservationPlan(entry, seen.get(owner)) for owner, entry in wanted.items()}
         ledgers = {owner: plan.guess(owner) for owner, plan in plans.items()}
         for _ in range(TRIES):
             planned = {owner: plan.write(ledgers[owner]) for owner, plan in plans.items()}
@@ -283,13 +283,12 @@ ANY_AFTER = 2
 """After this many lost races, any device with enough room is chosen."""
 
 
-class DeviceChoice:
-    """Choose the shares of one pod on a node, by pool. Deterministic: the same input gives the same choice."""
+class ShareChoice:
+    """Choose the shares of one pod at an owner, by pool. Deterministic: the same input gives the same choice."""
 
-    def __init__(self, counting: Counting, demands: Sequence[Demand], pod_uid: str) -> None:
-        self._counting = counting
-        self._demands = demands
-        self._uid = pod_uid
+    def __init__(self, counting: Counting, demands: Sequence[Demand], floating: Shares, pod_uid: str) -> None:
+        """floating: the shares of floating pools, which leave no choice."""
+        self._counting, self._demands, self._floating, self._uid = counting, demands, floating, pod_uid
 
     def without_devices(self) -> Shares | None:
         """Return the shares if no device has to be chosen; the ledger is not needed then. None: read the ledger."""
@@ -297,7 +296,11 @@ class DeviceChoice:
         chosen = self._counting.choose(self._demands, {}, asked)
         return None if isinstance(chosen, Insufficient) else chosen
 
-    def on(self, ledger: NodeLedger, lost_races: int) -> Shares | Insufficient:
+    def at(self, ledger: NodeLedger, lost_races: int = 0) -> Shares | Insufficient:
+        if (pool := ledger.owner) in self._floating:
+            own = ledger.entries[self._uid].shares.get(pool, 0) if self._uid in ledger.entries else 0
+            has_room = (ledger.avail or {}).get(pool, 0) + own >= self._floating[pool]
+            return {pool: self._floating[pool]} if has_room else Insufficient((pool,), never=False)
         chosen = self._chosen(ledger)
         if isinstance(chosen, Insufficient) or self._uid in ledger.entries:
             return chosen

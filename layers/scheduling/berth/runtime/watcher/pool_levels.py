@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from threading import Lock
 
@@ -14,7 +13,6 @@ from berth.runtime.adapters import log
 from berth.runtime.telemetry.metrics import COUNT, Metrics, group
 from berth.scheduling.fields.reading import part
 from berth.scheduling.managed_resources.counting import Counting
-from berth.scheduling.managed_resources.pools import limits_namespace, resource_of
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_reading import PodReader
 from berth.scheduling.objects.projection import WAITS_FOR_POOL
@@ -58,17 +56,11 @@ class PoolLevels:
 
     def step(self) -> float:
         """Measure the pools that most pods wait for. Return the seconds until the next measurement."""
-        floating, waiting = self._counting.floating, Counter[str]()
         with self._lock:
             objects = list(self._waiting.values())
             of_labels = frozenset[str]().union(*self._of_nodes.values())
-        for pod in map(PodReader().read, objects):
-            if isinstance(pod, Pod):
-                # The labels of its node are unknown: it waits for the pools of all values.
-                requested = self._counting.requested(pod)
-                waiting.update({*floating.of(requested, pod.namespace, {}), *requested})
-        levels = {pool: waiting[pool] for pool in floating.of_cluster.union(filter(limits_namespace, waiting))}
-        levels |= {pool: waiting[resource_of(pool)] for pool in of_labels}
+        pods = (pod for pod in map(PodReader().read, objects) if isinstance(pod, Pod))
+        levels = self._counting.floating.waiting(pods, of_labels)
         try:
             for pool, number in sorted(levels.items(), key=lambda each: (-each[1], each[0]))[:MAX_POOLS]:
                 if (ledger := self._table.node(pool)) is not None:

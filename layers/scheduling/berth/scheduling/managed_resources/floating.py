@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -124,6 +125,16 @@ class FloatingPools:
             if each.per_namespace is not None:
                 found.add(namespace_pool(each.name, namespace))
         return frozenset(found)
+
+    def waiting(self, pods: Iterable[Pod], of_labels: Iterable[str]) -> Mapping[str, int]:
+        """Return how many of these waiting pods request each pool, of the cluster, of these labels, and of the pods'
+        namespaces. Their labels are unknown before they have a node: they wait for the pools of all values."""
+        resources, limits = Counter[str](), Counter[str]()
+        for pod in pods:
+            requested = {demand.resource for demand in self._reader.read(pod).readable}
+            resources.update(requested)
+            limits.update(filter(limits_namespace, self.of(requested, pod.namespace, {})))
+        return {**limits, **{pool: resources[resource_of(pool)] for pool in self.of_cluster.union(of_labels)}}
 
     def scope(self, demand: Demand) -> str:
         return self._resources[demand.resource].scope

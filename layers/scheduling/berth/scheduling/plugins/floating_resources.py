@@ -10,9 +10,9 @@ rejected it for this reason at its last attempt.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import NamedTuple, Self
 
 from berth.scheduling.framework.plugin import (
@@ -33,7 +33,7 @@ from berth.scheduling.managed_resources.floating import (
     insufficient,
     kept_for_others,
 )
-from berth.scheduling.managed_resources.pools import add, limits_namespace, resource_of
+from berth.scheduling.managed_resources.pools import add
 from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.history import SnapshotDelta, SnapshotId
@@ -85,21 +85,12 @@ class PoolUse:
 
     def levels(self, counting: Counting, snapshot: Snapshot) -> list[PoolLevel]:
         """Return the pools of this snapshot, the fullest first, at most MAX_LEVELS."""
-        waiting: Counter[str] = Counter()
-        for pod in snapshot.unbound.values():
-            if pod.waits_for_pool:
-                # Its labels are unknown before it has a node: it waits for the pools of all values.
-                requested = counting.requested(pod)
-                waiting.update(requested | counting.floating.of(requested, pod.namespace, {}))
-        pools = counting.floating.of_cluster.union(
-            filter(limits_namespace, waiting),
-            (pool for pool, amount in self.used.items() if amount),
-            *(counting.floating.of_labels(node.labels) for node in snapshot.nodes.values()),
-        )
+        pools, used = counting.floating, {pool: amount for pool, amount in self.used.items() if amount}
+        of_labels = frozenset[str]().union(*(pools.of_labels(node.labels) for node in snapshot.nodes.values()))
+        waiting = pools.waiting((pod for pod in snapshot.unbound.values() if pod.waits_for_pool), of_labels)
         found = [
-            PoolLevel(pool, counting.floating.capacity(pool), self.used.get(pool, 0), waiting[key])
-            for pool in pools
-            for key in (pool if limits_namespace(pool) else resource_of(pool),)
+            PoolLevel(pool, pools.capacity(pool), used.get(pool, 0), waiting.get(pool, 0))
+            for pool in waiting.keys() | used.keys()
         ]
         return sorted(found, key=lambda each: (-each.held / max(1, each.capacity), -each.waiting, each))[:MAX_LEVELS]
 
@@ -185,7 +176,6 @@ class FloatingResources(ClusterFilterPlugin):
     def __init__(self, args: None = None) -> None:
         self.counting = Counting()
         self._last: PoolUse | None = None
-        self._statuses: dict[tuple[Code, tuple[str, ...]], Status] = {}
 
     def with_counting(self, counting: Counting) -> Self:
         found = type(self)()
@@ -218,24 +208,23 @@ class FloatingResources(ClusterFilterPlugin):
         """Return the verdict on a node with these labels."""
         shares = self.counting.floating.shares(state.demands, state.namespace, labels)
         if isinstance(shares, NoDomain):
-            return self._status((shares.reason,), Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ReasonCode.NODE_WITHOUT_DOMAIN)
+            return _status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ReasonCode.NODE_WITHOUT_DOMAIN, shares.reason)
         beyond = [pool for pool, amount in shares.items() if amount > self.counting.floating.capacity(pool)]
         if beyond:
-            code = ReasonCode.REQUEST_ABOVE_POOL
-            return self._status(map(beyond_capacity, beyond), Code.UNSCHEDULABLE_AND_UNRESOLVABLE, code)
+            code, reasons = Code.UNSCHEDULABLE_AND_UNRESOLVABLE, map(beyond_capacity, beyond)
+            return _status(code, ReasonCode.REQUEST_ABOVE_POOL, *reasons)
         short = [pool for pool, amount in shares.items() if amount > state.left(pool)]
         if short:
-            return self._status(map(insufficient, short), Code.UNSCHEDULABLE, ReasonCode.INSUFFICIENT_FLOATING_RESOURCE)
+            return _status(Code.UNSCHEDULABLE, ReasonCode.INSUFFICIENT_FLOATING_RESOURCE, *map(insufficient, short))
         kept = [
             pool for pool, amount in shares.items() if amount > state.left(pool) - state.use.kept(pool, state.priority)
         ]
         if kept:
-            return self._status(map(kept_for_others, kept), Code.UNSCHEDULABLE, ReasonCode.KEPT_FOR_HIGHER_PRIORITY)
+            return _status(Code.UNSCHEDULABLE, ReasonCode.KEPT_FOR_HIGHER_PRIORITY, *map(kept_for_others, kept))
         return SUCCESS
 
-    def _status(self, reasons: Iterable[str], code: Code, reason_code: ReasonCode) -> Status:
-        texts = tuple(reasons)
-        status = self._statuses.get((code, texts))
-        if status is None:
-            status = self._statuses[code, texts] = Status(code, texts, NAME, (reason_code,))
-        return status
+
+@lru_cache(maxsize=1024)
+def _status(code: Code, reason_code: ReasonCode, *reasons: str) -> Status:
+    """Return the same status for the same reasons."""
+    return Status(code, reasons, NAME, (reason_code,))

@@ -65,8 +65,8 @@ class PublishedPods:
         """Pods on nodes by owner, then by UID. Pods that only the API server showed are missing."""
         self._labels: dict[str, Mapping[str, str]] = {}
         """The labels of nodes whose values are domains, by node; also of a removed node that has pods."""
-        self._of_nodes: dict[str, frozenset[str]] = {}
-        """The pools of the domains that a published node is in, by node."""
+        self._of_nodes = {"": counting.floating.of_cluster}
+        """The pools of the domains that a published node is in, by node, and those of the cluster."""
         self._of_namespaces: dict[str, set[str]] = {}
         """The UIDs of the pods that have not ended, by the pool of their namespace."""
         self._by_key: dict[str, _TrackedPod] = {}
@@ -79,18 +79,13 @@ class PublishedPods:
     @property
     def owners(self) -> Set[str]:
         """Return the nodes and floating pools that have a counted resource, or pods that request one."""
-        floating = self._counting.floating.of_cluster.union(self._of_namespaces, *self._of_nodes.values())
-        return self._capacity.keys() | self._pods_by_owner.keys() | floating
+        return set[str]().union(self._capacity, self._pods_by_owner, self._of_namespaces, *self._of_nodes.values())
 
     def capacity(self, owner: str) -> Mapping[str, int]:
         """Return the owner's capacity by pool; empty if there is no such owner."""
         if not is_floating(owner):
             return self._capacity.get(owner, {})
-        exists = (
-            owner in self._of_namespaces
-            or owner in self._counting.floating.of_cluster
-            or any(owner in pools for pools in self._of_nodes.values())
-        )
+        exists = owner in self._of_namespaces or any(owner in pools for pools in self._of_nodes.values())
         amount = self._counting.floating.capacity(owner) if exists else 0
         return {owner: amount} if amount else {}
 
@@ -153,7 +148,7 @@ class PublishedPods:
         A pod with an entry in `ledger` keeps its amounts and devices. The others are charged by their annotations, by
         `Counting.charged`: first the pods whose devices have room, so that no other pod is charged for these.
         """
-        pods, capacity, counting = self._pods_by_owner.get(owner, {}), self.capacity(owner), self._counting.at(owner)
+        pods, capacity, counting = self._at(owner)
         before: Mapping[str, int] = {} if ledger is None else ledger.capacity
         found = {
             uid: replace(entry, state=EntryState.BOUND, shares=held(counting, pods.get(uid), entry, before, capacity))
@@ -171,13 +166,15 @@ class PublishedPods:
             found[uid] = Entry(PodKey(pods[uid].namespace, pods[uid].name, uid), EntryState.BOUND, "", shares, now)
         return {uid: entry for uid, entry in found.items() if entry.shares}
 
+    def _at(self, owner: str) -> tuple[Mapping[str, Pod], Mapping[str, int], Counting]:
+        return self._pods_by_owner.get(owner, {}), self.capacity(owner), self._counting.at(owner)
+
     def divergences(self, ledger: NodeLedger) -> Mapping[str, Shares]:
         """Return the owner's bound pods whose annotations or requests claim other amounts or devices than the entries.
 
         The claims are by UID; a claim is empty if the pod claims nothing, or no device.
         """
-        pods, capacity = self._pods_by_owner.get(ledger.owner, {}), self.capacity(ledger.owner)
-        counting = self._counting.at(ledger.owner)
+        pods, capacity, counting = self._at(ledger.owner)
         found = {
             uid: diverging_claim(counting, pods[uid], entry, capacity)
             for uid, entry in ledger.entries.items()
@@ -191,8 +188,7 @@ class PublishedPods:
         The amounts are by UID and resource: 0 if the request cannot be read. A pod that is charged nothing at all does
         not have an entry.
         """
-        pods, capacity = self._pods_by_owner.get(ledger.owner, {}), self.capacity(ledger.owner)
-        counting = self._counting.at(ledger.owner)
+        pods, capacity, counting = self._at(ledger.owner)
         found: dict[str, Shares] = {}
         for uid, pod in pods.items():
             entry = ledger.entries.get(uid)

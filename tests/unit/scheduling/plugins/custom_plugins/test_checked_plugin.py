@@ -210,21 +210,6 @@ def with_value(plugin: Any, attribute: str, value: object) -> Any:
     [
         pytest.param(Raises, r"filter on node b: KeyError: 'team' \(test_checked_plugin.py, line \d+\)", id="raises"),
         pytest.param(
-            with_value(Raises, "error", ValueError("no team\n  at all")),
-            "filter on node b: ValueError: no team at all ",
-            id="raises a text of two lines",
-        ),
-        pytest.param(
-            with_value(Raises, "error", Unreadable()),
-            r"filter on node b: Unreadable: <its text raises LookupError> \(test_checked_plugin.py, line \d+\)",
-            id="raises an exception without a message",
-        ),
-        pytest.param(
-            with_value(Filters, "found", Unreadable()),
-            r"filter on node b: it returned <its text raises LookupError> \(Unreadable\), not a Status",
-            id="a result without a string form",
-        ),
-        pytest.param(
             OddShape,
             r"shape: it returned .*, not something hashable \(<its text raises LookupError>",
             id="a shape without a hash",
