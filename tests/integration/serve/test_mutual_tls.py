@@ -108,7 +108,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     endpoint = VerbEndpoint("filter", settings, answer, failed, clock=clock)
     gateway = Gateway({"POST /scheduler/filter": lambda event, _: endpoint.handle(event)}, wall=clock.wall)
     listener = server.listen("127.0.0.1", 0)
-    with server.serve_in_thread(gateway, listener, TLS(certificate, key, directory.authority_file).context):
+    with server.serve_in_thread(gateway, listener, TLS(certificate, key, directory.authority_file)):
         yield Served(listener.getsockname()[1], certificate, directory, clock)
 
 
@@ -195,7 +195,7 @@ def test_every_route_checks_the_certificate(served: Served, stack: object) -> No
     served.directory.revoke("scheduler", datetime.now(UTC))
     listener = server.listen("127.0.0.1", 0)
     tls = TLS(served.server_certificate, served.server_certificate.with_suffix(".key"), served.directory.authority_file)
-    with server.serve_in_thread(own.gateway, listener, tls.context):
+    with server.serve_in_thread(own.gateway, listener, tls):
         connection = Served(
             listener.getsockname()[1], served.server_certificate, served.directory, AheadClock()
         ).connect(client)
@@ -233,5 +233,5 @@ def test_invalid_file_error_does_not_quote_content(tmp_path: Path, which: str) -
     files[which] = tmp_path / "other"
     files[which].write_text("hunter2")
     with pytest.raises(InvalidTLSFiles, match="other") as refused:
-        TLS(**files).context()
+        TLS(**files)
     assert "hunter2" not in str(refused.value)

@@ -51,6 +51,16 @@ def all_of(connection: socket.socket) -> bytes:
     return received
 
 
+def test_memory_of_idle_connections_is_bounded(served: Served) -> None:
+    """40 clients that have sent 9 MB, read the response, and keep the connection."""
+    before = resident_megabytes(served.process.pid)
+    with ExitStack() as stack:
+        for _ in range(40):
+            caller = stack.enter_context(calling(served))
+            assert caller.post("/scheduler/filter", b"x" * 9_000_000).status == 200
+        assert resident_megabytes(served.process.pid) - before < 200
+
+
 def test_memory_for_unfinished_bodies_is_bounded(served: Served, caller: Caller) -> None:
     """40 bodies of 10 MB without their last byte. A call meanwhile succeeds."""
     before = resident_megabytes(served.process.pid)
