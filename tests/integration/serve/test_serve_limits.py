@@ -238,10 +238,3 @@ def test_rejects_wrong_content_type(caller: Caller, content_type: str, status: i
     response = caller.post("/scheduler/filter", CALL, {"Content-Type": content_type} if content_type else {})
     assert response.status == status
     assert ("Content-Type: application/json" in response.content.decode()) is (status == 415)
-
-
-def test_denies_browsers_requests_from_another_origin(caller: Caller) -> None:
-    headers = {"Origin": "http://attacker.example", "Access-Control-Request-Method": "POST"}
-    response = caller.request("OPTIONS", "/scheduler/bind", headers=headers)
-    assert response.status == 404
-    assert not [name for name in response.headers if name.startswith("access-control-")]

@@ -89,11 +89,3 @@ def test_warns_that_decisions_are_not_recorded(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "berth.yaml").write_text(f"decisions: {decisions}\n")
     assert warning in play(tmp_path, "--config", "berth.yaml", *options)
-
-
-@pytest.mark.parametrize("option", ["--record", "--decisions-file"])
-def test_unwritable_file_prints_one_line(tmp_path: Path, option: str) -> None:
-    path = tmp_path / "no" / "file"
-    done = CliRunner().invoke(main, ["serve", "--cluster", str(CLUSTER), "--port", "0", option, str(path)])
-    assert done.exit_code == 1
-    assert f"Error: {option} {path}: No such file or directory\n" in done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from berth_cli.server.http.tls import MAX_NOTICE, TLS
+from berth_cli.server.http.tls import MAX_NOTICE, TLS, InvalidTLSFiles
 from tests.builders.certificates import self_signed
 
 DAYS = timedelta(days=1).total_seconds()
@@ -72,11 +72,19 @@ def test_files_that_do_not_match_are_reported_and_not_used(tmp_path: Path, broke
     if broken == "missing":
         files[1].unlink()
     else:
-        files[1].write_bytes(b"" if broken == "not PEM" else other[1].read_bytes())
-    assert tls.reload(time.time()).startswith(f"--tls-cert {files[0]}, --tls-key {files[1]}: ")
+        files[1].write_bytes(b"hunter2" if broken == "not PEM" else other[1].read_bytes())
+    problem = tls.reload(time.time())
+    assert problem.startswith(f"--tls-cert {files[0]}, --tls-key {files[1]}: ")
+    assert "hunter2" not in problem
     assert handshake(tls.context, files[0])
     files[1].write_bytes(key)
     assert tls.reload(time.time()) == ""
+
+
+def test_authority_that_is_no_certificate_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "ca.crt").write_text("hunter2")
+    with pytest.raises(InvalidTLSFiles, match=r"--client-ca .*/ca.crt: contains no certificate$"):
+        TLS(*self_signed(tmp_path, "server"), tmp_path / "ca.crt")
 
 
 @pytest.mark.parametrize(
