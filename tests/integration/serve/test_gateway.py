@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from threading import Barrier
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
 import orjson
 import pytest
@@ -21,7 +21,6 @@ from berth_cli.server.functions import Handler
 from berth_cli.server.gateway import Gateway
 from berth_cli.server.http import server
 from berth_cli.server.http.limits import Limits
-from berth_cli.server.local_stack import LocalStack
 from tests.builders.http_calls import Caller
 from tests.builders.nodes import labelled_object
 from tests.builders.pods import pod, pod_object
@@ -93,29 +92,6 @@ def test_accepts_chunked_request(gateway_port: int) -> None:
     assert b'"NodeNames":["n10"]' in received
 
 
-class Recording(socket.socket):
-    """A listening socket that keeps what it has accepted."""
-
-    accepted: ClassVar[list[socket.socket]] = []
-
-    def accept(self) -> tuple[socket.socket, Any]:
-        connection, address = super().accept()
-        self.accepted.append(connection)
-        return connection, address
-
-
-def test_responses_are_not_delayed_by_acknowledgements(stack: LocalStack) -> None:
-    """Without TCP_NODELAY each would wait 40 ms for the caller's delayed one."""
-    listener = server.listen("127.0.0.1", 0)
-    recording = Recording(listener.family, listener.type, listener.proto, fileno=listener.detach())
-    with server.serve_in_thread(stack.gateway, recording):
-        caller = Caller(recording.getsockname()[1])
-        caller.request("GET", "/healthz")
-        [connection] = recording.accepted
-        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
-        caller.close()
-
-
 @contextmanager
 def serving(handler: Handler, route: str = "POST /x", **settings: Any) -> Iterator[Caller]:
     """A gateway with one function."""
@@ -124,10 +100,25 @@ def serving(handler: Handler, route: str = "POST /x", **settings: Any) -> Iterat
         yield caller
 
 
-@pytest.mark.parametrize("members", [40, 300])
-def test_binds_waiting_for_a_gang_do_not_block_other_verbs(members: int) -> None:
+def test_responses_are_not_delayed_by_acknowledgements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without TCP_NODELAY each would wait 40 ms for the caller's delayed one."""
+    accepted: list[tuple[socket.socket, Any]] = []
+    accept = socket.socket.accept
+
+    def recording(listener: socket.socket) -> tuple[socket.socket, Any]:
+        accepted.append(accept(listener))
+        return accepted[-1]
+
+    monkeypatch.setattr(socket.socket, "accept", recording)
+    with serving(lambda event, context: http_answer(200, b"{}")) as caller:
+        caller.post("/x", b"")
+        [(connection, _)] = accepted
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
+
+
+def test_binds_waiting_for_a_gang_do_not_block_other_verbs() -> None:
     """So many members at once; 256 connections without gangs."""
-    everybody = Barrier(members)
+    everybody = Barrier(members := 300)
     answer = http_answer(200, b"{}")
 
     def bind(event: Mapping[str, object], context: object) -> HTTPAnswer:

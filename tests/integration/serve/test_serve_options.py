@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -14,10 +13,7 @@ from click.testing import CliRunner, Result
 from berth_cli.server import local_stack
 from tests.builders.event_fixtures import EVENTS
 
-
-@pytest.fixture
-def dump() -> Path:
-    return EVENTS / "cluster.yaml"
+DUMP = str(EVENTS / "cluster.yaml")
 
 
 def refused(*arguments: str) -> str:
@@ -57,16 +53,15 @@ def _only_line(done: Result) -> str:
         ("--cluster=DUMP --decisions-file=absent/d", "--decisions-file absent/d: No such file or directory"),
     ],
 )
-def test_rejects_options_in_one_line(dump: Path, arguments: str, complaint: str) -> None:
-    words = arguments.replace("DUMP", str(dump)).split()
-    assert complaint.replace("DUMP", str(dump)) in refused(*words, "--port=0")
+def test_rejects_options_in_one_line(arguments: str, complaint: str) -> None:
+    assert complaint.replace("DUMP", DUMP) in refused(*arguments.replace("DUMP", DUMP).split(), "--port=0")
 
 
 @pytest.mark.parametrize(
     ("arguments", "seconds"), [pytest.param((), 5.0, id="default"), (("--http-timeout=25s",), 25.0)]
 )
 def test_functions_use_the_schedulers_http_timeout(
-    dump: Path, arguments: tuple[str, ...], seconds: float, monkeypatch: pytest.MonkeyPatch
+    arguments: tuple[str, ...], seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known: list[str] = []
 
@@ -78,13 +73,13 @@ def test_functions_use_the_schedulers_http_timeout(
         for name in [each for each in os.environ if each.startswith("BERTH_")]:
             patched.delenv(name)
         patched.setattr(local_stack, "load_handler", load)
-        refused("--cluster", str(dump), "--port=0", *arguments)
+        refused("--cluster", DUMP, "--port=0", *arguments)
     assert list(map(float, known)) == [seconds]
 
 
-def test_reports_port_in_use(dump: Path) -> None:
+def test_reports_port_in_use() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        line = refused("--cluster", str(dump), "--port", str(port))
+        line = refused("--cluster", DUMP, "--port", str(port))
     assert line.startswith(f"Error: 127.0.0.1:{port} cannot be listened on (Address already in use")
     assert line.endswith("choose another with --port")

@@ -123,12 +123,7 @@ def test_stop_sets_the_remaining_time_of_a_run_to_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    "outcome",
-    [
-        pytest.param(WatcherOutcome.DEPOSED, id="another leader"),
-        pytest.param(WatcherOutcome.NOT_NEEDED, id="a leader and a standby exist"),
-        pytest.param(WatcherOutcome.CLUSTER_UNAVAILABLE, id="no cluster"),
-    ],
+    "outcome", [WatcherOutcome.DEPOSED, WatcherOutcome.NOT_NEEDED, WatcherOutcome.CLUSTER_UNAVAILABLE]
 )
 def test_stop_interrupts_a_pause(outcome: WatcherOutcome) -> None:
     watcher = ScriptedWatcher(lambda _: outcome)
