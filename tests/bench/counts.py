@@ -163,7 +163,7 @@ def _http() -> Iterator[tuple[str, float]]:
     sent = body.encode() if isinstance(body, str) else body
     gateway = Gateway({"POST /scheduler/filter": lambda event, context: {"statusCode": 200, "headers": {}, "body": ""}})
     headers = {"host": "127.0.0.1", "content-type": "application/json"}
-    request = Request("POST", "/scheduler/filter", "", headers, "1.1", "127.0.0.1", body=sent)
+    request = Request("POST", "/scheduler/filter", "", headers, "127.0.0.1", body=sent)
 
     def call() -> None:
         assert gateway.begin(request) is None

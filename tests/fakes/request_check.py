@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from berth_cli.server.gateway import RequestCheck
+from berth_cli.server.http.messages import Request
 
 
 class AnyRequest(RequestCheck):
     """Accepts requests that `berth serve` refuses, to test how functions handle them."""
 
-    def refusal(self, method: str, headers: Mapping[str, str]) -> None:
+    def refusal(self, request: Request) -> None:
         """Accept it."""

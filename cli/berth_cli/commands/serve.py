@@ -149,7 +149,7 @@ def _serve(configuration: BerthConfiguration, source: Path, options: ServeOption
     from berth_cli.server.gateway import RequestCheck
     from berth_cli.server.http import server
     from berth_cli.server.http.limits import allow_open_files
-    from berth_cli.server.http.tls import TLS, InvalidTLSFiles, ReloadedTLS
+    from berth_cli.server.http.tls import TLS, InvalidTLSFiles
     from berth_cli.server.problems import Problems
     from berth_cli.server.watcher_thread import watcher_thread
     from berth_cli.terminal.logs import end_without_reader, log_to, make_readable_on_terminal
@@ -162,9 +162,7 @@ def _serve(configuration: BerthConfiguration, source: Path, options: ServeOption
             _check_kubeconfig(path)
     try:
         tls = (
-            ReloadedTLS(TLS(options.tls_cert, options.tls_key, options.client_ca))
-            if options.tls_cert and options.tls_key
-            else None
+            TLS(options.tls_cert, options.tls_key, options.client_ca) if options.tls_cert and options.tls_key else None
         )
         listener = server.listen(options.host, options.port)
     except (InvalidTLSFiles, server.ListenError) as error:
@@ -222,7 +220,7 @@ def _serve(configuration: BerthConfiguration, source: Path, options: ServeOption
             else watcher_thread(lambda _: problems.note("--tls-cert", tls.reload(time.time())), "TLS files"),
             _console(stack, address, options.console_port if options.console else None),
         ):
-            server.Server(stack.gateway, None if tls is None else lambda: tls.context).run(listener)
+            server.Server(stack.gateway, tls).run(listener)
     finally:
         stack.finish_recording()
         stack.release_ledger()

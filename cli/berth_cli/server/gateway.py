@@ -6,10 +6,10 @@ import base64
 import ipaddress
 import logging
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from threading import BoundedSemaphore
 
 from berth.bind.answer import read_binding
@@ -20,62 +20,6 @@ from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.server.functions import Handler
 from berth_cli.server.http.limits import Limits
 from berth_cli.server.http.messages import Request, Response, json_response
-
-JSON_REQUIRED = "the request needs the header Content-Type: application/json"
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A refused request: the status, and the text of `Error`."""
-
-    status: int
-    error: str
-
-
-@dataclass(frozen=True, slots=True)
-class RequestCheck:
-    """Checks a request's header. `host_names`: names that callers use in addition to IP addresses and localhost; None
-    accepts every name.
-
-    An IP address as Host is safe: then DNS rebinding did not redirect the browser.
-    """
-
-    host_names: frozenset[str] | None = frozenset()
-
-    def refusal(self, method: str, headers: Mapping[str, str]) -> Refusal | None:
-        """Return why the request is refused, based on its header only; None if it is accepted."""
-        return self._host_refusal(headers.get("host")) or _content_type_refusal(method, headers.get("content-type", ""))
-
-    def _host_refusal(self, host: str | None) -> Refusal | None:
-        if self.host_names is None:
-            return None
-        if host is None:
-            return Refusal(400, "the request has no Host header; send one, such as Host: localhost")
-        name = _host_name(host)
-        if name in self.host_names or name == "localhost" or _is_address(name):
-            return None
-        return Refusal(421, f"unknown Host {name[:253]}; start berth serve with --allowed-host to accept this name")
-
-
-def _content_type_refusal(method: str, content_type: str) -> Refusal | None:
-    if method != "POST" or content_type.partition(";")[0].strip().lower() == "application/json":
-        return None
-    return Refusal(415, JSON_REQUIRED)
-
-
-def _host_name(host: str) -> str:
-    """Return the host without port, brackets and trailing dot, in lower case."""
-    name = host[1:].partition("]")[0] if host.startswith("[") else host.rpartition(":")[0] or host
-    return name.strip().lower().removesuffix(".")
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
 
 log = logging.getLogger("berth.gateway")
 
@@ -88,6 +32,39 @@ LARGE_BYTES, MAX_LARGE_CALLS = 1_000_000, 2
 BIND = "POST /scheduler/bind"
 MAX_BINDING_BYTES = 4_000
 """The maximum size of a bind request: three names and a UID, which take less than half of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestCheck:
+    """Refuses requests that a web page could send. `host_names`: names that callers use in addition to IP addresses and
+    localhost; None accepts every name.
+
+    An IP address as Host is safe: then DNS rebinding did not redirect the browser.
+    """
+
+    host_names: frozenset[str] | None = frozenset()
+
+    def refusal(self, request: Request) -> tuple[int, str] | None:
+        """Return the status and the reason why the request is refused, based on its header only."""
+        name, is_own = _host_name(request.headers.get("host", ""))
+        if self.host_names is not None and name not in self.host_names and not is_own:
+            return 421, f"unknown Host {name[:253]!r}; start berth serve with --allowed-host to accept this name"
+        content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if request.method == "POST" and content_type != "application/json":
+            return 415, "the request needs the header Content-Type: application/json"
+        return None
+
+
+@lru_cache(maxsize=16)
+def _host_name(host: str) -> tuple[str, bool]:
+    """Return the host without port, brackets and trailing dot, in lower case; and whether it is an address or
+    localhost."""
+    name = host[1:].partition("]")[0] if host.startswith("[") else host.rpartition(":")[0] or host
+    name = name.strip().lower().removesuffix(".")
+    try:
+        return name, name == "localhost" or bool(ipaddress.ip_address(name))
+    except ValueError:
+        return name, False
 
 
 def members_in_bind(gangs: GangsConfiguration) -> int:
@@ -106,41 +83,36 @@ class Gateway:
         self,
         handlers: Mapping[str, Handler],
         check: RequestCheck | None = None,
-        limits: Limits | None = None,
         wall: Callable[[], float] = time.time,
         members: int = 0,
         begun: BegunBinds | None = None,
     ) -> None:
-        """`limits`: without members of gangs. `members`: the maximum number of gang members in bind. `wall`: seconds
-        since the epoch. `begun`: tells the other verbs which pods are in bind."""
-        self.handlers = handlers
-        self._check = check or RequestCheck()
-        limits = limits or Limits()
-        self.limits = replace(limits, connections=limits.connections + members)
-        self._wall = wall
-        self._begun = begun
+        """`members`: the maximum number of gang members in bind. `wall`: seconds since the epoch. `begun`: tells the
+        other verbs which pods are in bind."""
+        self.handlers, self._check = handlers, check or RequestCheck()
+        self.limits = replace(Limits(), connections=Limits().connections + members)
+        self._wall, self._begun = wall, begun
         self._calls, self._large_calls = BoundedSemaphore(MAX_CALLS), BoundedSemaphore(MAX_LARGE_CALLS)
 
     def begin(self, request: Request) -> Response | None:
         """Refuse a request by its route or its header. The scheduler's httpTimeout has begun by now."""
         request.arrived_at = self._wall()
-        route = f"{request.method} {request.path}"
-        if route not in self.handlers:
-            error = f"Berth has no route {route}; its routes: {', '.join(sorted(self.handlers))}"
+        if request.route not in self.handlers:
+            error = f"Berth has no route {request.route}; its routes: {', '.join(sorted(self.handlers))}"
             log.warning(error)
             return json_response(404, {"message": "Not Found", "Error": error})
-        refusal = self._check.refusal(request.method, request.headers)
+        refusal = self._check.refusal(request)
         if refusal is None:
             return None
-        log.warning("%s: %s", route, refusal.error)
-        return json_response(refusal.status, {"message": "Refused", "Error": refusal.error})
+        status, error = refusal
+        log.warning("%s: %s", request.route, error)
+        return json_response(status, {"message": "Refused", "Error": error})
 
     def answer(self, request: Request) -> Response:
         """Call the handler."""
-        route = f"{request.method} {request.path}"
         calls = self._large_calls if len(request.body) > LARGE_BYTES else self._calls
-        with self._counted(request.body) if route == BIND else calls:
-            found = self.handlers[route](_event(route, request), None)
+        with self._counted(request.body) if request.route == BIND else calls:
+            found = self.handlers[request.route](_event(request), None)
         payload = found["body"]
         content = base64.b64decode(payload) if found.get("isBase64Encoded") else payload.encode()
         return Response(found["statusCode"], content, found["headers"])
@@ -156,27 +128,19 @@ class Gateway:
         return self._begun.begun(binding) if isinstance(binding, Binding) else nullcontext()
 
 
-def _event(route: str, request: Request) -> dict[str, object]:
-    """Return the function's event in payload format 2.0."""
-    headers, certificate = request.headers, request.certificate
-    text = _text(request.body, headers.get("content-type", ""))
+def _event(request: Request) -> dict[str, object]:
+    """Return the function's event in payload format 2.0, without what no function reads."""
+    text = _text(request)
+    certificate = {} if request.certificate is None else {"authentication": {"clientCert": request.certificate}}
     return {
         "version": "2.0",
-        "routeKey": route,
+        "routeKey": request.route,
         "rawPath": request.path,
         "rawQueryString": request.query,
-        "headers": headers,
+        "headers": request.headers,
         "requestContext": {
-            **({} if certificate is None else {"authentication": {"clientCert": certificate}}),
-            "http": {
-                "method": request.method,
-                "path": request.path,
-                "protocol": f"HTTP/{request.http_version}",
-                "sourceIp": request.client,
-                "userAgent": headers.get("user-agent", ""),
-            },
-            "requestId": uuid.uuid4().hex,
-            "routeKey": route,
+            **certificate,
+            "http": {"method": request.method, "path": request.path, "sourceIp": request.client},
             "stage": "$default",
             "timeEpoch": int(request.arrived_at * 1000),
         },
@@ -185,11 +149,11 @@ def _event(route: str, request: Request) -> dict[str, object]:
     }
 
 
-def _text(body: bytes, content_type: str) -> str | None:
+def _text(request: Request) -> str | None:
     """Return the body as text; None if the gateway encodes it as base64."""
-    if not content_type.startswith(("text/", "application/json")):
+    if not request.headers.get("content-type", "").startswith(("text/", "application/json")):
         return None
     try:
-        return body.decode()
+        return request.body.decode()
     except UnicodeDecodeError:
         return None

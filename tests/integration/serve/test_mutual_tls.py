@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -12,7 +13,6 @@ from http.client import HTTPSConnection
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from berth.authentication.authorizer import MAX_AGE_SECONDS
 from berth.extender.filter import answer_filter, failed
@@ -20,11 +20,10 @@ from berth.lease.clock import SystemClock
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.installation.certificate_directory import CertificateDirectory, IssuedCertificate
-from berth_cli.main import main
 from berth_cli.server import local_stack
 from berth_cli.server.gateway import Gateway
 from berth_cli.server.http import server
-from berth_cli.server.http.tls import TLS, InvalidTLSFiles
+from berth_cli.server.http.tls import TLS
 from tests.builders.certificates import self_signed
 from tests.builders.http_calls import Response
 from tests.builders.nodes import labelled
@@ -79,11 +78,8 @@ class Served:
         return HTTPSConnection("127.0.0.1", self.port, timeout=10, context=context)
 
     def post(self, client: Client | None) -> Response:
-        connection = self.connect(client)
-        try:
+        with closing(self.connect(client)) as connection:
             return ask(connection)
-        finally:
-            connection.close()
 
     def forget(self) -> None:
         """Lets the allow-list in the function's memory expire."""
@@ -108,7 +104,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     endpoint = VerbEndpoint("filter", settings, answer, failed, clock=clock)
     gateway = Gateway({"POST /scheduler/filter": lambda event, _: endpoint.handle(event)}, wall=clock.wall)
     listener = server.listen("127.0.0.1", 0)
-    with server.serve_in_thread(gateway, listener, TLS(certificate, key, directory.authority_file).context):
+    with server.serve_in_thread(gateway, listener, TLS(certificate, key, directory.authority_file)):
         yield Served(listener.getsockname()[1], certificate, directory, clock)
 
 
@@ -118,33 +114,22 @@ def test_accepts_certificate_on_allow_list(served: Served) -> None:
     assert (response.status, response.json["NodeNames"]) == (200, ["n10"])
 
 
-def test_rejects_connection_without_certificate(served: Served, log_lines: LogLines) -> None:
-    with pytest.raises(REFUSED):
-        served.post(None)
-    assert log_lines.all() == []
-
-
-def test_rejects_certificate_of_other_authority(served: Served, tmp_path: Path, log_lines: LogLines) -> None:
-    """Whatever its name, and though its serial may be anything."""
+@pytest.mark.parametrize("presented", ["nothing", "other authority", "expired", "authority itself"])
+def test_rejects_handshake_without_valid_client_certificate(
+    served: Served, tmp_path: Path, log_lines: LogLines, presented: str
+) -> None:
+    """Whatever its name and its serial. The authority is trusted, and it is not for clients."""
     other = CertificateDirectory(tmp_path / "other")
     other.create("my-cluster", datetime.now(UTC), 365 * DAY)
-    issued = other.issue("scheduler", datetime.now(UTC), DAY)
-    with pytest.raises(REFUSED):
-        served.post(Client(*other.files(issued)))
-    assert log_lines.all() == []
-
-
-def test_rejects_expired_certificate(served: Served, log_lines: LogLines) -> None:
-    _, client = served.issue("scheduler", at=datetime.now(UTC) - 2 * DAY)
+    client = {
+        "nothing": None,
+        "other authority": Client(*other.files(other.issue("scheduler", datetime.now(UTC), DAY))),
+        "expired": served.issue("scheduler", at=datetime.now(UTC) - 2 * DAY)[1],
+        "authority itself": Client(served.directory.authority_file, served.directory.authority_key_file),
+    }[presented]
     with pytest.raises(REFUSED):
         served.post(client)
     assert log_lines.all() == []
-
-
-def test_rejects_certificate_of_authority_itself(served: Served) -> None:
-    """It is trusted, and it is not for clients."""
-    with pytest.raises(REFUSED):
-        served.post(Client(served.directory.authority_file, served.directory.authority_key_file))
 
 
 def test_revoked_certificate_returns_403(served: Served, log_lines: LogLines) -> None:
@@ -163,23 +148,17 @@ def test_revoked_certificate_returns_403(served: Served, log_lines: LogLines) ->
     assert issued.serial in denied["detail"]
 
 
-def test_revocation_applies_to_open_connections(served: Served) -> None:
+@pytest.mark.parametrize("ends", ["revoked", "expired"])
+def test_end_of_a_certificate_applies_to_open_connections(served: Served, ends: str) -> None:
     _, client = served.issue("scheduler")
-    connection = served.connect(client)
-    assert ask(connection).status == 200
-    served.directory.revoke("scheduler", datetime.now(UTC))
-    served.forget()
-    assert ask(connection).status == 403
-    connection.close()
-
-
-def test_expiry_applies_to_open_connections(served: Served) -> None:
-    _, client = served.issue("scheduler")
-    connection = served.connect(client)
-    assert ask(connection).status == 200
-    served.clock.ahead += DAY.total_seconds()
-    assert ask(connection).status == 403
-    connection.close()
+    with closing(served.connect(client)) as connection:
+        assert ask(connection).status == 200
+        if ends == "revoked":
+            served.directory.revoke("scheduler", datetime.now(UTC))
+            served.forget()
+        else:
+            served.clock.ahead += DAY.total_seconds()
+        assert ask(connection).status == 403
 
 
 def test_every_route_checks_the_certificate(served: Served, stack: object) -> None:
@@ -195,7 +174,7 @@ def test_every_route_checks_the_certificate(served: Served, stack: object) -> No
     served.directory.revoke("scheduler", datetime.now(UTC))
     listener = server.listen("127.0.0.1", 0)
     tls = TLS(served.server_certificate, served.server_certificate.with_suffix(".key"), served.directory.authority_file)
-    with server.serve_in_thread(own.gateway, listener, tls.context):
+    with server.serve_in_thread(own.gateway, listener, tls):
         connection = Served(
             listener.getsockname()[1], served.server_certificate, served.directory, AheadClock()
         ).connect(client)
@@ -207,31 +186,3 @@ def test_every_route_checks_the_certificate(served: Served, stack: object) -> No
             response = connection.getresponse()
             assert (response.status, response.read()) == (403, b'{"message":"Forbidden"}')
         connection.close()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--tls-cert", "a"], "give both --tls-cert and --tls-key, or neither"),
-        (["--tls-key", "a"], "give both --tls-cert and --tls-key, or neither"),
-        (["--client-ca", "a"], "give both --client-ca and --allow-list, or neither"),
-        (["--allow-list", "a"], "give both --client-ca and --allow-list, or neither"),
-        (["--client-ca", "a", "--allow-list", "b"], "--client-ca needs --tls-cert and --tls-key"),
-        (["--tls-cert", "absent", "--tls-key", "absent"], "--tls-cert absent, --tls-key absent: No such file"),
-    ],
-)
-def test_rejects_incomplete_tls_options(arguments: list[str], message: str) -> None:
-    done = CliRunner().invoke(main, ["serve", "--cluster", str(DUMP), *arguments], prog_name="berth")
-    assert done.exit_code != 0
-    assert message in done.stderr
-
-
-@pytest.mark.parametrize("which", ["certificate", "key", "client_ca"])
-def test_invalid_file_error_does_not_quote_content(tmp_path: Path, which: str) -> None:
-    certificate, key = self_signed(tmp_path, "server")
-    files = {"certificate": certificate, "key": key, "client_ca": certificate}
-    files[which] = tmp_path / "other"
-    files[which].write_text("hunter2")
-    with pytest.raises(InvalidTLSFiles, match="other") as refused:
-        TLS(**files).context()
-    assert "hunter2" not in str(refused.value)

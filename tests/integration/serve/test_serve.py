@@ -13,7 +13,7 @@ import yaml
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.http_calls import Caller
-from tests.builders.kubeconfigs import kubeconfig, kubeconfig_for
+from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import labelled_object, node_object, node_with
 from tests.builders.pods import pod_with
 from tests.builders.requests import binding, body_of, cache_mode
@@ -49,7 +49,7 @@ def caller(served: Served) -> Iterator[Caller]:
         yield caller
 
 
-def test_prints_profile_cluster_and_addresses(served: Served, dump: Path) -> None:
+def test_prints_profile_cluster_addresses_and_store(served: Served, dump: Path) -> None:
     assert served.profile == "label-priority"
     assert served.second_line == (
         f"cluster: {dump}, 4 nodes, read again when it changes; "
@@ -117,28 +117,23 @@ def test_every_verb_uses_an_edited_configuration_at_once(tmp_path: Path) -> None
     cluster, config = tmp_path / "cluster.yaml", tmp_path / "berth.yaml"
     cluster.write_text(yaml.safe_dump({"kind": "List", "items": [*nodes, *pods]}))
     config.write_text("profile: label-priority\n")
-    served = start("--cluster", str(cluster), "--port=0", "--config", str(config), "--scheduler-name=default-scheduler")
-    caller = Caller(served.port)
 
     def passes() -> bool:
-        found: list[str] = caller.post("/scheduler/filter", body_of(cache_mode(["a"], pods[1]))).json["NodeNames"]
+        found: list[str] = own.post("/scheduler/filter", body_of(cache_mode(["a"], pods[1]))).json["NodeNames"]
         return found == ["a"]
 
     def bound(name: str) -> str:
         request = binding(name, "default", f"uid-{name}", "a")
-        found: dict[str, str] = caller.post("/scheduler/bind", body_of(request)).json
+        found: dict[str, str] = own.post("/scheduler/bind", body_of(request)).json
         return found["Error"]
 
-    try:
+    options = [f"--cluster={cluster}", "--port=0", f"--config={config}", "--scheduler-name=default-scheduler"]
+    with serving(*options) as other, calling(other) as own:
         assert not passes()
         assert bound("web-0") == ""
         config.write_text("profile: full\n")
         eventually(passes, PATIENCE)
         assert [bound("db-0"), bound("db-1")] == ["", "node(s) didn't match pod anti-affinity rules"]
-    finally:
-        caller.close()
-        served.process.kill()
-        served.process.communicate()
 
 
 @pytest.fixture
@@ -167,21 +162,6 @@ def test_live_cluster_is_watched_bound_and_woken(kubernetes: KubernetesOnLoopbac
     eventually(lambda: woken() > before, PATIENCE)
     caller.close()
     assert served.ctrl_c() == (0, "stopped\n", "")
-
-
-def test_bind_uses_the_binder_kubeconfig(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
-    binder = tmp_path / "binder"
-    authority = {"certificate-authority-data": kubernetes.authority}
-    binder.write_text(yaml.safe_dump(kubeconfig(kubernetes.host, {"token": "of-bind"}, **authority)))
-    watcher = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
-    served = start("--kubeconfig", str(watcher), f"--binder-kubeconfig={binder}", "--port=0")
-    caller = Caller(served.port)
-    assert caller.post("/scheduler/bind", body_of(binding())).json == {"Error": ""}
-    eventually(lambda: any(request.query.get("watch") for request in kubernetes.requests), PATIENCE)
-    caller.close()
-    assert served.ctrl_c()[0] == 0
-    calls = {(request.path.endswith("/binding"), request.headers["Authorization"]) for request in kubernetes.requests}
-    assert calls == {(True, "Bearer of-bind"), (False, "Bearer of-bind"), (False, "Bearer token-1")}
 
 
 @pytest.mark.external
@@ -214,10 +194,6 @@ def test_servers_with_the_same_tables_share_a_node_cache(tmp_path: Path, endpoin
 def test_starts_while_live_cluster_is_unreachable(tmp_path: Path) -> None:
     with verified_kubernetes() as gone:
         host = gone.host
-    served = start("--kubeconfig", str(kubeconfig_for(host, tmp_path)), "--port", "0")
-    caller = Caller(served.port)
-    assert caller.request("GET", "/healthz").status == 503
-    assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["Error"] != ""
-    caller.close()
-    served.process.kill()
-    served.process.communicate()
+    with serving(f"--kubeconfig={kubeconfig_for(host, tmp_path)}", "--port=0") as served, calling(served) as caller:
+        assert caller.request("GET", "/healthz").status == 503
+        assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["Error"] != ""

@@ -23,9 +23,8 @@ pytestmark = pytest.mark.long
 NAMES = ["n10", "n20", "plain", "worded", "unknown"]
 
 
-def play(folder: Path, *arguments: str) -> str:
-    """A server on a copy of events/cluster.yaml, some calls, and Ctrl-C. Returns what it printed as errors. Its metrics
-    are in the file `metrics`."""
+def play(folder: Path, *arguments: str) -> None:
+    """A server on a copy of events/cluster.yaml, some calls, and Ctrl-C. Its metrics are in the file `metrics`."""
     dump = folder / "cluster.yaml"
     dump.write_bytes(CLUSTER.read_bytes())
     served = start("--cluster", str(dump), "--port", "0", *arguments)
@@ -42,7 +41,6 @@ def play(folder: Path, *arguments: str) -> str:
     finally:
         served.process.kill()
     assert status == 0, errors
-    return errors
 
 
 def test_replay_repeats_every_decision_of_a_server(tmp_path: Path) -> None:
@@ -71,29 +69,3 @@ def test_decisions_are_written_to_the_configured_file(tmp_path: Path) -> None:
     first, names = found[0], next(line["nodeNames"] for line in lines if "nodeNames" in line)
     bits = int(first["reasons"][0]["bitmap"], 16)
     assert [name for at, name in enumerate(names) if bits >> at & 1][:3] == first["reasons"][0]["nodes"]
-
-
-@pytest.mark.parametrize(
-    ("decisions", "options", "warning"),
-    [
-        pytest.param("file", [], "decisions: nothing is recorded: file needs --decisions-file", id="no file"),
-        pytest.param("table", [], "decisions: nothing is recorded: table needs --store dynamodb", id="no table"),
-        pytest.param(
-            "memory", ["--decisions-file", "d"], "--decisions-file: nothing is written there without", id="not used"
-        ),
-    ],
-)
-def test_warns_that_decisions_are_not_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decisions: str, options: list[str], warning: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "berth.yaml").write_text(f"decisions: {decisions}\n")
-    assert warning in play(tmp_path, "--config", "berth.yaml", *options)
-
-
-@pytest.mark.parametrize("option", ["--record", "--decisions-file"])
-def test_unwritable_file_prints_one_line(tmp_path: Path, option: str) -> None:
-    path = tmp_path / "no" / "file"
-    done = CliRunner().invoke(main, ["serve", "--cluster", str(CLUSTER), "--port", "0", option, str(path)])
-    assert done.exit_code == 1
-    assert f"Error: {option} {path}: No such file or directory\n" in done.stderr

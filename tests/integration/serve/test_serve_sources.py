@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import resource
-import signal
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -129,15 +129,6 @@ class Running:
         resource.prlimit(self.served.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
-@contextmanager
-def ended(running: Running) -> Iterator[Running]:
-    try:
-        yield running
-    finally:
-        running.served.process.send_signal(signal.SIGKILL)
-        running.served.process.wait()
-
-
 @pytest.fixture(scope="module")
 def dumped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("sources")
@@ -160,8 +151,9 @@ def dumped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     )
     context = ssl.create_default_context(cafile=str(certificate))
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with ended(Running(served, folder, context)) as running:
-        yield running
+    yield Running(served, folder, context)
+    served.process.kill()
+    served.process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -172,8 +164,9 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         watcher = kubeconfig_for(kubernetes.host, folder, kubernetes.authority)
         write_token(folder / "binder", kubernetes, "of-bind")
         served = start(f"--kubeconfig={watcher}", f"--binder-kubeconfig={folder / 'binder'}", "--port=0")
-        with ended(Running(served, folder, kubernetes=kubernetes)) as running:
-            yield running
+        yield Running(served, folder, kubernetes=kubernetes)
+        served.process.kill()
+        served.process.wait()
 
 
 def write_token(path: Path, kubernetes: KubernetesOnLoopback, token: str) -> None:
@@ -182,28 +175,23 @@ def write_token(path: Path, kubernetes: KubernetesOnLoopback, token: str) -> Non
 
 
 @contextmanager
-def edited(path: Path, text: str | None) -> Iterator[None]:
-    """The file with this text until the block ends; None: without the file."""
-    before = path.read_bytes()
-    if text is None:
-        path.unlink()
-    else:
-        path.write_text(text)
+def edited(files: Mapping[str, str | None], running: Running) -> Iterator[None]:
+    """The files with these texts until the block ends; None: without the file."""
+    before = {running.folder / name: (running.folder / name).read_bytes() for name in files}
+    for path, text in zip(before, files.values(), strict=True):
+        path.unlink() if text is None else path.write_text(text)
     yield
-    path.write_bytes(before)
+    for path, content in before.items():
+        path.write_bytes(content)
 
 
 @contextmanager
-def invalid_dump(running: Running) -> Iterator[None]:
-    with edited(running.folder / "dump.yaml", "items: ["):
+def other_files(running: Running, **options: Any) -> Iterator[None]:
+    """The server's files are of another certificate; only its key without options."""
+    certificate, key = self_signed(running.folder, "other", **options)
+    files = {"server.key": key.read_text()} | ({"server.crt": certificate.read_text()} if options else {})
+    with edited(files, running):
         yield
-
-
-@contextmanager
-def expired_token(running: Running) -> Iterator[None]:
-    running.kubernetes.expired = "token-1"
-    yield
-    write_token(running.folder / "kubeconfig", running.kubernetes, "token-2")
 
 
 @contextmanager
@@ -211,6 +199,13 @@ def server_away(running: Running) -> Iterator[None]:
     running.kubernetes.is_away = True
     yield
     running.kubernetes.is_away = False
+
+
+@contextmanager
+def expired_token(running: Running) -> Iterator[None]:
+    running.kubernetes.expired = "token-1"
+    yield
+    write_token(running.folder / "kubeconfig", running.kubernetes, "token-2")
 
 
 @contextmanager
@@ -225,40 +220,11 @@ def expired_binder(running: Running) -> Iterator[None]:
 
 
 @contextmanager
-def invalid_configuration(running: Running) -> Iterator[None]:
-    with edited(running.folder / "berth.yaml", "profile: ["):
-        yield
-
-
-@contextmanager
-def missing_configuration(running: Running) -> Iterator[None]:
-    with edited(running.folder / "berth.yaml", None):
-        yield
-
-
-@contextmanager
 def raising_plugin(running: Running) -> Iterator[None]:
     for number in range(3):
         running.filter(f"poison-{number}")
     yield
     running.filter("p")
-
-
-@contextmanager
-def other_key(running: Running) -> Iterator[None]:
-    _, key = self_signed(running.folder, "other")
-    with edited(running.folder / "server.key", key.read_text()):
-        yield
-
-
-@contextmanager
-def certificate_that_ends(running: Running) -> Iterator[None]:
-    certificate, key = self_signed(running.folder, "ending", ends=timedelta(minutes=1))
-    with (
-        edited(running.folder / "server.crt", certificate.read_text()),
-        edited(running.folder / "server.key", key.read_text()),
-    ):
-        yield
 
 
 @contextmanager
@@ -274,12 +240,12 @@ Break = Callable[[Running], Any]
 
 # Rows with the same beginning of a source and of a failure as here.
 BREAKS: dict[tuple[str, str], tuple[str, Break]] = {
-    ("--cluster", "The file is invalid"): ("dumped", invalid_dump),
-    ("--config", "A changed file is invalid"): ("dumped", invalid_configuration),
-    ("--config", "The file is missing"): ("dumped", missing_configuration),
+    ("--cluster", "The file is invalid"): ("dumped", partial(edited, {"dump.yaml": "items: ["})),
+    ("--config", "A changed file is invalid"): ("dumped", partial(edited, {"berth.yaml": "profile: ["})),
+    ("--config", "The file is missing"): ("dumped", partial(edited, {"berth.yaml": None})),
     ("--plugins", "A plugin raises"): ("dumped", raising_plugin),
-    ("--tls-cert, --tls-key, --client-ca", "A changed file"): ("dumped", other_key),
-    ("--tls-cert, --client-ca", "The certificate expires"): ("dumped", certificate_that_ends),
+    ("--tls-cert, --tls-key, --client-ca", "A changed file"): ("dumped", other_files),
+    ("--tls-cert, --client-ca", "The certificate expires"): ("dumped", partial(other_files, ends=timedelta(minutes=1))),
     ("--decisions-file", "The disk is full"): ("dumped", full_disk),
     ("--record", "The disk is full"): ("dumped", full_disk),
     ("--kubeconfig", "The API server does not answer"): ("live", server_away),

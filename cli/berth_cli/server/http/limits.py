@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from threading import RLock
+from threading import Lock
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,81 +40,62 @@ def allow_open_files(connections: int) -> Iterator[str]:
 
     needed = connections + SPARE_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < needed:
-        allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-        if allowed < needed:
-            yield (
-                f"this process may have {allowed} open files, and {connections} connections need more: raise the hard "
-                "limit (ulimit -Hn), or set gangs.maxMembers to less"
-            )
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < needed:
+        yield (
+            f"this process may have {allowed} open files, and {connections} connections need more: raise the hard "
+            "limit (ulimit -Hn), or set gangs.maxMembers to less"
+        )
+
+
+NO_ROOM = "the requests and answers under way use all the memory allowed for them"
+
+
+class Holder(Protocol):
+    """A connection, whose request or response is in memory."""
+
+    def interrupt(self, status: int, error: str) -> None:
+        """End the request with this response, or without the rest of the response that is being sent."""
 
 
 class BytesInFlight:
     """A memory limit for all requests together. Thread-safe.
 
-    At the limit, the oldest request that waits for its client is ended: its client has not sent the whole body, or has
-    not read the response. So clients that send and read without delay are not locked out by others.
+    Above the limit, the oldest request that waits for its client is ended: its client has not sent the whole body, or
+    has not read the response. So clients that send and read without delay are not locked out by others.
     """
 
     def __init__(self, limit: int) -> None:
-        self.limit, self.total = limit, 0
-        self.waiting: dict[Share, None] = {}
-        self.lock = RLock()
+        self._limit, self._total, self._lock = limit, 0, Lock()
+        self._sizes: dict[Holder, int] = {}
+        self._waiting: dict[Holder, None] = {}
 
-
-class Share:
-    """The bytes in flight of one request."""
-
-    def __init__(self, bytes_in_flight: BytesInFlight) -> None:
-        self._all = bytes_in_flight
-        self.size = 0
-        self.is_ended = False
-        self._on_end: Callable[[], None] = lambda: None
-
-    def wait_for_client(self, on_end: Callable[[], None]) -> None:
-        """Allow the server to end the request from now on; `on_end` stops it."""
-        with self._all.lock:
-            self._on_end = on_end
-            self._all.waiting.pop(self, None)
-            self._all.waiting[self] = None
-
-    def stop_waiting(self) -> None:
-        """No longer allow the server to end the request."""
-        with self._all.lock:
-            self._all.waiting.pop(self, None)
-
-    def grow(self, more: int) -> bool:
-        """Add this number of bytes. Returns False if there is no room and no other request can be ended."""
-        with self._all.lock:
-            while self._all.total + more > self._all.limit:
-                victim = next((waiting for waiting in self._all.waiting if waiting is not self), None)
-                if victim is None:
+    def hold(self, holder: Holder, size: int, *, waits: bool) -> bool:
+        """Set the bytes that this connection holds, and whether it waits for its client. Returns False if the total is
+        above the limit, and no other connection can be ended."""
+        with self._lock:
+            self._total += size - self._sizes.get(holder, 0)
+            self._sizes[holder] = size
+            if waits:
+                self._waiting.setdefault(holder)
+            else:
+                self._waiting.pop(holder, None)
+            while self._total > self._limit:
+                oldest = next((each for each in self._waiting if each is not holder), None)
+                if oldest is None:
                     return False
-                victim.end()
-            self._add(more)
+                self._release(oldest)
+                oldest.interrupt(503, NO_ROOM)
             return True
 
-    def replace(self, size: int) -> None:
-        """Set the share to the response's size instead of the request's, even beyond the limit: it is in memory."""
-        with self._all.lock:
-            self.release()
-            if not self.grow(size):
-                self._add(size)
+    def release(self, holder: Holder) -> None:
+        """Release all bytes of this connection."""
+        with self._lock:
+            self._release(holder)
 
-    def _add(self, more: int) -> None:
-        self.size += more
-        self._all.total += more
-
-    def release(self) -> None:
-        """Release all bytes; the request is not ended any more."""
-        with self._all.lock:
-            self._all.waiting.pop(self, None)
-            self._all.total -= self.size
-            self.size = 0
-
-    def end(self) -> None:
-        """Stop the request and release its bytes."""
-        self.is_ended = True
-        self.release()
-        self._on_end()
+    def _release(self, holder: Holder) -> None:
+        self._waiting.pop(holder, None)
+        self._total -= self._sizes.pop(holder, 0)

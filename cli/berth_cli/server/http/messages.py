@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import formatdate
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Protocol
 
@@ -16,19 +17,22 @@ from berth_cli.server.http.limits import Limits
 
 @dataclass(slots=True)
 class Request:
-    """A request. path: decoded. headers: by name in lower case; of repeated ones the last. client: the IP address.
-    certificate: the verified client certificate, as `requestContext.authentication.clientCert` has it. body: empty
-    until the request is complete. arrived_at: in seconds since the epoch; the application sets it."""
+    """A request. headers: by name in lower case; of repeated ones the last. client: the IP address. certificate: the
+    verified client certificate, as `requestContext.authentication.clientCert` has it. body: empty until the request is
+    complete. arrived_at: in seconds since the epoch; the application sets it."""
 
     method: str
     path: str
     query: str
     headers: Mapping[str, str]
-    http_version: str
     client: str = ""
     certificate: Mapping[str, object] | None = None
     body: bytes = b""
     arrived_at: float = 0.0
+
+    @property
+    def route(self) -> str:
+        return f"{self.method} {self.path}"
 
 
 JSON: Mapping[str, str] = {"content-type": "application/json"}
@@ -53,39 +57,24 @@ class Application(Protocol):
     @property
     def limits(self) -> Limits: ...
     def begin(self, request: Request) -> Response | None:
-        """Return a response by the header alone, before the body is read; None to read it."""
+        """Return a response by the header alone, then the body is dropped; None to read it."""
 
     def answer(self, request: Request) -> Response:
         """Return the response to a complete request."""
 
 
-_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
-
-
-class _Date:
-    """The Date header, formatted once a second."""
-
-    def __init__(self) -> None:
-        self._second, self._line = 0, ""
-
-    def line(self) -> str:
-        now = int(time.time())
-        if now != self._second:
-            self._second, self._line = now, f"date: {formatdate(now, usegmt=True)}\r\n"
-        return self._line
-
-
-_date = _Date()
-
-
 def encode(response: Response, *, has_body: bool = True, closes: bool = False) -> bytes:
     """Return the response in one piece with its Content-Length: after a chunked response the scheduler needs a new
     connection (fact 6). has_body: false for a response to HEAD."""
-    lines = [_LINES[response.status], _date.line()]
-    lines += [f"{name}: {value}\r\n" for name, value in response.headers.items()]
-    lines.append(f"content-length: {len(response.content)}\r\n")
+    status = HTTPStatus(response.status)
+    headers = {**response.headers, "content-length": len(response.content), "date": _date(int(time.time()))}
     if closes:
-        lines.append("connection: close\r\n")
-    lines.append("\r\n")
-    head = "".join(lines).encode("latin-1")
+        headers["connection"] = "close"
+    lines = [f"HTTP/1.1 {status.value} {status.phrase}", *(f"{name}: {value}" for name, value in headers.items())]
+    head = "\r\n".join([*lines, "\r\n"]).encode("latin-1")
     return head + response.content if has_body else head
+
+
+@lru_cache(maxsize=1)
+def _date(second: int) -> str:
+    return formatdate(second, usegmt=True)

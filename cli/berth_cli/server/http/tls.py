@@ -1,80 +1,62 @@
-"""TLS of the server, and the client certificate in the HTTP API's format."""
+"""TLS of the server, whose files are replaced while it runs, and the client certificate in the HTTP API's format."""
 
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-# Short names of attributes in a distinguished name (RFC 4514).
-_ATTRIBUTE_NAMES = {
-    "commonName": "CN",
-    "organizationName": "O",
-    "organizationalUnitName": "OU",
-    "countryName": "C",
-    "localityName": "L",
-    "stateOrProvinceName": "ST",
-}
+MAX_NOTICE = timedelta(days=14)
 
 
 class InvalidTLSFiles(Exception):
     """A file is missing or does not match the others. The message names the file and does not quote its content."""
 
 
-@dataclass(frozen=True, slots=True)
 class TLS:
-    """The server's TLS files in PEM. With `client_ca`, the handshake fails without a client certificate of that
-    authority."""
+    """The server's TLS files in PEM, and the context for the next connection. With `client_ca`, the handshake fails
+    without a client certificate of that authority."""
 
-    certificate: Path
-    key: Path
-    client_ca: Path | None = None
-
-    def context(self) -> ssl.SSLContext:
-        """Return the server's TLS context. Raises InvalidTLSFiles."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        try:
-            context.load_cert_chain(self.certificate, self.key)
-        except OSError as error:  # ssl.SSLError is an OSError
-            cause = "not a certificate and its key" if isinstance(error, ssl.SSLError) else error.strerror
-            raise InvalidTLSFiles(f"--tls-cert {self.certificate}, --tls-key {self.key}: {cause}") from None
-        if self.client_ca is not None:
-            context.verify_mode = ssl.CERT_REQUIRED
-            try:
-                context.load_verify_locations(self.client_ca)
-            except OSError as error:
-                cause = "contains no certificate" if isinstance(error, ssl.SSLError) else error.strerror
-                raise InvalidTLSFiles(f"--client-ca {self.client_ca}: {cause}") from None
-        return context
-
-
-class ReloadedTLS:
-    """The TLS context for the next connection of a server, whose files are replaced while it runs."""
-
-    def __init__(self, files: TLS) -> None:
+    def __init__(self, certificate: Path, key: Path, client_ca: Path | None = None) -> None:
         """Raises InvalidTLSFiles."""
-        self._files = files
-        self.context = files.context()
+        self._certificate, self._key, self._client_ca = certificate, key, client_ca
+        self.context = self._context()
 
     def reload(self, now: float) -> str:
         """Use the files as they are now for new connections. Return the problem of the files; empty if there is none.
         now: seconds since the epoch."""
-        files = self._files
         try:
-            self.context = files.context()
+            self.context = self._context()
         except InvalidTLSFiles as error:
             return f"{error}; new connections use the files before"
         # The server's certificate is the first one of its chain. Of several authorities, one suffices.
-        return _expiry("--tls-cert", files.certificate, slice(1), now) or (
-            "" if files.client_ca is None else _expiry("--client-ca", files.client_ca, slice(None), now)
+        return _expiry("--tls-cert", self._certificate, slice(1), now) or (
+            "" if self._client_ca is None else _expiry("--client-ca", self._client_ca, slice(None), now)
         )
 
+    def _context(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        files = f"--tls-cert {self._certificate}, --tls-key {self._key}"
+        with _invalid(files, "not a certificate and its key"):
+            context.load_cert_chain(self._certificate, self._key)
+        if self._client_ca is not None:
+            context.verify_mode = ssl.CERT_REQUIRED
+            with _invalid(f"--client-ca {self._client_ca}", "contains no certificate"):
+                context.load_verify_locations(self._client_ca)
+        return context
 
-MAX_NOTICE = timedelta(days=14)
+
+@contextmanager
+def _invalid(files: str, problem: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:  # ssl.SSLError is an OSError
+        cause = problem if isinstance(error, ssl.SSLError) else error.strerror
+        raise InvalidTLSFiles(f"{files}: {cause}") from None
 
 
 def _expiry(option: str, file: Path, used: slice, now: float) -> str:
@@ -91,24 +73,13 @@ def _expiry(option: str, file: Path, used: slice, now: float) -> str:
 
 
 def client_certificate(connection: ssl.SSLSocket) -> Mapping[str, object] | None:
-    """Return the client's verified certificate, as `requestContext.authentication.clientCert` has it; None without
-    one."""
-    certificate, content = connection.getpeercert(), connection.getpeercert(binary_form=True)
-    return (
-        _client_certificate_context(certificate, ssl.DER_cert_to_PEM_cert(content)) if certificate and content else None
-    )
-
-
-def _client_certificate_context(certificate: Mapping[str, Any], pem: str) -> dict[str, object]:
-    serial = certificate["serialNumber"].lower()
+    """Return what the functions read of the client's verified certificate, as
+    `requestContext.authentication.clientCert` has it; None without one."""
+    found: Mapping[str, Any] | None = connection.getpeercert()
+    if not found:
+        return None
+    serial = found["serialNumber"].lower()
     return {
-        "clientCertPem": pem,
-        "subjectDN": _distinguished_name(certificate["subject"]),
-        "issuerDN": _distinguished_name(certificate["issuer"]),
         "serialNumber": ":".join(serial[i : i + 2] for i in range(0, len(serial), 2)),
-        "validity": {"notBefore": certificate["notBefore"], "notAfter": certificate["notAfter"]},
+        "validity": {"notBefore": found["notBefore"], "notAfter": found["notAfter"]},
     }
-
-
-def _distinguished_name(name: tuple[tuple[tuple[str, str], ...], ...]) -> str:
-    return ",".join(f"{_ATTRIBUTE_NAMES.get(key, key)}={value}" for part in reversed(name) for key, value in part)

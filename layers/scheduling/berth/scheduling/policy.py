@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import compress
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -191,8 +192,7 @@ class Policy:
             totals: Sequence[int] | None = None
             if feasible:
                 totals = self._totals(profile, pod, feasible, seen, deadline)
-                highest = max(totals)
-                chosen = [min(name for name, total in zip(feasible, totals, strict=True) if total == highest)]
+                chosen = [min(compress(feasible, map(max(totals).__eq__, totals)))]
             return self._feasibility(chosen, result, pod, seen)._replace(chosen="".join(chosen), totals=totals)
 
         found = self._decided("best", pod, names, snapshot, seconds_left, open_gangs, one)

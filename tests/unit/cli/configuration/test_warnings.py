@@ -100,6 +100,20 @@ def test_warns_about_settings_without_effect(document: dict[str, object], warnin
     assert [each[: len(start)] for each, start in zip(found, warnings, strict=True)] == warnings
 
 
+@pytest.mark.parametrize(
+    ("decisions", "has_file", "warnings"),
+    [
+        ("file", False, ["decisions: nothing is recorded: file needs --decisions-file of berth serve"]),
+        ("table", False, ["decisions: nothing is recorded: table needs --store dynamodb, or a stack"]),
+        ("memory", True, ["--decisions-file: nothing is written there without decisions: file in the configuration"]),
+        ("file", True, []),
+    ],
+)
+def test_serve_warns_that_decisions_are_not_recorded(decisions: str, has_file: bool, warnings: list[str]) -> None:
+    document = configuration(decisions=decisions)
+    assert [*map(str, serve_warnings(document, schedulers=[], has_file=has_file, has_table=False))] == warnings
+
+
 def test_serve_warns_about_profiles_of_schedulers_that_bind_refuses() -> None:
     document = configuration(profiles={"batch": "label-priority", "gpu": "label-priority"})
     found = serve_warnings(document, schedulers=["gpu"], has_file=False, has_table=False)

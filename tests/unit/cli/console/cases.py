@@ -101,7 +101,6 @@ class Running:
             path,
             query,
             {name: value for name, value in ({"host": HOST} | given).items() if value is not None},
-            "1.1",
         )
         found = self.application.begin(request) or self.application.answer(request)
         return found.status, {name.lower(): value for name, value in found.headers.items()}, found.content

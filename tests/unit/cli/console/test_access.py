@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from posixpath import dirname, join, normpath
 
 import orjson
 import pytest
@@ -198,3 +199,15 @@ def test_page_has_no_inline_code_and_no_external_resources() -> None:
     assert "https:" not in page
     assert not re.search(r"\son\w+=", page)
     assert page.count("<script") == page.count('<script type="module" src="/main.js"></script>') == 1
+
+
+def test_serves_every_module_of_the_page() -> None:
+    """Follows every import from the first file of the page."""
+    console, seen, waiting = running(), set[str](), {"/main.js"}
+    while waiting - seen:
+        path = (waiting - seen).pop()
+        seen.add(path)
+        status, headers, content = console.ask(path)
+        assert (path, status, headers["content-type"]) == (path, 200, "text/javascript; charset=utf-8")
+        waiting |= {normpath(join(dirname(path), name)) for name in re.findall(r"from '(\.[^']+)'", content.decode())}
+    assert len(seen) > 10

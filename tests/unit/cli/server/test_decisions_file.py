@@ -68,8 +68,3 @@ def test_remembers_only_a_few_node_lists(tmp_path: Path) -> None:
         file.put({"name": "p", "nodeNames": [f"n{number}"]})
     written = [line["nodeNames"] for line in lines(path) if "nodeNames" in line]
     assert written == [[f"n{number}"] for number in [*range(MAX_LISTS + 1), 0]]
-
-
-def test_fails_at_once_if_the_file_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="No such file"):
-        decisions_file(tmp_path / "no" / "file", pytest.fail)

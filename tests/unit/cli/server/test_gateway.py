@@ -15,7 +15,7 @@ WAIT_SECONDS = 10
 
 
 def request(body: bytes) -> Request:
-    return Request("POST", "/scheduler/filter", "", {"content-type": "application/json"}, "1.1", body=body)
+    return Request("POST", "/scheduler/filter", "", {"content-type": "application/json"}, body=body)
 
 
 def test_large_requests_wait_for_each_other_and_others_do_not_wait() -> None:

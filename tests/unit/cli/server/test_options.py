@@ -34,12 +34,8 @@ def test_warns_that_shared_tables_ignore_the_file(is_dynamodb: bool, config: Pat
     assert list(ServeOptions(**options).store_warnings()) == warnings
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("5s", 5.0), ("2s", 2.0), ("30s", 30.0)])
-def test_parses_http_timeout_as_duration(text: str, seconds: float) -> None:
-    assert http_timeout_of(text) == seconds
-
-
 @pytest.mark.parametrize("text", ["1s", "31s", "5", "soon"])
-def test_rejects_http_timeout_outside_the_range(text: str) -> None:
+def test_http_timeout_is_a_duration_from_2_to_30_seconds(text: str) -> None:
+    assert [http_timeout_of(valid) for valid in ("5s", "2s", "30s")] == [5.0, 2.0, 30.0]
     with pytest.raises(click.UsageError, match="is no duration from 2s to 30s"):
         http_timeout_of(text)

@@ -47,6 +47,7 @@ def test_returns_the_decisions_of_a_pod(query: str, pods: list[str]) -> None:
     status, found = answer(recorded("p", "q", "p"), query)
     assert (status, found["kept"], found["since"]) == (200, 3, NOW)
     assert [each["name"] for each in found["decisions"]] == pods
+    assert answer(recorded(), query) == (200, {"kept": 0, "since": None, "decisions": []})
 
 
 def test_nodes_option_returns_every_node_of_the_newest_decisions() -> None:
@@ -72,21 +73,13 @@ def test_computes_scores_by_plugin_only_for_a_few_decisions(query: str, by_plugi
     assert [each["best"] for each in found["decisions"]] == [[{"node": "a", "score": 3, "byPlugin": by_plugin}]]
 
 
-def test_returns_an_empty_list_if_there_are_no_decisions() -> None:
-    assert answer(recorded()) == (200, {"kept": 0, "since": None, "decisions": []})
-
-
 @pytest.mark.parametrize("query", ["pod=p", "pod=/p", "pod=ml/"])
 def test_rejects_an_invalid_pod_name(query: str) -> None:
     assert answer(recorded("p"), query) == (400, {"reason": "pod is not NAMESPACE/NAME"})
 
 
-HEADER = {"version", "reasonCodesVersion", "time", "verb", "outcome", "milliseconds", "configurationHash"} | {
-    "cacheVersion",
-    "cacheAgeSeconds",
-    "namespace",
-    "name",
-    "uid",
+HEADER = {*["version", "reasonCodesVersion", "time", "verb", "outcome", "milliseconds", "configurationHash"]} | {
+    *["cacheVersion", "cacheAgeSeconds", "namespace", "name", "uid"]
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -12,7 +12,6 @@ from berth.ledger.nodes.entry import OpenReservation
 from berth.nodecache.feed.head import Head
 from berth.nodecache.feed.table import CacheTable
 from berth.runtime.http.endpoint import EndpointSettings
-from berth.runtime.http.events import HTTPAnswer
 from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.plugins.floating_resources import PoolLevel
 from berth.upkeep.gangs import GangEvent, GangEventType
@@ -33,18 +32,6 @@ from tests.builders.gang_items import TRAIN, gang, intent
 from tests.builders.nodes import node
 from tests.fakes.cache_tables import InterruptedCacheTable, outage
 from tests.fakes.published import PublishedCluster
-from tests.unit.lease.clocks import EnvironmentClock
-
-
-def scrape(
-    cache: CacheTable,
-    clock: EnvironmentClock,
-    ledger: InMemoryLedgerTable | None = None,
-    gangs: InMemoryGangTable | None = None,
-) -> HTTPAnswer:
-    opened = None if gangs is None else lambda: gangs
-    endpoint = metrics_endpoint(EndpointSettings(), ServerMetrics(), cache, ledger, opened, clock.wall)
-    return endpoint.handle(http_event(None, "GET /metrics"))
 
 
 def published() -> PublishedCluster:
@@ -57,16 +44,32 @@ def key(name: str, **labels: str) -> str:
     return f"{name}{sorted(labels.items())}"
 
 
-def samples(metrics: ServerMetrics, recorded: Mapping[str, int] | None = None) -> dict[str, float]:
+def samples(
+    metrics: ServerMetrics,
+    cluster: PublishedCluster | None = None,
+    cache: CacheTable | None = None,
+    ledger: InMemoryLedgerTable | None = None,
+    gangs: InMemoryGangTable | None = None,
+    recorded: Mapping[str, int] | None = None,
+    levels: Callable[[Head | None], list[PoolLevel]] = lambda _: [],
+) -> dict[str, float]:
     """Return the samples that Prometheus reads, by name and labels."""
-    cluster = published()
+    cluster = cluster or published()
     endpoint = metrics_endpoint(
-        EndpointSettings(), metrics, cluster.table, None, None, cluster.clock.wall, lambda: recorded or {}
+        EndpointSettings(),
+        metrics,
+        cache or cluster.table,
+        ledger,
+        None if gangs is None else lambda: gangs,
+        cluster.clock.wall,
+        lambda: recorded or {},
+        levels,
     )
-    text = endpoint.handle(http_event(None, "GET /metrics"))["body"]
+    answer = endpoint.handle(http_event(None, "GET /metrics"))
+    assert answer["statusCode"] == 200
     return {
         key(each.name, **each.labels): each.value
-        for family in text_string_to_metric_families(text)
+        for family in text_string_to_metric_families(answer["body"])
         for each in family.samples
     }
 
@@ -111,70 +114,45 @@ def test_counts_gang_events_and_commit_durations() -> None:
 
 
 def test_counts_recorded_decisions_by_result() -> None:
-    assert samples(ServerMetrics(), {"written": 3})[key(RECORDED_DECISIONS, result="written")] == 3
-    assert not [name for name in samples(ServerMetrics()) if name.startswith(RECORDED_DECISIONS)]
+    assert samples(ServerMetrics(), recorded={"written": 3})[key(RECORDED_DECISIONS, result="written")] == 3
 
 
 def test_reports_age_of_the_cache() -> None:
     cluster = published()
     cluster.clock.advance(30)
-    lines = scrape(cluster.table, cluster.clock)["body"].splitlines()
-    assert "berth_cache_age_seconds 30.0" in lines
-    assert "berth_cache_heartbeat_age_seconds 30.0" in lines
+    found = samples(ServerMetrics(), cluster)
+    assert [found[key(f"berth_cache_{name}")] for name in ("age_seconds", "heartbeat_age_seconds")] == [30, 30]
 
 
-def test_reports_open_reservations_if_there_is_a_ledger() -> None:
-    cluster, ledger = published(), InMemoryLedgerTable()
+def test_reports_reservations_and_gangs_of_the_tables() -> None:
+    ledger, gangs = InMemoryLedgerTable(), InMemoryGangTable(InMemoryLedgerTable())
     ledger.put_open(OpenReservation(PodKey("ml", "p", "uid-p"), "a", "attempt", {"example.com/licence": 1}, 0.0))
-    assert "berth_open_reservations 1.0" in scrape(cluster.table, cluster.clock, ledger)["body"].splitlines()
-    assert "berth_open_reservations" not in scrape(cluster.table, cluster.clock)["body"]
-
-
-def test_reports_gangs_by_state_if_there_is_a_table() -> None:
-    cluster, gangs = published(), InMemoryGangTable(InMemoryLedgerTable())
     gangs.put(gang([intent()], state=GangState.COMMITTED), None)
-    lines = scrape(cluster.table, cluster.clock, gangs=gangs)["body"].splitlines()
-    assert 'berth_gangs{state="committed"} 1.0' in lines
-    assert 'berth_gangs{state="open"} 0.0' in lines
-    assert "berth_gangs" not in scrape(cluster.table, cluster.clock)["body"]
-
-
-def test_unavailable_table_does_not_hide_call_metrics() -> None:
-    cluster = published()
-    answer = scrape(InterruptedCacheTable(cluster.table, {"head": outage}), cluster.clock)
-    assert answer["statusCode"] == 200
-    assert "berth_call_duration_seconds" in answer["body"]
-    assert "berth_cache_age_seconds" not in answer["body"]
+    found = samples(ServerMetrics(), ledger=ledger, gangs=gangs)
+    assert found[key("berth_open_reservations")] == 1
+    assert [found[key("berth_gangs", state=state)] for state in ("committed", "open")] == [1, 0]
 
 
 def test_floating_pools_have_three_gauges_of_the_state_that_the_head_names() -> None:
-    cluster = published()
-    asked: list[Head | None] = []
+    cluster, asked = published(), list[Head | None]()
 
     def levels(head: Head | None) -> list[PoolLevel]:
         asked.append(head)
         return [PoolLevel("example.com/seat@cluster", 12, 13, 5), PoolLevel("example.com/conn@zone=a", 4, 1, 0)]
 
-    endpoint = metrics_endpoint(
-        EndpointSettings(), ServerMetrics(), cluster.table, None, None, cluster.clock.wall, levels=levels
-    )
-    text = endpoint.handle(http_event(None, "GET /metrics"))["body"]
-    found = {
-        (each.labels["pool"], each.name): each.value
-        for family in text_string_to_metric_families(text)
-        for each in family.samples
-        if "pool" in each.labels
-    }
-    assert found == {
-        ("example.com/seat@cluster", "berth_pool_capacity"): 12,
-        ("example.com/seat@cluster", "berth_pool_held"): 13,
-        ("example.com/seat@cluster", "berth_pool_waiting"): 5,
-        ("example.com/conn@zone=a", "berth_pool_capacity"): 4,
-        ("example.com/conn@zone=a", "berth_pool_held"): 1,
-        ("example.com/conn@zone=a", "berth_pool_waiting"): 0,
+    found = samples(ServerMetrics(), cluster, levels=levels)
+    assert {name: value for name, value in found.items() if name.startswith("berth_pool")} == {
+        key(f"berth_pool_{name}", pool=pool): value
+        for pool, values in {"example.com/seat@cluster": (12, 13, 5), "example.com/conn@zone=a": (4, 1, 0)}.items()
+        for name, value in zip(("capacity", "held", "waiting"), values, strict=True)
     }
     assert asked == [cluster.table.head()]
 
 
-def test_without_floating_pools_there_are_no_gauges_of_pools() -> None:
-    assert not [name for name in samples(ServerMetrics()) if name.startswith("berth_pool")]
+def test_without_sources_there_are_only_metrics_of_the_calls() -> None:
+    cluster, metrics = published(), ServerMetrics()
+    metrics.record_call("filter", "decided", 1)
+    found = samples(metrics, cluster, cache=InterruptedCacheTable(cluster.table, {"head": outage}))
+    assert found[key(f"{CALLS}_count", verb="filter", outcome="decided")] == 1
+    others = ("berth_cache_age", RECORDED_DECISIONS, "berth_open_reservations", "berth_gangs", "berth_pool")
+    assert not [name for name in found if name.startswith(others)]

@@ -6,67 +6,60 @@ import resource
 
 import pytest
 
-from berth_cli.server.http.limits import SPARE_FILES, BytesInFlight, Share, allow_open_files
+from berth_cli.server.http.limits import SPARE_FILES, BytesInFlight, allow_open_files
 
-MOST = 100
+LIMIT = 100
 
 
-class Request:
-    """A share, and whether its end was requested."""
+class Client:
+    """A connection, and how often its end was requested."""
 
     def __init__(self, bytes_in_flight: BytesInFlight) -> None:
-        self.share = Share(bytes_in_flight)
+        self._bytes_in_flight = bytes_in_flight
         self.ended = 0
 
-    def end(self) -> None:
+    def hold(self, size: int, *, waits: bool = True) -> bool:
+        return self._bytes_in_flight.hold(self, size, waits=waits)
+
+    def interrupt(self, status: int, error: str) -> None:
+        assert status == 503
         self.ended += 1
 
 
 @pytest.fixture
-def bytes_in_flight() -> BytesInFlight:
-    return BytesInFlight(MOST)
+def clients() -> list[Client]:
+    bytes_in_flight = BytesInFlight(LIMIT)
+    return [Client(bytes_in_flight) for _ in range(3)]
 
 
-def waiting(bytes_in_flight: BytesInFlight, size: int) -> Request:
-    request = Request(bytes_in_flight)
-    request.share.wait_for_client(request.end)
-    assert request.share.grow(size)
-    return request
+def test_oldest_waiting_request_is_ended_first(clients: list[Client]) -> None:
+    assert [client.hold(size) for client, size in zip(clients, (50, 50, 1), strict=True)] == [True] * 3
+    assert [client.ended for client in clients] == [1, 0, 0]
 
 
-def test_oldest_waiting_request_is_ended_first(bytes_in_flight: BytesInFlight) -> None:
-    first, second = waiting(bytes_in_flight, 50), waiting(bytes_in_flight, 50)
-    third = waiting(bytes_in_flight, 1)
-    assert (first.ended, second.ended, third.ended) == (1, 0, 0)
-    assert (first.share.is_ended, second.share.is_ended) == (True, False)
-
-
-def test_request_with_a_complete_body_is_not_ended(bytes_in_flight: BytesInFlight) -> None:
-    running = waiting(bytes_in_flight, MOST)
-    running.share.stop_waiting()
-    late = Request(bytes_in_flight)
-    late.share.wait_for_client(late.end)
-    assert not late.share.grow(1)
+def test_request_with_a_complete_body_is_not_ended(clients: list[Client]) -> None:
+    running, late, _ = clients
+    assert running.hold(LIMIT)
+    assert running.hold(LIMIT, waits=False)
+    assert not late.hold(1)
     assert (running.ended, late.ended) == (0, 0)
 
 
-def test_released_bytes_can_be_used_by_others(bytes_in_flight: BytesInFlight) -> None:
-    running = waiting(bytes_in_flight, MOST)
-    running.share.stop_waiting()
-    running.share.release()
-    waiting(bytes_in_flight, MOST)
+def test_released_bytes_can_be_used_by_others(clients: list[Client]) -> None:
+    running, late, _ = clients
+    assert running.hold(LIMIT, waits=False)
+    running._bytes_in_flight.release(running)
+    assert late.hold(LIMIT)
 
 
-def test_response_replaces_its_request_in_the_byte_count(bytes_in_flight: BytesInFlight) -> None:
-    """Beyond the limit too: it exists already. Others get no room then."""
-    running = waiting(bytes_in_flight, 10)
-    running.share.stop_waiting()
-    running.share.replace(MOST + 1)
-    late = Request(bytes_in_flight)
-    late.share.wait_for_client(late.end)
-    assert not late.share.grow(1)
-    running.share.wait_for_client(running.end)
-    assert late.share.grow(1)
+def test_response_replaces_its_request_in_the_byte_count(clients: list[Client]) -> None:
+    """Beyond the limit too: it exists already. Others get no room until its client may be ended."""
+    running, late, _ = clients
+    assert running.hold(10, waits=False)
+    assert not running.hold(LIMIT + 1, waits=False)
+    assert not late.hold(1)
+    assert not running.hold(LIMIT + 1, waits=True)
+    assert late.hold(1)
     assert running.ended == 1
 
 

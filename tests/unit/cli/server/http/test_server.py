@@ -71,6 +71,6 @@ def test_pauses_if_no_connection_can_be_accepted(monkeypatch: pytest.MonkeyPatch
 
 def test_can_be_stopped_after_its_end(listener: socket.socket) -> None:
     made = Server(Answers())
-    made.stop()
+    made.stop(listener)
     made.run(listener)
-    made.stop()
+    made.stop(listener)

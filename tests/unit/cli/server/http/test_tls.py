@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from berth_cli.server.http.tls import MAX_NOTICE, TLS, ReloadedTLS
+from berth_cli.server.http.tls import MAX_NOTICE, TLS, InvalidTLSFiles
 from tests.builders.certificates import self_signed
 
 DAYS = timedelta(days=1).total_seconds()
@@ -45,7 +45,7 @@ def replace(target: tuple[Path, Path], source: tuple[Path, Path]) -> None:
 def test_new_connections_use_a_rotated_certificate(tmp_path: Path) -> None:
     files, rotated = self_signed(tmp_path, "server"), self_signed(tmp_path, "rotated")
     (tmp_path / "old.crt").write_bytes(files[0].read_bytes())
-    tls = ReloadedTLS(TLS(*files))
+    tls = TLS(*files)
     assert handshake(tls.context, tmp_path / "old.crt")
     replace(files, rotated)
     assert tls.reload(time.time()) == ""
@@ -57,7 +57,7 @@ def test_new_connections_need_a_client_of_the_rotated_authority(tmp_path: Path) 
     files, old, new = (self_signed(tmp_path, name) for name in ("server", "old-client", "new-client"))
     authority = tmp_path / "ca.crt"
     authority.write_bytes(old[0].read_bytes())
-    tls = ReloadedTLS(TLS(*files, authority))
+    tls = TLS(*files, authority)
     assert [handshake(tls.context, files[0], client) for client in (old, new, None)] == [True, False, False]
     authority.write_bytes(new[0].read_bytes())
     assert tls.reload(time.time()) == ""
@@ -67,16 +67,24 @@ def test_new_connections_need_a_client_of_the_rotated_authority(tmp_path: Path) 
 @pytest.mark.parametrize("broken", ["missing", "not PEM", "another key"])
 def test_files_that_do_not_match_are_reported_and_not_used(tmp_path: Path, broken: str) -> None:
     files, other = self_signed(tmp_path, "server"), self_signed(tmp_path, "other")
-    tls = ReloadedTLS(TLS(*files))
+    tls = TLS(*files)
     key = files[1].read_bytes()
     if broken == "missing":
         files[1].unlink()
     else:
-        files[1].write_bytes(b"" if broken == "not PEM" else other[1].read_bytes())
-    assert tls.reload(time.time()).startswith(f"--tls-cert {files[0]}, --tls-key {files[1]}: ")
+        files[1].write_bytes(b"hunter2" if broken == "not PEM" else other[1].read_bytes())
+    problem = tls.reload(time.time())
+    assert problem.startswith(f"--tls-cert {files[0]}, --tls-key {files[1]}: ")
+    assert "hunter2" not in problem
     assert handshake(tls.context, files[0])
     files[1].write_bytes(key)
     assert tls.reload(time.time()) == ""
+
+
+def test_authority_that_is_no_certificate_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "ca.crt").write_text("hunter2")
+    with pytest.raises(InvalidTLSFiles, match=r"--client-ca .*/ca.crt: contains no certificate$"):
+        TLS(*self_signed(tmp_path, "server"), tmp_path / "ca.crt")
 
 
 @pytest.mark.parametrize(
@@ -97,7 +105,7 @@ def test_end_of_a_certificate_is_reported_before(
     long.write_bytes(server[0].read_bytes())
     ending = self_signed(tmp_path, "ending", ends=timedelta(seconds=validity - 3600))
     replace(server, ending) if option == "--tls-cert" else long.write_bytes(ending[0].read_bytes())
-    tls = ReloadedTLS(TLS(*server, long))
+    tls = TLS(*server, long)
     found = tls.reload(time.time() + validity - 3600 - left)
     assert problem in found
     assert bool(found) is bool(problem)
@@ -109,4 +117,4 @@ def test_one_of_several_authorities_suffices(tmp_path: Path) -> None:
     old, new = (self_signed(tmp_path, name, ends=timedelta(days=days)) for name, days in (("old", -1), ("new", 500)))
     authority = tmp_path / "ca.crt"
     authority.write_bytes(old[0].read_bytes() + new[0].read_bytes())
-    assert ReloadedTLS(TLS(*server, authority)).reload(time.time()) == ""
+    assert TLS(*server, authority).reload(time.time()) == ""
