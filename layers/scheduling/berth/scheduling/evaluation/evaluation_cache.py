@@ -37,7 +37,7 @@ _BYTES_PER_ENTRY = 250
 
 _BYTES_PER_POD = 4096
 _LARGE = 2
-"""A pod above the cache's limit divided by this is not cached. With 1,769 MB of memory, a pod of 1.5 MB is cached."""
+"""A pod larger than the limit divided by this is not cached. With 1,769 MB of memory, a pod of 1.5 MB is cached."""
 
 
 def bytes_of(pod: Pod) -> int:

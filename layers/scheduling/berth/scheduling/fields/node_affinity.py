@@ -102,7 +102,7 @@ class PreferredTerm:
 
 @dataclass(frozen=True, slots=True)
 class NodeAffinity:
-    """`required` is None if it is absent; `preferred` is InvalidRequirement if one of its terms cannot be parsed."""
+    """A pod's node affinity. required: None if absent. preferred: InvalidRequirement if a term cannot be parsed."""
 
     required: NodeSelector | None = None
     preferred: tuple[PreferredTerm, ...] | InvalidRequirement = ()

@@ -1,7 +1,8 @@
 """A pod's requests: containers, init containers, sidecars, pod level, overhead, and a resize under way.
 
-The rules of `k8s.io/component-helpers/resource`: containers add up; an init container needs its own requests and those
-of the sidecars before it; the pod needs the larger of both, resource by resource. Sums are exact and rounded once.
+The rules of `k8s.io/component-helpers/resource`: containers add up; an init container needs its own requests and the
+requests of the sidecars before it; the pod needs the larger of both, resource by resource. Sums are exact and rounded
+once.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ class Plugin(ABC):
 
     @property
     def events_to_register(self) -> ClusterEvents:
-        """Return the cluster events that can make a rejected pod fit: the watcher wakes the pod only after these.
+        """Return the cluster events that can make a rejected pod fit: the watcher wakes the pod only after such events.
         The default is all events of the parts that the plugin reads; override it to return fewer."""
         return events_of(self.reads)
 

@@ -186,7 +186,7 @@ class GangPlanner:
         return overview(snapshot, self._configuration, self._counting, self._was_exempt, plans)
 
     def barred(self, pod: Pod, names: Collection[str], snapshot: Snapshot) -> Collection[str]:
-        """Return those of these nodes on which pods may not be evicted for this member: all nodes while its gang is not
+        """Return the nodes in `names` on which pods must not be evicted for this member: all nodes until its gang is
         committed, because the other members may still not fit."""
         return names if self.is_member(pod, snapshot) else self.outside(pod, names, snapshot)
 

@@ -99,7 +99,7 @@ def _alike(pods: Iterable[Pod]) -> Iterable[tuple[Pod, int]]:
     """Return one pod of each group with equal requests and namespace, and the number of pods in the group."""
     groups: dict[Hashable, tuple[Pod, int]] = {}
     for pod in pods:
-        # Thousands of waiting pods have few specs, and every snapshot counts them anew.
+        # Thousands of waiting pods have few specs, and every snapshot counts them again.
         key = pod.spec, pod.namespace, tuple(pod.annotations.items())
         groups[key] = pod, groups.get(key, (pod, 0))[1] + 1
     return groups.values()
@@ -161,7 +161,7 @@ class FloatingResources(ClusterFilterPlugin):
 
     name = NAME
     reasons = FLOATING_REASONS
-    """All reasons that the plugin may return, whatever the resources."""
+    """All reasons that the plugin may return, for any resources."""
 
     reads = NODES_AND_PODS
     # bind rejects every pod whose counted resources are not free, even an exempt pod.

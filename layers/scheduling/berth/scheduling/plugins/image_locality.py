@@ -27,8 +27,8 @@ Sizes = frozenset[tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class _State(ClusterScore):
-    """times: how often the pod uses each image. spread: the number of nodes that have each image. sizes: the distinct
-    `Sizes` of nodes. by_node: the index of each node's `Sizes`."""
+    """The state of scoring. times: how often the pod uses each image. spread: the number of nodes that have each image.
+    sizes: the distinct `Sizes` of nodes. by_node: the index of each node's `Sizes`."""
 
     images: Images
     times: Mapping[str, int]

@@ -58,7 +58,7 @@ class ManagedResourcesScoring(StrEnum):
 
 
 class ManagedResourcesArgs(Args):
-    """scoring: nodes are scored by the resources that the pod requests, all with equal weight."""
+    """The plugin's arguments. scoring: by the resources that the pod requests, all with equal weight."""
 
     scoring: ManagedResourcesScoring = Field(default=ManagedResourcesScoring.BINPACK)
 

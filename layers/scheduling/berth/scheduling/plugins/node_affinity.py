@@ -65,7 +65,7 @@ def _unknown_fields(value: object, fields: Mapping[str, Any], path: str) -> Iter
 
 
 class NodeAffinityArgs(Args):
-    """`addedAffinity`: a v1.NodeAffinity that holds for every pod in addition to its own."""
+    """The plugin's arguments. addedAffinity: a v1.NodeAffinity that holds for every pod in addition to its own."""
 
     added_affinity: dict[str, object] | None = Field(default=None, alias="addedAffinity")
     _added: affinity.NodeAffinity = PrivateAttr(default=affinity.NO_NODE_AFFINITY)

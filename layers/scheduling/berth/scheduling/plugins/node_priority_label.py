@@ -28,7 +28,7 @@ _LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_
 
 
 class NodePriorityLabelArgs(Args):
-    """label: the key of the label whose integer is the node's score."""
+    """The plugin's arguments. label: the key of the label whose integer is the node's score."""
 
     label: str = Field(default="priority.lixueduan.com", pattern=_LABEL_KEY)
 

@@ -103,7 +103,7 @@ class ScoringStrategy(Args):
 
 
 class NodeResourcesFitArgs(Args):
-    """ignoredResources: extended resources that other components count, such as resources with `ignoredByScheduler`."""
+    """The plugin's arguments. ignoredResources: extended resources that the plugin does not check."""
 
     ignored_resources: frozenset[Annotated[str, Field(pattern="/")]] = Field(
         default=frozenset(), alias="ignoredResources"

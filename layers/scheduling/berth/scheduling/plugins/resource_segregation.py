@@ -59,7 +59,7 @@ def _resource(name: str) -> str:
 
 
 class ResourceSegregationArgs(Args):
-    """resources: the names of the scarce resources, as in a node's allocatable."""
+    """The plugin's arguments. resources: the names of the scarce resources, as in a node's allocatable."""
 
     resources: frozenset[Annotated[str, AfterValidator(_resource)]] = Field(
         default=frozenset({"nvidia.com/gpu"}), min_length=1

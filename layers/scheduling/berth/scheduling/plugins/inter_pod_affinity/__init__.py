@@ -24,7 +24,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class InterPodAffinityArgs(Args):
-    """`hardPodAffinityWeight`: the weight of a running pod's required term, if the term matches the incoming pod."""
+    """The plugin's arguments. hardPodAffinityWeight: the weight of existing pods' required terms that match the pod."""
 
     hard_pod_affinity_weight: int = Field(default=1, ge=0, le=100, alias="hardPodAffinityWeight")
     ignore_preferred_terms_of_existing_pods: bool = Field(default=False, alias="ignorePreferredTermsOfExistingPods")
