@@ -1,8 +1,8 @@
 """The decision of filter: the nodes that a pod may go to, and the reasons against the others.
 
-An owner reference is not a proof: the creator of a pod writes it, and the API server does not check that the owner
-exists. The other fields that the DaemonSet controller sets bind the pod to one node, and keep it there whatever
-happens to the node.
+An owner reference does not prove that a DaemonSet owns a pod: the creator of the pod writes it, and the API server does
+not check that the owner exists. So `is_daemon_set_pod` also requires the other fields that the DaemonSet controller
+sets. With these, the pod fits on one node only.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.node_list import NodeRefs
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
-"""The priority of `system-cluster-critical`; users' classes end at 1,000,000,000."""
+"""The priority of `system-cluster-critical`. The classes of users have at most 1,000,000,000."""
 
 TOLERATED = (
     Taint("node.kubernetes.io/not-ready", "", NO_EXECUTE),
@@ -38,14 +38,14 @@ TOLERATED = (
     Taint("node.kubernetes.io/pid-pressure", "", NO_SCHEDULE),
     Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE),
 )
-"""The taints that the DaemonSet controller makes every pod tolerate."""
+"""The taints that every DaemonSet's pod tolerates, because the DaemonSet controller adds the tolerations."""
 
-# A pod may have thousands of tolerations, and each call checks it several times.
+# Cached: a pod may have thousands of tolerations, and each call checks them several times.
 _KNOWN: WeakKeyDictionary[PodSpec, bool] = WeakKeyDictionary()
 
 
 class Exemption(BaseModel):
-    """Pods for which every node of the request passes, whatever the profile. daemonSets: see `is_daemon_set_pod`."""
+    """The exempt pods: only filters with `applies_to_exempt_pods` apply. daemonSets: see `is_daemon_set_pod`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -62,8 +62,8 @@ class Exemption(BaseModel):
         )
 
     def covered(self, pod: Pod) -> bool:
-        """Return whether this pod was exempt when it was bound. The snapshot does not keep the affinity and the
-        tolerations of a DaemonSet's pod on a node, so only the owner is checked."""
+        """Return whether this pod is exempt, or was when it was bound. For a DaemonSet's pod on a node only the owner
+        is checked: the snapshot does not keep the pod's affinity and tolerations."""
         return self.covers(pod) or (self.daemon_sets and bool(pod.node_name) and has_daemon_set(pod))
 
 
@@ -73,8 +73,8 @@ def has_daemon_set(pod: Pod) -> bool:
 
 
 def is_daemon_set_pod(pod: Pod) -> bool:
-    """Return whether the pod has the owner, the single node and the tolerations that the DaemonSet controller sets. Not
-    for pods on a node: the snapshot does not keep these fields of them."""
+    """Return whether the pod has the owner, the single node and the tolerations that the DaemonSet controller sets. Do
+    not call this for pods on a node: the snapshot does not keep these fields."""
     required = pod.spec.node_affinity.required
     if not has_daemon_set(pod):
         return False
@@ -88,15 +88,16 @@ def is_daemon_set_pod(pod: Pod) -> bool:
 
 
 TOO_COSTLY = unresolvable("", NodeRejection.TOO_COSTLY, reason_code=ReasonCode.TOO_COSTLY)
-"""The verdict on every node if a decision takes too long. Unresolvable: preemption is not tried, and the scheduler
-retries after an event or its flush. After an Error it would retry every few seconds (facts 41 and 42)."""
+"""The verdict on every node if a decision takes too long. It is unresolvable, so the scheduler does not try preemption,
+and retries after an event or its flush. After an Error it would retry every few seconds (facts 41, 42)."""
 
 NONE_FAILED: Mapping[str, Status] = MappingProxyType({})
 
 
 class Unresolvable(StrEnum):
-    """The rejected nodes that are unresolvable. AS_PLUGINS_SAY: for a scheduler that also filters by extenders in
-    preemption; kube-scheduler 1.34 to 1.37 then retries a pod endlessly (fact 15)."""
+    """The rejected nodes that filter reports as unresolvable. ALWAYS: all rejected nodes. AS_PLUGINS_SAY: the nodes on
+    which evictions cannot help, for schedulers that also call extenders in preemption; kube-scheduler 1.34 to 1.37 then
+    retries pods endlessly (fact 15)."""
 
     ALWAYS = "always"
     AS_PLUGINS_SAY = "as-plugins-say"
@@ -105,10 +106,10 @@ class Unresolvable(StrEnum):
 class Feasibility(NamedTuple):
     """The nodes of a request that the pod may go to, in the request's order, and the reasons against the others.
 
-    failed: the rejected nodes on which preemption may help (FailedNodes); unresolvable: the others. No node is in both
-    (fact 15). exempt: no rule of the profile was applied. verdicts: on all nodes, if rules were applied. chosen: the
-    only node that `best` keeps; totals: the scores of the nodes that pass, from which it chose. A tuple, because every
-    call creates one.
+    failed: the rejected nodes on which preemption may help (FailedNodes). unresolvable: the other rejected nodes. A
+    node is never in both (fact 15). exempt: the profile was not applied. verdicts: the verdicts on all nodes, if a
+    profile was applied. chosen: the only node that `best` keeps. totals: the total scores of the nodes that pass. It is
+    a NamedTuple, which is fast to create.
     """
 
     feasible: list[str]
@@ -126,8 +127,8 @@ class Feasibility(NamedTuple):
 
     @property
     def main_reason_code(self) -> ReasonCode | None:
-        """The code of the reason that rejects the most nodes, or None. Ties go to the first name and not to the order
-        of statuses, which depends on earlier calls: records of one request are equal in warm and cold environments."""
+        """The code of the reason that rejects the most nodes; None if it rejects none. Ties go to the alphabetically
+        first code: the order of statuses depends on earlier calls, but equal requests must have equal records."""
         counts: Counter[ReasonCode] = Counter()
         # Counting bytes takes a microsecond for each status, and there are few statuses.
         for index, status in enumerate(self.unresolvable.statuses if self.unresolvable else ()):
@@ -144,7 +145,7 @@ def none_feasible(nodes: NodeRefs, status: Status, *, too_costly: bool = False) 
 
 
 def only_feasible(nodes: NodeRefs, feasible: Sequence[str], status: Status) -> Feasibility:
-    """Accept these nodes, in this order, and reject the others for one reason."""
+    """Accept the nodes in `feasible`, in this order, and reject the other nodes with this status."""
     mask = bytes(map(frozenset(feasible).__contains__, nodes.names))
     others = list(compress(nodes.names, mask.translate(b"\1\0" + bytes(254))))
     rejected = Rejected(others, bytes(len(others)), (status,))
@@ -159,7 +160,7 @@ class ProfileChoice:
         exemption: Exemption,
         for_planning: Mapping[str, Profile],
     ) -> None:
-        """for_planning: by the name of a profile, the profile with kube-scheduler's missing filters added."""
+        """Prepare the choice. for_planning: by name, the profiles with the filters of kube-scheduler that they lack."""
         self._default, self._by_scheduler, self._for_planning = default, by_scheduler, for_planning
         self.is_exempt, self.was_exempt = exemption.covers, exemption.covered
         self.all = (default, *by_scheduler.values())
@@ -170,7 +171,7 @@ class ProfileChoice:
         return self._by_scheduler.get(pod.spec.scheduler_name, self._default)
 
     def of(self, pod: Pod) -> Profile:
-        """Return the profile for the pod; for an exempt pod it has only the plugins that apply to such pods."""
+        """Return the profile for the pod. For an exempt pod it has only the filters that apply to exempt pods."""
         profile = self.named_by(pod)
         return self._for_exempt_pods[profile.name] if self.is_exempt(pod) else profile
 

@@ -52,9 +52,9 @@ ALL_CANDIDATES = PreemptionConfiguration()
 
 
 class Policy:
-    """The decisions of one configuration. It caches verdicts and does not have other state. Thread-safe.
+    """The decisions of one configuration. Apart from caches it does not have state. Thread-safe.
 
-    `seconds_left` of a decision: the remaining seconds of its call. Raises DeadlineExceeded if they are too few.
+    `seconds_left`: the remaining seconds of the call. A decision raises DeadlineExceeded if they are too few.
     """
 
     def __init__(
@@ -71,9 +71,10 @@ class Policy:
         remembered_bytes: int = MAX_BYTES,
         time_limit: TimeLimit = NO_TIME_LIMIT,
     ) -> None:
-        """profiles: by schedulerName; `profile` is for all other pods. counting: the object that the profiles' plugins
-        have. planning_profiles: by the name of a profile, the profile with kube-scheduler's missing filters, for gangs.
-        remembered_bytes: the limit for pods in the cache of verdicts. time_limit: of each decision."""
+        """Prepare decisions. profiles: by schedulerName; `profile` is for all other pods. counting: the profiles'
+        plugins use the same object. planning_profiles: by name, the profiles for gangs, with the filters of
+        kube-scheduler that they lack. remembered_bytes: the memory limit of the cache. time_limit: the limit of each
+        decision."""
         self.profile = profile
         self.counting = counting
         self.gangs = gangs
@@ -85,11 +86,11 @@ class Policy:
         self.reads_other_pods = any(each.reads_other_pods for each in self.all_profiles)
         """True if a profile depends on other pods. Then decisions must know which pods are being bound."""
         self.judges_binds = any(each.for_bind().filters for each in self.all_profiles)
-        """True if a filter depends on other pods. Then bind filters too: concurrent binds could violate the rule."""
+        """True if a filter depends on other pods. Then bind filters too: concurrent binds could violate its rule."""
 
     @cached_property
     def planner(self) -> GangPlanner:
-        # Imported for the first member of a gang: without gangs a cold start does not need it.
+        # Import it for the first member of a gang: a cold start without gangs does not need it.
         from berth.scheduling.gangs.planner import GangPlanner
 
         profile_of, was_exempt = self._profiles.for_planning, self._profiles.was_exempt
@@ -104,16 +105,16 @@ class Policy:
         return counted.union(*(profile.reads for profile in self.all_profiles))
 
     def profile_of(self, pod: Pod) -> Profile:
-        """Return the profile for this pod. For an exempt pod it has only the plugins that apply to such pods."""
+        """Return the profile for this pod. For an exempt pod it has only the filters that apply to exempt pods."""
         return self._profiles.of(pod)
 
     def exempts(self, pod: Pod) -> bool:
-        """Return whether every node passes for this pod. False if a plugin with `applies_to_exempt_pods` filters it:
-        bind rejects every pod whose counted resources are not free, exempt or not."""
+        """Return whether every node passes for this pod. An exempt pod may still be filtered by a plugin with
+        `applies_to_exempt_pods`: bind rejects a pod whose counted resources are not free, even if it is exempt."""
         return self._profiles.deciding(pod) is None
 
     def was_exempt(self, pod: Pod) -> bool:
-        """Return whether this pod is exempt, or was when it got its node: then it does not belong to a gang."""
+        """Return whether this pod is exempt, or was when it was bound. Such a pod does not belong to a gang."""
         return self._profiles.was_exempt(pod)
 
     def counts(self, pod: Pod) -> bool:
@@ -139,12 +140,12 @@ class Policy:
         return members_of(key, snapshot, self._profiles.was_exempt)
 
     def gangs_in(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS) -> list[GangStatus]:
-        """Return the cluster's gangs, each with the reason why it waits. For users: it does not have a time limit."""
+        """Return the cluster's gangs, each with the reason why it waits. Planning does not have a time limit here."""
         return self.planner.statuses(snapshot, open_gangs) if self.gangs.enabled else []
 
     def rejects_bind(self, pod: Pod, node: str, snapshot: Snapshot, seconds_left: float = inf) -> Status | None:
-        """Return the status with which a filter that reads other pods rejects this node, TOO_COSTLY if the decision
-        takes too long, or None if all accept it. Assumed pods count."""
+        """Return the status with which a filter that reads other pods rejects this node; TOO_COSTLY if the decision
+        takes too long; None if all these filters accept the node. Assumed pods count as pods on their nodes."""
         profile = self.profile_of(pod).for_bind()
         if profile.skips(pod):
             return None
@@ -166,8 +167,8 @@ class Policy:
         seconds_left: float = inf,
         open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
     ) -> Feasibility:
-        """Return a verdict for each distinct name. An exempt pod passes on all of them, a member of a gang only on its
-        planned nodes, if all needed members have one."""
+        """Return a verdict on each distinct node. For an exempt pod (`exempts`) every node passes. For a member of a
+        gang only its planned nodes pass, if all needed members have planned nodes."""
 
         def every(profile: Profile, result: FilterResult, seen: Snapshot, deadline: DecisionDeadline) -> Feasibility:
             return self._feasibility(result.feasible_names, result, pod, seen)
@@ -182,9 +183,9 @@ class Policy:
         seconds_left: float = inf,
         open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
     ) -> Feasibility:
-        """Do as `feasibility`, but keep only the feasible node with the highest score; ties go to the first name. The
-        other feasible nodes are not reported as failed (fact 47). An exempt pod keeps all names, a member its planned
-        node."""
+        """Decide like `feasibility`, but keep only the feasible node with the highest score; ties go to the first name.
+        Other feasible nodes are not reported as failed (fact 47). An exempt pod keeps all nodes, a gang's member its
+        planned node."""
 
         def one(profile: Profile, result: FilterResult, seen: Snapshot, deadline: DecisionDeadline) -> Feasibility:
             feasible = result.feasible
@@ -198,18 +199,18 @@ class Policy:
         found = self._decided("best", pod, names, snapshot, seconds_left, open_gangs, one)
         if found.exempt or found.chosen:
             return found
-        first = found.feasible[:1]  # the place of a gang's member
+        first = found.feasible[:1]  # the planned node of a gang's member
         return found._replace(feasible=first, chosen="".join(first))
 
     def scores(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[int]:
-        """Return one integer per name, in the same order: 0 for an exempt pod, for nodes that are not feasible, and for
-        every node if scoring takes too long."""
+        """Return one score per name, in the same order. A score is 0 if the pod is exempt, if the node is not feasible,
+        or if scoring takes too long."""
         return self.timely_scores(pod, names, snapshot) or [0] * len(names)
 
     def timely_scores(
         self, pod: Pod, names: Sequence[str], snapshot: Snapshot, seconds_left: float = inf
     ) -> list[int] | None:
-        """Return `scores`, or None if scoring takes too long."""
+        """Return the same scores as `scores`, or None if scoring takes too long."""
         if self._profiles.is_exempt(pod):
             return [0] * len(names)
         nodes = NodeRefs.of(names, snapshot.nodes.positions)
@@ -229,8 +230,8 @@ class Policy:
         return self._time_limited.run(f"scores {profile.name}", pod, decide, seconds_left)
 
     def scores_by_plugin(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Mapping[str, int]]:
-        """Return the weighted score that each plugin adds to the total of each feasible node. It is for explanations:
-        it does not cache scores, and does not scale totals to the extender's range."""
+        """Return, for each feasible node, the weighted score that each plugin adds to its total. It is for
+        explanations: scores are not cached, and not scaled to the extender's range."""
         profile = self.profile_of(pod)
         snapshot = profile.seen_by(pod, snapshot)
         nodes = (
@@ -245,16 +246,16 @@ class Policy:
 
     def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> set[str]:
         """Return the rejected nodes that filter lists in FailedNodes (facts 15 and 15a): nodes on which preemption may
-        help, and the nominated node while its victims may cause the rejection. If the nominated node were unresolvable,
-        the nomination would be lost, and the pod would evict other pods elsewhere."""
+        help, and the nominated node if victims that are still there may cause its rejection. If it were unresolvable,
+        the pod would lose the nomination and evict other pods elsewhere."""
         found: set[str] = set()
         if self._unresolvable is Unresolvable.AS_PLUGINS_SAY:
             found = {name for name, status in rejected.items() if status.code is Code.UNSCHEDULABLE}
         name = pod.nominated_node
         if name and name in rejected:
-            with_assumed = snapshot.with_assumed  # an evaluation does not keep its snapshot
+            with_assumed = snapshot.with_assumed  # an evaluation has only a weak reference to it
             evaluation = self._evaluations.with_assumed(self.profile_of(pod), pod, snapshot, with_assumed)
-            # Imported only for a nominated pod: a cold start does not need it.
+            # Import it only for a nominated pod: a cold start does not need it.
             from berth.scheduling.preemption.victim_review import fits_without_lower
 
             if fits_without_lower(evaluation, pod):
@@ -269,11 +270,10 @@ class Policy:
         seconds_left: float = inf,
         answered: Collection[str] = NO_UIDS,
     ) -> PreemptResult:
-        """Return the accepted candidates of the scheduler's preemption, with `choose: one` only the best (ties go to
+        """Return the accepted nodes of the scheduler's preemption; with `choose: one` only the best node (ties go to
         the first name). An exempt pod fits on every node. A gang does not evict pods for a part of itself, because its
-        other members may still not fit. answered: the UIDs of victims that an earlier answer listed for the pod's
-        nominated node."""
-        # Imported only if a pod preempts: a cold start of the other verbs does not need it.
+        other members may still not fit. answered: UIDs of victims in an earlier answer for the nominated node."""
+        # Import it only if a pod preempts: a cold start of the other verbs does not need it.
         from berth.scheduling.preemption.victim_review import PreemptResult, review_victims
 
         barred = self.planner.barred(pod, proposals, snapshot) if self.plans(pod) else ()
@@ -294,7 +294,7 @@ class Policy:
         kind = "preempt" if profile is None else f"preempt {profile.name}"
         result = self._time_limited.run(kind, pod, decide, seconds_left)
         if result is None:
-            # Reject all nodes: an eviction cannot be undone.
+            # If the review takes too long, reject all nodes: an eviction cannot be undone.
             return PreemptResult({}, {**rejected, **dict.fromkeys(proposals, NodeRejection.TOO_COSTLY)})
         if rejected:
             result = replace(result, rejected={**rejected, **result.rejected})

@@ -1,8 +1,8 @@
-"""Compare two policies: both decide on a sample of recent pods on one snapshot. No I/O.
+"""Comparison of two policies: both decide on a sample of recent pods of one snapshot. No I/O.
 
 A sampled pod that is on a node is evaluated as if it were pending. The snapshot does not keep the node selector,
 affinity, tolerations and spread constraints of such a pod, so both policies evaluate it without them. A pending pod has
-all of them.
+all these fields.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _NEWEST = 400
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """A policy's decision on a pod. best: the feasible node with the highest score, ties go to the first name; empty if
-    no node is feasible. rejections: the number of rejected nodes, by reason."""
+    """A policy's decision on a pod. best: the feasible node with the highest score, or the first by name of several;
+    empty if no node is feasible. rejections: the number of rejected nodes, by reason."""
 
     feasible: frozenset[str]
     best: str
@@ -43,9 +43,9 @@ class PodChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """judged: the number of pods that both policies evaluated. pending: the number of these without a node. nodes: the
-    number of nodes in the snapshot. fitting_before, fitting_after: the evaluated pods that have a feasible node, or
-    only wait for a floating pool: a capacity may be lowered below the used amount."""
+    """The result. judged: the number of pods that both policies evaluated. pending: the number of evaluated pods
+    without a node. nodes: the number of nodes in the snapshot. fitting_before, fitting_after: the number of evaluated
+    pods that have a feasible node or wait only for a floating pool, whose capacity may now be below the used amount."""
 
     judged: int
     pending: int
@@ -60,8 +60,9 @@ class PolicyFailed(Exception):
 
 
 def recent_pods(snapshot: Snapshot, most: int = SAMPLE_PODS) -> list[Pod]:
-    """Return pending pods, then the most recently started pods, one for each controller, without finished pods. At
-    least half are on nodes, if there are enough: pending pods that never fit cannot show that a policy rejects all."""
+    """Return pending pods, then the most recently started pods, one for each controller. Finished, terminating and
+    gated pods are left out. At least half are on nodes, if there are enough: if pending pods never fit, they do not
+    show that a policy rejects everything."""
     on_nodes = (pod for node in snapshot.nodes.values() for pod in node.pods)
     newest = nlargest(_NEWEST, on_nodes, key=lambda pod: -math.inf if pod.start_time is None else pod.start_time)
     by_name = sorted(snapshot.unbound.values(), key=lambda pod: (pod.namespace, pod.name))
@@ -83,8 +84,8 @@ def _one_of_each_controller(pods: Iterable[Pod], most: int) -> list[Pod]:
 def compare_policies(
     before: Policy, after: Policy, snapshot: Snapshot, pods: Iterable[Pod], is_over: Callable[[], bool]
 ) -> Comparison:
-    """Evaluate the pods with both policies, until `is_over`. Raises PolicyFailed if the new policy fails. Pods that are
-    exempt in both are left out: they would hide that all other pods are rejected everywhere."""
+    """Evaluate the pods with both policies, until `is_over` returns True. Raises PolicyFailed if the new policy fails.
+    Pods that both policies exempt are left out: they would hide that all other pods are rejected."""
     judged = pending = fitting_before = fitting_after = 0
     changes = []
     names = sorted(snapshot.nodes)
@@ -98,7 +99,7 @@ def compare_policies(
         try:
             old = _judgment(before, unplaced, names, without)
         except PluginFailed as error:
-            # The old policy may fail: the new policy may fix that.
+            # Continue if the old policy fails: the new policy may fix that.
             old = Judgment(frozenset(), "", {str(error): len(names)})
         try:
             new = _judgment(after, unplaced, names, without)

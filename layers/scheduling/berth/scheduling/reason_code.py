@@ -12,7 +12,7 @@ REASON_CODES_VERSION = 1
 
 
 class ReasonCode(StrEnum):
-    """Codes of filter and preempt. PLUGIN_REASON: the plugin does not give a code; its text has the reason."""
+    """The code of a reason that filter or preempt returns. PLUGIN_REASON: the plugin sets only a text."""
 
     PLUGIN_REASON = "PluginReason"
 
@@ -61,7 +61,7 @@ class ReasonCode(StrEnum):
     GANG_IN_OTHER_DOMAIN = "GangInOtherDomain"
     GANG_INVALID = "GangInvalid"
 
-    # whatever the profile
+    # independent of the profile
     NODE_NOT_IN_CACHE = "NodeNotInCache"
     NODE_UNREADABLE = "NodeUnreadable"
     TOO_COSTLY = "TooCostly"

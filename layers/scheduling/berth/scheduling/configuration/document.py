@@ -58,8 +58,8 @@ class WhenStale(StrEnum):
 
 
 class WakeUp(StrEnum):
-    """The object that the watcher patches so that the scheduler tries rejected pods again (fact 43): one inert
-    CSIStorageCapacity, or none: then the pods wait for the scheduler's own flush."""
+    """The object that the watcher patches so that the scheduler tries rejected pods again (fact 43). OBJECT: an inert
+    CSIStorageCapacity. NONE: the watcher does not patch, and the pods wait for the scheduler's flush."""
 
     OBJECT = "object"
     NONE = "none"
@@ -70,7 +70,7 @@ class _Document(BaseModel):
 
 
 class NodeCacheConfiguration(_Document):
-    """The contract on freshness, in seconds. docs/reference/configuration.md describes each field."""
+    """The section `nodeCache`; times are in seconds. docs/reference/configuration.md describes each field."""
 
     max_staleness: float = Field(default=180, gt=0, le=86_400, alias="maxStaleness", allow_inf_nan=False, strict=True)
     when_stale: WhenStale = Field(default=WhenStale.FAIL, alias="whenStale")
@@ -82,13 +82,14 @@ class NodeCacheConfiguration(_Document):
 
     @property
     def readable_after(self) -> float:
-        """Return the seconds after a publication in which a verb may still use the previous state."""
+        """Return for how many seconds after a publication a verb may still use the previous state."""
         return max(self.min_head_read_interval, EVENTUAL_READ_SECONDS if self.eventually_consistent else 0.0)
 
 
 class Decisions(StrEnum):
-    """OFF: no records. MEMORY: the last ones stay in the process. LOG: a line for one decision of a hundred.
-    TABLE: an item of the cache table. FILE: a line of a file of `berth serve`."""
+    """The destination of decision records. OFF: nothing is recorded. MEMORY: the process keeps the latest records. LOG:
+    a log line for one decision of a hundred. TABLE: an item in the cache table. FILE: a line in a file of `berth
+    serve`."""
 
     OFF = "off"
     MEMORY = "memory"
@@ -98,7 +99,7 @@ class Decisions(StrEnum):
 
 
 def _off(value: object) -> object:
-    """Return OFF for False: some readers of YAML take `off` for false."""
+    """Return OFF for False: some YAML parsers read `off` as false."""
     return Decisions.OFF if value is False else value
 
 
@@ -109,8 +110,8 @@ Names = Annotated[frozenset[str], Field(min_length=1)]
 
 
 class BindConfiguration(_Document):
-    """The pods that bind binds: those in these namespaces. A missing list does not restrict them. The deployment names
-    their schedulers: a document must not extend bind to the pods of the cluster's own scheduler."""
+    """The section `bind`: the namespaces whose pods bind may bind; without a list, all namespaces. Only the deployment
+    names the schedulers: a document must not extend bind to the pods of the cluster's own scheduler."""
 
     namespaces: Names | None = None
 
@@ -152,14 +153,14 @@ NewName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"),
 
 
 class EnabledPlugin(_Document):
-    """A plugin to add, or to give another weight. `weight` counts if the plugin scores."""
+    """A plugin that a profile adds or gives another weight. `weight` matters only if the plugin scores."""
 
     name: PluginName
     weight: int = Field(default=1, ge=1, le=100, strict=True)
 
 
 class DisabledPlugin(_Document):
-    """A plugin to leave out; `*` stands for all that `extends` brings."""
+    """A plugin that a profile leaves out; `*` stands for all plugins of the extended profile."""
 
     name: PluginNameOrAll
 
@@ -187,7 +188,7 @@ def _refuse_repeated(items: tuple[N, ...]) -> tuple[N, ...]:
 
 
 class PluginSet(_Document):
-    """The differences of a profile from the one that it extends, as in KubeSchedulerConfiguration."""
+    """The differences of a profile from the profile that it extends, as in KubeSchedulerConfiguration."""
 
     enabled: Annotated[tuple[EnabledPlugin, ...], AfterValidator(_refuse_repeated)] = ()
     disabled: tuple[DisabledPlugin, ...] = ()
@@ -197,7 +198,7 @@ PluginConfigs = Annotated[tuple[PluginConfig, ...], AfterValidator(_refuse_repea
 
 
 class ProfileDefinition(_Document):
-    """A profile of the user's own. scores: the answer of prioritize (see Scale)."""
+    """A profile that a user defines. scores: the scale of prioritize's scores."""
 
     extends: ShippedName | None = None
     plugins: PluginSet = PluginSet()
@@ -215,7 +216,7 @@ class ProfileDefinition(_Document):
         return self
 
     def composition(self) -> Composition:
-        """Return the remaining and the added plugins, in order. A plugin that is enabled again keeps its place."""
+        """Return the extended profile's remaining plugins, then the added plugins. A plugin in both keeps its place."""
         base = Composition() if self.extends is None else SHIPPED[self.extends]
         disabled = {each.name for each in self.plugins.disabled}
         kept = {} if ALL_PLUGINS in disabled else base.plugins
@@ -225,8 +226,8 @@ class ProfileDefinition(_Document):
 
 
 class BerthConfiguration(_Document):
-    """Everything about Berth's behavior that an operator chooses. profile: for every pod whose schedulerName is not in
-    `profiles`. pluginConfig: for all profiles; a definition's own goes first."""
+    """All settings of Berth's behavior. profile: for every pod whose schedulerName is not in `profiles`. pluginConfig:
+    for all profiles; the arguments in a definition take precedence."""
 
     api_version: Literal["berth.dev/v1alpha1"] = Field(default="berth.dev/v1alpha1", alias="apiVersion")
     kind: Literal["BerthConfiguration"] = "BerthConfiguration"
@@ -276,7 +277,7 @@ class BerthConfiguration(_Document):
         )
 
     def _for_planning(self, profile: Profile, counting: Counting) -> Profile:
-        """Return the profile with the filters of kube-scheduler that it lacks. The nodes of a request pass these
+        """Return the profile, extended by the filters of kube-scheduler that it lacks. The scheduler has run these
         filters for one member only, and a plan must check all members."""
         has = {each.name for each in profile.filters}
         wanted = [*SCHEDULER_FILTERS, *([COUNTED_FILTER] if counting.counts else [])]
@@ -291,7 +292,7 @@ class BerthConfiguration(_Document):
         return SHIPPED[name] if definition is None else definition.composition()
 
     def build_profile(self, name: str, counting: Counting | None = None) -> Profile:
-        """Return a profile, with its plugins built from their arguments. counting: this document's, if it is built."""
+        """Return a profile, with its plugins built from their arguments. counting: the document's, if it exists."""
         counting = counting or self.counting
         definition = self.definitions.get(name)
         composition = self.composition(name)

@@ -1,4 +1,4 @@
-"""A profile's verdicts and scores of the nodes of a snapshot, for pods of one shape.
+"""The verdicts and scores that a profile gives to the nodes of a snapshot, for pods of one shape.
 
 A verdict or score of a plugin that looks at one node is valid for every pod of the same shape until that node changes.
 A new snapshot shares the NodeInfo of every node that did not change, and the results for these nodes are carried over.
@@ -59,7 +59,7 @@ class Evaluation(DerivedFromSnapshot):
         self._profile, self.local = profile, local
         self._cluster_scores: ClusterScores | None = None
         self.rejected, self.all_filters = rejected, filters
-        # `all_filters` keeps the skipped filters: once pods are added, they may reject nodes.
+        # `all_filters` also has the skipped filters: such a filter may reject nodes once pods are added.
         self.filters = tuple(each for each in filters if not each.skips)
         self.statuses: Verdicts = local.statuses
         if rejected is not None or self.filters:
@@ -111,7 +111,7 @@ class Evaluation(DerivedFromSnapshot):
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> list[int] | Status:
         """Return the weighted scores of these nodes, which must be all candidates; a Status if scoring fails. Raises
-        DeadlineExceeded. replaced: by position, nodes that are scored in place of those of the snapshot."""
+        DeadlineExceeded. replaced: by position, nodes to score instead of the snapshot's nodes."""
         scored = self._cluster_scores
         if scored is None:
             scored = self._cluster_scores = ClusterScores.of(self._profile, pod, self.snapshot, deadline)
@@ -134,7 +134,7 @@ class ClusterScores:
 
     @classmethod
     def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot, deadline: DecisionDeadline) -> Self:
-        """Count over the whole snapshot. Raises DeadlineExceeded."""
+        """Prepare all score plugins that look at all nodes. Raises DeadlineExceeded."""
         states = []
         for plugin, weight in profile.cluster_scores:
             deadline.check()
@@ -150,13 +150,12 @@ class ClusterScores:
 
 
 def nominated_verdicts(evaluation: Evaluation, snapshot: Snapshot, pod: Pod, names: Sequence[str]) -> dict[str, Status]:
-    """Return the verdicts on this pod that differ from the verdicts of its shape. Usually empty. snapshot: the snapshot
-    of the evaluation, with or without assumed pods."""
+    """Return, by node, the verdicts for this pod that differ from the verdicts for its shape; usually none do.
+    snapshot: the snapshot of the evaluation, with or without assumed pods."""
     narrowed = evaluation.local.filters.node_names is not None
     found: dict[str, Status] = {}
     if not snapshot.nominated and not snapshot.assumed and not (narrowed and pod.nominated_node):
         return found
-    # A set: the order of the result does not matter.
     for name in {*snapshot.nominated, *snapshot.assumed, pod.nominated_node}.intersection(names):
         node = snapshot.nodes.get(name)
         if node is None:
@@ -175,7 +174,7 @@ def nominated_verdicts(evaluation: Evaluation, snapshot: Snapshot, pod: Pod, nam
 
 
 def nominated_beside(pod: Pod, name: str, snapshot: Snapshot) -> list[Pod]:
-    """Return the node's other nominated pods of the same scheduler and of equal or higher priority."""
+    """Return the other pods nominated to the node that have the same scheduler and an equal or higher priority."""
     priority = pod.priority or 0
     return [
         other
@@ -185,7 +184,7 @@ def nominated_beside(pod: Pod, name: str, snapshot: Snapshot) -> list[Pod]:
 
 
 def nodes_with_assumed(snapshot: Snapshot, pod: Pod, candidates: NodeRefs) -> Mapping[int, NodeInfo]:
-    """Return the candidates that have assumed pods, by position, with these pods on them, for scoring."""
+    """Return, by position, the candidates that have assumed pods, with these pods on them. It is for scoring."""
     found: dict[int, NodeInfo] = {}
     for name in snapshot.assumed.keys() & set(candidates.names) if snapshot.assumed else ():
         node = snapshot.nodes[name]
@@ -196,7 +195,8 @@ def nodes_with_assumed(snapshot: Snapshot, pod: Pod, candidates: NodeRefs) -> Ma
 
 
 def _verdict(evaluation: Evaluation, node: NodeInfo, others: Sequence[Pod], *, own: bool) -> Status:
-    """Return the verdict with these pods on the node. own: whether it is the pod's nominated node, always filtered."""
+    """Return the verdict on the node if `others` were on it. own: the node is the pod's nominated node, which is
+    filtered even if `node_names` lacks it."""
     filters = evaluation.local.filters
     changed = node.replacing_pods((), others) if others else node
     status = filters.rejected or evaluation.rejected

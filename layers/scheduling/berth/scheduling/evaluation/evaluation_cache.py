@@ -1,8 +1,8 @@
 """The evaluations of a warm environment. Their number and size are limited; the least recently used are evicted.
 
-Threads. The first call of a shape counts over the snapshot under a lock of that shape. Calls of other shapes continue;
-calls of the same shape wait and use the result. The shared lock is held for a dictionary look-up only. An
-evaluation is used outside the locks: two threads fill it in with the same values.
+Threads: the first call of a shape creates the evaluation while it holds the lock of that shape. Calls of other shapes
+continue; calls of the same shape wait and use the result. The shared lock is held for a dictionary look-up only.
+Verdicts and scores are added without a lock: two threads compute the same values.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _BYTES_PER_BYTE = 24
 `tests/builders/hostile_pods.py` it is 5 to 15 bytes, and 23 with host ports (measured as growth of the process)."""
 
 _BYTES_PER_ENTRY = 250
-"""The bytes for a label or an annotation: two strings and a dictionary entry."""
+"""The bytes of memory for a label or an annotation: two strings and a dictionary entry."""
 
 _BYTES_PER_POD = 4096
 _LARGE = 2
-"""A shape larger than the cache's limit divided by this is not cached. With 1,769 MB, a shape of 1.5 MB is cached."""
+"""A pod larger than the limit divided by this is not cached. With 1,769 MB of memory, a pod of 1.5 MB is cached."""
 
 
 def bytes_of(pod: Pod) -> int:
@@ -129,7 +129,7 @@ class EvaluationCache:
                 lambda found, delta: found.updated_to(snapshot, delta),
             )
 
-        # The entry is used as the key: its own key takes longer to hash.
+        # Use the entry in the key: the shape in the entry's own key takes longer to hash.
         return self._by_shape.entry((local_entry, cluster_shape), limit, pod).at(
             snapshot,
             lambda: Evaluation.of(profile, pod, snapshot, local(), deadline),
@@ -144,7 +144,7 @@ class EvaluationCache:
         with_assumed: Snapshot,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> Evaluation:
-        """Evaluate without the cache if the snapshot has assumed pods: both preemption and assumed pods are rare."""
+        """Return the evaluation with assumed pods on their nodes. With such pods it is not cached: they are rare."""
         if with_assumed is snapshot:
             return self.of(profile, pod, snapshot.base, deadline)
         return Evaluation.of(profile, pod, with_assumed, LocalEvaluation.of(profile, pod, with_assumed), deadline)

@@ -32,7 +32,8 @@ NormalizedScorer = tuple[ScorePlugin[Any], Any, int]
 
 @dataclass(frozen=True, slots=True)
 class _ScoreTable:
-    """Scores by position. scored: 1 if the node is scored. sums: unnormalized scores. raw: per normalized plugin."""
+    """Scores by position. scored: 1 if the node is scored. sums: the weighted sums of scores without normalization.
+    raw: the scores to normalize, a list for each plugin."""
 
     scored: bytearray
     sums: list[int]
@@ -61,7 +62,7 @@ class LocalScores(DerivedFromSnapshot):
 
     @classmethod
     def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot) -> Self:
-        """Prepare the scores; no node is scored yet. `error` is set if this pod cannot be scored."""
+        """Prepare the scores, without scoring a node. `error` is set if this pod cannot be scored."""
         unnormalized: list[UnnormalizedScorer] = []
         normalized: list[NormalizedScorer] = []
         for plugin, weight in profile.local_scores:
@@ -88,8 +89,8 @@ class LocalScores(DerivedFromSnapshot):
         replaced: Mapping[int, NodeInfo] = NONE_REPLACED,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> list[int]:
-        """Return the weighted sums for these nodes, normalized among them. Raises DeadlineExceeded. replaced: by
-        position, nodes that are scored in place of those of the snapshot, without caching."""
+        """Return the weighted sum of scores for each node, normalized over these nodes. Raises DeadlineExceeded.
+        replaced: by position, nodes to score instead of the snapshot's nodes; these scores are not cached."""
         table = self._table
         if table is None:
             # Two threads may each create a table: the later table is kept, and each thread uses its own here.
@@ -114,14 +115,14 @@ class LocalScores(DerivedFromSnapshot):
         return totals
 
     def difference(self, before: NodeInfo, after: NodeInfo) -> int:
-        """Return the change of a node's total after a change of its pods. Normalized scores count as unchanged."""
+        """Return by how much a node's total differs between the two states. Normalized scores count as unchanged."""
         return self._sum(after) - self._sum(before)
 
     def _score(self, table: _ScoreTable, node: NodeInfo, position: int) -> None:
         for (plugin, state, _), raw in zip(self._normalized, table.raw, strict=True):
             raw[position] = plugin.score(state, node)
         table.sums[position] = self._sum(node)
-        # Set this last: another thread reads the scores once the node is marked as scored.
+        # Set the mark last: another thread reads the scores once the node is marked as scored.
         table.scored[position] = 1
 
     def _sum(self, node: NodeInfo) -> int:
@@ -139,7 +140,7 @@ def add_weighted(totals: list[int], scores: Sequence[int], weight: int) -> None:
 
 
 def weighted_scores(profile: Profile, pod: Pod, snapshot: Snapshot, nodes: NodeRefs) -> dict[str, Sequence[int]]:
-    """Return the weighted scores that each plugin adds to these feasible nodes. A plugin that fails is left out."""
+    """Return, by plugin, the weighted scores for these feasible nodes. A plugin that fails is left out."""
     found: dict[str, Sequence[int]] = {}
     for plugin, weight in profile.scores:
         scores = plugin_scores(plugin, pod, snapshot, nodes, profile.scale)

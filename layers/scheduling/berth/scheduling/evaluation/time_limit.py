@@ -1,12 +1,12 @@
 """A limit for the time that one decision may take.
 
 The creator of a pod determines how much work a decision takes. The scheduler aborts a call after `httpTimeout`, and its
-next attempt would repeat the work. So a decision stops earlier, and its shape is cached as too costly for a while:
-until that expires, each attempt is answered at once.
+next attempt would repeat the work. So a decision stops earlier, and the pod's shape is cached as too costly for a
+while. Until the entry expires, each attempt is answered at once.
 
 A call that is already late, for example after a cold start, leaves less time for a decision. If it leaves less than
-half of the limit, an overrun does not prove that the shape is costly: it is not cached, and the next attempt may
-succeed.
+half of the limit, an overrun does not prove that the shape is costly. Then the shape is not cached: the next attempt
+may succeed.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class DeadlineExceeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """seconds: the limit of one decision, on the monotonic clock. retry_seconds: how long a shape counts as too costly,
-    on the wall clock, because the monotonic clock stops while a function's environment is frozen."""
+    """The limit of decisions. seconds: for one decision, on the monotonic clock. retry_seconds: how long a shape counts
+    as too costly, on the wall clock, because the monotonic clock stops while a function's environment is frozen."""
 
     seconds: float
     monotonic: Callable[[], float]
@@ -55,7 +55,7 @@ class DecisionDeadline:
     __slots__ = ("_ends", "_monotonic")
 
     def __init__(self, limit: TimeLimit, seconds_left: float = inf) -> None:
-        """seconds_left: the remaining seconds of the call; the smaller of these and the limit applies."""
+        """Start the time of a decision. seconds_left: the call's remaining seconds, if less than the limit."""
         self._monotonic = limit.monotonic
         self._ends = limit.monotonic() + min(limit.seconds, seconds_left)
 
@@ -97,7 +97,7 @@ class TimeLimited:
         return DecisionDeadline(self._limit, seconds_left)
 
     def run(self, kind: str, pod: Pod, decide: Callable[[DecisionDeadline], T], seconds_left: float = inf) -> T | None:
-        """Run the decision. Return None if it takes too long, or did so recently. kind: the decision's name in the key.
+        """Run the decision. Return None if it takes too long, or took too long recently. kind: its name in the key.
         Raises DeadlineExceeded if a late call leaves too little time to tell whether the shape is costly."""
         if self._costly_since and self._is_costly(key := _key(kind, pod)):
             return None
@@ -126,6 +126,6 @@ class TimeLimited:
 
 
 def _key(kind: str, pod: Pod) -> Hashable:
-    """Return the kind of decision with hashes of the pod's fields: the pod itself may take 20 MB."""
+    """Return the kind with hashes of the pod's fields, because the pod itself may take 20 MB."""
     labels = orjson.dumps(dict(pod.labels), option=orjson.OPT_SORT_KEYS)
     return kind, sha256(pod.spec.source).digest(), sha256(labels).digest()

@@ -23,8 +23,8 @@ NOT_IN_CACHE = unresolvable("", "node(s) are not in the extender's cache yet", r
 
 
 class Rejected(Mapping[str, Status]):
-    """The statuses of rejected nodes, by name. names: in the request's order. codes: for each name the index of its
-    status in `statuses`."""
+    """The statuses of rejected nodes, by name. names: in the request's order. codes: for each name an index in
+    `statuses`."""
 
     __slots__ = ("_by_name", "codes", "names", "statuses")
 
@@ -41,7 +41,7 @@ class Rejected(Mapping[str, Status]):
         return dict(zip(self.names, self.for_each_node([status.message for status in self.statuses]), strict=True))
 
     def for_each_node(self, values: Sequence[V]) -> tuple[V, ...]:
-        """Return a value for each node, in the order of `names`, given one value for each of `statuses`."""
+        """Return a value for each node, in the order of `names`. values: one value for each status in `statuses`."""
         return pick(values, self.codes)
 
     def __getitem__(self, name: str) -> Status:
@@ -61,8 +61,8 @@ NONE_REJECTED = Rejected([], (), ())
 
 @dataclass(frozen=True, slots=True)
 class FilterResult:
-    """The nodes of a request that pass, and the statuses of the others. mask: a byte for each node, 0 if rejected.
-    nodes: not compared, because results are compared only within one snapshot."""
+    """The nodes of a request that pass, and the statuses of the others. mask: a byte for each node, 0 if the node is
+    rejected. nodes: not compared, because results are compared only within one snapshot."""
 
     nodes: NodeRefs = field(compare=False)
     rejected: Rejected
@@ -84,7 +84,7 @@ class FilterResult:
 
 
 NOT_EVALUATED, FEASIBLE, NOT_CACHED, WITHOUT_CODE = 0, 1, 2, 255
-"""Codes: no verdict yet; SUCCESS; NOT_IN_CACHE; a status without its own code."""
+"""The codes of a node without a verdict, of SUCCESS, of NOT_IN_CACHE, and of a status without its own code."""
 
 
 class StatusCodes:
@@ -99,7 +99,7 @@ class StatusCodes:
 
     def of(self, status: Status) -> int:
         """Return the code of a status; WITHOUT_CODE if there are too many statuses."""
-        # Plugins return the same few objects repeatedly; hashing a Status takes ten times as long.
+        # Look up by identity: plugins return the same few objects, and hashing a Status takes ten times as long.
         return self.by_identity.get(id(status)) or self._added(status)
 
     def _added(self, status: Status) -> int:
@@ -131,7 +131,7 @@ class Verdicts(DerivedFromSnapshot, ABC):
         """Copy the verdicts of an earlier snapshot, except at the changed positions, if both use the same codes."""
         if earlier._codes is not self._codes:
             return
-        # Copy the bytes first: another thread sets a byte after its status.
+        # Copy the codes before the statuses: another thread sets a code after its status.
         self._codes_by_position = earlier._codes_by_position.ljust(self._positions.size, b"\0")
         self._statuses_without_code = earlier._statuses_without_code.copy()
         for position in changed:
@@ -148,7 +148,7 @@ class Verdicts(DerivedFromSnapshot, ABC):
         return self._status(position)
 
     def filter_nodes(self, nodes: NodeRefs, deadline: DecisionDeadline = NO_DECISION_DEADLINE) -> FilterResult:
-        """Return the verdicts on all nodes of a request. Raises DeadlineExceeded; computed verdicts are kept."""
+        """Return the verdicts on all nodes of a request. Raises DeadlineExceeded, but keeps computed verdicts."""
         codes = self.codes_at(nodes.positions, deadline)
         mask = codes.translate(_IS_FEASIBLE)
         if codes.count(FEASIBLE) == len(codes):
@@ -208,7 +208,7 @@ class LocalVerdicts(Verdicts):
             node = nodes[position]
             status = SUCCESS
             if plain and node.defect is None:
-                # LocalFilters.filter without its checks: the first call of a shape filters every node.
+                # Inline LocalFilters.filter without its checks: the first call of a shape filters every node.
                 for run, state in filters.filters:
                     status = run(state, node)
                     if status is not SUCCESS:
@@ -228,7 +228,7 @@ class ClusterVerdicts(Verdicts):
     def __init__(
         self, local: LocalVerdicts, rejected: Status | None, filters: Sequence[ClusterFilter], snapshot: Snapshot
     ) -> None:
-        """rejected: the verdict on every node, if a filter rejects the pod on all nodes."""
+        """Prepare the verdicts. rejected: the verdict on every node, if a filter rejects the pod on all nodes."""
         super().__init__(snapshot, local._codes)
         self._local, self._rejected, self._filters = local, rejected, filters
 

@@ -1,1 +1,1 @@
-"""Fields of API objects: quantities, selectors, affinity, taints, requests. One module each, read by `read_…`."""
+"""Fields of API objects: quantities, selectors, affinity, taints, requests. Each module has `read_…` functions."""

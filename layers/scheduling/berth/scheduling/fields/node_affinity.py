@@ -1,4 +1,4 @@
-"""Node affinity: which nodes a pod requires and prefers, by their labels and names."""
+"""Node affinity: the nodes that a pod requires and prefers, by labels and names."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class NodeSelectorTerm:
 
 
 _NAME = "name of the node"
-"""Replaces a label key, which cannot contain spaces."""
+"""The key of a node's name among its labels. Label keys cannot contain spaces."""
 
 
 def _with_name(term: NodeSelectorTerm) -> list[Requirement] | None:
@@ -67,7 +67,7 @@ def _with_name(term: NodeSelectorTerm) -> list[Requirement] | None:
 
 
 def _index(terms: Iterable[NodeSelectorTerm]) -> RequirementIndex:
-    """Index terms, to match many at once against a node's labels with its name among them."""
+    """Index terms, so that many are matched at once against a node's labels with its name among them."""
     return RequirementIndex(map(_with_name, terms))
 
 
@@ -102,7 +102,7 @@ class PreferredTerm:
 
 @dataclass(frozen=True, slots=True)
 class NodeAffinity:
-    """`required` is None if it is absent; `preferred` is InvalidRequirement if one of its terms cannot be parsed."""
+    """A pod's node affinity. required: None if absent. preferred: InvalidRequirement if a term cannot be parsed."""
 
     required: NodeSelector | None = None
     preferred: tuple[PreferredTerm, ...] | InvalidRequirement = ()
@@ -112,7 +112,7 @@ NO_NODE_AFFINITY = NodeAffinity()
 
 
 def weights_of(preferred: tuple[PreferredTerm, ...]) -> Callable[[Labels, str], int]:
-    """Return a function of a node's labels and name: the sum of the weights of the terms that match."""
+    """Return a function that sums the weights of the terms that match a node's labels and name."""
     terms = [each.term for each in preferred]
     if not _is_long(terms):
         return lambda labels, name: sum(each.weight for each in preferred if each.term.matches(labels, name))

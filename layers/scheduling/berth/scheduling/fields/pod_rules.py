@@ -19,8 +19,8 @@ from berth.scheduling.fields.selectors import LabelSelector, read_label_selector
 
 @dataclass(frozen=True, slots=True)
 class PodAffinityTerm:
-    """A selector of pods by labels and namespace, and a topology key: nodes with an equal value of it are near. It
-    lacks matchLabelKeys and mismatchLabelKeys: the API server has merged them into the selector."""
+    """A selector of pods by labels and namespace, and a topology key: nodes with an equal value of this label are one
+    domain. matchLabelKeys and mismatchLabelKeys are left out: the API server has merged them into the selector."""
 
     topology_key: str
     selector: LabelSelector
@@ -43,8 +43,8 @@ class WeightedPodAffinityTerm:
 
 @dataclass(frozen=True, slots=True)
 class PodAffinity:
-    """The lists of terms; `preferred` has those of the anti-affinity with negated weights. If a selector cannot be
-    parsed, its list is empty, and `invalid` has the cause."""
+    """The lists of terms. `preferred` has the preferred terms of both kinds, with negated weights for anti-affinity. If
+    a selector cannot be parsed, its list is empty, and `invalid` has the cause."""
 
     required: tuple[PodAffinityTerm, ...] = ()
     anti_required: tuple[PodAffinityTerm, ...] = ()
@@ -58,7 +58,7 @@ class PodAffinity:
 
 NO_POD_AFFINITY = PodAffinity()
 
-# kube-scheduler's names of the four lists, in its message about a list that cannot be parsed; field, kind and sign.
+# For each list: its name in kube-scheduler's message about a parse error, its field, kind, and sign of weights.
 _LISTS = (
     ("requiredAffinityTerms", "podAffinity", "required", 1),
     ("requiredAntiAffinityTerms", "podAntiAffinity", "required", 1),
@@ -68,7 +68,7 @@ _LISTS = (
 
 
 def read_pod_affinity(affinity: object, namespace: str) -> PodAffinity:
-    """Read `spec.affinity` of a pod in that namespace. Raises MalformedField."""
+    """Read `spec.affinity` of a pod in this namespace. Raises MalformedField."""
     obj = read_object(affinity, "Pod.spec.affinity")
     if obj.get("podAffinity") is None and obj.get("podAntiAffinity") is None:
         return NO_POD_AFFINITY
@@ -123,7 +123,7 @@ def _read_term(obj: Object, path: str, namespace: str) -> PodAffinityTerm | Inva
 
 
 class UnsatisfiableConstraintAction(StrEnum):
-    """The effect on a node that would make the skew too large."""
+    """The effect of a constraint on a node where the pod would make the skew too large."""
 
     DO_NOT_SCHEDULE = "DoNotSchedule"
     SCHEDULE_ANYWAY = "ScheduleAnyway"

@@ -12,12 +12,13 @@ MAX_EXPONENT = 400
 """The largest exponent. Real amounts never have 400 digits; larger exponents only cost memory."""
 
 _MULTIPLIED_AT_ONCE = (1, 2, 3, 6, 9)
-"""Powers of ten by which Kubernetes multiplies in one step. An overflow wraps; with other powers the result is 0."""
+"""Exponents of the powers of ten by which Kubernetes multiplies in one step. There an overflow wraps; with other powers
+it gives 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """`number` x 10^`exponent`."""
+    """The amount `number` x 10^`exponent`. decimal: Kubernetes stores it as a decimal and not in 64 bits."""
 
     number: int
     exponent: int = 0
@@ -110,11 +111,11 @@ _BINARY_SUFFIXES = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
 
 def quantity(value: object) -> Quantity | None:
-    """Read a quantity, which is a string or a number in JSON; null counts as zero. None for any other value."""
+    """Read a quantity, which is a string or a number in JSON; null counts as zero. Return None for any other value."""
     if value is None:
         return ZERO
     if isinstance(value, str):
-        # Long texts are not cached: a pod may have a thousand texts of 1 KB.
+        # Reject long texts before the cache: a pod may have a thousand texts of 1 KB.
         text = value.strip()
         return _parsed(text) if len(text) <= _MAX_LENGTH else None
     if isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and fits(value)):

@@ -1,7 +1,7 @@
-"""Reading fields of API objects from untrusted input.
+"""Functions that read fields of API objects from untrusted input.
 
 Objects from a request's body, the cache and a dump have the same form, so the same functions read them. Valid JSON or
-YAML never raises an exception outside this package. Inside, these functions raise MalformedField if a field has the
+YAML never causes an exception outside this package. Inside it, these functions raise MalformedField if a field has the
 wrong type; null counts as absent, as in Go.
 """
 
@@ -21,13 +21,13 @@ Object = dict[str, object]
 NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 MAX_ANNOTATION = 4096
 NO_TEXT = "?"
-"""Replaces an annotation that is not read; it does not parse as a quantity or a number."""
+"""The value that replaces an annotation that is not read. It is neither a quantity nor a number."""
 
 _STRING = {str}
 
 
 class MalformedField(Exception):
-    """A field cannot be read; the message names it."""
+    """A field cannot be read; the message names the field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class UnreadableObject:
 
 
 def read_object(value: object, path: str) -> Object:
-    """Read an object; null counts as an empty one."""
+    """Read an object; null counts as an empty object."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -47,12 +47,12 @@ def read_object(value: object, path: str) -> Object:
 
 
 def read_object_list(value: object, path: str) -> list[Object]:
-    """Read a list of objects; null counts as an empty one."""
+    """Read a list of objects; null counts as an empty list."""
     return [read_object(item, f"{path}[]") for item in read_list(value, path)]
 
 
 def read_list(value: object, path: str) -> list[object]:
-    """Read a list; null counts as an empty one."""
+    """Read a list; null counts as an empty list."""
     if value is None:
         return []
     if not isinstance(value, list):
@@ -61,7 +61,7 @@ def read_list(value: object, path: str) -> list[object]:
 
 
 def read_string(value: object, path: str) -> str:
-    """Read a string; null counts as an empty one."""
+    """Read a string; null counts as an empty string."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -70,12 +70,12 @@ def read_string(value: object, path: str) -> str:
 
 
 def read_strings(value: object, path: str) -> tuple[str, ...]:
-    """Read a list of strings; null counts as an empty one."""
+    """Read a list of strings; null counts as an empty list."""
     return tuple(read_string(item, f"{path}[]") for item in read_list(value, path))
 
 
 def read_integer(value: object, path: str) -> int | None:
-    """Read an integer of 64 bits; None for null. YAML allows larger integers."""
+    """Read an integer of 64 bits; null gives None. YAML allows larger integers."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not fits(value):
@@ -84,7 +84,7 @@ def read_integer(value: object, path: str) -> int | None:
 
 
 def read_boolean(value: object, path: str) -> bool:
-    """Read a boolean; False for null."""
+    """Read a boolean; null counts as False."""
     if value is None:
         return False
     if not isinstance(value, bool):
@@ -93,7 +93,7 @@ def read_boolean(value: object, path: str) -> bool:
 
 
 def read_string_map(value: object, path: str) -> dict[str, str]:
-    """Read a map of strings; null counts as an empty one."""
+    """Read a map of strings; null counts as an empty map."""
     if value is None:
         return {}
     if not is_string_map(value):
@@ -139,7 +139,7 @@ def is_string_map(value: object) -> TypeGuard[dict[str, str]]:
 
 
 def name_or_empty(value: object) -> str:
-    """Read a name that no decision depends on: a value that is not a string counts as absent."""
+    """Read a name. A value that is not a string counts as absent and does not make the object unreadable."""
     return value if isinstance(value, str) else ""
 
 

@@ -1,7 +1,8 @@
 """A pod's requests: containers, init containers, sidecars, pod level, overhead, and a resize under way.
 
-The rules of `k8s.io/component-helpers/resource`: containers add up; an init container needs its own requests and those
-of the sidecars before it; the pod needs the larger of both, resource by resource. Sums are exact, rounded once.
+The rules of `k8s.io/component-helpers/resource`: containers add up; an init container needs its own requests and the
+requests of the sidecars before it; the pod needs the larger of both, resource by resource. Sums are exact and rounded
+once.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from berth.scheduling.fields.resources import (
     read_resource_list,
 )
 
-ALL_ADDRESSES = "0.0.0.0"  # noqa: S104  # a wildcard to compare with, nothing is bound to it
+ALL_ADDRESSES = "0.0.0.0"  # noqa: S104  # a wildcard for comparisons, no socket uses it
 _TCP = "TCP"
 
 
@@ -46,7 +47,8 @@ class HostPort(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """Image names, as a node lists them, of containers and volumes. containers: their number, with init containers."""
+    """The image names of containers and volumes, as a node lists them. containers: the number of containers and init
+    containers."""
 
     names: tuple[str, ...] = ()
     containers: int = 0

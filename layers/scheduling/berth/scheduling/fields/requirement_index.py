@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from berth.scheduling.fields.requirements import Labels, Operator, Requirement, read_integer
 
 _LONG = 64
-"""For a longer list of bits, the integer is computed once and cached: labels rarely lead to such a list."""
+"""The length of a list of bits above which its integer is cached: few values of labels have such a list."""
 
 _MAX_KEY_SETS = 256
 _BLOCK = 256
@@ -29,7 +29,7 @@ class RequirementIndex:
     __slots__ = ("_all", "_by_key", "_by_keys_present", "_indexes", "_needed", "_size")
 
     def __init__(self, conjunctions: Iterable[Iterable[Requirement] | None]) -> None:
-        """conjunctions: None for a conjunction that never matches."""
+        """Index the conjunctions. None: a conjunction that never matches."""
         by_key: dict[str, list[tuple[int, Requirement]]] = {}
         needed: list[int] = []
         never = []
@@ -44,7 +44,7 @@ class RequirementIndex:
             needed.append(len(keys))
         self._by_key, self._size = by_key, len(needed)
         self._all = ((1 << len(needed)) - 1) & ~as_bits(never, len(needed))
-        # The number of labels that a conjunction needs, in binary: an integer of bits for each digit.
+        # For each binary digit of the number of needed labels: the bits of the conjunctions that have this digit.
         self._needed = [
             as_bits([bit for bit, number in enumerate(needed) if number >> digit & 1], self._size)
             for digit in range(max(needed, default=0).bit_length())
@@ -89,7 +89,7 @@ class RequirementIndex:
 
 @dataclass(slots=True)
 class _Merged:
-    """The requirements of one conjunction on one label. allowed: None for any value."""
+    """The requirements of one conjunction on one label. allowed: the allowed values; None: any value."""
 
     allowed: frozenset[str] | None = None
     denied: set[str] = field(default_factory=set)
@@ -182,7 +182,7 @@ class _KeyIndex:
 
 
 class _Bounds:
-    """Conjunctions in the order of their bounds, and after each block of them the bits of all conjunctions so far."""
+    """Conjunctions in the order of their bounds. `_sums`: for each block, the bits of all conjunctions before it."""
 
     __slots__ = ("_bits", "_bounds", "_size", "_sums")
 
@@ -218,7 +218,7 @@ def as_bits(bits: _Bits, size: int) -> int:
 
 
 class WeightSum:
-    """Adds up the weights of the items that are given as bits."""
+    """Sums the weights of items that are given as bits."""
 
     __slots__ = ("_digits",)
 

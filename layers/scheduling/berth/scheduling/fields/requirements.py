@@ -1,4 +1,4 @@
-"""Requirements on labels, of label selectors and of node selectors."""
+"""Requirements of label selectors and node selectors on labels."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ class Requirement:
 
 
 FEW = 16
-"""Up to this number of requirements, matching one after the other is faster than any index."""
+"""Up to this number of requirements, matching one after the other is faster than an index."""
 
 
 def equals(key: str, value: str) -> Requirement:
-    """Return a requirement of this value. It is not validated: use it for selectors that are plain maps."""
+    """Return a requirement that the label has this value, without validation: use it for selectors that are maps."""
     return Requirement(key, Operator.IN, frozenset((value,)))
 
 

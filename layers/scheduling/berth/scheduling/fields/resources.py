@@ -47,8 +47,8 @@ def read_resource_list(value: object, path: str) -> ResourceList:
 
 
 def read_counted(value: object, path: str) -> tuple[dict[str, int], int]:
-    """Read the amounts that the scheduler counts (see `counted`), and the number of pods. Raises MalformedField. Nodes
-    have few different amounts, so the units of a text are cached."""
+    """Read the amounts that the scheduler counts (see `counted`), and the number of allowed pods. Raises
+    MalformedField. The units of a text are cached, because nodes have few different amounts."""
     found, pods = {}, 0
     for name, amount in read_object(value, path).items():
         if isinstance(amount, str) and len(amount) <= _REMEMBERED_LENGTH:

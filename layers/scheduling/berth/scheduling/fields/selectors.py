@@ -47,7 +47,8 @@ EVERYTHING = LabelSelector()
 
 
 def read_label_selector(value: object, path: str) -> LabelSelector | InvalidRequirement:
-    """Read a metav1.LabelSelector: an absent one never matches, an empty one always. Raises MalformedField."""
+    """Read a metav1.LabelSelector. An absent selector never matches, an empty selector always matches. Raises
+    MalformedField."""
     if value is None:
         return NOTHING
     obj = read_object(value, path)

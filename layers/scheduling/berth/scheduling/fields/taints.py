@@ -33,8 +33,8 @@ class Toleration:
 
 
 class TolerationIndex:
-    """The tolerations of a pod, indexed by the taints that they tolerate. An empty effect or key matches any value,
-    whatever the operator. Lt and Gt never match: their feature gate is off in 1.36."""
+    """The tolerations of a pod, indexed by the taints that they tolerate. An empty key matches every key, and an empty
+    effect every effect, with any operator. Lt and Gt never match: their feature gate is off in 1.36."""
 
     __slots__ = ("_equal", "_exists")
 

@@ -4,9 +4,9 @@ A plugin is built once, from validated arguments. For each pod it prepares a sta
 PreScore), and gets this state for every node. There are two kinds of plugins:
 
 - FilterPlugin and ScorePlugin look at one node at a time. They do not read anything else, and do not keep state. So a
-  verdict is cached for all pods of one shape, as long as the node is the same object.
-- ClusterFilterPlugin and ClusterScorePlugin look at all nodes and their pods. Their state counts the whole snapshot.
-  For the next snapshot it is updated by the changes.
+  verdict is cached for all pods of one shape, until the node changes.
+- ClusterFilterPlugin and ClusterScorePlugin look at all nodes and their pods. Their state counts the whole snapshot,
+  and is updated by the changes for the next snapshot.
 """
 
 from __future__ import annotations
@@ -52,10 +52,11 @@ class Status:
     reasons: tuple[str, ...] = ()
     plugin: str = ""
     reason_codes: tuple[ReasonCode, ...] = field(default=(), compare=False)
-    """The code of each reason. They follow from plugin and reasons, so they are not compared."""
+    """The code of each reason. The codes follow from plugin and reasons, so they are not compared."""
 
     message: str = field(init=False, repr=False, compare=False)
-    """The reasons as the pod's event shows them. They are joined once: every rejected node of every call reads them."""
+    """The reasons as the pod's event shows them. The text is created once, because every call reads it for every
+    rejected node."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", ", ".join(self.reasons))
@@ -69,17 +70,17 @@ SUCCESS = Status(Code.SUCCESS)
 
 
 def unschedulable(plugin: str, *reasons: str, reason_code: ReasonCode = ReasonCode.PLUGIN_REASON) -> Status:
-    """Reject the node; evictions may make it fit."""
+    """Return a status that rejects the node; evictions may help."""
     return Status(Code.UNSCHEDULABLE, reasons, plugin, (reason_code,))
 
 
 def unresolvable(plugin: str, *reasons: str, reason_code: ReasonCode = ReasonCode.PLUGIN_REASON) -> Status:
-    """Reject the node; evictions cannot make it fit."""
+    """Return a status that rejects the node; evictions cannot help."""
     return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, plugin, (reason_code,))
 
 
 def error_status(plugin: str, *reasons: str, reason_code: ReasonCode = ReasonCode.PLUGIN_REASON) -> Status:
-    """Reject the node, because its data is wrong and the plugin cannot evaluate it."""
+    """Return a status that rejects the node, because the plugin cannot evaluate it."""
     return Status(Code.ERROR, reasons, plugin, (reason_code,))
 
 
@@ -88,10 +89,10 @@ class ClusterEvent(StrEnum):
 
     NODE_UPDATE: a node was added or changed. ASSIGNED_POD_ADD: a pod was added to a node. ASSIGNED_POD_UPDATE: an
     assigned pod changed, for example its labels, or is being deleted. ASSIGNED_POD_DELETE: an assigned pod was removed
-    or has ended, a nomination ended, or a pod ended that may have been on a node unseen. UNSCHEDULED_POD: a pod without
-    a node was created or changed, or has ended. GANG_MEMBER: the same for a pod that names a gang. POOL_WAIT_ENDED: a
-    pod that waited for a floating resource was removed, or waits for something else. NAMESPACE: labels changed. OTHERS:
-    workloads, disruption budgets or priority classes changed.
+    or has ended, a nomination ended, or a pod ended that may have been on a node although the cache did not show it.
+    UNSCHEDULED_POD: a pod without a node was created or changed, or has ended. GANG_MEMBER: the same for a pod that
+    names a gang. POOL_WAIT_ENDED: a pod that waited for a floating resource was removed, or waits for something else.
+    NAMESPACE: labels changed. OTHERS: workloads, disruption budgets or priority classes changed.
     """
 
     NODE_UPDATE = "NodeUpdate"
@@ -137,7 +138,7 @@ MAX_NODE_SCORE = 100
 
 @dataclass(frozen=True, slots=True)
 class PluginState(Generic[S]):
-    """A plugin's state for a pod. node_names: the only nodes that the pod can go to; None for any."""
+    """A plugin's state for a pod. node_names: the only nodes that the pod can go to; None: any node."""
 
     state: S
     node_names: frozenset[str] | None = None
@@ -147,8 +148,7 @@ class PluginFailed(Exception):
     """A custom plugin raised an exception, or returned a wrong type. Only the decision for the current pod fails; if
     the plugin is being built, the document that names it is invalid.
 
-    plugin: `<module>:<Class>`. node: empty if the method was not called for a single node. failure: the message without
-    the plugin.
+    plugin: `<module>:<Class>`. node: empty if the call was not for one node. failure: the message without the plugin.
     """
 
     def __init__(self, plugin: str, method: str, problem: str, node: str = "") -> None:
@@ -162,7 +162,7 @@ FEW = 32
 
 def shape_of(part: Collection[object], pod: Pod) -> Hashable:
     """Return this part of the pod's spec as a key that is fast to hash. Pods of different controllers often have equal
-    tolerations, ports or images, and share results. A pod with very many does not: its spec is the key, by identity."""
+    tolerations, ports or images, and share results. If the part has more than FEW items, the spec is the key."""
     return cast(Hashable, part) if len(part) <= FEW else pod.spec
 
 
@@ -179,19 +179,20 @@ class Plugin(ABC):
     """True if `filter` is also called for pods that the configuration exempts."""
 
     reads: ClassVar[Parts] = ALL_PARTS
-    """The parts of the cluster's state that the plugin reads. A verb loads only parts that a plugin reads: without such
-    a plugin, nodes do not have pods. If filters do not read pods, evictions do not change verdicts. If a filter reads
+    """The parts of the cluster's state that the plugin reads. A verb loads only parts that a plugin reads: if no plugin
+    reads pods, nodes do not have pods. If filters do not read pods, evictions do not change verdicts. If a filter reads
     pods, bind filters the pod again, so that concurrent binds do not break a rule. Filters and scores that read pods
     also get the pods that are being bound."""
 
     @property
     def events_to_register(self) -> ClusterEvents:
-        """Return the cluster events that can make a rejected pod fit: the watcher wakes the pod only after these.
+        """Return the cluster events that can make a rejected pod fit: the watcher wakes the pod only after such events.
         The default is all events of the parts that the plugin reads; override it to return fewer."""
         return events_of(self.reads)
 
     is_reserved: ClassVar[bool] = False
-    """True if bind reserves the resources that `filter` checks. Then concurrent binds cannot break the rule either."""
+    """True if bind reserves the resources that `filter` checks. Then concurrent binds cannot break the rule, and bind
+    does not filter the pod again."""
 
     def __init__(self, args: Any = None) -> None:  # noqa: B027  # a plugin that takes no arguments needs no constructor
         """Build the plugin, once, from validated arguments."""
@@ -202,7 +203,8 @@ class Plugin(ABC):
 
     def shape(self, pod: Pod) -> Hashable:
         """Return a key of all pod fields that the plugin reads: pods of equal shape get equal verdicts and scores. The
-        default has all fields except name, UID and times. With fewer fields, more pods share a cached verdict."""
+        default has only spec, namespace, labels and node name: override it if the plugin reads annotations. With fewer
+        fields, more pods share a verdict."""
         return pod.spec, pod.label_set, pod.node_name
 
 
@@ -255,8 +257,8 @@ class ClusterFilter(ABC):
 
     @abstractmethod
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
-        """Return the later snapshot's state, and the nodes outside the delta whose verdicts may change; None for all.
-        The time that this takes depends only on the number of changes."""
+        """Return the later snapshot's state, and the nodes outside the delta whose verdicts may change; None: all
+        nodes. The time that this takes depends only on the number of changes."""
 
     @abstractmethod
     def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
@@ -280,8 +282,8 @@ class ClusterScore(ABC):
 
     @abstractmethod
     def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
-        """Return the scores of these nodes, which are all candidates, from 0 to MAX_NODE_SCORE. snapshot: the
-        state's."""
+        """Return the scores of these nodes, which are all candidates, from 0 to MAX_NODE_SCORE. snapshot: the snapshot
+        of this state."""
 
     @abstractmethod
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> ClusterScore:
@@ -293,5 +295,5 @@ class ClusterScorePlugin(Plugin):
 
     @abstractmethod
     def pre_score(self, pod: Pod, snapshot: Snapshot) -> ClusterScore | Status | None:
-        """Return the state for this pod. A Status is an error and ends scoring; None scores 0 for every node, also of
+        """Return the state for this pod. A Status is an error and ends scoring; None scores 0 for every node, also in
         later snapshots."""

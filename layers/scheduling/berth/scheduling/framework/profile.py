@@ -34,8 +34,8 @@ class Scale(Enum):
     """The scale of prioritize's scores.
 
     AS_IS: the weighted sum of the plugins' scores, not normalized.
-    TOTALS: normalized and weighted as in kube-scheduler: 0 to 100, times the weights. No difference is lost, but a
-    point counts as much as a point of the extender's scale.
+    TOTALS: the sum of normalized scores (0 to 100) times weights, as in kube-scheduler. It keeps all differences, but
+    may exceed the extender's 0 to 10: the scheduler counts each point like one of these 10.
     EXTENDER: the totals, scaled to the extender's 0 to 10 (see score_scaling).
     """
 
@@ -46,8 +46,8 @@ class Scale(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The plugins of a profile, scores with their weights. Filters run in order, first the filters that look at one
-    node, then the filters that look at all nodes."""
+    """The plugins of a profile. scores: the score plugins with their weights. Filters run in order: first the filters
+    that look at one node, then the filters that look at all nodes."""
 
     name: str
     filters: tuple[AnyFilter, ...]
@@ -73,7 +73,7 @@ class Profile:
 
     @property
     def events_to_register(self) -> ClusterEvents:
-        """The changes that can make a rejected pod fit, including nodes that the cache did not have."""
+        """The changes that can make a rejected pod fit. Node changes always can: the cache may have lacked a node."""
         return NODE_EVENTS.union(*(each.events_to_register for each in self.filters))
 
     def shapes(self, pod: Pod) -> tuple[Hashable, Hashable]:
@@ -163,7 +163,7 @@ class LocalFilters:
         return self.filter_nominated(node)
 
     def filter_nominated(self, node: NodeInfo) -> Status:
-        """Do as `filter`, but also filter the nominated node if it is not in `node_names`."""
+        """Filter like `filter`, but ignore `node_names`: the nominated node may not be in it."""
         if self.rejected is not None:
             return self.rejected
         if node.defect is not None:

@@ -50,7 +50,7 @@ def extender_scale(totals: Sequence[int]) -> list[int]:
 
 
 def _in_eleven_groups(distinct: Sequence[int]) -> list[int]:
-    """Return scores for more than eleven ascending totals, in proportion, except that each score must occur."""
+    """Return scores for more than eleven ascending totals: in proportion, but each score from 0 to 10 occurs."""
     lowest, span, last = distinct[0], distinct[-1] - distinct[0], len(distinct) - 1
     begins = [
         bisect_left(distinct, lowest + -(-span * score // MAX_EXTENDER_PRIORITY))
@@ -64,7 +64,7 @@ def _in_eleven_groups(distinct: Sequence[int]) -> list[int]:
 
 
 def _ascending(numbers: Sequence[int], highest: int) -> list[int]:
-    """Make ascending integers strictly ascending and at most `highest`; there is room for all of them."""
+    """Make ascending integers strictly ascending and at most `highest`. There must be room for all of them."""
     found = list(numbers)
     for index in range(1, len(found)):
         found[index] = max(found[index], found[index - 1] + 1)

@@ -11,8 +11,8 @@ from berth.scheduling.framework.profile import AnyFilter, AnyScore, Profile, Sca
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """The plugins of a profile, in order, with their weights, and the scale of its scores. The weight applies to the
-    scores of a plugin, if it has any."""
+    """The plugins of a profile, in order, with their weights, and the scale of its scores. A weight applies to the
+    scores of the plugin, if it scores."""
 
     plugins: Mapping[str, int] = field(default_factory=dict)
     scale: Scale = Scale.EXTENDER
@@ -28,7 +28,7 @@ SHIPPED: Mapping[str, Composition] = {
     LABEL_PRIORITY: Composition({"NodePriorityLabel": 1}, Scale.AS_IS),
     RESOURCE_SEGREGATION: Composition({"ResourceSegregation": 1}),
     MANAGED_RESOURCES: Composition({"ManagedResources": 1}),
-    # kube-scheduler's default plugins with its weights, in its order, without volumes and dynamic resources; NodeReady.
+    # kube-scheduler's default plugins with its weights and order, except volumes and dynamic resources; and NodeReady.
     FULL: Composition(
         {
             "NodeUnschedulable": 1,
@@ -45,7 +45,7 @@ SHIPPED: Mapping[str, Composition] = {
         }
     ),
 }
-"""The shipped profiles, by name. A user's own profile has another name."""
+"""The shipped profiles, by name. A profile that a user defines cannot have these names."""
 
 
 SCHEDULER_FILTERS = (
@@ -64,11 +64,11 @@ COUNTED_FILTER = "ManagedResources"
 """The plugin that filters by counted resources."""
 
 FLOATING_FILTER = "FloatingResources"
-"""The plugin that filters by floating pools; profiles with the plugin above get it if there are such pools."""
+"""The plugin that filters by floating pools; profiles with COUNTED_FILTER get it if there are such pools."""
 
 
 def build(name: str, scale: Scale, plugins: Sequence[tuple[Plugin, int]]) -> Profile:
-    """Build a profile of these plugins with their weights. Each plugin is used at every extension point that it has."""
+    """Build a profile of these plugins with their weights. Each plugin is used at all its extension points."""
     filters: list[AnyFilter] = []
     scores: list[tuple[AnyScore, int]] = []
     for plugin, weight in plugins:

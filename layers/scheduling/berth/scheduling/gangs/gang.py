@@ -1,13 +1,13 @@
 """Gangs, and the rules by which a pod belongs to a gang.
 
-A pod names its gang in one of these ways. The first one that the pod has counts:
+A pod names its gang in one of these ways. The first way that the pod uses counts:
 
 1. `spec.schedulingGroup.podGroupName`: a PodGroup of Kubernetes (`scheduling.k8s.io`, v1alpha2 or v1beta1).
 2. The label `scheduling.x-k8s.io/pod-group`: a PodGroup of coscheduling, with `minMember`.
 3. The label `pod-group.scheduling.sigs.k8s.io`: a PodGroup of coscheduling's earlier API group.
 4. Berth's annotations: `berth.dev/gang` and `berth.dev/gang-size`.
 
-A pod that names two gangs of different names is rejected.
+A pod that gives two different names is rejected.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ MAX_TIMEOUT = 3600
 
 
 class GangsConfiguration(BaseModel):
-    """`gangs` of the configuration. enabled: filter plans gangs as a whole, and bind binds all members or none.
+    """The section `gangs`. enabled: filter plans gangs as a whole, and bind binds all members or none.
 
     timeout: seconds that an open gang waits for its members; a PodGroup or an annotation may set a shorter time.
-    maxMembers: a gang of a larger minimum is rejected.
+    maxMembers: a gang with a larger minimum is rejected.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -74,7 +74,7 @@ class GangError(StrEnum):
 
 
 class GangWait(StrEnum):
-    """The reason on every node if the members of a gang are not planned yet. Constant like the errors above."""
+    """The reason on every node if the members of a gang are not planned yet. It does not depend on the gang."""
 
     FOR_MEMBERS = "gang waits for members"
     FOR_ROOM = "gang does not fit"
@@ -83,7 +83,7 @@ class GangWait(StrEnum):
 
 
 REASON_OTHER_DOMAIN = "gang has its members in another topology domain"
-"""The reason on the other nodes, for a member of a committed gang that has a topology key."""
+"""The reason on nodes outside the gang's domain, for a member of a committed gang that has a topology key."""
 
 REASONS: frozenset[str] = frozenset({*GangError, *GangWait, REASON_OTHER_DOMAIN})
 """The reasons for rejecting a member of a gang."""
@@ -119,7 +119,7 @@ class Gang:
 
 @dataclass(frozen=True, slots=True)
 class InvalidGang:
-    """A gang, as a pod requests it, that cannot be planned. key: None unless the pod gives exactly one valid name."""
+    """A gang that a pod requests and that cannot be planned. key: None unless the pod gives exactly one valid name."""
 
     error: GangError
     key: GangKey | None = None
@@ -165,7 +165,7 @@ def gang_of(pod: Pod, pod_groups: PodGroups, configuration: GangsConfiguration) 
         return InvalidGang(GangError.TOO_LARGE, key)
     if not 1 <= found.timeout <= MAX_TIMEOUT:
         return InvalidGang(GangError.TIMEOUT, key)
-    # Other gangs wait meanwhile, so a pod cannot request a longer timeout than the operator allows.
+    # Other gangs wait for an open gang, so a pod cannot request a longer timeout than the operator allows.
     return replace(found, timeout=min(found.timeout, configuration.timeout))
 
 

@@ -21,9 +21,9 @@ WasExempt = Callable[[Pod], bool]
 class GangMembers:
     """A gang with its members.
 
-    waiting: members without a node, ordered by name; for a committed gang without members that are being bound. open:
-    the gang in bind, if it is being bound. is_committed: see the function; waiting members are then placed alone.
-    error: the difference between members that makes the gang invalid.
+    waiting: members without a node, ordered by name; in a committed gang, members that are being bound are left out.
+    open: the open gang, if members have arrived in bind. is_committed: see the function; if True, waiting members are
+    placed alone. error: the difference between members that makes the gang invalid.
     """
 
     gang: Gang
@@ -44,7 +44,7 @@ class GangMembers:
     @property
     def order(self) -> tuple[int, bool, float, GangKey]:
         """The sort key of planning: by priority, then open gangs first, then the oldest first. So two gangs never wait
-        for each other: the later gang is planned on the room that the earlier gang leaves."""
+        for each other: the later gang is planned in the room that the earlier gang leaves."""
         priority, created_at = priority_of(self.gang, self.waiting), created_at_of(self.gang, self.waiting)
         return -priority, self.open is None, created_at, self.key
 
@@ -70,7 +70,7 @@ def waits(pod: Pod) -> bool:
 
 
 def priority_of(gang: Gang | None, waiting: Iterable[Pod]) -> int:
-    """Return the PodGroup's priority, or the highest of the waiting members. gang: None if it cannot be read."""
+    """Return the PodGroup's priority, or else the highest priority of the waiting members. gang: None if unreadable."""
     if gang is not None and gang.priority is not None:
         return gang.priority
     return max((pod.priority or 0 for pod in waiting), default=0)
@@ -84,7 +84,7 @@ def created_at_of(gang: Gang | None, waiting: Iterable[Pod]) -> float:
 
 
 KnownGangs = Mapping[GangKey, tuple[Sequence[object], GangMembers | None]]
-"""The input of `gangs_in` for each gang, and the result."""
+"""For each gang, the input that `gangs_in` used, and the result."""
 
 
 def gangs_in(
@@ -95,10 +95,8 @@ def gangs_in(
     unknown: Pod | None,
     known: KnownGangs,
 ) -> tuple[list[GangMembers], KnownGangs]:
-    """Return the gangs with a waiting member, in planning order, and what to pass as `known` for the next snapshot.
-
-    unknown: a member that the snapshot does not have yet.
-    """
+    """Return the gangs with a waiting member, in planning order, and the value of `known` for the next call. unknown: a
+    member that the snapshot does not have yet."""
     opened = {each.key: each for each in open_gangs}
     being_bound = frozenset(pod.uid for pods in snapshot.assumed.values() for pod in pods)
     gang = None if unknown is None else gang_of(unknown, snapshot.pod_groups, configuration)
@@ -122,8 +120,8 @@ def gangs_in(
 def is_committed(members: Iterable[Pod], open_gang: OpenGang | None) -> bool:
     """Return whether one of these members of a gang is on a node, or is getting its Binding.
 
-    Members get their Bindings only after the commit, so a member on a node proves the commit, whatever its owner
-    changes there. A commit counts only while one of its members lives: another gang may have the name by now. An open
+    Members get their Bindings only after the commit, so a member on a node proves the commit, even if its owner changes
+    it later. A commit counts only while one of its members lives: another gang may have the name by now. An open
     reservation or an announcement does not prove a commit: bind writes them before the member waits for the others.
     """
     living = [pod for pod in members if lives(pod)]
@@ -158,7 +156,7 @@ def _members(
     being_bound: Set[str],
     unknown: Pod | None,
 ) -> GangMembers | None:
-    """Return the gang, or None if no member of a valid gang waits. unknown: a member that is not among the pods."""
+    """Return the gang, or None if no member of a valid gang waits. unknown: a member that is not in `pods`."""
     living = [pod for pod in pods if lives(pod) and pod is not unknown]
     if unknown is not None:
         living.append(unknown)

@@ -21,8 +21,8 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class GangStage(StrEnum):
-    """PLACED: a member is on a node, so the gang was committed. HAS_PLACES: its members pass filter. INVALID: its
-    members are rejected on all nodes."""
+    """The stage of a gang. PLACED: a member is on a node, so the gang was committed. HAS_PLACES: the members have
+    planned nodes, which pass filter. INVALID: filter rejects the members on all nodes."""
 
     WAITS_FOR_MEMBERS = "waits-for-members"
     DOES_NOT_FIT = "does-not-fit"
@@ -33,7 +33,7 @@ class GangStage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemberStatus:
-    """node: empty before the member is bound. place: the planned node, which passes filter."""
+    """A member of a gang. node: empty before the member is bound. place: the planned node, which passes filter."""
 
     name: str
     uid: str
@@ -45,7 +45,7 @@ class MemberStatus:
 class GangStatus:
     """A gang as filter sees it. minimum: 0 if it cannot be read. created_at: seconds since the epoch; None if unknown.
 
-    waits_for: empty for a gang that does not wait. It has numbers, names of resources and constant texts.
+    waits_for: the reason why the gang waits, with numbers and names of resources; empty if it does not wait.
     """
 
     key: GangKey
@@ -80,10 +80,8 @@ def overview(
 def _status(
     key: GangKey, pods: Sequence[Pod], asked: Sequence[Gang | InvalidGang | None], plans: Plans, counting: Counting
 ) -> GangStatus | None:
-    """Return the gang's status; None if its members are placed one by one or all being deleted.
-
-    asked: the gang that each pod requests.
-    """
+    """Return the gang's status; None if all its members are placed one by one, or are being deleted. asked: the gang
+    that each pod requests."""
     gang = next((each for each in asked if isinstance(each, Gang)), None)
     invalid = next((each.error for each in asked if isinstance(each, InvalidGang)), None)
     if gang is None and invalid is None:

@@ -1,4 +1,4 @@
-"""The nodes with pods that are being bound and with planned members; and the resource that is short."""
+"""The nodes with pods that are being bound and with planned members, and the description of a shortage."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class ShortPool(NamedTuple):
 
 
 MemberKind = tuple[int, int]
-"""Numbers for the shape of a member, and for the part of it that shipped plugins for one node read once it is there."""
+"""Two numbers for a member: for its shape, and for the fields that shipped plugins read of a pod on a node."""
 
 
 class NodeResults:
-    """The results for a node with certain members, by shape: whether it passes the filters that look at one node, and
-    by how much its score differs from the node without members."""
+    """The results for a node with certain members, by the shape of a further member: whether the node passes the
+    filters that look at one node, and by how much its score differs from its score without members."""
 
     __slots__ = ("accepted", "gained", "with_member")
 
@@ -80,11 +80,11 @@ class PlannedNode:
 
 
 class PlannedNodeCache:
-    """The kinds of members, and results for nodes with members, which are kept from one plan to the next.
+    """Caches the kinds of members, and the results for nodes with members, from one plan to the next.
 
     Snapshots share the NodeInfo of every node that did not change. The results are valid until the node changes, and
-    every plan finds the same: they depend on the node and on what plugins read of its members. Threads that use the
-    cache at the same time store equal values.
+    equal in every plan: they depend only on the node and on the fields that plugins read of its members. Threads that
+    use the cache at the same time store equal values.
     """
 
     def __init__(self, profile_of: ProfileOf, counting: Counting) -> None:
@@ -94,7 +94,7 @@ class PlannedNodeCache:
         self._new_numbers = count()
         self._results: dict[str, tuple[NodeInfo, NodeResults]] = {}
         self.size = 0
-        """The number of entries that were added, which limits the memory."""
+        """The number of added entries. The cache is replaced when there are too many."""
 
     def kind_of(self, pod: Pod) -> MemberKind:
         known = self._kinds.get(pod.uid)
@@ -119,7 +119,7 @@ class PlannedNodes(DerivedFromSnapshot):
     """Nodes by name, with placed pods on them. The cost of a copy depends on the number of nodes with placed pods."""
 
     def __init__(self, snapshot: Snapshot, counting: Counting, cache: PlannedNodeCache) -> None:
-        """snapshot: a snapshot without assumed pods."""
+        """Start without placed pods. snapshot: it must not have assumed pods."""
         super().__init__(snapshot)
         self.counting, self._cache = counting, cache
         self.changed: dict[str, PlannedNode] = {}
@@ -130,7 +130,7 @@ class PlannedNodes(DerivedFromSnapshot):
         """Whether a placed pod has terms of inter-pod affinity or anti-affinity."""
 
     def copy(self) -> PlannedNodes:
-        """Return a copy, to try a plan on."""
+        """Return a copy on which a plan can be tried."""
         found = PlannedNodes(self.snapshot, self.counting, self._cache)
         found.changed, found.places, found.left = dict(self.changed), list(self.places), dict(self.left)
         found.has_affinity_terms = self.has_affinity_terms
@@ -181,15 +181,13 @@ class PlannedNodes(DerivedFromSnapshot):
 
 
 class Candidates:
-    """The nodes for members of one shape, the best first. For one snapshot; its filters see the planned pods.
-
-    These nodes pass the filters that look at one node. Adding pods never makes a rejected node pass.
-    """
+    """The nodes of one snapshot for members of one shape, the best first. These nodes pass the filters that look at one
+    node. Adding pods never makes a node pass that they reject."""
 
     def __init__(
         self, shape: int, profile: Profile, pod: Pod, evaluation: Evaluation, deadline: DecisionDeadline
     ) -> None:
-        """Raises DeadlineExceeded."""
+        """Rank the nodes. Raises DeadlineExceeded."""
         self._shape, self._evaluation, self._filters = shape, evaluation, evaluation.local.filters
         snapshot = evaluation.snapshot
         self.nominated = snapshot.nominated  # on these nodes, a verdict depends on more than the shape
@@ -208,13 +206,12 @@ class Candidates:
         scores = [plugin for plugin, _ in profile.local_scores if SnapshotPart.PODS in plugin.reads]
         self.is_rescored = bool(scores)
         filters = (plugin for plugin in profile.local_filters if SnapshotPart.PODS in plugin.reads)
-        # A custom plugin may read all of the pods on a node.
+        # A custom plugin may read any field of the pods on a node.
         self._keeps = all(type(plugin).__module__.startswith(SHIPPED_PLUGINS) for plugin in (*scores, *filters))
 
     @cached_property
     def ranks(self) -> Mapping[str, int]:
-        """The ranks by name, from 0. A node without one fails the filters that look at one node, as it is in the
-        snapshot."""
+        """The ranks by name, from 0. Nodes that the filters for one node reject in the snapshot do not have a rank."""
         return {name: rank for rank, name in enumerate(self.order)}
 
     def passes(self, pod: Pod, name: str, planned_nodes: PlannedNodes, states: Sequence[ClusterFilter]) -> bool:
@@ -240,7 +237,7 @@ class Candidates:
         return ClusterStates(self._evaluation, planned_nodes)
 
     def score(self, rank: int, planned_nodes: PlannedNodes) -> int:
-        """Return the score of a candidate with the planned pods, the higher the better."""
+        """Return the score of a candidate with the planned pods; higher is better."""
         score = self.scores[rank]
         planned = planned_nodes.changed.get(self.order[rank]) if self.is_rescored else None
         if planned is None:
@@ -253,11 +250,10 @@ class Candidates:
 
 
 class NodesLeft:
-    """The ranks of the candidates that are left for members of one shape, the best first. Scores change as members are
-    placed.
+    """The ranks of the candidates left for members of one shape, the best first. Scores change as members are placed.
 
-    `_next`: the first rank that was not taken yet. `_heap`: the ranks that were put back, by score. `_moved`: those
-    whose nodes other members have changed.
+    `_next`: the first rank that was not taken yet. `_heap`: the ranks that were put back, by score. `_moved`: the ranks
+    of nodes that got members of other shapes.
     """
 
     def __init__(
@@ -267,7 +263,8 @@ class NodesLeft:
         names: Container[str] | None,
         earlier: NodesLeft | None = None,
     ) -> None:
-        """names: the only nodes to use; None for all. earlier: the nodes that earlier members of the shape left."""
+        """Prepare the ranks. names: the only nodes to use; None: all nodes. earlier: the nodes that earlier members of
+        the shape left."""
         self._candidates, self._planned_nodes, self._names = candidates, planned_nodes, names
         self._next, self._heap, self._moved, self._placed = 0, list[tuple[int, int]](), set[int](), 0
         if earlier is not None:
@@ -285,7 +282,7 @@ class NodesLeft:
         if self._moved or self._names is not None:
             while rank < len(candidates.order) and not self._is_wanted(rank):
                 rank += 1
-            # Drop nodes on which others were placed since then: they were put back with their new score.
+            # Drop outdated entries: nodes that received another pod meanwhile were pushed again with their new score.
             while heap and heap[0][0] != -candidates.score(heap[0][1], self._planned_nodes):
                 heappop(heap)
         is_left = rank < len(candidates.order)
@@ -337,11 +334,11 @@ def planned_nodes_of(
 
 
 def shortage_of(groups: Sequence[Sequence[Pod]], placed: int, planned_nodes: PlannedNodes, counting: Counting) -> str:
-    """Describe the need of a gang and the room that planned gangs leave, for the scarcest resource.
+    """Describe the amount of the scarcest resource that a gang needs, and the room that planned gangs leave.
 
-    If enough of each resource is left, another rule rejects the nodes. The name of the resource is from a node or the
-    configuration, never from the pods' owner. groups: the members that need a node, by shape. placed: how many of them
-    fit.
+    If enough of each resource is left, another rule rejects the nodes: then describe how many members fit. The name of
+    the resource is from a node or the configuration, never from the pods' owner. groups: the members that need a node,
+    by shape. placed: how many of them fit.
     """
     for pool, short in planned_nodes.short_pools([pod for group in groups for pod in group]).items():
         return f"{insufficient(pool)}: needs {short.needed}, {short.left} of {short.capacity} are left"
@@ -352,8 +349,8 @@ def shortage_of(groups: Sequence[Sequence[Pod]], placed: int, planned_nodes: Pla
 
 
 def _short(group: Sequence[Pod], planned_nodes: PlannedNodes, counting: Counting) -> Iterator[tuple[int, str, str]]:
-    """Yield each resource of which the nodes have too little for these members, each checked alone: the shortfall as a
-    negative number, the name and a description."""
+    """Yield negated shortfall, name and description of each resource that, checked alone, is short for these
+    members."""
     needed = len(group)
     for name, amount in group[0].spec.requests.asked.items():
         if name in counting.ignored_by_scheduler or amount <= 0:

@@ -3,8 +3,7 @@
 Gangs are planned one after the other, by priority and then by age. Each gang gets the room that earlier gangs leave,
 and a gang that does not fit does not use room. So two gangs never wait for each other, and a small gang may overtake a
 large gang that does not fit. The plan depends only on the snapshot, the pods that are being bound and the open gangs:
-the calls of all members find the same plan. It is computed once for each such state, in one call or several, and
-cached.
+the calls of all members find the same plan. It is computed once for each such state, in one or several calls.
 
 Planning does not write to a table: kube-scheduler also calls filter for members that it only tries (facts G1 and G2).
 """
@@ -80,7 +79,8 @@ SLOW_ROUND_SECONDS = 30.0
 that changes all the time. Bind and the scheduler's own filters use the current state."""
 
 ROUNDS = 4
-"""The number of states whose plans are cached: threads may use different states, and a member may be new."""
+"""The number of states whose plans are cached: threads may use different states, and a member that the snapshot lacks
+is a part of the state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class InDomain:
 class GangPlacement:
     """The placement of one gang, for explanations.
 
-    outcome: None for a committed gang. places: nodes by UID, of as many members as fit together. placed: the pods
+    outcome: None for a committed gang. places: the nodes, by UID, of as many members as fit together. placed: the pods
     planned so far, on their nodes. before: the earlier gangs that have places.
     """
 
@@ -111,7 +111,7 @@ MAX_CACHE_SIZE = 20_000
 
 _State = tuple[SnapshotId, Mapping[str, tuple[Pod, ...]], tuple[OpenGang, ...], str]
 """The state that a round depends on: the moment of the snapshot, assumed pods, open gangs, and the UID of a member that
-the snapshot does not have."""
+the snapshot lacks."""
 
 UNLIMITED = TimeLimited(NO_TIME_LIMIT)
 
@@ -128,8 +128,8 @@ class GangPlanner:
         was_exempt: WasExempt,
         limited: TimeLimited = UNLIMITED,
     ) -> None:
-        """profile_of: returns the profile with all filters for a member. evaluate: caches by shape. limited: limits
-        `decide`, and caches which gangs are too costly to plan."""
+        """Start without plans. profile_of: returns the profile with all filters for a member. evaluate: caches by
+        shape. limited: limits `decide`, and caches which gangs are too costly to plan."""
         self._configuration, self._counting, self._was_exempt = configuration, counting, was_exempt
         self._profile_of, self._evaluate, self._limited = profile_of, evaluate, limited
         self._cache = PlannedNodeCache(profile_of, counting)
@@ -138,10 +138,8 @@ class GangPlanner:
         self._lock = Lock()
 
     def is_member(self, pod: Pod, snapshot: Snapshot) -> bool:
-        """Return whether the pod is placed with others, or requests an invalid gang.
-
-        Members of a committed gang are placed alone.
-        """
+        """Return whether the pod is placed with others, or requests an invalid gang. Members of a committed gang are
+        placed alone."""
         found = gang_of(pod, snapshot.pod_groups, self._configuration)
         if not isinstance(found, Gang):
             return found is not None
@@ -155,10 +153,8 @@ class GangPlanner:
         open_gangs: Sequence[OpenGang],
         seconds_left: float = inf,
     ) -> Places | InDomain | GangError | GangWait | None:
-        """Return the request's nodes for this member, or why it waits; None if it is placed like other pods.
-
-        Raises DeadlineExceeded if the time ends before all gangs are planned; the next call continues.
-        """
+        """Return the request's nodes for this member, or the reason why it waits; None if it is placed like other pods.
+        Raises DeadlineExceeded if the time ends before all gangs are planned; the next call continues."""
         gang = gang_of(pod, snapshot.pod_groups, self._configuration)
         if gang is None:
             return None
@@ -169,7 +165,7 @@ class GangPlanner:
         if gang.key in found.outcomes:
             outcome = found.outcomes[gang.key]
         elif not self._is_committed(gang.key, snapshot, open_gangs, pod):
-            # The gang's members do not wait: this one is terminating, on a node by now, or has a reservation left.
+            # No member of the gang waits: this pod is terminating, has a node by now, or still has a reservation.
             outcome = GangWait.FOR_MEMBERS
         if isinstance(outcome, GangPlan):
             return found.places(pod, nodes, outcome, found.members[gang.key])
@@ -181,15 +177,16 @@ class GangPlanner:
         return found if isinstance(found, Gang) else None
 
     def statuses(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> list[GangStatus]:
-        """Return the gangs of the cluster, each with the reason why it waits. For users: without a time limit."""
-        # Imported for commands: a cold start of a verb does not need it.
+        """Return the gangs of the cluster, each with the reason why it waits. The planning does not have a time
+        limit."""
+        # Import it only here: a cold start of a verb does not need it.
         from berth.scheduling.gangs.overview import overview
 
         plans = self._new_round(snapshot, open_gangs, None).finished(UNLIMITED, NO_DECISION_DEADLINE)
         return overview(snapshot, self._configuration, self._counting, self._was_exempt, plans)
 
     def barred(self, pod: Pod, names: Collection[str], snapshot: Snapshot) -> Collection[str]:
-        """Return those of these nodes on which pods may not be evicted for this member: all nodes while its gang is not
+        """Return the nodes in `names` on which pods must not be evicted for this member: all nodes until its gang is
         committed, because the other members may still not fit."""
         return names if self.is_member(pod, snapshot) else self.outside(pod, names, snapshot)
 
@@ -258,7 +255,7 @@ class GangPlanner:
 
     def _plans_for(self, gangs: Sequence[GangMembers], snapshot: Snapshot) -> Plans:
         """Create the plans, so far with the places of committed members only."""
-        # Leave out reservations of waiting members: the plan keeps the nodes of members in the barrier.
+        # Do not count reservations of waiting members: the plan itself keeps members that wait in bind on their nodes.
         waiting = {pod.uid for members in gangs for pod in members.waiting}
         if self._cache.size > MAX_CACHE_SIZE + 4 * len(waiting):
             self._cache = PlannedNodeCache(self._profile_of, self._counting)

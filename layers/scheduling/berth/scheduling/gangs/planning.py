@@ -6,8 +6,8 @@ topology key. It may miss a placement
 
 - if members have several shapes: they are placed by shape, the shape with the fewest nodes first; a second attempt uses
   the reverse order;
-- if rules count members in domains of several topology keys, or attract members to each other without a topology key of
-  the gang.
+- if rules count members in domains of several topology keys, or attract members to each other and the gang lacks a
+  topology key.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class GangPlan:
-    """The nodes of a gang's members. places: node by UID. domain: the value of the gang's topology key.
+    """The planned nodes of a gang's members. places: the node of each member, by UID. domain: the value of the gang's
+    topology key.
 
     elsewhere: plans of the gang in other domains, the best first.
     """
@@ -54,10 +55,8 @@ class Attempt:
 
 
 class GangPlanning:
-    """Plans gangs on one snapshot. For one thread until all members have their candidates.
-
-    Methods raise DeadlineExceeded, and can be called again after it.
-    """
+    """Plans gangs on one snapshot. Use it in one thread until all members have their candidates. Methods raise
+    DeadlineExceeded, and can be called again after it."""
 
     def __init__(self, evaluate: Evaluate, base: Snapshot, cache: PlannedNodeCache) -> None:
         self._evaluate, self._base, self._cache = evaluate, base, cache
@@ -68,7 +67,8 @@ class GangPlanning:
         self._domains: dict[str, Mapping[str, frozenset[str]]] = {}
 
     def plan(self, members: GangMembers, planned_nodes: PlannedNodes) -> tuple[GangPlan, PlannedNodes] | None:
-        """Return places for as many members as the gang needs, and the nodes with them; None if they do not fit."""
+        """Return places for as many members as the gang needs, and the nodes with these members on them; None if the
+        members do not fit."""
         gang = members.gang
         key = self._key(members, planned_nodes)
         # The room only shrinks: members that did not fit before do not fit now.
@@ -92,7 +92,7 @@ class GangPlanning:
         return max(attempts, key=lambda each: len(each.places), default=Attempt(planned_nodes))
 
     def spare(self, pod: Pod, names: Container[str] | None, planned_nodes: PlannedNodes) -> Iterator[str]:
-        """Yield the nodes with room for one more such member, the best first. names: the only nodes; None for all."""
+        """Yield the nodes with room for one more such member, the best first. names: the only nodes; None: all."""
         candidates = self._candidates_of(pod)
         states = candidates.states(planned_nodes)
         for name in candidates.order:
@@ -125,7 +125,7 @@ class GangPlanning:
         return found
 
     def _key(self, members: GangMembers, planned_nodes: PlannedNodes) -> Hashable:
-        """Return a key that determines, with the number of members, whether a gang fits; None if more matters."""
+        """Return a key that, with the number of members, determines whether a gang fits; None if more data matters."""
         shapes = {self._shape_of(pod) for pod in members.waiting}
         if len(shapes) > 1 or members.arrived or self.has_cluster_rules(members.waiting[0], planned_nodes):
             return None
@@ -186,7 +186,7 @@ class GangPlanning:
             orders.append(reversed(everybody))
         tries = [(order, arrived) for order in orders]
         if kept:
-            # The members that have arrived may no longer fit on their nodes.
+            # Members that have arrived may no longer fit on their nodes: try other nodes for them.
             tries.append((groups, {}))
         for order, keep in tries:
             attempt = self._tried(order, needed, keep, planned_nodes, names)

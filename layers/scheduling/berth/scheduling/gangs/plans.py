@@ -1,8 +1,8 @@
 """The plans of all gangs on one state, and the nodes that each member gets from its gang's plan.
 
 The creators of pods determine the number of gangs, and the work for each gang. A call stops at its deadline, and the
-next call on this state continues there: the pod of a call does not count as too costly. A gang whose planning does not
-finish within at least half of the time of a decision is not planned for a while (`TimeLimited`).
+next call on this state continues there; the call's pod does not count as too costly. A gang whose planning had at least
+half of the time limit of a decision, and did not finish, is not planned for a while (`TimeLimited`).
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ Places = tuple[str, ...]
 class Plans:
     """The plans of all gangs. Once planning has ended, only `alternatives` changes.
 
-    planned_nodes: the nodes with all plans. members, outcomes: in planning order. extra: the places of members beyond
-    the number that their gangs need, by UID.
+    planned_nodes: the nodes with all planned members. members, outcomes: in planning order. extra: the places of
+    members beyond the number that their gangs need, by UID.
     """
 
     planned_nodes: PlannedNodes
@@ -76,12 +76,12 @@ class Plans:
         if members.gang.minimum > allowed:
             return GangError.LARGER_THAN_CLUSTER
         short = self.planned_nodes.short_pools(members.waiting[: members.gang.minimum])
-        # A gang that requests more than exists would wait forever, and keep free units from others.
+        # A gang that requests more than the capacity must not wait: it would keep free units from others forever.
         waits = bool(short) and all(each.needed <= each.capacity for each in short.values())
         return GangWait.FOR_POOL if waits else GangWait.FOR_ROOM
 
     def place_extra(self, plan: GangPlan, members: GangMembers) -> None:
-        """Place members beyond the minimum in the room that all gangs leave; do not place any if the time ends."""
+        """Place members beyond the minimum in the room that all gangs leave; if the time ends, none is placed."""
         left = [pod for pod in members.waiting if pod.uid not in plan.places]
         nodes, planned_nodes = self.planning.nodes_of(members, plan, self.planned_nodes), self.planned_nodes.copy()
         found = {}
@@ -112,7 +112,7 @@ class Plans:
         allowed = tuple(name for name in dict.fromkeys((place, *alternatives)) if name in requested)
         if allowed:
             return allowed
-        # The planned node is not usable: the scheduler has information about nodes that the cache does not have.
+        # The request lacks these nodes: the scheduler rejects them by data that the cache does not have yet.
         domain = self.planning.nodes_of(members, plan, self.planned_nodes)
         within = requested if domain is None else requested & domain
         others = tuple(islice(self.planning.spare(pod, within, self.planned_nodes), MAX_ALTERNATIVES))
@@ -124,10 +124,8 @@ class Plans:
         return changed or GangWait.FOR_ROOM
 
     def _alternatives(self, plan: GangPlan, members: GangMembers) -> Mapping[str, tuple[str, ...]]:
-        """Return alternative nodes for each member. Members do not share them, so any choice keeps the plan valid.
-
-        The nodes have room after all gangs are planned. The result is empty if a filter looks at all nodes.
-        """
+        """Return alternative nodes for each member. Members do not share them, so any choice keeps the plan valid. The
+        nodes have room after all gangs are planned. The result is empty if a filter looks at all nodes."""
         nodes = self.planning.nodes_of(members, plan, self.planned_nodes)
         groups = self.planning.by_shape([pod for pod in members.waiting if pod.uid in plan.places])
         if any(self.planning.has_cluster_rules(pods[0], self.planned_nodes) for pods in groups):
@@ -151,7 +149,7 @@ class PlanningRound:
     """Plans all gangs on one state. For one thread at a time; finished plans are thread-safe."""
 
     def __init__(self, gangs: Sequence[GangMembers], plans: Plans, began_at: float) -> None:
-        """gangs: in planning order. plans: before planning. began_at: seconds since the epoch."""
+        """Prepare the round. gangs: in planning order. plans: not planned yet. began_at: seconds since the epoch."""
         self.began_at = began_at
         self._gangs, self._plans = gangs, plans
         self._planned, self._extended = 0, 0

@@ -1,1 +1,1 @@
-"""Counted resources, which the scheduler ignores and Berth counts: the demands of pods, and the room on nodes."""
+"""Counted resources: the demands of pods, the capacities of nodes and floating pools, and the choice of devices."""

@@ -1,9 +1,9 @@
-"""`managedResources` of the configuration: the counted resources, and the sources of capacities and requests.
+"""The section `managedResources` of the configuration: counted resources, with sources of capacities and requests.
 
 The names equal the names in an extender's `managedResources` in KubeSchedulerConfiguration.
 
-With the Binding, bind writes an annotation for each resource with devices. Its value is only a number, which a
-container can read from its environment (downward API).
+With the Binding, bind writes an annotation for each resource with devices. Its value is the number of the device, which
+a container can read from its environment (downward API).
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ Key = Annotated[str, AfterValidator(_key), WithJsonSchema({"type": "string", "pa
 
 
 class Packing(StrEnum):
-    """The choice of a device: best-fit uses the device with the least room that is enough, spread with the most."""
+    """The choice of a device. best-fit: the device with the least room that is enough. spread: the one with the most
+    room."""
 
     BEST_FIT = "best-fit"
     SPREAD = "spread"
@@ -103,7 +104,7 @@ class _Document(BaseModel):
 
 
 class NodeSource(_Document):
-    """The place of an amount on a node: exactly one of a resource of its allocatable, a label and an annotation."""
+    """The field of a node that has the amount: exactly one of an allocatable resource, a label and an annotation."""
 
     allocatable: ResourceName | None = None
     node_label: Key | None = Field(default=None, alias="nodeLabel")
@@ -132,11 +133,11 @@ LabelValue = Annotated[str, Field(min_length=1, max_length=63)]
 
 
 class Capacity(NodeSource):
-    """The capacity of a resource without devices: a place on the node, or a constant.
+    """The capacity of a resource without devices: a field of the node, or a constant.
 
-    value: a constant number of units. scope: the domain that has so many: each `node`, the `cluster`, or all nodes with
-    the same value of a label, whose key it is. values: other numbers, by the value of that label. nodeSelector: the
-    nodes that have the constant; by default all nodes.
+    value: a constant number of units. scope: the domains that have `value` units each: `node`, `cluster`, or the key of
+    a label (then all nodes with the same value). values: numbers that replace `value`, by the value of that label.
+    nodeSelector: the nodes that have the constant; by default all nodes.
     """
 
     value: Amount | None = None
@@ -160,20 +161,20 @@ class Capacity(NodeSource):
         return self
 
     def of(self, node: NodeInfo) -> int | NoAmount:
-        """Return the amount that this node has for itself."""
+        """Return the node's own capacity: the units that no floating pool provides; NoAmount if it cannot be read."""
         if self.value is None:
             return _amount(self, node)
         has_labels = all(node.labels.get(key) == value for key, value in self.node_selector.items())
         return self.value if self.scope == NODE and has_labels else 0
 
     def of_domain(self, domain: str) -> int:
-        """Return the amount of a floating pool's domain, such as `cluster` or `zone=a`; 0 for a domain of others."""
+        """Return the capacity of a domain, such as `cluster` or `zone=a`; 0 if the scope differs."""
         key, _, value = domain.partition("=")
         return 0 if key != self.scope or self.value is None else self.values.get(value, self.value)
 
 
 class SizesSource(_Document):
-    """The list of a node's device sizes: in a label (separated by underscores) or an annotation (by commas)."""
+    """The field that lists a node's device sizes: a label (separated by underscores) or an annotation (by commas)."""
 
     node_label: Key | None = Field(default=None, alias="nodeLabel")
     node_annotation: Key | None = Field(default=None, alias="nodeAnnotation")
@@ -192,9 +193,10 @@ class PodSource(_Document):
 
 
 class Devices(_Document):
-    """The resource is divided into devices; the whole amount for one pod comes from one of them.
+    """The devices of a resource. The whole amount for one pod comes from one device.
 
-    Either `sizes`, or `count` and `size`. percentName: a resource by which a pod requests a percentage of a device.
+    Set either `sizes`, or `count` and `size`. percentName: the resource name by which a pod requests a percentage of a
+    device.
     """
 
     sizes: SizesSource | None = None
@@ -214,10 +216,10 @@ class Devices(_Document):
 class ManagedResource(_Document):
     """A resource that Berth counts.
 
-    capacity: by default the node's allocatable of the same name. perNamespace: the most units for all pods of one
-    namespace, in addition to the capacity. requests: by default those of the containers.
-    podLimit: the most units that one pod may request; by default the capacity of the node, or of the device.
-    ignoredByScheduler: as in KubeSchedulerConfiguration; if true, NodeResourcesFit does not check the resource.
+    capacity: by default the node's allocatable of the same name. perNamespace: a further limit, the most units for all
+    pods of one namespace. requests: by default the containers' requests. podLimit: the most units that one pod may
+    request; by default the capacity of the node, or of the device. ignoredByScheduler: as in
+    KubeSchedulerConfiguration; if true, NodeResourcesFit does not check the resource.
     """
 
     name: ResourceName
@@ -276,7 +278,8 @@ class ManagedResource(_Document):
 
     @property
     def sources(self) -> Iterator[NodeSource | SizesSource]:
-        """Yield where a node states the capacity; nothing for its allocatable of the same name."""
+        """Yield the fields of a node that state the capacity. Without such fields it is the node's allocatable of the
+        same name."""
         devices = self.devices
         found = (self.capacity,) if devices is None else (devices.sizes, devices.count, devices.size)
         yield from (each for each in found if each is not None)
@@ -310,7 +313,7 @@ TOO_MANY_DEVICES = f"has more than {MAX_DEVICES} devices"
 
 
 def capacity_of(resource: ManagedResource, node: NodeInfo) -> Mapping[str, int] | NoAmount:
-    """Return amounts above 0, by pool; empty if the node does not state a capacity."""
+    """Return the node's capacity by pool, without amounts of 0; empty if the node does not state a capacity."""
     if resource.devices is None:
         source = resource.capacity
         found = bounded(node.allocatable.get(resource.name, 0)) if source is None else source.of(node)

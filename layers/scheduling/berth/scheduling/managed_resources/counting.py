@@ -32,17 +32,15 @@ from berth.scheduling.reason_code import ReasonCode
 
 
 class Counting:
-    """Counts the resources of one configuration, on a node. It caches only the demands of specs. Thread-safe.
-
-    `at` returns the object that counts a floating pool in the same way.
-    """
+    """Counts the resources of one configuration on nodes. Thread-safe. `at` returns an object that counts a floating
+    pool in the same way."""
 
     def __init__(self, resources: Iterable[ManagedResource] = ()) -> None:
         self._all = {each.name: each for each in resources}
         self._resources = {name: each for name, each in self._all.items() if not each.is_floating}
-        """The resources that are counted here."""
+        """The resources that this object counts."""
         self._pool_name = ""
-        """The floating pool that is counted here; empty for a node."""
+        """The floating pool that this object counts; empty for nodes."""
         self._demands = DemandReader(self._all.values())
         self._limits = {each.name: each.pod_limit for each in self._all.values() if each.pod_limit is not None}
         self._views: dict[str, Self] = {}
@@ -54,16 +52,16 @@ class Counting:
 
     @property
     def resources(self) -> tuple[str, ...]:
-        """The resources of the configuration, wherever they are counted."""
+        """The resources of the configuration, counted on nodes or in floating pools."""
         return tuple(self._all)
 
     @property
     def on_nodes(self) -> tuple[str, ...]:
-        """The resources that nodes have."""
+        """The resources that are counted on nodes."""
         return tuple(name for name, each in self._all.items() if not each.is_floating)
 
     def at(self, owner: str) -> Self:
-        """Return the object that counts at this owner of a ledger: a node, or a floating pool."""
+        """Return the object that counts for this owner in the ledger: a node, or a floating pool."""
         if not is_floating(owner):
             return self
         if (view := self._views.get(owner)) is None:
@@ -102,11 +100,9 @@ class Counting:
         return frozenset(key for key in found if key is not None)
 
     def demands(self, pod: Pod) -> tuple[Demand, ...] | UnreadableRequest:
-        """Return the demands of a waiting pod; empty without counted resources.
-
-        A demand above its podLimit is unreadable. One unreadable request makes the result unreadable: a pod is placed
-        with all its requests or not at all.
-        """
+        """Return the demands of a waiting pod; empty without counted resources. A demand above its podLimit is
+        unreadable. One unreadable request makes the result unreadable: a pod is placed with all its requests or not at
+        all."""
         found = self._demands.read(pod)
         if found.unreadable:
             return next(iter(found.unreadable.values()))
@@ -138,7 +134,7 @@ class Counting:
         return {name: capacity.cause for name, capacity in found.items() if isinstance(capacity, NoAmount)}
 
     def pools(self, resource: str, capacity: Mapping[str, int]) -> list[str]:
-        """Return the pools of the resource, ordered by device: a mapping from a table is not ordered."""
+        """Return the pools of the resource, ordered by device, because a mapping from a table is not ordered."""
         if not self._has_devices(resource):
             pool = self._plain_pool(resource)
             return [pool] if pool in capacity else []
@@ -147,9 +143,7 @@ class Counting:
 
     def shares(self, pod: Pod, capacity: Mapping[str, int]) -> Shares | None:
         """Return the amounts that a pod holds on a node of this capacity, on the devices that its annotations name.
-
-        Return None if they do not name a device: another component bound the pod (see `adopted`).
-        """
+        Return None if the annotations do not name a device: another component bound the pod (see `adopted`)."""
         if pod.assumed_shares is not None:
             return pod.assumed_shares
         found: dict[str, int] = {}
@@ -162,10 +156,8 @@ class Counting:
         return found
 
     def adopted(self, pod: Pod, capacity: Mapping[str, int], free: Mapping[str, int]) -> Shares:
-        """Return the amounts that count for a pod on the node, even beyond the capacity.
-
-        If its annotations do not name a device, the amounts count on the device with the most room.
-        """
+        """Return the amounts, by pool, that count for a pod on the node, even above the capacity. If its annotations do
+        not name a device, the amounts count on the device with the most room."""
         if pod.assumed_shares is not None:
             return pod.assumed_shares
         found: dict[str, int] = {}
@@ -180,7 +172,7 @@ class Counting:
         return found
 
     def has_room_as_annotated(self, pod: Pod, capacity: Mapping[str, int], free: Mapping[str, int]) -> bool:
-        """Return whether the pod's annotations name its devices, and each is on the node, with room for the pod."""
+        """Return whether the pod's annotations name its devices, and the node has these devices with room for it."""
         shares = self.shares(pod, capacity)
         return shares is not None and all(
             amount <= free.get(pool, 0) for pool, amount in shares.items() if device_of(pool) is not None
@@ -195,9 +187,9 @@ class Counting:
         )
 
     def charged(self, pod: Pod, capacity: Mapping[str, int], free: Mapping[str, int]) -> Shares:
-        """Return the amounts to charge for a pod without a reservation, whatever device its annotations name.
+        """Return the amounts to charge for a pod without a reservation. Its annotations may be forged.
 
-        If the node does not have the named device, or it does not have enough room, the fullest device is charged
+        If the named device does not exist on the node, or does not have enough room, the fullest device is charged
         instead, so that a forged number cannot block a device with room. If the pod does not name a device, the device
         with the most room is charged. The charge is at most the podLimit and the capacity of the pool: a forged amount
         cannot charge more than the node has. A resource that the node does not have is not charged.
@@ -210,10 +202,8 @@ class Counting:
         return found
 
     def charged_after_growth(self, pod: Pod, held: Shares, before: Mapping[str, int], now: Mapping[str, int]) -> Shares:
-        """Raise the charge of a pod that was charged a whole pool, if the pool is larger now: it may request more.
-
-        before, now: the node's capacity.
-        """
+        """Raise the charge of a pod that was charged a whole pool, if the pool is larger now: the pod may request more.
+        held: the charge so far. before, now: the node's capacity then and now."""
         found = dict(held)
         for demand in self._demands_of_placed(pod):
             if demand.percent:
@@ -224,13 +214,14 @@ class Counting:
         return found
 
     def counted_anew(self, before: Mapping[str, int], now: Mapping[str, int]) -> Set[str]:
-        """Return the resources of a node that its ledger does not count yet, or counts with other pools: by device, or
-        without devices. before, now: capacities."""
+        """Return the resources whose counting begins on a node: its ledger does not have them yet, or counted them with
+        devices and they do not have devices now, or vice versa. before, now: the capacity in the ledger, and the
+        current capacity."""
         return {name for name in self._resources if self.pools(name, now) and not self.pools(name, before)}
 
     def counts_otherwise(self, shares: Shares, resources: Set[str]) -> bool:
-        """Return whether another configuration may have reserved these shares: one of these resources is missing, or is
-        in other domains than those in which it is counted now."""
+        """Return whether another configuration may have reserved these shares: one of these resources is missing in
+        them, or its domains differ from the current domains."""
         for name in resources & self._all.keys():
             each = self._all[name]
             expected = {each.scope if each.is_floating else ""} | ({NAMESPACE} if each.per_namespace else set())
@@ -239,7 +230,8 @@ class Counting:
         return False
 
     def has_other_pools(self, pool: str, resources: Set[str]) -> bool:
-        """Return whether the pool of one of these resources has a device, but the resource none now, or vice versa."""
+        """Return whether the pool of one of these resources is a device although the resource no longer has devices, or
+        vice versa."""
         resource = resource_of(pool)
         if resource not in resources or resource not in self._resources:
             return False
@@ -248,10 +240,8 @@ class Counting:
     def charged_anew(
         self, pod: Pod | None, held: Shares, resources: Set[str], capacity: Mapping[str, int], free: Mapping[str, int]
     ) -> Shares:
-        """Return the shares of a pod that was bound when these resources were counted in another way.
-
-        It keeps its amounts, in the current pools: on the device that it is charged for, and the rest on others.
-        """
+        """Return the shares of a pod that was bound when these resources were counted in another way. The pod keeps its
+        amounts, in the current pools: first on the device of `charged`, then on others."""
         found = {pool: amount for pool, amount in held.items() if not self.has_other_pools(pool, resources)}
         missing = (resources & self._resources.keys()) - set(map(resource_of, found))
         charged = {} if pod is None else self.charged(pod, capacity, free)
@@ -268,7 +258,7 @@ class Counting:
         return {pool: amount for pool, amount in found.items() if amount}
 
     def beyond_limit(self, pod: Pod, capacity: Mapping[str, int]) -> Mapping[str, int]:
-        """Return, by resource, the largest amount that can be charged to the placed pod, if its request exceeds it."""
+        """Return, by resource, the largest amount that can be charged to the pod, if its request is larger."""
         found = {}
         for demand in self._demands_of_placed(pod):
             largest = max((capacity[pool] for pool in self.pools(demand.resource, capacity)), default=0)
@@ -295,7 +285,8 @@ class Counting:
         return min(pools, key=lambda each: free.get(each, 0), default=None)
 
     def resized(self, pod: Pod, held: Shares, capacity: Mapping[str, int]) -> Shares:
-        """Return the shares after a change of the capacity, on the same devices: percentages use the current size."""
+        """Return the shares after a change of the capacity, on the same devices: percentages are of the current
+        size."""
         found = dict(held)
         for demand in self._demands_of_placed(pod):
             if demand.percent:
@@ -304,19 +295,19 @@ class Counting:
         return found
 
     def used(self, pods: Iterable[Pod], capacity: Mapping[str, int]) -> Mapping[str, int]:
-        """Return the amounts that the pods of a node hold together, by pool; for each pod at most the podLimit."""
+        """Return, by pool, the sum of the amounts of a node's pods; for each pod at most the podLimit."""
         used: dict[str, int] = {}
         unplaced, asked, annotated = list[Pod](), self._demands.requests, bool(self._demands.annotations)
         for pod in pods:
             if asked.isdisjoint(pod.spec.requests.asked) and pod.assumed_shares is None and not annotated:
-                # Skip pods without counted resources: most pods have none, and a shape's first call reads every pod.
+                # Most pods do not request counted resources, and a shape's first call reads every pod.
                 continue
             shares = self.shares(pod, capacity)
             if shares is None:
                 unplaced.append(pod)
             elif shares:
                 add(used, self._limited(shares))
-        # Pods without a known pool are counted last, in a fixed order.
+        # Count pods whose devices are unknown last, in a fixed order.
         for pod in sorted(unplaced, key=lambda each: (each.start_time or 0, each.uid)):
             add(used, self._limited(self.adopted(pod, capacity, left(capacity, used))))
         return used
@@ -345,7 +336,8 @@ class Counting:
         return Insufficient(tuple(short), never) if short else found
 
     def placed(self, demands: Sequence[Demand], node: NodeInfo) -> Shares | Insufficient:
-        """Choose pools for these demands beside the pods on the node, or return the resources that are short."""
+        """Choose pools for the demands in the room that the node's pods leave, or return the resources that are
+        short."""
         capacity = self.capacity(node)
         free = left(capacity, self.used(node.pods, capacity)) if capacity and node.pods else capacity
         return self.choose(demands, capacity, free)
@@ -362,19 +354,14 @@ class Counting:
         return self._pool_name or resource
 
     def _demands_of_placed(self, pod: Pod) -> tuple[Demand, ...]:
-        """Return the demands of a pod on a node that are counted here, also above their podLimit. A request that cannot
-        be read is ignored.
-
-        Only this request is ignored: otherwise it could hide all other requests of a pod that is bound without Berth.
-        """
+        """Return the demands that this object counts for a pod on a node, also above their podLimit. A request that
+        cannot be read is ignored: it must not hide other requests of a pod bound without Berth."""
         found = self._demands.read(pod).readable
         return tuple(demand for demand in found if demand.resource in self._resources) if self.floating.exist else found
 
     def _pool(self, pod: Pod, demand: Demand, capacity: Mapping[str, int]) -> str | None:
-        """Return the pool of the pod's share of this demand; None if it is unknown.
-
-        It is also unknown for a percentage of a missing device: another device is used then.
-        """
+        """Return the pool from which this demand of the pod is met; None if it is unknown. The pool is also unknown for
+        a percentage of a missing device: then another device is used."""
         if not self._has_devices(demand.resource):
             return self._plain_pool(demand.resource)
         index = index_in(pod.annotations.get(annotation_of(demand.resource)))

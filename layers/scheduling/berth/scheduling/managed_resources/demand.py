@@ -14,7 +14,7 @@ from berth.scheduling.reason_code import ReasonCode
 
 PERCENT = 100
 
-# The reason on every node if the pod's request cannot be read. It does not depend on the request (fact 17).
+# The reasons on every node for a request that is not counted. They do not contain the amount (fact 17).
 REASON_REQUEST = "the pod's request of {} is not an amount of at most 10^15"
 REASON_PERCENT = "the pod's request of {} is more than 100 per cent"
 REASON_LIMIT = "the pod's request of {} is larger than its podLimit"
@@ -61,7 +61,7 @@ _NO_DEMANDS = Demands((), MappingProxyType({}))
 
 
 class DemandReader:
-    """Reads demands for the resources of one configuration. It caches the demands of specs. Thread-safe.
+    """Reads demands for the resources of one configuration. It caches demands by spec. Thread-safe.
 
     requests: the resource names in container requests. annotations: the annotations of pods that request an amount.
     """
@@ -79,11 +79,9 @@ class DemandReader:
         self._known: WeakKeyDictionary[PodSpec, Demands] = WeakKeyDictionary()
 
     def read(self, pod: Pod) -> Demands:
-        """Return the pod's demands; empty without counted resources. An unreadable request names its field.
-
-        As in Kubernetes, the larger of the containers' sum and any init container counts. If a pod requests both an
-        amount and a percentage, the amount counts if it can be read.
-        """
+        """Return the pod's demands; empty without counted resources. An unreadable request names its field. As in
+        Kubernetes, the larger of the containers' sum and any init container counts. If a pod requests both an amount
+        and a percentage, the amount counts if it can be read."""
         requests = pod.spec.requests
         asks = not self.requests.isdisjoint(requests.asked) or not self.requests.isdisjoint(requests.beyond)
         by_containers = self._requested(pod.spec) if asks else _NO_DEMANDS
@@ -120,7 +118,8 @@ class DemandReader:
 
 
 def _requested(spec: PodSpec, name: str, resource: str) -> Demand | UnreadableRequest | None:
-    """Return the containers' demand of the resource; None if absent. A different `name` requests a percentage."""
+    """Return the containers' demand of the resource; None if absent. If `name` differs from `resource`, it requests a
+    percentage."""
     if name in spec.requests.beyond:
         return UnreadableRequest(REASON_REQUEST.format(name))
     units, percent = spec.requests.asked.get(name, 0), name != resource
@@ -135,7 +134,7 @@ def _requested(spec: PodSpec, name: str, resource: str) -> Demand | UnreadableRe
 
 
 def _annotated(pod: Pod, name: str, key: str) -> Demand | UnreadableRequest | None:
-    """Return the demand of the pod's annotation `key`; None if it is absent or 0."""
+    """Return the demand of the pod's annotation `key`; None if the annotation is absent or 0."""
     if key not in pod.annotations:
         return None
     amount = amount_in(pod.annotations[key])

@@ -23,7 +23,7 @@ from berth.scheduling.managed_resources.pools import (
 )
 from berth.scheduling.objects.pod import Pod
 
-# The reasons are constant (fact 17): they do not have amounts, or the values of labels.
+# The reasons are constant (fact 17): they do not contain amounts or values of labels.
 
 REASON_NO_DOMAIN = "node(s) had no label {}, by which {} is counted"
 _INSUFFICIENT = "Insufficient {}"
@@ -58,7 +58,7 @@ class Insufficient:
 
 @dataclass(frozen=True, slots=True)
 class NoDomain:
-    """The node is in no domain of a floating resource: it does not have the label `key`."""
+    """The node is not in a domain of a floating resource: it does not have the label `key`."""
 
     resource: str
     key: str
@@ -92,7 +92,7 @@ class FloatingPools:
     def __init__(
         self, resources: Mapping[str, ManagedResource], demands: DemandReader, limits: Mapping[str, int]
     ) -> None:
-        """limits: the podLimit by resource."""
+        """Collect the pools. limits: the podLimit by resource."""
         self._resources, self._reader, self._limits = resources, demands, limits
         floating = [each for each in resources.values() if each.is_floating]
         self.exist = bool(floating) or any(each.per_namespace is not None for each in resources.values())
@@ -104,12 +104,12 @@ class FloatingPools:
 
     @property
     def reasons_to_wait(self) -> frozenset[str]:
-        """Return the reasons of a pod that waits for one of these pools, as POOL_REASONS with their names."""
+        """Return the reasons of a pod that waits for one of these pools: POOL_REASONS with resources and label keys."""
         kinds = {pool for each in self._resources for pool in self.of((each,), "", dict.fromkeys(self.label_keys, ""))}
         return frozenset((*map(insufficient, kinds), *map(kept_for_others, kinds)))
 
     def of_labels(self, labels: Mapping[str, str]) -> frozenset[str]:
-        """Return the pools of the domains that a node with these labels is in, without the cluster's."""
+        """Return the pools of the label values that a node with these labels has."""
         return frozenset(
             label_pool(each.name, each.scope, labels[each.scope]) for each in self._keyed if each.scope in labels
         )
@@ -127,8 +127,8 @@ class FloatingPools:
         return frozenset(found)
 
     def waiting(self, pods: Iterable[Pod], of_labels: Iterable[str]) -> Mapping[str, int]:
-        """Return how many of these waiting pods request each pool, of the cluster, of these labels, and of the pods'
-        namespaces. Their labels are unknown before they have a node: they wait for the pools of all values."""
+        """Return, by pool, how many of these waiting pods request it: the pools of the cluster and of namespaces, and
+        `of_labels`. A waiting pod does not have a node, so it counts for the pools of all values of a label."""
         resources, limits = Counter[str](), Counter[str]()
         for pod in pods:
             requested = {demand.resource for demand in self._reader.read(pod).readable}
@@ -140,17 +140,15 @@ class FloatingPools:
         return self._resources[demand.resource].scope
 
     def demands(self, demands: Iterable[Demand]) -> tuple[Demand, ...]:
-        """Return the demands that are counted in floating pools, there alone or in addition to the node."""
+        """Return the demands that are counted in floating pools, only there or also on the node."""
         if not self.exist:
             return ()
         found = ((self._resources[demand.resource], demand) for demand in demands)
         return tuple(demand for each, demand in found if each.is_floating or each.per_namespace is not None)
 
     def shares(self, demands: Iterable[Demand], namespace: str, labels: Mapping[str, str]) -> Shares | NoDomain:
-        """Return the shares of these demands, for a pod of the namespace on a node with these labels.
-
-        NoDomain: the node does not have the label of a resource.
-        """
+        """Return the shares of these demands, for a pod of the namespace on a node with these labels. Return NoDomain
+        if the node lacks the label of a resource."""
         found: dict[str, int] = {}
         for demand in self.demands(demands):
             each = self._resources[demand.resource]
@@ -160,7 +158,7 @@ class FloatingPools:
         return found
 
     def used(self, pods: Iterable[Pod], labels: Mapping[str, str]) -> Shares:
-        """Return the amounts that pods on a node with these labels hold, for each pod at most the podLimit."""
+        """Return, by pool, the amounts of these pods on a node with these labels; for each pod at most the podLimit."""
         used: dict[str, int] = {}
         asked, annotated = self._reader.requests, bool(self._reader.annotations)
         for pod in pods:

@@ -2,7 +2,7 @@
 
 | pool | domain |
 |---|---|
-| `RESOURCE`, `RESOURCE#2` | a node, which has the device 2 |
+| `RESOURCE`, `RESOURCE#2` | a node; `#2` is its device with the index 2 |
 | `RESOURCE@cluster` | the cluster |
 | `RESOURCE@KEY=VALUE` | the nodes with this label |
 | `RESOURCE@namespace=NAME` | the pods of this namespace |
@@ -50,7 +50,7 @@ def label_pool(resource: str, key: str, value: str) -> str:
 
 
 def namespace_pool(resource: str, namespace: str) -> str:
-    # A label of this key is not a domain: `capacity.scope` does not accept it.
+    # Names do not collide: `capacity.scope` does not accept a label of this key.
     return label_pool(resource, NAMESPACE, namespace)
 
 
@@ -60,7 +60,7 @@ def is_floating(pool: str) -> bool:
 
 
 def limits_namespace(pool: str) -> bool:
-    """Return whether the pool is a limit of one namespace: its resource has a capacity elsewhere, too."""
+    """Return whether the pool is a limit of one namespace. Its resource also has a capacity."""
     return domain_of(pool).startswith(f"{NAMESPACE}=")
 
 
@@ -70,7 +70,7 @@ def domain_of(pool: str) -> str:
 
 
 def device_of(pool: str) -> tuple[str, int] | None:
-    """Return the resource and device of a pool; None for a pool without devices."""
+    """Return the resource and the index of the device; None if the pool is not a device."""
     resource, separator, index = pool.partition("#")
     return (resource, int(index)) if separator else None
 

@@ -113,7 +113,7 @@ WorkloadKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A Service, ReplicationController, ReplicaSet or StatefulSet. The selector of the first two is a plain map."""
+    """A Service or a controller. labels: the plain selector of a Service or ReplicationController; else None."""
 
     kind: str
     namespace: str
@@ -124,7 +124,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Workloads:
-    """The workloads of a cluster, by their lookup keys. Immutable; `changed` returns a new object."""
+    """The workloads: services by namespace, controllers by key. Immutable; `changed` returns a new object."""
 
     services: dict[str, tuple[Workload, ...]] = field(default_factory=dict)
     controllers: dict[WorkloadKey, Workload] = field(default_factory=dict)
@@ -156,7 +156,7 @@ class Workloads:
         return Workloads(kept, controllers)
 
     def selector_of(self, pod: Pod) -> LabelSelector:
-        """Return the selector of pods that belong with this pod: all requirements of its services and controller."""
+        """Return a selector with the requirements of the pod's controller and of all services that select the pod."""
         labels: dict[str, str] = {}
         for service in self.services.get(pod.namespace, ()):
             # A service without a selector does not select pods; an empty selector does not add requirements.

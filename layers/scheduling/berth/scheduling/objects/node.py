@@ -1,7 +1,6 @@
 """A node with its pods and their usage, for plugins that look at one node, and the parser of nodes.
 
-An invalid field is stored as the node's `defect`, which excludes only this node. Its reason does not contain the node's
-name (fact 17)."""
+An invalid field is stored as the node's `defect`, which excludes only this node. The text is constant (fact 17)."""
 
 from __future__ import annotations
 
@@ -42,9 +41,9 @@ class Usage:
     """The usage of a node by its pods. Immutable; `plus` and `minus` return a new Usage.
 
     requested: sums of the pods' requests. non_zero_*: sums with the defaults for containers without requests.
-    label_sets: the number of pods with each label set. terminating: the number of these that are being deleted.
-    specs_with_affinity: how many pods of each spec have terms of affinity or anti-affinity.
-    specs_with_anti_affinity: how many pods of each spec have terms of required anti-affinity.
+    label_sets: the number of pods with each label set. terminating: the number of these pods that are being deleted.
+    specs_with_affinity: the number of pods of each spec that has terms of affinity or anti-affinity.
+    specs_with_anti_affinity: the number of pods of each spec that has terms of required anti-affinity.
     """
 
     requested: Amounts
@@ -60,7 +59,7 @@ class Usage:
         return _sum(self, pods, 1)
 
     def minus(self, pods: Iterable[Pod], host_ports: frozenset[HostPort]) -> Usage:
-        """Subtract these pods, which must be included. `host_ports`: the ports that the remaining pods use."""
+        """Subtract these pods, which the usage must include. host_ports: the ports that the remaining pods use."""
         return _sum(self, pods, -1, host_ports)
 
 
@@ -96,7 +95,7 @@ def _sum(base: Usage, pods: Iterable[Pod], sign: int, host_ports: frozenset[Host
     if sign < 0:
         label_sets = {found: count for found, count in label_sets.items() if count}
     return Usage(
-        # Wrapping the sum once is enough: wrapping every addition gives the same result.
+        # Wrap only the final sum at 64 bits: wrapping every addition gives the same result.
         {name: wrapped(amount) for name, amount in requested.items()},
         cpu,
         memory,
@@ -130,7 +129,7 @@ class NodeInfo:
     long as the node is the same object.
 
     defect: why the node cannot be evaluated. ready: the status of the Ready condition, or empty. images: sizes in bytes
-    by name. annotations: of a node in the cache only those that are used for counting.
+    by image name. annotations: for a node in the cache, only the annotations that counting reads.
     """
 
     name: str
@@ -242,8 +241,8 @@ def read_node(obj: object) -> NodeInfo | UnreadableObject:
 
 
 def trimmed_node(obj: Object, annotated: Container[str] = ()) -> Object:
-    """Return the fields of a node that scheduling needs: `read_node` returns the same as for the whole object. Of the
-    conditions only the Ready status: with its time, each heartbeat would be a change. annotated: kept annotations."""
+    """Return the fields of a node that scheduling needs, from which `read_node` reads the same node. Of the conditions
+    only the Ready status is kept: with its time, each heartbeat would be a change. annotated: annotations to keep."""
     found: Object = {}
     for part, names in _KEPT.items():
         value = obj.get(part)
@@ -274,7 +273,7 @@ def _read_ready(status: Object) -> str:
 
 
 def _read_images(status: Object) -> Mapping[str, int]:
-    """Read sizes by name. Names are interned, because nodes of a cluster have mostly the same images."""
+    """Read the sizes of images by name. Names are interned, because most nodes have the same images."""
     if status.get("images") is None:
         return NOTHING
     found: dict[str, int] = {}

@@ -70,10 +70,10 @@ class PodSpec:
 class Pod:
     """A pod. Times are seconds since the epoch.
 
-    disruption_target: the scheduler preempted it, to make room. annotations: for a pod in the cache, only the
-    annotations that Berth reads. assumed_shares: the amounts reserved for it, if the cache does not show it on its node
-    yet (see `AssumedPod`). created_at: for a pod in the cache, set only if the pod waits and gangs are enabled.
-    waits_for_pool: Berth rejected it because a floating pool has too little left.
+    disruption_target: the scheduler has preempted the pod. annotations: for a pod in the cache, only the annotations
+    that Berth reads. assumed_shares: the amounts that are reserved for the pod, if it is assumed (see `AssumedPod`).
+    created_at: for a pod in the cache, set only if the pod waits and gangs are enabled. waits_for_pool: Berth rejected
+    it because a floating pool has too little left.
     """
 
     name: str

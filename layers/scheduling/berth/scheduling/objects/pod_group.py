@@ -64,8 +64,8 @@ PodGroupKey = tuple[PodGroupApi, str, str]
 
 @dataclass(frozen=True, slots=True)
 class PodGroup:
-    """A PodGroup of one of the APIs. minimum: how many members are placed together; None if they are placed one by one.
-    Times are in seconds. defect: why the PodGroup cannot be used; empty if it can."""
+    """A PodGroup of one of the APIs. minimum: the number of members placed together; None: one by one. timeout: in
+    seconds. created_at: in seconds since the epoch. defect: the reason why the PodGroup cannot be used, or empty."""
 
     api: PodGroupApi
     namespace: str
@@ -83,7 +83,7 @@ class PodGroup:
 
 
 SPEC_FIELDS = ("schedulingPolicy", "schedulingConstraints", "priority", "minMember", "scheduleTimeoutSeconds")
-"""The fields of a PodGroup's spec that are read."""
+"""The fields of a PodGroup's spec that Berth reads."""
 
 
 def read_pod_group(obj: object, api: PodGroupApi) -> PodGroup | UnreadableObject:

@@ -1,4 +1,4 @@
-"""Reading pods. Equal labels and specs are read once, and pods share these objects."""
+"""The reader of pods. Equal labels and specs are read once, and the pods share the results."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from berth.scheduling.objects.projection import (
     shared_fields,
 )
 
-# An object that two threads read at once may be in memory twice: that costs a comparison, and is never wrong.
+# If two threads read equal objects at once, both may be in memory: results are correct, but are not shared.
 _SPECS: WeakValueDictionary[bytes, PodSpec] = WeakValueDictionary()
 _LABEL_SETS: WeakValueDictionary[bytes, LabelSet] = WeakValueDictionary()
 _PREEMPTED = {"status": "True", "reason": "PreemptionByScheduler"}
 
 
 def pod_spec(shared: Object) -> PodSpec:
-    """Return the interned PodSpec of a shared part. Raises MalformedField."""
+    """Return the interned PodSpec of these shared fields. Raises MalformedField."""
     try:
         source = orjson.dumps(shared, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as error:
@@ -97,8 +97,7 @@ def _read_controller(metadata: Object) -> Controller | None:
 
 
 def read_pod(obj: object) -> Pod | UnreadableObject:
-    """Read a v1.Pod, which must be an object, with all fields that its own placement depends on. They may be absent or
-    null."""
+    """Read a v1.Pod with all fields that its own placement depends on. Its fields may be absent or null."""
     try:
         whole, metadata, spec, status = _parts(obj)
         shared = pod_spec(shared_fields(whole, placed=False))
@@ -123,9 +122,8 @@ def read_placed_pod(obj: object) -> Pod | UnreadableObject:
 
 
 class PodReader:
-    """Reads pods of a cluster one by one: whole objects, as `read_pods` does, and compact pods. For one thread. It
-    caches the results for the bytes that pods of a controller have in common: 150,000 compact pods take about a
-    second."""
+    """Reads pods of a cluster one by one: whole objects, as `read_pods` does, and compact pods. Use it in one thread.
+    It caches specs and label sets by their text, which pods share: 150,000 compact pods take about a second."""
 
     def __init__(self) -> None:
         self._specs: dict[str, PodSpec] = {}

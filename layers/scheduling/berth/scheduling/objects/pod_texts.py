@@ -1,7 +1,7 @@
-"""Reading a large pod from the texts of its parts. A part whose text was read before is not decoded again.
+"""The reader of large pods from the texts of their parts. A text that was read before is not decoded again.
 
-A part is looked up by the SHA-256 of its text, which proves that this text was decoded and checked. Specs and labels
-live as long as they are referenced, for example by the evaluation of their shape. So only hashes are kept here.
+A part is looked up by the SHA-256 of its text, which proves that the same text was decoded and checked. Specs and
+labels stay in memory as long as they are referenced, for example by an evaluation: this module keeps weak references.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from berth.scheduling.objects.projection import (
 )
 
 SMALL = 16_384
-"""The number of characters below which a text is decoded at once."""
+"""The number of characters below which a text is decoded as a whole, without a look-up."""
 
 MAX_TEXTS = 10_000
-"""The maximum number of hashes of one kind: pods that differ only in fields that are not read share a spec."""
+"""The maximum number of hashes, for specs and for labels: texts that differ only in unread fields share a spec."""
 
 MAX_METADATA = 64
 MAX_METADATA_BYTES = 32 << 20
@@ -64,7 +64,8 @@ class FieldsOf:
     """
 
     def __init__(self, names: Iterable[str], items: Mapping[str, Iterable[str]] | None = None) -> None:
-        """names: the fields that are kept as they are. items: fields that are lists, and the fields of their items."""
+        """Prepare the decoder. names: the fields to keep. items: the fields that are lists, with their items'
+        fields."""
         lists = {field: core_schema.list_schema(_object(kept)) for field, kept in (items or {}).items()}
         self._validator = SchemaValidator(_object(names, lists))
 
@@ -121,7 +122,7 @@ class _Metadata:
 
 
 class _RecentMetadata:
-    """The metadata of the most recent texts. Thread-safe."""
+    """The decoded metadata of the most recent texts. Thread-safe."""
 
     def __init__(self) -> None:
         self._found: OrderedDict[bytes, tuple[_Metadata, int]] = OrderedDict()
@@ -154,7 +155,7 @@ _RECENT_METADATA = _RecentMetadata()
 def read_pod_texts(texts: PodTexts) -> Pod | UnreadableObject | None:
     """Read a pod from these parts, as `read_pod` does; None if a text is not a JSON object."""
     try:
-        # Each garbage collection scans the whole snapshot: this took nine tenths of the time.
+        # Pause garbage collection: it scans the whole snapshot, and took nine tenths of the time.
         with collection_paused():
             return _read(texts)
     except orjson.JSONDecodeError:
@@ -190,14 +191,14 @@ def _metadata(text: str) -> tuple[_Metadata, LabelSet]:
 
 
 def _whole_metadata(text: str) -> tuple[_Metadata, LabelSet]:
-    """Decode whole metadata, if it is small or a key occurs twice: then the last value counts."""
+    """Decode the metadata as one text, because it is small or a key may occur twice: then the last value counts."""
     found = _Metadata.of(text)
     return found, labels_of(found.fields)
 
 
 def _cut_at_labels(text: str) -> tuple[str, str, str] | None:
-    """Split the text of large metadata at its labels into three objects. They are valid JSON only if the whole text is,
-    and if the labels belong to the metadata itself and not to a nested object."""
+    """Split the text of large metadata at its labels into three objects, or return None. The objects are valid JSON
+    only if the whole text is valid, and the labels belong to the metadata itself and not to a nested object."""
     if len(text) < SMALL:
         return None
     start = text.find(_LABELS_KEY)

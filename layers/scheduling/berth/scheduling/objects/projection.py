@@ -13,12 +13,12 @@ from berth.scheduling.objects.pod_group import GANG_ANNOTATION, POD_GROUP_LABELS
 
 
 def select_fields(obj: Object, names: Iterable[str]) -> Object:
-    """Return those of these fields that exist; null counts as absent."""
+    """Return the fields with these names that exist; null counts as absent."""
     return {name: obj[name] for name in names if obj.get(name) is not None}
 
 
 def without_empty_parts(parts: Mapping[str, object], obj: Object) -> Object:
-    """Remove empty parts. Keep a part of the wrong type unchanged, so that the parser reports it."""
+    """Return the parts that are not empty. A part of the wrong type is kept, so that the parser reports it."""
     found = {name: kept if isinstance(obj.get(name), dict | None) else obj[name] for name, kept in parts.items()}
     return {name: kept for name, kept in found.items() if kept != {}}
 
@@ -30,7 +30,7 @@ def trimmed_items(value: object, trim: Callable[[Object], Object]) -> object:
 
 
 def select_annotations(metadata: Object, names: Container[str]) -> Object:
-    """Return the annotations of these names, under `annotations`; empty if the object does not have them."""
+    """Return the annotations with these names, under `annotations`; empty if the object does not have any of them."""
     found = metadata.get("annotations") if names else None
     kept = {name: found[name] for name in found if name in names} if isinstance(found, dict) else {}
     return {"annotations": kept} if kept else {}
@@ -45,7 +45,7 @@ _PORT = ("hostIP", "hostPort", "protocol")
 
 
 def project_container(obj: Object, images: bool) -> Object:
-    """Keep name, requests and host ports. images: also keep the image."""
+    """Keep the name, restart policy, requests and host ports of a container. images: also keep its image."""
     found = select_fields(obj, ("name", "restartPolicy", "image") if images else ("name", "restartPolicy"))
     if (resources := obj.get("resources")) is not None:
         found["resources"] = project_requests(resources)
@@ -55,8 +55,8 @@ def project_container(obj: Object, images: bool) -> Object:
 
 
 def project_requests(resources: object) -> object:
-    """Keep the requests of a container or of a whole pod. Limits of extended resources replace missing requests: the
-    API server makes them requests."""
+    """Keep the requests of a container or a pod. As in the API server, limits of extended resources replace missing
+    requests."""
     if not isinstance(resources, dict):
         return resources
     kept = select_fields(resources, ("requests",))
@@ -83,11 +83,11 @@ def _project_ports(ports: object) -> object:
 
 
 CLAIMS = ("persistentVolumeClaim", "ephemeral")
-"""The sources of volumes that no plugin here checks."""
+"""The volume sources that Berth's plugins do not check."""
 
 
 def _project_volume(volume: Object) -> Object:
-    """Keep an image, and whether the volume is claimed: explanations report that claims are not checked."""
+    """Keep an image volume. Of a claim keep only its kind: explanations report that claims are not checked."""
     if volume.get("image") is not None:
         return volume
     return {source: {} for source in CLAIMS if source in volume}
@@ -97,7 +97,7 @@ _STATUS = ("resources", "allocatedResources")
 
 
 def project_resize(spec: Object, status: Object) -> Object:
-    """Keep the resources in the status, and whether the resize is pending; empty if status and spec are equal."""
+    """Keep the resources in the status, and whether a resize is pending; empty if they equal the spec's resources."""
     found: Object = {}
     for field, containers in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
         statuses = status.get(field)
@@ -166,13 +166,13 @@ READ_SPEC = (*_ALWAYS, *_TO_PLACE, "nodeName", "affinity", "resources", "resourc
 READ_CONTAINER = ("name", "restartPolicy", "image", "resources", "ports")
 READ_VOLUME = ("name", "image", *CLAIMS)
 READ_STATUS = ("phase", "startTime", "nominatedNodeName", "conditions")
-"""The status fields of a pod to place, besides RESIZE_STATUS. Its spec also has the lists of containers and volumes."""
+"""The fields that are read of a pod to place. RESIZE_STATUS, containers and volumes are read too."""
 
 RESIZE_STATUS = ("containerStatuses", "initContainerStatuses", *_STATUS)
 
 
 def individual_fields(obj: Object, annotations: Container[str] = ()) -> Object:
-    """Keep name, identity, labels, these annotations, node and status."""
+    """Keep the fields in which a controller's pods differ: identity, labels, these annotations, node and status."""
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
     return {
         "metadata": select_fields(metadata, ("name", "namespace", "uid", "labels", "deletionTimestamp"))
@@ -184,8 +184,8 @@ def individual_fields(obj: Object, annotations: Container[str] = ()) -> Object:
 
 
 def shared_fields(obj: Object, *, placed: bool, images: bool = True) -> Object:
-    """Keep all other fields; of a pod on a node only those that the placement of other pods depends on. images: keep
-    the fields that only ImageLocality and explanations read."""
+    """Keep all other fields; for a pod on a node, only the fields that affect the placement of other pods. images: also
+    keep the fields that only ImageLocality and explanations read."""
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
     images = images and not placed
     kept = select_fields(spec, _ALWAYS if placed else _ALWAYS + _TO_PLACE)
@@ -212,8 +212,8 @@ def shared_fields(obj: Object, *, placed: bool, images: bool = True) -> Object:
 
 
 def trimmed_pod(obj: Object, annotations: Container[str] = ()) -> Object:
-    """Return the fields of a pod that scheduling needs: `read_pods` returns the same as for the whole object.
-    annotations: those that are kept."""
+    """Return the fields of a pod that scheduling needs, from which `read_pods` reads the same pod as from the whole
+    object. annotations: the names of the annotations to keep."""
     own, shared = individual_fields(obj, annotations), shared_fields(obj, placed=is_placed(obj))
     found = {name: part(own, name) | part(shared, name) for name in own}
     if conditions := [*_conditions_of(own), *_conditions_of(shared)]:
@@ -222,8 +222,8 @@ def trimmed_pod(obj: Object, annotations: Container[str] = ()) -> Object:
 
 
 def with_state(kept: Object, obj: Object) -> Object:
-    """Add the fields of a pod without a node that only explanations read: its age, its finalizers, and its scheduler's
-    message."""
+    """Add the fields that only explanations read of a pod without a node: its creation time, its finalizers and its
+    scheduler's message."""
     found = select_fields(part(obj, "metadata"), ("creationTimestamp", "finalizers"))
     condition = condition_in(part(obj, "status"), "PodScheduled")
     said = [*_conditions_of(kept), select_fields(condition, ("type", "status", "reason", "message"))]
@@ -250,44 +250,44 @@ def _conditions_of(parts: Object) -> list[object]:
 
 
 def controller_fields(metadata: Object) -> Object:
-    """Return the owner that manages the object, under `ownerReferences`; empty if no owner does."""
+    """Return the owner that manages the object, under `ownerReferences`; empty if there is none."""
     owner = controller_of(metadata.get("ownerReferences"))
     return {} if owner is None else {"ownerReferences": [select_fields(owner, _OWNER) | {"controller": True}]}
 
 
 SHARED = "shared"
-"""The field of a compact pod that a v1.Pod does not have."""
+"""The field of a compact pod with the shared fields as text. A v1.Pod does not have this field."""
 
 _EXCHANGED = bytes.maketrans(b"\"'", b"'\"")
 """Swaps single and double quotes: text with single quotes does not need escapes in JSON."""
 
 
 def compact_pod(obj: Object, annotations: Container[str] = (), *, images: bool = True) -> Object:
-    """Return the pod-specific part (`individual_fields`), and under SHARED the shared part as text: one object for all
-    pods that share it, looked up without decoding. Raises JSONEncodeError for keys or values that JSON does not
-    have."""
+    """Return the pod-specific fields (`individual_fields`), and under SHARED the shared fields as text. Pods with equal
+    shared fields have one text object, which is looked up without decoding. Raises JSONEncodeError for keys or values
+    that JSON cannot represent."""
     shared = encode_shared_fields(shared_fields(obj, placed=is_placed(obj), images=images))
     return without_empty_parts(individual_fields(obj, annotations), obj) | {SHARED: shared}
 
 
 def encode_shared_fields(shared: Object) -> str:
-    """Encode the text under SHARED. Raises JSONEncodeError."""
+    """Encode shared fields as the text under SHARED. Raises JSONEncodeError."""
     return intern(orjson.dumps(shared, option=orjson.OPT_SORT_KEYS).translate(_EXCHANGED).decode())
 
 
 def decode_shared_fields(source: str) -> object:
-    """Decode the value under SHARED, which may be anything. Raises JSONDecodeError."""
+    """Decode the text under SHARED. The result may be any JSON value. Raises JSONDecodeError."""
     return orjson.loads(source.encode(errors="replace").translate(_EXCHANGED))
 
 
 UNDECIDED = "undecided"
-"""The pod's creation time, its scheduler, and whether the last call of the extender failed. Only if no verb has decided
-about it."""
+"""The field with the pod's creation time, its scheduler, and whether the last call of the extender failed. It is set
+only if no verb has decided about the pod."""
 
 REJECTED = "rejectedByBerth"
 
 WAITS_FOR_POOL = "waitsForPool"
-"""Whether the reason is a floating pool that has too little left."""
+"""The field that is true if Berth rejected the pod because a floating pool has too little left."""
 
 
 def rejected_by_berth(pod: Mapping[str, object]) -> bool:

@@ -1,1 +1,1 @@
-"""The plugins: a module for each plugin, or a package if it is long; `registry` maps names to plugins."""
+"""The plugins: each module or package has one plugin or a few related ones; `registry` maps names to plugins."""

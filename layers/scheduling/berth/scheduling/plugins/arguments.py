@@ -6,10 +6,10 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Args(BaseModel):
-    """Arguments are named as in KubeSchedulerConfiguration; an unknown one is refused."""
+    """The arguments of a plugin, named as in KubeSchedulerConfiguration. Unknown arguments are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 class NoArgs(Args):
-    """For plugins without arguments."""
+    """The arguments of a plugin that does not take any."""

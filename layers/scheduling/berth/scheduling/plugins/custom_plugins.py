@@ -41,7 +41,8 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 @cache
 def checked_plugin(plugin: type[Plugin], path: str) -> type[Plugin]:
-    """Return a subclass with the checks. path: `<module>:<Class>`, for messages; also its name if it lacks one."""
+    """Return a subclass with the checks. path: `<module>:<Class>`, for messages, and the name of a plugin that does not
+    set one."""
     methods: dict[str, Any] = {
         "__module__": plugin.__module__,
         "with_counting": _checked(path, plugin, "with_counting", _with_counting),
@@ -163,7 +164,7 @@ class _Call:
         return PluginFailed(self.path, self.method, problem, self.node)
 
     def status(self, found: object) -> Status:
-        # The framework compares by identity.
+        # The framework compares SUCCESS by identity.
         if found is SUCCESS:
             return SUCCESS
         if not isinstance(found, Status):
@@ -197,7 +198,8 @@ class _Call:
 
 
 def _defect(status: Any) -> str:
-    """Describe the field with a wrong type; empty if all are correct. A text instead of a tuple is a common mistake."""
+    """Describe the field with a wrong type; empty if all types are correct. A common mistake is a text instead of a
+    tuple."""
     if not isinstance(status.code, Code):
         return f"the code {_shown(status.code)}, not a Code"
     if not isinstance(status.reasons, tuple) or not all(isinstance(each, str) for each in status.reasons):
@@ -260,7 +262,7 @@ def _score(asked: _Call, found: object, _: Plugin) -> int:
 
 def _normalize(path: str, original: Callable[..., object]) -> Callable[..., list[int]]:
     def normalize(self: Plugin, scores: list[int]) -> list[int]:
-        # The plugin may change the list in place.
+        # Read the length first: the plugin may change the list.
         asked, length = _Call(path, "normalize"), len(scores)
         return asked.integers(asked.run(original, self, scores), length)
 
@@ -316,7 +318,7 @@ PACKAGE = "berth_plugins"
 PATTERN = re.compile(rf"{PACKAGE}(\.[a-z_][a-z0-9_]*)+:[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 MISSING_REMEDY = "give the command --plugins DIR with the module, and the stack its layer (PluginLayerArn)"
-"""The remedy for a missing module: commands and functions load the same document, and find the package elsewhere."""
+"""The remedy for a missing module: commands and functions find the package in different places."""
 
 _KINDS = (FilterPlugin, ScorePlugin, ClusterFilterPlugin, ClusterScorePlugin)
 

@@ -1,11 +1,11 @@
 """FloatingResources: the pools of the cluster, a label's value or a namespace must have enough left for the pod.
 
 Berth adds it to every profile that has ManagedResources, if the configuration has such pools. The pods on all nodes and
-the pods that are being bound use a pool. An eviction on any node may help, so the scheduler proposes no victims for it.
+the pods that are being bound use a pool. An eviction on any node may help, but the scheduler does not propose victims.
 
-What becomes free in a pool of the cluster or of a namespace is kept for waiting pods of a higher priority. Otherwise a
-gang, or a pod with a large request, would wait forever while smaller pods come and go. A pod waits for a pool if Berth
-rejected it for this reason at its last attempt.
+Units that become free in a pool of the cluster or of a namespace are kept for waiting pods of a higher priority.
+Otherwise a gang, or a pod with a large request, would wait forever while smaller pods come and go. A pod waits for a
+pool if Berth rejected it for this reason at its last attempt.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 NAME = "FloatingResources"
 
 MAX_LEVELS = 50
-"""The maximum number of pools in a report: there may be thousands of namespaces, and of a label's values."""
+"""The maximum number of pools in a report: there may be thousands of namespaces and values of a label."""
 
 
 class PoolLevel(NamedTuple):
-    """The level of a floating pool. waiting: the number of pods that wait for it."""
+    """The level of a floating pool. held: the used amount. waiting: the number of pods that wait for the pool."""
 
     pool: str
     capacity: int
@@ -66,7 +66,7 @@ class PoolUse:
 
     @classmethod
     def of(cls, counting: Counting, snapshot: Snapshot, earlier: PoolUse | None = None) -> Self:
-        """Return the use; with an earlier one only the changed nodes are read."""
+        """Return the use. earlier: the use in an earlier snapshot, so that only the changed nodes are read."""
         delta = None if earlier is None else snapshot.history.since(earlier.moment)
         used = dict[str, int]() if earlier is None or delta is None else dict(earlier.used)
         for name, before in (dict.fromkeys(snapshot.nodes) if delta is None else delta.before).items():
@@ -96,10 +96,10 @@ class PoolUse:
 
 
 def _alike(pods: Iterable[Pod]) -> Iterable[tuple[Pod, int]]:
-    """Return a pod for each group with the same requests and namespace, and how many are in the group."""
+    """Return one pod of each group with equal requests and namespace, and the number of pods in the group."""
     groups: dict[Hashable, tuple[Pod, int]] = {}
     for pod in pods:
-        # Thousands of waiting pods have few specs, and every snapshot counts them anew.
+        # Thousands of waiting pods have few specs, and every snapshot counts them again.
         key = pod.spec, pod.namespace, tuple(pod.annotations.items())
         groups[key] = pod, groups.get(key, (pod, 0))[1] + 1
     return groups.values()
@@ -161,10 +161,10 @@ class FloatingResources(ClusterFilterPlugin):
 
     name = NAME
     reasons = FLOATING_REASONS
-    """All reasons that the plugin may return, whatever the resources."""
+    """All reasons that the plugin may return, for any resources."""
 
     reads = NODES_AND_PODS
-    # bind rejects every pod whose counted resources are not free, exempt or not.
+    # bind rejects every pod whose counted resources are not free, even an exempt pod.
     applies_to_exempt_pods = True
     is_reserved = True
     events_to_register = NODE_EVENTS | {
@@ -187,7 +187,7 @@ class FloatingResources(ClusterFilterPlugin):
         return (demands, pod.namespace, pod.priority or 0) if demands else None
 
     def _demands(self, pod: Pod) -> tuple[Demand, ...]:
-        """Return the demands of floating pools. ManagedResources rejects a pod whose requests cannot be read."""
+        """Return the demands on floating pools; empty if one cannot be read: ManagedResources rejects such a pod."""
         demands = self.counting.demands(pod)
         return () if isinstance(demands, UnreadableObject) else self.counting.floating.demands(demands)
 
@@ -226,5 +226,5 @@ class FloatingResources(ClusterFilterPlugin):
 
 @lru_cache(maxsize=1024)
 def _status(code: Code, reason_code: ReasonCode, *reasons: str) -> Status:
-    """Return the same status for the same reasons."""
+    """Return one shared status for equal reasons."""
     return Status(code, reasons, NAME, (reason_code,))

@@ -27,8 +27,8 @@ Sizes = frozenset[tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class _State(ClusterScore):
-    """times: how often the pod uses each image. spread: the number of nodes that have each image. sizes: the distinct
-    `Sizes` of nodes. by_node: the index of each node's `Sizes`."""
+    """The state of scoring. times: how often the pod uses each image. spread: the number of nodes that have each image.
+    sizes: the distinct `Sizes` of nodes. by_node: the index of each node's `Sizes`."""
 
     images: Images
     times: Mapping[str, int]
@@ -51,7 +51,7 @@ class _State(ClusterScore):
     def _score(self, sizes: Sizes) -> int:
         present = sum(int(float(size) * (self.spread[name] / self.nodes)) * self.times[name] for name, size in sizes)
         most = _MAX_BYTES_PER_CONTAINER * self.images.containers
-        # A pod without containers, which the API server rejects, would divide by a negative number.
+        # For a pod without containers, which the API server rejects, the divisor would be negative.
         clipped = min(max(present, _MIN_BYTES), max(most, _MIN_BYTES))
         return MAX_NODE_SCORE * (clipped - _MIN_BYTES) // (most - _MIN_BYTES) if most > _MIN_BYTES else 0
 

@@ -51,14 +51,14 @@ REASON_UNREADABLE = "node(s) had an amount of {} that cannot be read"
 
 
 class ManagedResourcesScoring(StrEnum):
-    """binpack prefers nodes with less left, spread prefers nodes with more left."""
+    """The preferred nodes. binpack: nodes with less left. spread: nodes with more left."""
 
     BINPACK = "binpack"
     SPREAD = "spread"
 
 
 class ManagedResourcesArgs(Args):
-    """`scoring`: by the resources that the pod requests, all with equal weight."""
+    """The plugin's arguments. scoring: by the resources that the pod requests, all with equal weight."""
 
     scoring: ManagedResourcesScoring = Field(default=ManagedResourcesScoring.BINPACK)
 
@@ -77,7 +77,7 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
     name = NAME
     reads = NODES_AND_PODS
     events_to_register = NODE_EVENTS | {ClusterEvent.ASSIGNED_POD_UPDATE, ClusterEvent.ASSIGNED_POD_DELETE}
-    # bind rejects every pod whose counted resources are not free, exempt or not.
+    # bind rejects every pod whose counted resources are not free, even an exempt pod.
     applies_to_exempt_pods = True
     is_reserved = True
 
@@ -99,7 +99,7 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
         return self._demands(pod)
 
     def _demands(self, pod: Pod) -> tuple[Demand, ...] | UnreadableRequest:
-        """Return the demands for the node. FloatingResources filters by the others."""
+        """Return the demands that are counted on the node. FloatingResources filters by the other demands."""
         demands = self._counting.demands(pod)
         return demands if isinstance(demands, UnreadableRequest) else self._counting.node_demands(demands)
 

@@ -65,7 +65,7 @@ def _unknown_fields(value: object, fields: Mapping[str, Any], path: str) -> Iter
 
 
 class NodeAffinityArgs(Args):
-    """`addedAffinity`: a v1.NodeAffinity that holds for every pod in addition to its own."""
+    """The plugin's arguments. addedAffinity: a v1.NodeAffinity that holds for every pod in addition to its own."""
 
     added_affinity: dict[str, object] | None = Field(default=None, alias="addedAffinity")
     _added: affinity.NodeAffinity = PrivateAttr(default=affinity.NO_NODE_AFFINITY)
@@ -123,7 +123,7 @@ class NodeAffinity(FilterPlugin[RequiredAffinity], ScorePlugin[Preferred]):
         self._added_preferred = args.added.preferred if isinstance(args.added.preferred, tuple) else ()
 
     def shape(self, pod: Pod) -> Hashable:
-        # Most pods have neither: they share the shape None.
+        # Most pods do not have node affinity: they share the shape None.
         return None if required_of(pod) is None and pod.spec.node_affinity is NO_NODE_AFFINITY else pod.spec
 
     def pre_filter(self, pod: Pod) -> PluginState[RequiredAffinity] | Status | None:
@@ -160,7 +160,7 @@ def required_of(pod: Pod) -> RequiredAffinity | None:
     return None if selector is None and terms is None else RequiredAffinity(selector, terms)
 
 
-# Given when `spec.nodeName` is another node's.
+# Given when `spec.nodeName` names another node.
 REASON_NAME = "node(s) didn't match the requested node name"
 
 _OTHER_NODE = unresolvable("NodeName", REASON_NAME, reason_code=ReasonCode.NODE_NAME_MISMATCH)

@@ -28,16 +28,14 @@ _LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_
 
 
 class NodePriorityLabelArgs(Args):
-    """`label`: the key whose integer value is the node's score."""
+    """The plugin's arguments. label: the key of the label whose integer is the node's score."""
 
     label: str = Field(default="priority.lixueduan.com", pattern=_LABEL_KEY)
 
 
 class NodePriorityLabel(FilterPlugin, ScorePlugin):
-    """Rejects unlabeled nodes. The score is the label's integer, also above 10 and below 0.
-
-    In a profile with other scores the lowest candidate gets 0 and the highest gets 100.
-    """
+    """Rejects nodes without the label. The score is the label's integer, which may be above 10 or below 0. Unless the
+    profile's scale is `as-is`, the lowest candidate gets 0 and the highest gets 100."""
 
     name = NAME
     reads = NODES_ONLY

@@ -1,4 +1,4 @@
-"""NodeResourcesFit: a node must have enough resources left for the pod. The score depends on what is left."""
+"""NodeResourcesFit: a node must have enough resources left for the pod. The score depends on the amounts left."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 NAME = "NodeResourcesFit"
 
-# Given when the node has as many pods as it may have; never unresolvable.
+# Given when the node has its maximum number of pods. Alone it is never unresolvable.
 REASON_TOO_MANY_PODS = "Too many pods"
 # Given for each resource of which less is left than the pod requests; unresolvable if the node's total is too small.
 REASON_INSUFFICIENT = "Insufficient {}"
@@ -103,7 +103,7 @@ class ScoringStrategy(Args):
 
 
 class NodeResourcesFitArgs(Args):
-    """`ignoredResources`: extended resources that others count, as those with `ignoredByScheduler`."""
+    """The plugin's arguments. ignoredResources: extended resources that the plugin does not check."""
 
     ignored_resources: frozenset[Annotated[str, Field(pattern="/")]] = Field(
         default=frozenset(), alias="ignoredResources"
@@ -121,8 +121,8 @@ node can never have enough; whether it has too many pods."""
 
 @dataclass(frozen=True, slots=True)
 class RequestedAmounts:
-    """The pod's requests that the filter checks, in the order of the reasons. statuses: those returned so far, so that
-    equal shortages share one Status."""
+    """The pod's requests that the filter checks, in the order of the reasons. statuses: the statuses returned so far,
+    so that equal shortages share one Status."""
 
     amounts: tuple[tuple[str, int], ...]
     statuses: dict[Shortage, Status] = field(default_factory=dict, compare=False)
@@ -135,7 +135,7 @@ class RequestedAmounts:
 
 
 class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredResource, ...]]):
-    """Filters and scores as in kube-scheduler. Prefer the live scheduler's own plugin, whose cache is fresher."""
+    """Filters and scores as in kube-scheduler. Prefer the scheduler's own plugin, whose cache is fresher."""
 
     name = NAME
     reads = NODES_AND_PODS
@@ -157,7 +157,8 @@ class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredR
         return shape_of_amounts(requests.asked, pod), shape_of_amounts(requests.scored, pod)
 
     def pre_filter(self, pod: Pod) -> PluginState[RequestedAmounts]:
-        """Order amounts: cpu, memory, ephemeral-storage, the rest by name. kube-scheduler does not order the rest."""
+        """Order the amounts: cpu, memory, ephemeral-storage, then the others by name. kube-scheduler does not order the
+        others."""
         amounts = pod.spec.requests.asked
         names = [*(name for name in NATIVE if name in amounts), *sorted(amounts.keys() - set(NATIVE))]
         return PluginState(RequestedAmounts(tuple((name, amounts[name]) for name in names if not self._ignores(name))))
@@ -184,7 +185,7 @@ class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredR
 
 def _rejected(state: RequestedAmounts, node: NodeInfo) -> Status:
     amounts, free, allocatable = state.by_name, node.free, node.allocatable
-    # Only resources that the node has, so that the cost does not grow with the pod's number of resources.
+    # Compare only resources that the node has: the cost must not grow with the pod's number of resources.
     on_node = amounts.keys() & (free.keys() | allocatable.keys())
     enough = frozenset(name for name in on_node if amounts[name] <= free.get(name, 0))
     short = frozenset(on_node - enough)

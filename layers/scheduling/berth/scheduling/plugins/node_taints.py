@@ -1,5 +1,5 @@
-"""TaintToleration, NodeUnschedulable and NodeReady: nodes that accept only the pods that tolerate a taint. A profile
-may have one of them without the others, so each has its own `reasons`."""
+"""TaintToleration, NodeUnschedulable and NodeReady: they reject a node unless the pod tolerates a taint. A profile may
+have one of them without the others, so each has its own `reasons`."""
 
 from __future__ import annotations
 

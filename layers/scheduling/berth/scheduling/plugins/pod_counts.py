@@ -40,7 +40,8 @@ class TopologyCounts(Generic[K]):
         return self._numbers.get(key, {})
 
     def changed(self, contributions: Mapping[tuple[K, str], int]) -> tuple[TopologyCounts[K], set[tuple[K, str]]]:
-        """Return the counts with these added, and the pairs that are new or gone. Only keys that change are copied."""
+        """Return the counts with contributions added, and the pairs that are new or gone. Only changed keys are
+        copied."""
         numbers = dict(self._numbers)
         fresh: set[K] = set()
         changed_pairs: set[tuple[K, str]] = set()
@@ -69,7 +70,7 @@ _FEW = 8
 
 class PodCounter:
     """Counts a node's pods with matching labels. It caches which label sets match. Thread-safe. namespaces: the
-    namespaces of pods that may match; None for all."""
+    namespaces of pods that may match; None: all namespaces."""
 
     __slots__ = ("__weakref__", "_classified", "_matches", "_matching", "_namespaces")
 
@@ -89,11 +90,11 @@ class PodCounter:
 
     def matching(self, label_sets: Mapping[LabelSet, object]) -> Set[LabelSet]:
         self.classify(label_sets)
-        # `&` iterates over the smaller of the two.
+        # `&` iterates over the smaller set.
         return self._matching & label_sets.keys()
 
     def classify(self, label_sets: Iterable[LabelSet]) -> None:
-        """Match label sets that are new. Label sets of other namespaces are not cached, because there are many."""
+        """Match the label sets that are not cached yet. Other namespaces are not cached: they have many label sets."""
         classified, namespaces = self._classified, self._namespaces
         unseen = [
             label_set
@@ -101,7 +102,7 @@ class PodCounter:
             if label_set not in classified and (namespaces is None or label_set.namespace in namespaces)
         ]
         if unseen:
-            # Keep this order: other threads must find a classified label set complete.
+            # Keep this order: other threads read the result once a label set is classified.
             self._matching.update([label_set for label_set in unseen if self._matches(label_set)])
             self._classified.update(unseen)
 
@@ -111,7 +112,7 @@ class PodCounter:
         return bool(self._matching)
 
     def count(self, usage: Usage, *, classified: bool = False) -> int:
-        """Return the number of matching pods of the node. classified: its label sets are classified already."""
+        """Return the number of matching pods of the node. classified: the node's label sets are classified already."""
         label_sets, matching = usage.label_sets, self._matching
         if not classified:
             self.classify(label_sets)

@@ -1,4 +1,4 @@
-"""The registry of plugins: by name, the constructor and the type of the arguments.
+"""The registry of plugins: the constructor and the type of the arguments, by name.
 
 A plugin's module is imported when the plugin is looked up: a cold start imports only the plugins of its profiles.
 """
@@ -31,8 +31,8 @@ SHIPPED_PLUGINS: Mapping[str, str] = {
     "ManagedResources": "managed_resources",
     "FloatingResources": "floating_resources",
 }
-"""The plugins that Berth ships, and the module of each: it has the class of the plugin's name, and `<name>Args` if the
-plugin has arguments. In-tree plugins are first, in kube-scheduler's order."""
+"""The plugins that Berth ships, each with its module. The module has a class with the plugin's name, and `<name>Args`
+if the plugin has arguments. In-tree plugins are first, in kube-scheduler's order."""
 
 
 @dataclass(frozen=True, slots=True)

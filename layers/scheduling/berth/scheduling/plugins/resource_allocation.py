@@ -21,7 +21,7 @@ from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 
 class ResourceSpec(Args):
-    """A resource and its weight; 0 means 1."""
+    """A resource and its weight; the weight 0 means 1."""
 
     name: str
     weight: int = Field(default=1, ge=0, le=100)
@@ -38,7 +38,7 @@ class ScoredResource:
 
 
 class Share(NamedTuple):
-    """A resource of a node: its allocatable amount, the amount of its pods, and the amount with the pod to place."""
+    """A resource of a node. allocated: the amount of the node's pods. requested: their amount with the pod to place."""
 
     weight: int
     allocatable: int
@@ -107,7 +107,8 @@ def _weighted(found: Sequence[Share], score: Callable[[Share], int]) -> int:
 
 
 def requested_to_capacity_ratio(points: Sequence[tuple[int, int]]) -> Scorer:
-    """Score by a broken line of (utilization, score). Resources that score 0 do not count, not even in the average."""
+    """Return a scorer that interpolates (utilization, score) points. Resources that score 0 do not count in the
+    average."""
 
     def scorer(found: Sequence[Share]) -> int:
         total = weights = 0
@@ -165,8 +166,8 @@ class NodeResourcesBalancedAllocationArgs(Args):
 
 
 class NodeResourcesBalancedAllocation(ScorePlugin[tuple[ScoredResource, ...]]):
-    """Scores as in kube-scheduler: prefers nodes whose resources the pod makes more evenly used. A pod without requests
-    scores all nodes equally."""
+    """Scores as in kube-scheduler: prefers nodes whose resources are used more evenly with the pod. For a pod without
+    requests every node scores 0."""
 
     name = "NodeResourcesBalancedAllocation"
     reads = NODES_AND_PODS

@@ -1,10 +1,10 @@
 """ResourceSegregation: nodes with scarce resources are reserved for pods that request these resources.
 
 A plugin of Berth. The resources form one set. A pod that requests some of them fits only on nodes that have all the
-resources it requests. Other pods are kept off nodes that have any of the resources: always (`required`), or as long as
+resources it requests. Other pods are kept off nodes that have any of the resources: always (`required`), or while
 another node fits (`preferred`).
 
-A node's allocatable does not have the resources before its device plugin reports them: use a startup taint.
+A new node's allocatable lacks the resources until its device plugin reports them: use a startup taint until then.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MISSING = unresolvable(NAME, REASON_MISSING, reason_code=ReasonCode.SEGREGATED_
 
 
 class SegregationMode(StrEnum):
-    """Whether pods that request none of the resources may use the nodes that have them as a last choice."""
+    """Whether pods that do not request any of the resources may, as a last choice, use nodes that have one."""
 
     REQUIRED = "required"
     PREFERRED = "preferred"
@@ -59,7 +59,7 @@ def _resource(name: str) -> str:
 
 
 class ResourceSegregationArgs(Args):
-    """`resources`: names as in a node's allocatable."""
+    """The plugin's arguments. resources: the names of the scarce resources, as in a node's allocatable."""
 
     resources: frozenset[Annotated[str, AfterValidator(_resource)]] = Field(
         default=frozenset({"nvidia.com/gpu"}), min_length=1
@@ -100,7 +100,7 @@ class ResourceSegregation(FilterPlugin[RequestedResources], ScorePlugin[Requeste
         return 0 if self._has_any(node) else MAX_NODE_SCORE
 
     def _requested(self, pod: Pod) -> RequestedResources:
-        # Not `&`: with the keys of a mapping it returns a set, which is not hashable.
+        # Not `&`: the keys of a mapping make it return a set, which is not hashable.
         return self.resources.intersection(pod.spec.requests.asked)
 
     def _has_any(self, node: NodeInfo) -> bool:

@@ -1,1 +1,1 @@
-"""Preemption by kube-scheduler's rules (facts 30 to 34), on the filters of any profile. It does not evict pods."""
+"""Preemption by kube-scheduler's rules (facts 30 to 34), with the filters of any profile. Berth does not evict pods."""

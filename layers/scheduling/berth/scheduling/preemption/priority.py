@@ -1,4 +1,4 @@
-"""The part of preemption that every verb needs: priorities, the configuration, and why a node is rejected."""
+"""The part of preemption that every verb needs: priorities, the configuration, and reasons for rejection."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ NEVER = "Never"
 
 
 def priority_of(pod: Pod) -> int:
-    """Return the priority for preemption: the number in the pod. The scheduler does not read PriorityClasses."""
+    """Return the priority in the pod's spec; 0 if it is absent. The scheduler does not read PriorityClasses either."""
     return pod.spec.priority or 0
 
 
 def by_importance(pod: Pod) -> tuple[int, float]:
-    """Return a sort key, the most important pod first: by priority, then by start time. Unstarted pods are last."""
+    """Return a sort key: the highest priority first, then the earliest start; pods that have not started are last."""
     return -(pod.spec.priority or 0), inf if pod.start_time is None else pod.start_time
 
 
@@ -30,15 +30,15 @@ NO_UIDS: Collection[str] = frozenset()
 
 
 class Choose(StrEnum):
-    """The nodes that preempt returns. ALL: every accepted node; the scheduler chooses. ONE: the best node alone."""
+    """The nodes that preempt returns. ALL: every accepted node; the scheduler chooses. ONE: only the best node."""
 
     ONE = "one"
     ALL = "all"
 
 
 class PreemptionConfiguration(BaseModel):
-    """`preemption` of the configuration. choose: `one` or `all`. Use `one` only if no other extender follows: the
-    scheduler cannot choose then."""
+    """The section `preemption` of the configuration. Use `choose: one` only if no other extender follows: later
+    extenders and the scheduler then get a single node."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -67,6 +67,6 @@ class NodeRejection(StrEnum):
 
 
 def may_preempt(pod: Pod, snapshot: Snapshot) -> bool:
-    """Return whether pods may exist that this pod can evict. Pods without a priority class have priority 0."""
+    """Return whether there may be pods that this pod can evict. Pods without a priority class have priority 0."""
     lowest = min((each.value for each in snapshot.priority_classes.values()), default=0)
     return pod.spec.preemption_policy != NEVER and priority_of(pod) > min(lowest, 0)

@@ -3,17 +3,17 @@
 The scheduler's dry run calls only its own plugins (fact 30). The policy may reject a node even without the victims, or
 may need more victims there. Without this review the scheduler would evict pods unnecessarily. Rules of the result:
 
-- It has only proposed nodes, each with all its proposed victims: the scheduler's own plugins need their eviction.
+- It contains only proposed nodes, each with all its proposed victims: the scheduler's own plugins need their eviction.
 - Added victims have a lower priority than the pod, and are on that node in the cache.
 - A node with a victim of equal or higher priority is rejected (fact 29), and so is a node without victims (fact 27).
 - Every node is rejected while the pod waits for preempted pods on its nominated node (fact 15a), unless the scheduler
   proposes more victims there, because its own filters need them.
-- A victim that an earlier answer listed for the nominated node is gone, even if the cache still shows it. It is not
-  listed again, because the scheduler's call fails for a victim that it does not know (fact 26).
+- A victim that an earlier answer listed for the nominated node counts as gone, even if the cache still shows it. It is
+  not listed again, because the scheduler's call fails for a victim that it does not know (fact 26).
 
 A proposed victim may be missing in the cache, because the pod is gone already or the cache lags by more than preempt
 waits. The victim is accepted, and the node is evaluated without it. A node that is missing in the cache has just
-joined: its victims are accepted. docs/concepts/late-view.md has the whole table.
+joined: its victims are accepted. docs/concepts/late-view.md has a table of all cases.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NO_PODS: Mapping[str, Pod] = {}
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The proposed victims of one node, by UID, the most important first. pods: the victims whose spec is known."""
+    """The proposed victims on one node. uids: the most important first. pods: victims whose spec is known, by UID."""
 
     uids: tuple[str, ...]
     num_pdb_violations: int
@@ -51,7 +51,8 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class PreemptResult:
-    """victims: by accepted node, in descending priority. rejected: the reason of each other node."""
+    """The result. victims: on each accepted node, highest priority first. rejected: the reason for each rejected
+    node."""
 
     victims: Mapping[str, Victims]
     rejected: Mapping[str, NodeRejection]
@@ -115,8 +116,8 @@ class _VictimReview:
     def victims(
         self, node: NodeInfo, proposed: Victims, there: Mapping[str, Pod], gone: Sequence[Pod]
     ) -> Victims | NodeRejection:
-        """Return the proposed victims, and more if the pod needs more. gone: pods that have left the node, although the
-        cache still has them there."""
+        """Return the proposed victims, and more if the pod needs them. there: the node's pods in the cache, by UID.
+        gone: pods that have left the node, although the cache still shows them."""
         status = self._exceptions.get(node.name) or self._evaluation.statuses[node.name]
         if not self._reads_pods:
             return proposed if status is SUCCESS else NodeRejection.BARRED
@@ -124,7 +125,7 @@ class _VictimReview:
             return NodeRejection.BARRED
         as_it_is = DryRun.of(self._evaluation, self._pod, node).without(gone)
         leaving = [there[victim.uid] for victim in proposed.pods if victim.uid in there]
-        # Check this also if the pod fits now: it may have affinity to a victim.
+        # Check without the victims even if the pod fits now: it may have affinity to a victim.
         if as_it_is.without(leaving).fits if gone or leaving else status is SUCCESS:
             return proposed
         if len(leaving) == sum(priority_of(other) < self._priority for other in as_it_is.node.pods):
@@ -140,7 +141,8 @@ class _VictimReview:
 
 
 def _pods(proposal: Proposal, there: Mapping[str, Pod], priority: int) -> list[Pod] | None:
-    """Return the victims as pods; None if a victim's priority is not lower. An unknown victim is the most important."""
+    """Return the victims as pods; None if a victim's priority is not lower than `priority`. An unknown victim gets the
+    highest priority that it can have."""
     found = []
     given = proposal.pods
     highest = priority - 1
@@ -163,7 +165,7 @@ def _unknown(priority: int) -> Pod:
 
 
 def preempted(pod: Pod, node: NodeInfo) -> list[Pod]:
-    """Return the terminating pods of lower priority on the node that the scheduler has preempted."""
+    """Return the pods of lower priority that the scheduler has preempted and that are terminating on the node."""
     priority = priority_of(pod)
     return [
         other for other in node.pods if other.terminating and other.disruption_target and priority_of(other) < priority
@@ -173,8 +175,8 @@ def preempted(pod: Pod, node: NodeInfo) -> list[Pod]:
 def fits_without_lower(evaluation: Evaluation, pod: Pod) -> bool:
     """Return whether the pod fits on its nominated node without the pods of lower priority there.
 
-    The scheduler lists a nominated node only if its own filters pass on its newer state, in which the victims are gone.
-    A stale cache does not show which of the pods were the victims.
+    The scheduler sends the nominated node only if its own filters pass. In its state, which is newer, the victims are
+    gone. A stale cache does not show which pods were the victims, so all pods of lower priority are left out.
     """
     node = evaluation.snapshot.nodes.get(pod.nominated_node)
     leaving = [] if node is None else potential_victims(node.pods, pod)
@@ -185,9 +187,9 @@ def waits_for_preempted(evaluation: Evaluation, pod: Pod, answered: Collection[s
     """Return whether the nominated node is rejected now and will fit once the preempted pods have left it.
 
     The scheduler sees the deletion of a preempted pod before the cache does. The policy still rejects the node then,
-    and the scheduler would preempt on the next node. answered: UIDs of the victims that preempt answered for this node:
-    they leave even if the cache does not show it yet. If they are unknown and the cache lacks the nomination, it lacks
-    the evictions too: then every pod of lower priority counts as preempted.
+    and the scheduler would preempt on the next node. answered: UIDs of victims in an earlier answer for this node:
+    these pods leave, even if the cache does not show it yet. If `answered` is empty and the cache lacks the nomination,
+    it also lacks the evictions: then every pod of lower priority counts as preempted.
     """
     snapshot, name = evaluation.snapshot, pod.nominated_node
     node = snapshot.nodes.get(name)

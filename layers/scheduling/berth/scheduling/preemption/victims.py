@@ -17,7 +17,7 @@ from berth.scheduling.preemption.priority import NO_UIDS, by_importance, priorit
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """A node in a dry run, immutable. nominated: the node's nominated pods that count for the pod to place."""
+    """The state of a node in a dry run. Immutable. nominated: its nominated pods that count for the pod to place."""
 
     local: LocalFilters
     states: tuple[ClusterFilter, ...]
@@ -51,7 +51,7 @@ class DryRun:
         """Return the dry run with these pods added; None if the filters then reject the node."""
         node = self.node.with_pods_and_usage((*self.node.pods, *pods), self.node.usage.plus(pods))
         beside = self._at(node, self.states)
-        # Check resources before updating the other states: they are the most frequent reason.
+        # Run the filters for one node first: resources are the most frequent reason for a rejection.
         if not beside._passes_locally:
             return None
         if not self.states:
@@ -87,11 +87,11 @@ def _without(node: NodeInfo, pods: Collection[Pod]) -> NodeInfo:
 
 
 Demand = tuple[tuple[int, int, int], ...]
-"""A tuple per budget: its index, the number of pods that it covers, and the number of disruptions that it allows."""
+"""One tuple per budget: its index, the number of pods that it covers, and how many of these may be disrupted."""
 
 
 class DisruptionBudgets:
-    """The budgets of a cluster. Caches which budgets match a label set: budgets are few, and label sets repeat."""
+    """The budgets of a cluster. It caches the matching budgets of each label set, which many pods share."""
 
     def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
         self._by_namespace: dict[str, list[tuple[int, PodDisruptionBudget]]] = {}
@@ -115,7 +115,7 @@ class DisruptionBudgets:
         return violating, others
 
     def violated(self, pods: Iterable[Pod]) -> dict[str, tuple[str, ...]]:
-        """Return the violated budgets as `namespace/name`, by the UID of each pod that violates one."""
+        """Return the budgets that the eviction of each pod would violate, as `namespace/name` by UID."""
         return {
             pod.uid: tuple(sorted(f"{budget.namespace}/{budget.name}" for budget in violated))
             for pod, violated in self._disrupted(pods)
@@ -123,13 +123,13 @@ class DisruptionBudgets:
         }
 
     def demand(self, pods: Iterable[Pod]) -> Demand:
-        """Return, for each budget, the number of these pods that it covers and of the disruptions that it allows."""
+        """Return the demand of these pods on every budget that covers at least one of them."""
         covered = Counter(index for pod in pods for index, _ in self._covering(pod))
         return tuple((index, count, min(self._allowed[index], count)) for index, count in covered.items())
 
     def splits_alike(self, demand: Demand) -> bool:
-        """Return whether the pods of this demand violate the same budgets as when it was computed, if only the
-        disruptions that the budgets allow may have changed since then."""
+        """Return whether pods with this demand violate the same budgets as when the demand was computed. Only the
+        numbers of allowed disruptions may have changed since then."""
         allowed = self._allowed
         return all(min(allowed[index], count) == least for index, count, least in demand)
 
@@ -199,11 +199,11 @@ def select_victims(
 EvictionCost = tuple[int, int, int, int, float]
 
 _OFFSET = 1 << 31
-"""Added to every priority, so that each additional victim increases the sum, even with a negative priority."""
+"""The amount added to each priority, so that every further victim increases the sum, even with a negative priority."""
 
 
 def best_candidates(candidates: Mapping[str, Victims]) -> list[str]:
-    """Return the nodes with the lowest eviction cost, by name. kube-scheduler uses any of them, Berth the first."""
+    """Return the nodes with the lowest eviction cost, ordered by name. kube-scheduler takes any, Berth the first."""
     if not candidates:
         return []
     costs = {name: eviction_cost(victims) for name, victims in candidates.items()}
@@ -212,9 +212,9 @@ def best_candidates(candidates: Mapping[str, Victims]) -> list[str]:
 
 
 def eviction_cost(victims: Victims) -> EvictionCost:
-    """Return the cost of evicting these victims by each criterion, in order; lower is better: violated budgets; the
-    highest priority; the sum of the priorities; the number of pods; the start time of the first of the highest
-    priority."""
+    """Return the cost of evicting these victims as a tuple; the lowest is best. Its values: the number of violations of
+    budgets, the highest priority, the sum of the priorities, the number of pods, and the negated start time of the
+    first pod of the highest priority."""
     priorities = [priority_of(pod) for pod in victims.pods]
     negated, start = min(map(by_importance, victims.pods))
     return victims.num_pdb_violations, -negated, sum(priorities) + _OFFSET * len(priorities), len(priorities), -start

@@ -1,6 +1,6 @@
-"""Changes of a cluster's objects, and how they are applied to nodes and pods.
+"""Changes of a cluster's objects, and the functions that apply them to nodes and pods.
 
-Assumed pods are being bound: until the cache shows an assumed pod, only its reservation or announcement has its node
+An assumed pod is being bound. Until the cache shows it on its node, only its reservation or announcement names the node
 (fact 40). Few nodes have assumed pods, and the set changes with every call. So assumed pods are stored separately from
 the snapshot, and cached results for the snapshot stay valid.
 """
@@ -21,9 +21,9 @@ from berth.scheduling.snapshot.node_list import NodeList
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes since a snapshot. nodes: added or changed nodes, which keep their pods. pods: added or changed, bound or
-    not. pods_gone: pairs of node name (empty for an unbound pod) and UID. Other fields replace the old value, unless
-    None."""
+    """Changes since a snapshot. nodes: added or changed nodes; changed nodes keep their pods. pods: added or changed
+    pods, with or without a node. pods_gone: pairs of node name (empty for an unbound pod) and UID. The other fields
+    replace the old value, unless they are None."""
 
     nodes: Collection[NodeInfo] = ()
     nodes_gone: Collection[str] = ()
@@ -37,7 +37,7 @@ class Changes:
 
 
 class Nodes:
-    """The nodes of a snapshot while changes are applied. changed: the new state by node, None for a removed node."""
+    """The nodes of a snapshot while changes are applied. changed: the new state by name; None for a removed node."""
 
     def __init__(self, before: Mapping[str, NodeInfo]) -> None:
         self._before = before
@@ -50,7 +50,7 @@ class Nodes:
 def change_nodes(
     changes: Changes, nodes: Nodes, pods_on_unknown_nodes: dict[str, tuple[Pod, ...]]
 ) -> tuple[frozenset[str], bool]:
-    """Apply changes of nodes. Return the names of the changed nodes, and whether labels changed."""
+    """Apply changes of nodes. Return their names, and whether nodes were added, removed or relabeled."""
     relabelled = False
     for name in changes.nodes_gone:
         gone = nodes.get(name)
@@ -89,7 +89,7 @@ def move_pods(
 
 
 def _moves(changes: Changes, unbound: dict[str, Pod]) -> tuple[dict[str, dict[str, Pod]], dict[str, set[str]]]:
-    """Return the pods that are added and the UIDs that are removed, by node. Updates `unbound`."""
+    """Return, by node name, the added pods and the removed UIDs. Updates `unbound`."""
     arrivals: dict[str, dict[str, Pod]] = {}
     departures: dict[str, set[str]] = {}
     for node_name, uid in changes.pods_gone:
@@ -144,7 +144,7 @@ HIGHEST_PRIORITY = (1 << 31) - 1
 @dataclass(frozen=True, slots=True)
 class AssumedPod:
     """A pod that is being bound to a node. shares: the reserved amounts, by pool; None for the requested amounts. pod:
-    set if bind announced the pod, or has begun."""
+    set if bind has announced the pod, or if the bind of this pod has begun."""
 
     namespace: str
     name: str
@@ -169,7 +169,7 @@ def assumed_by_node(
 
 
 def node_with_assumed(node: NodeInfo, assumed: Mapping[str, tuple[Pod, ...]], uid: str) -> NodeInfo:
-    """Return the node with its assumed pods, without the pod with this UID, which is the pod to place."""
+    """Return the node with its assumed pods. uid: the UID of the pod to place, which is left out."""
     pods = tuple(pod for pod in assumed.get(node.name, ()) if pod.uid != uid)
     return node.replacing_pods((), pods)
 

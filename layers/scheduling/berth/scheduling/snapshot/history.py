@@ -16,8 +16,8 @@ MIN_NODES = 1024
 
 @dataclass(frozen=True, slots=True)
 class PodMoves:
-    """The names of the nodes to which pods were added, from which pods were removed, or on which pods changed: by the
-    pods' label set, and by spec for pods with affinity terms."""
+    """The names of the nodes on which pods were added, removed or changed. by_label_set: for each label set of such
+    pods. by_spec: for each spec of such pods that has affinity terms."""
 
     by_label_set: Mapping[LabelSet, Set[str]]
     by_spec: Mapping[PodSpec, Set[str]]
@@ -37,9 +37,10 @@ class PodMoves:
 class SnapshotDelta:
     """The changes from one snapshot to a later one.
 
-    before: the earlier state of each changed node; None for an added node. reset: the names of nodes of which more than
-    the pods changed. pod_moves: one entry for each update; pods on nodes in `reset` may be missing. positions: of
-    changed nodes that still exist. relabelled: whether a node was added, removed or relabeled.
+    before: the earlier state of each changed node; None for an added node. reset: the names of nodes that were added or
+    removed, or of which more than the pods changed. pod_moves: one entry for each update; pods on nodes in `reset` may
+    be missing. positions: the positions of changed nodes that still exist. relabelled: whether a node was added,
+    removed or relabeled.
     """
 
     before: Mapping[str, NodeInfo | None] = field(default_factory=dict)
@@ -73,8 +74,8 @@ class SnapshotId:
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
     """The deltas that led to a snapshot, oldest first, each with the identity of the snapshot before it. It does not
-    refer to snapshots. It drops the oldest deltas when more nodes have changed than exist: computing anew is as fast
-    then."""
+    refer to snapshots. If more nodes have changed than exist, it drops the oldest deltas: computing results anew is as
+    fast then."""
 
     moment: SnapshotId = field(default_factory=SnapshotId)
     deltas: tuple[tuple[SnapshotId, SnapshotDelta], ...] = ()

@@ -14,7 +14,7 @@ from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.history import SnapshotDelta
 
 GangName = tuple[str, str]
-"""Namespace and name. A pod that names several gangs is indexed by the first name."""
+"""A gang's namespace and name. A pod that names several gangs is indexed by the first name."""
 
 EveryPod = Callable[[], Iterable[Pod]]
 
@@ -23,7 +23,7 @@ class GangPodIndex:
     """The pods of one snapshot that name a gang. Thread-safe: two threads build equal indexes."""
 
     def __init__(self, by_uid: Mapping[str, Pod] | None = None, every_pod: EveryPod | None = None) -> None:
-        """by_uid: the pods, if they are known. every_pod: the pods to search; by default the snapshot's."""
+        """Create the index. by_uid: its pods, if known. every_pod: the pods to search; by default the snapshot's."""
         self._by_uid, self._every_pod = by_uid, every_pod
         self._by_name: Mapping[GangName, Mapping[str, Pod]] | None = None
 
@@ -86,8 +86,8 @@ class PodIndex:
                     self._record(node.usage.label_sets, node.usage.specs_with_affinity)
 
     def label_sets(self, namespaces: Collection[str] | None) -> Iterable[LabelSet]:
-        """Yield the label sets in these namespaces; None for all namespaces."""
-        # Copying to a tuple is atomic, while other threads may add entries.
+        """Yield the label sets of these namespaces. None: of all namespaces."""
+        # Other threads may add entries meanwhile: copying to a tuple is atomic.
         for namespace in tuple(self._label_sets) if namespaces is None else namespaces:
             yield from tuple(self._label_sets.get(namespace, ()))
 

@@ -25,7 +25,7 @@ _IS_OPEN = bytes(known == 0 for known in range(256))
 
 
 class NodeValues:
-    """Integers by position. Thread-safe: two threads compute the same value for a node."""
+    """An integer for each position. Thread-safe: two threads compute the same value for a node."""
 
     __slots__ = ("_known", "_numbers")
 
@@ -40,14 +40,14 @@ class NodeValues:
         if 0 in known:
             for position in compress(positions, known.translate(_IS_OPEN)):
                 self._numbers[position] = compute(by_position[position])
-                # Set this last: another thread reads the value once it is marked as known.
+                # Set the mark last: another thread reads the value once it is marked as known.
                 self._known[position] = 1
         return pick(self._numbers, positions)
 
     def carried_over(self, size: int, changed: Iterable[int]) -> NodeValues:
         """Return the values for a later snapshot. The values at the changed positions are computed again."""
         later = NodeValues(0)
-        # Copy `_known` first: another thread sets it after the value.
+        # Copy `_known` first: another thread sets the mark after the value.
         later._known = self._known.ljust(size, b"\0")
         later._numbers = self._numbers + [0] * (size - len(self._numbers))
         for position in changed:
@@ -90,7 +90,7 @@ def pick(values: SupportsGetItem[K, V], keys: Sequence[K]) -> tuple[V, ...]:
 
 
 class NodePositions:
-    """Positions by name, from 1 to `size` - 1. Immutable except for the copy that `_lay_out` makes."""
+    """The positions of nodes by name, from 1 to `size` - 1. Immutable except for the copy that `_lay_out` makes."""
 
     __slots__ = ("_by_sorted_name", "_calls", "_laid_out", "_numbers", "_vacant", "size")
 
@@ -170,13 +170,13 @@ class NodeRefs(Sequence[str]):
     __slots__ = ("all_known", "names", "positions", "source")
 
     def __init__(self, names: list[str], positions: Sequence[int], source: NodePositions, *, all_known: bool) -> None:
-        """names: the list is kept, not copied. source: the origin of the positions. all_known: False if a position may
-        be UNKNOWN."""
+        """Keep the names and their positions. names: the list is not copied. source: the origin of the positions.
+        all_known: False if a position may be UNKNOWN."""
         self.names, self.positions, self.source, self.all_known = names, positions, source, all_known
 
     @classmethod
     def of(cls, names: Sequence[str], source: NodePositions) -> NodeRefs:
-        """Resolve names. A repeated name counts once. NodeRefs of the same source are returned as they are."""
+        """Find the positions of names. A repeated name counts once. NodeRefs of this source are returned."""
         if isinstance(names, NodeRefs):
             if names.source is source:
                 return names
@@ -209,22 +209,22 @@ class NodeRefs(Sequence[str]):
 
 
 NO_NODE = NodeInfo("", {})
-"""Fills a position without a node."""
+"""The value at a position without a node."""
 
 
 class NodeList(Mapping[str, NodeInfo]):
-    """The nodes of a snapshot, immutable. A changed list shares the positions with the previous one unless nodes were
-    added or removed: then only a list is copied, in a third of the time of a dictionary."""
+    """The nodes of a snapshot. Immutable. Unless nodes are added or removed, a changed list shares the positions with
+    the previous list: then only a list is copied, in a third of the time of a dictionary."""
 
     __slots__ = ("by_position", "positions")
 
     def __init__(self, positions: NodePositions, by_position: list[NodeInfo]) -> None:
-        """by_position: the list is kept, not copied, and must not be changed."""
+        """Keep the nodes. by_position: not copied, so the caller must not change it."""
         self.positions, self.by_position = positions, by_position
 
     @classmethod
     def of(cls, nodes: Iterable[NodeInfo]) -> NodeList:
-        """Return the list of these nodes. If two nodes have one name, the later node counts."""
+        """Return the list of these nodes. If two nodes have the same name, the later node counts."""
         by_name = {node.name: node for node in nodes}
         return cls(NodePositions(by_name), [NO_NODE, *by_name.values()])
 

@@ -6,8 +6,8 @@ from enum import StrEnum
 
 
 class SnapshotPart(StrEnum):
-    """A part, in the order of a stored snapshot; a later release may add parts at the end. OTHERS: namespaces,
-    disruption budgets, priority classes and workloads."""
+    """A part of the state. The members have the order of a stored snapshot; a later release may add parts at the end.
+    OTHERS: namespaces, disruption budgets, priority classes and workloads."""
 
     NODES = "nodes"
     OTHERS = "others"

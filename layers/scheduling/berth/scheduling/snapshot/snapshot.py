@@ -1,7 +1,7 @@
-"""The cluster at one moment, and the base of the results that are cached for it.
+"""The cluster at one moment, and the base class of the results that are cached for it.
 
 Plugins that look at all nodes need a snapshot with assumed pods: an assumed pod changes their verdicts on other nodes.
-Each of these snapshots follows the previous one by a delta, so that evaluations are updated and not computed again.
+Each such snapshot has a delta to the previous one, so that evaluations are updated and not computed again.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Snapshot:
 
     unbound: pods without a node, by UID. nominated: the unbound pods that preemption makes room for, by node, without
     gated pods. assumed: pods that are being bound and are not on their nodes yet, by node. without_assumed: the same
-    snapshot without them, if there are any. placed: the same snapshot with them on their nodes, if it exists already.
-    names_by_label: names of nodes by key and value; snapshots share it as long as node labels do not change.
+    snapshot without assumed pods, if it has any. placed: the same snapshot with assumed pods on their nodes, if it
+    exists already. names_by_label: names of nodes by label key and value; snapshots share it until node labels change.
     """
 
     nodes: NodeList
@@ -74,7 +74,8 @@ class Snapshot:
         workloads: Workloads = NO_WORKLOADS,
         pod_groups: Iterable[PodGroup] = (),
     ) -> Snapshot:
-        """Return the snapshot of these objects, without finished pods. If nodes have one name, the last node counts."""
+        """Return the snapshot of these objects, without finished pods. If two nodes have the same name, the later node
+        counts."""
         by_name = {node.name: node for node in nodes}
         unbound: dict[str, Pod] = {}
         placed: dict[str, list[Pod]] = {}
@@ -151,13 +152,13 @@ class Snapshot:
         return replace(self, assumed=MappingProxyType(found), nominated=nominated(waiting), without_assumed=self.base)
 
     def with_nodes(self, nodes: Iterable[NodeInfo]) -> Snapshot:
-        """Return a snapshot of only these nodes, with their pods, assumed pods and nominated pods in this snapshot."""
+        """Return a snapshot of only these nodes, with the pods, assumed pods and nominated pods of this snapshot."""
         found = [node.with_pods_of(self.nodes[node.name]) if node.name in self.nodes else node for node in nodes]
         names = {node.name for node in found}
         alone = replace(
             Snapshot.of(found, self.unbound.values(), pod_groups=self.pod_groups.values()),
             nominated=self.nominated,
-            # Include the pods on other nodes.
+            # Members of a gang may be on other nodes.
             gang_pods=GangPodIndex(every_pod=self._every_pod),
         )
         assumed = {name: pods for name, pods in self.assumed.items() if name in names}
@@ -169,7 +170,8 @@ class Snapshot:
         return self if self.without_assumed is None else self.without_assumed
 
     def placing_assumed(self, without: str) -> Snapshot:
-        """Return a snapshot with the assumed pods on their nodes, except the pod of this UID, which is to be placed."""
+        """Return a snapshot with the assumed pods on their nodes. without: the UID of the pod to place, which is left
+        out."""
         if not any(pod.uid == without for pods in self.assumed.values() for pod in pods):
             return self.with_assumed
         others = {name: tuple(pod for pod in pods if pod.uid != without) for name, pods in self.assumed.items()}
@@ -205,11 +207,11 @@ class Snapshot:
 
     @property
     def pods_by_gang(self) -> Mapping[GangName, Mapping[str, Pod]]:
-        """The pods of each gang: gang (namespace and name) -> UID -> pod. Assumed pods do not have their node here."""
+        """The pods of each gang, by gang (namespace and name) and then by UID. For an assumed pod the node is empty."""
         return self.gang_pods.by_name(self._every_pod)
 
     def names_in(self, key: str, value: str) -> Sequence[str]:
-        """Return the names of nodes whose label `key` has this value. Computed for each key on first use."""
+        """Return the names of nodes whose label `key` has this value. They are collected once for each key."""
         by_value = self.names_by_label.get(key)
         if by_value is None:
             by_value = {}
@@ -261,7 +263,8 @@ class DerivedFromSnapshot:
         return found
 
     def is_later_than(self, snapshot: Snapshot) -> bool:
-        """Return whether the result's snapshot is a later version of this snapshot; False if it no longer exists."""
+        """Return whether the result's snapshot is later than this snapshot; False if the result's snapshot no longer
+        exists."""
         found = self._snapshot()
         return found is not None and found.changed_since(snapshot) is not None
 
@@ -274,14 +277,14 @@ class PlacedPods:
         self._last: Snapshot | None = None
 
     def follow(self, snapshot: Snapshot) -> Snapshot:
-        """Return this snapshot, with a `with_assumed` that follows the `with_assumed` of the last call."""
+        """Return this snapshot. Its `with_assumed` has a delta to the `with_assumed` of the last call."""
         with self._lock:
             last = self._last
             if last is None and not snapshot.assumed:
                 return snapshot
             found = replace(snapshot, placed=snapshot.with_assumed if last is None else _next(last, snapshot))
             if last is None or last.changed_since(snapshot.base) is None or snapshot.history is last.history:
-                # An older snapshot belongs to a call that began earlier.
+                # Keep the latest snapshot: an older one belongs to a call that began earlier.
                 self._last = found
         return found
 

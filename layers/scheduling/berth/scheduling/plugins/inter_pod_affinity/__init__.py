@@ -1,4 +1,4 @@
-"""InterPodAffinity: filters and scores nodes by the pods that run on nodes of the same topology."""
+"""InterPodAffinity: filters and scores nodes by the pods on nodes of the same topology domain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class InterPodAffinityArgs(Args):
-    """`hardPodAffinityWeight`: the weight of a running pod's required term, if the term matches the incoming pod."""
+    """The plugin's arguments. hardPodAffinityWeight: the weight of existing pods' required terms that match the pod."""
 
     hard_pod_affinity_weight: int = Field(default=1, ge=0, le=100, alias="hardPodAffinityWeight")
     ignore_preferred_terms_of_existing_pods: bool = Field(default=False, alias="ignorePreferredTermsOfExistingPods")
@@ -48,5 +48,5 @@ class InterPodAffinity(ClusterFilterPlugin, ClusterScorePlugin):
     def pre_score(self, pod: Pod, snapshot: Snapshot) -> ClusterScore | None:
         if self._args.ignore_preferred_terms_of_existing_pods and not pod.spec.pod_affinity.preferred:
             return None
-        # The pod's terms are valid: filter rejects pods with terms that are not.
+        # The pod's terms are valid here: filter rejects pods with invalid terms.
         return scoring.State.of(scoring.Preferences(pod, snapshot, self._args.hard_pod_affinity_weight), snapshot)

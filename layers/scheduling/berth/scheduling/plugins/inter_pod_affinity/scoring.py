@@ -19,7 +19,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class Preferences:
-    """The pod's preferred terms, and the terms of pods on nodes that match the pod, for pods of one shape."""
+    """The preferred terms of pods of one shape, and those terms of pods on nodes that match such pods."""
 
     def __init__(self, pod: Pod, snapshot: Snapshot, hard_weight: int) -> None:
         self.pod, self.hard_weight = pod, hard_weight
@@ -52,7 +52,7 @@ class Preferences:
         return self._many is not None or any(matched) or any(self._weights_of(spec) for spec in pod_index.specs)
 
     def pairs(self, node: NodeInfo, *, classified: bool = False) -> Iterable[tuple[str, str, int]]:
-        """Yield the weights that the node's pods add to every node of a topology value. classified: see PodCounter."""
+        """Yield topology key, value, and the weight that the node's pods add to it. classified: see PodCounter."""
         labels = node.labels
         if self._many is not None:
             yield from self._many.pairs(node)
@@ -84,7 +84,7 @@ class Preferences:
 
 @dataclass(frozen=True, slots=True)
 class State(ClusterScore):
-    """weights: the weight of each topology value. sums: for each node, the sum of these weights."""
+    """The state of scoring. weights: by topology value. sums: for each node, the sum of the weights of its values."""
 
     preferences: Preferences
     weights: TopologyCounts[str]

@@ -28,11 +28,11 @@ MAX_LABEL_SETS = 100_000
 
 
 class ManyTerms:
-    """Very many terms of one pod with weights, matched at once: the cost does not depend on their number. It caches the
-    terms that each label set matches. Thread-safe.
+    """Very many terms of one pod, matched at once: the cost does not depend on their number. It caches the terms that
+    each label set matches. Thread-safe.
 
-    For a topology key, a label set counts the sum of the weights of the key's matching terms, or without weights 1 if
-    one matches.
+    The number of a label set for a topology key: with weights, the sum of the weights of the key's matching terms;
+    without weights, 1 if a term matches.
     """
 
     def __init__(
@@ -69,7 +69,8 @@ class ManyTerms:
         return self._by_key.keys() & labels.keys()
 
     def pairs(self, node: NodeInfo) -> list[tuple[str, str, int]]:
-        """Return topology keys, each with its value on the node and the number that the node's pods count for it."""
+        """Return topology keys, each with its value on the node and the sum of the numbers of the node's pods for this
+        key."""
         keys = self.keys_on(node.labels)
         if not keys:
             return []
@@ -102,7 +103,7 @@ class ManyTerms:
                 )
                 there = self._of_namespace[namespace] = named | listed | self._anywhere
             bits = there & self._selected.matching(label_set.labels) if there else 0
-            # Most label sets match the same terms: one integer for all of them.
+            # Most label sets match the same terms, so they share one integer.
             bits = self._bits[label_set] = self._shared.setdefault(bits, bits)
         return bits
 
@@ -154,7 +155,7 @@ def _counter_of_all(terms: tuple[IncomingPodTerm, ...]) -> PodCounter:
 
 def resolve_term(term: PodAffinityTerm, namespaces: Mapping[str, Labels]) -> IncomingPodTerm:
     """Resolve the term as kube-scheduler does: it lists the namespaces that the selector matches, and then matches the
-    selector against empty labels. So one that matches empty labels (NotIn, DoesNotExist, `{}`) means every
+    selector against empty labels. So a selector that matches empty labels (NotIn, DoesNotExist, `{}`) means every
     namespace."""
     selector = term.namespace_selector
     if selector.nothing or selector.everything:
@@ -180,7 +181,7 @@ def affected_nodes(
 
 
 class Terms:
-    """The matcher for pods of one shape: the pod's own terms, and the terms of other pods that match the pod."""
+    """The required terms for pods of one shape: the pod's own terms, and terms of other pods that match the pod."""
 
     def __init__(self, pod: Pod, snapshot: Snapshot) -> None:
         affinity = pod.spec.pod_affinity
@@ -214,7 +215,7 @@ class Terms:
         return affected_nodes(counters, self._keys_of, delta, self._many)
 
     def over(self, snapshot: Snapshot) -> tuple[TopologyCounts[str], TopologyCounts[str], TopologyCounts[str]]:
-        """Return the three counts over all nodes. This reads the nodes only if a pod in the cluster may count."""
+        """Return the counts of State over all nodes. The nodes are read only if a pod in the cluster may count."""
         nodes, pod_index = snapshot.nodes.values(), snapshot.pod_index
         some_anti_affinity = [counter.matches_one_of(pod_index) for counter in self._anti_affinity_counters]
         affinity: list[tuple[str, str, int]] = []
@@ -233,12 +234,12 @@ class Terms:
         return TopologyCounts.of(affinity), TopologyCounts.of(anti_affinity), TopologyCounts.of(existing_anti_affinity)
 
     def affinity_pairs(self, node: NodeInfo, *, classified: bool = False) -> Iterable[tuple[str, str, int]]:
-        """Count the node's pods that match all terms of the affinity, for each term. classified: see PodCounter."""
+        """Count the node's pods that match all affinity terms, by topology key. classified: see PodCounter.count."""
         number = self._affinity_counter.count(node.usage, classified=classified) if self.affinity else 0
         return _pairs(self.affinity_keys, node, number) if number else ()
 
     def anti_affinity_pairs(self, node: NodeInfo, *, classified: bool = False) -> Iterable[tuple[str, str, int]]:
-        """Count the node's pods that match a term of the anti-affinity, for each term. classified: see PodCounter."""
+        """Count the node's pods that match anti-affinity terms, by topology key. classified: see PodCounter.count."""
         if self._many is not None:
             return self._many.pairs(node)
         pairs: list[tuple[str, str, int]] = []
@@ -249,7 +250,7 @@ class Terms:
         return pairs
 
     def existing_anti_affinity_pairs(self, node: NodeInfo) -> Iterable[tuple[str, str, int]]:
-        """Count the node's pods whose anti-affinity matches the pod, by topology."""
+        """Count the node's pods whose anti-affinity matches the pod, by topology key."""
         pairs = []
         for spec, number in node.usage.specs_with_anti_affinity.items():
             for key in self._keys_of(spec):
@@ -273,7 +274,7 @@ class Terms:
             )
         keys = self._keys_of(pod.spec) if pod.spec.pod_affinity.anti_required else ()
         if not affinity and not anti_affinity and not keys:
-            return NO_PAIRS  # most pods: preemption calls this for every pod of a node
+            return NO_PAIRS  # the usual result: preemption calls this for every pod of a node
         existing_anti_affinity = [(key, node.labels[key], 1) for key in keys if key in node.labels]
         return (
             sum_pairs(_pairs(affinity, node, 1)),
@@ -282,7 +283,7 @@ class Terms:
         )
 
     def _keys_of(self, spec: PodSpec) -> tuple[str, ...]:
-        """Return the topology keys of the required anti-affinity terms that match the incoming pod."""
+        """Return the topology keys of the spec's required anti-affinity terms that match the incoming pod."""
         keys = self._existing_anti_affinity_keys.get(spec)
         if keys is None:
             pod, labels, terms = self.pod, self.namespace_labels, spec.pod_affinity.anti_required

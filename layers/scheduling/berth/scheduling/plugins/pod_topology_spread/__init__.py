@@ -35,14 +35,14 @@ _INVALID = error_status(NAME, REASON_INVALID, reason_code=ReasonCode.TOPOLOGY_SP
 
 
 class DefaultingType(StrEnum):
-    """The constraints of pods without any: kube-scheduler's two soft ones, or those of the list."""
+    """The default constraints of pods. SYSTEM: two soft constraints of kube-scheduler. LIST: `defaultConstraints`."""
 
     SYSTEM = "System"
     LIST = "List"
 
 
 class NodeInclusionPolicy(StrEnum):
-    """Whether the count leaves out nodes that the pod cannot go to."""
+    """Whether nodes that the pod cannot go to are counted. HONOR: they are not counted. IGNORE: they are counted."""
 
     HONOR = "Honor"
     IGNORE = "Ignore"
@@ -55,7 +55,7 @@ def _label_key(key: str) -> str:
 
 
 class DefaultConstraint(Args):
-    """A v1.TopologySpreadConstraint without a selector: it is deduced for each pod."""
+    """A v1.TopologySpreadConstraint without a selector. The selector is deduced from the workloads of each pod."""
 
     max_skew: int = Field(ge=1, alias="maxSkew")
     topology_key: Annotated[str, AfterValidator(_label_key)] = Field(alias="topologyKey")

@@ -27,7 +27,7 @@ NO_PODS: Mapping[str, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class State(ClusterFilter):
-    """extra: the pods that preemption tries to add or remove, by constraint and topology value."""
+    """The state of the filter. extra: changes by pods that preemption tries, by constraint and topology value."""
 
     spread: Spread
     domains: tuple[DomainCounts, ...]

@@ -23,7 +23,8 @@ IGNORED: Place = ()
 
 @dataclass(frozen=True, slots=True)
 class State(ClusterScore):
-    """pods: by constraint and topology value. places: the distinct places. by_node: the index of each node's place."""
+    """The state of scoring. pods: the number of pods, by constraint and topology value. places: the distinct places.
+    by_node: the index of each node's place."""
 
     spread: Spread
     pods: tuple[Mapping[str, int], ...]
@@ -65,8 +66,8 @@ class State(ClusterScore):
         return tuple(place)
 
     def _raw(self, places: Mapping[int, Place], numbers: Sequence[int]) -> dict[int, int | None]:
-        """Return the raw score of each place, by its number. More pods and larger topologies give a higher raw score. A
-        place that is ignored has None."""
+        """Return the raw score of each place, by its number. More pods and larger topologies raise the score. The score
+        of IGNORED is None."""
         counted = {number: place for number, place in places.items() if place}
         candidates = len(numbers) - sum(numbers.count(number) for number in places.keys() - counted.keys())
         weights = []

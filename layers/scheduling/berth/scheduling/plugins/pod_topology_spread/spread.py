@@ -34,8 +34,8 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The action of the pod's constraints that are used, and the default constraints. system_defaults: these are
-    kube-scheduler's own, which accept nodes without a topology key."""
+    """The rules for filtering or scoring. action: only constraints with this action are used. defaults: the default
+    constraints. system_defaults: the defaults are kube-scheduler's own, which accept nodes without a topology key."""
 
     action: UnsatisfiableConstraintAction
     defaults: tuple[TopologySpreadConstraint, ...]
@@ -71,8 +71,8 @@ def _with_action(
 
 
 def spread_of(pod: Pod, rules: Rules, snapshot: Snapshot) -> Spread | InvalidRequirement:
-    """Return the pod's constraints with the action; for a pod without constraints, the defaults with the selector of
-    its workloads. Return InvalidRequirement if a selector cannot be parsed."""
+    """Return the pod's constraints with the action of the rules; for a pod without constraints, the defaults with the
+    selector of its workloads. Return InvalidRequirement if a selector cannot be parsed."""
     constraints: tuple[Constraint, ...] | InvalidRequirement = ()
     if pod.spec.topology_spread:
         constraints = _with_action(pod.spec.topology_spread, rules.action, pod, None)
@@ -99,7 +99,7 @@ class Spread:
         self._shared = self._counters[0] if alike else None
         self._all = list(range(len(constraints)))
         self._policies = any(each.honor_affinity or each.honor_taints for each in constraints)
-        # Scoring counts the pods on a single node from the node itself.
+        # For the hostname, scoring counts the pods when it reads the node.
         soft = rules.action is UnsatisfiableConstraintAction.SCHEDULE_ANYWAY
         self._counted = [
             (index, each.topology_key)
@@ -108,8 +108,8 @@ class Spread:
         ]
 
     def at(self, snapshot: Snapshot) -> Spread:
-        """Return the spread for a later snapshot: itself, unless the pod's workloads changed, a counter is oversized,
-        or this one did not count any node and may count a node now."""
+        """Return the spread for a later snapshot. It is the same object unless the workloads of a pod with defaults
+        changed, a counter is oversized, or a node may count for the first time."""
         defaulted = not self.pod.spec.topology_spread and snapshot.workloads is not self._workloads
         begins = not self.counts_nodes and self._is_possible(snapshot)
         if not defaulted and not begins and not any(counter.is_oversized for counter in self._counters):
@@ -144,7 +144,8 @@ class Spread:
         return found
 
     def classify(self, snapshot: Snapshot) -> None:
-        """Match the pods of a whole snapshot at once if a node may count: a pod may have 8,000 constraints."""
+        """Match the pods of a whole snapshot at once. Skip this if no node can count, because a pod may have 8,000
+        constraints."""
         self.counts_nodes = self._is_possible(snapshot)
         for counter in self._counters if self.counts_nodes else ():
             counter.matches_one_of(snapshot.pod_index)
@@ -220,8 +221,9 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class DomainCounts:
-    """The counts of one constraint. pods: by topology value. nodes: the number of nodes in each domain. levels: the
-    number of domains by number of pods. full: the values that do not allow one more pod. least: computed on demand."""
+    """The counts of one constraint. pods: the number of pods by topology value. nodes: the number of nodes by value.
+    levels: the number of domains by number of pods. full: the values that do not allow one more pod. least: the domains
+    with the fewest pods, computed on demand."""
 
     constraint: Constraint
     self_match: int
@@ -241,7 +243,8 @@ class DomainCounts:
         return cls(constraint, self_match, pods, nodes, levels, full)
 
     def changed(self, pods: Mapping[str, int], nodes: Mapping[str, int]) -> DomainCounts:
-        """Add these numbers. A domain without nodes is removed. Other domains are checked only if the limit changes."""
+        """Return the counts with these numbers added. A domain without nodes is removed. Domains that are not in the
+        numbers are checked only if the limit changes."""
         all_nodes, all_pods, levels = self.nodes, dict(self.pods), dict(self.levels)
         if any(nodes.values()):
             all_nodes = {**all_nodes, **{value: all_nodes.get(value, 0) + number for value, number in nodes.items()}}
@@ -280,7 +283,8 @@ class DomainCounts:
 
 
 def _limit(constraint: Constraint, self_match: int, domains: int, least: int) -> int:
-    """Return the most pods with which a domain allows one more, if the smallest domain has `least` pods."""
+    """Return the number of pods up to which a domain allows one more pod. least: the number of pods in the smallest
+    domain."""
     if domains < constraint.min_domains:
         least = 0
     return constraint.max_skew + least - self_match
