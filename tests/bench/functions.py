@@ -129,12 +129,9 @@ def _figures(name: str, function: str, contents: Path, profile: str = "label-pri
         env={name: value for name, value in os.environ.items() if not name.startswith("BERTH_")} | ENVIRONMENT,
     )
     measured: Measured = json.loads(run.stdout)
-    units = {"imports": "s", "first": "s", "call": "ms", "slowest": "ms", "memory": "MB"}
+    units = {"imports": "s", "first": "s", "call": "ms", "memory": "MB"}
     for what, value in measured.items():
-        yield Figure(f"{name}.{what}", value, units[what], TARGETS.get(f"{name}.{what}"))
-
-
-TARGETS = {"function.filter.label-priority.5000.memory": 90.0}
+        yield Figure(f"{name}.{what}", value, units[what])
 
 
 def measure(function: str, contents: Contents, profile: str) -> Measured:
@@ -282,7 +279,7 @@ def _calls(app: Any, events: Iterator[bytes]) -> Measured:
     """Each event several times in turn: new pod shapes at first, known ones afterwards. One event is held at a time, as
     in a function."""
     taken = [timed(partial(_called, app, event))[0] for event in islice(events, CALLS)]
-    return {"call": median(taken) * 1000, "slowest": max(taken) * 1000, "memory": peak_megabytes()}
+    return {"call": median(taken) * 1000, "memory": peak_megabytes()}
 
 
 def _called(app: Any, event: bytes) -> bytes:
