@@ -159,10 +159,11 @@ def _reader(verb: str, contents: Contents) -> Measured:
     return {"imports": imports, "first": first, **_calls(app, events)}
 
 
-def _healthz(function: str, contents: Contents) -> Measured:
+def _repeated(function: str, contents: Contents, event: bytes = b"{}") -> Measured:
+    """The same event again and again."""
     imports, app = timed(lambda: _loaded(function, contents))
-    first, _ = timed(lambda: _called(app, b"{}"))
-    return {"imports": imports, "first": first, **_calls(app, repeat(b"{}"))}
+    first, _ = timed(lambda: _called(app, event))
+    return {"imports": imports, "first": first, **_calls(app, repeat(event))}
 
 
 def _watcher(function: str, contents: Contents) -> Measured:
@@ -184,20 +185,14 @@ def _bind(function: str, contents: Contents) -> Measured:
     with TemporaryDirectory() as directory:
         os.environ["BERTH_KUBECONFIG"] = str(kubeconfig_for("https://127.0.0.1:9", Path(directory)))
         os.environ["BERTH_LEDGER_TABLE"] = "ledger"
-        imports, app = timed(lambda: _loaded(function, contents))
         body = {"PodName": "train-0", "PodNamespace": "ml", "PodUID": "uid", "Node": "n10"}
-        event = orjson.dumps({"body": orjson.dumps(body).decode()})
-        first, _ = timed(lambda: _called(app, event))
-        return {"imports": imports, "first": first, **_calls(app, repeat(event))}
+        return _repeated(function, contents, orjson.dumps({"body": orjson.dumps(body).decode()}))
 
 
 def _authorizer(function: str, contents: Contents) -> Measured:
     """Without credentials: the secret is not read."""
     os.environ |= {"BERTH_AUTHENTICATION": "basic", "BERTH_PASSWORD_SECRET": "secret"}
-    imports, app = timed(lambda: _loaded(function, contents))
-    event = (PROJECT / "events/authorizer/basic-no-credentials.json").read_bytes()
-    first, _ = timed(lambda: _called(app, event))
-    return {"imports": imports, "first": first, **_calls(app, repeat(event))}
+    return _repeated(function, contents, (PROJECT / "events/authorizer/basic-no-credentials.json").read_bytes())
 
 
 def _pre_traffic(function: str, contents: Contents) -> Measured:
@@ -208,7 +203,7 @@ def _pre_traffic(function: str, contents: Contents) -> Measured:
 
 
 _OTHERS: Mapping[str, Callable[[str, Contents], Measured]] = {
-    "healthz": _healthz,
+    "healthz": _repeated,
     "watcher": _watcher,
     "bind": _bind,
     "authorizer": _authorizer,
