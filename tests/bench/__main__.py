@@ -9,7 +9,7 @@ import sys
 
 def main() -> None:
     """Run the benchmarks; figures on standard output, progress on a standard error that is a terminal."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Berth's hot path, and its cold starts.")
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Berth's hot path beside its floor.")
     parser.add_argument("prefix", nargs="?", default="", help="only figures whose names begin so, such as filter.full")
     arguments = parser.parse_args()
     # The measurement includes the log line and the metrics of a call, but the output does not.

@@ -177,6 +177,24 @@ def plain_pod() -> Manifest:
     return pod_manifest(PLAIN)
 
 
+def spread_pod() -> Manifest:
+    """A pod with anti-affinity to its own app and with spread constraints on zones, racks and nodes."""
+    manifest = pod_manifest(PLAIN)
+    app = manifest["metadata"]["labels"]["app"]
+    # On every seventh node is one of its like: a domain may have that much more than the least.
+    manifest["spec"]["affinity"] = {"podAntiAffinity": {_REQUIRED: [_term(app, _HOST)]}}
+    manifest["spec"]["topologySpreadConstraints"] = [
+        {
+            "maxSkew": skew,
+            "topologyKey": key,
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": app}},
+        }
+        for key, skew in ((_ZONE, 5), (_RACK, 2), (_HOST, 1))
+    ]
+    return manifest
+
+
 def changes(of: Snapshot, share: float = 0.01) -> Iterator[Snapshot]:
     """Yield snapshots without end: each time, other nodes lose one pod and gain one."""
     names = list(of.nodes)
@@ -218,6 +236,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _HOST = "kubernetes.io/hostname"
 _ZONE = "topology.kubernetes.io/zone"
+_RACK = "topology.example.com/rack"
 
 
 def _term(app: str, topology_key: str) -> Manifest:

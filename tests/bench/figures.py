@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median
 
-SECONDS = 0.7
-
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure. `name` stays the same over releases."""
+    """One figure. `name` stays the same over releases; `target` is None if the figure only informs."""
 
     name: str
     value: float
     unit: str
+    target: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +31,41 @@ class Family:
             yield from (figure for figure in self.measure() if figure.name.startswith(prefix))
 
 
-def milliseconds(call: Callable[[], object], prepare: Callable[[], object] | None = None) -> float:
-    """The median time of a call, after a warm-up. prepare: before each call, and not measured.
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A measured call, and its preparation, which is not measured."""
+
+    call: Callable[[], object]
+    prepare: Callable[[], object] = int
+
+
+def milliseconds(*timed: Timed, seconds: float = 0.7) -> list[float]:
+    """The median time of each call, after a warm-up; by turns, so that a busy machine slows all of them alike.
 
     It is the thread's time on the processor: what others do meanwhile is no part of it.
     """
-    taken: list[float] = []
-    end = time.perf_counter() + SECONDS
-    while time.perf_counter() < end or len(taken) <= 5:
-        if prepare is not None:
-            prepare()
-        started = time.thread_time()
-        call()
-        taken.append(time.thread_time() - started)
-    return median(taken[1:]) * 1000
+    times: list[list[float]] = [[] for _ in timed]
+    for each in timed:
+        each.prepare()
+        each.call()
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times[0]) < 5:
+        for each, taken in zip(timed, times, strict=True):
+            each.prepare()
+            started = time.thread_time()
+            each.call()
+            taken.append(time.thread_time() - started)
+    return [median(taken) * 1000 for taken in times]
+
+
+def beside_floor(name: str, floor: Timed, timed: Timed, target: float | None = None) -> Iterator[Figure]:
+    """Yield the time of a call, the time of its baseline, and their ratio, which has the target."""
+    least, taken = milliseconds(floor, timed)
+    yield Figure(f"{name}.floor", least, "ms")
+    yield Figure(name, taken, "ms")
+    yield Figure(f"{name}.ratio", taken / least, "x", target)
 
 
 def shown(figure: Figure) -> str:
-    return f"{figure.name:<52}{figure.value:>10.3f} {figure.unit}"
+    target = "" if figure.target is None else f"   (target {figure.target:g})"
+    return f"{figure.name:<52}{figure.value:>10.3f} {figure.unit}{target}"

@@ -1,4 +1,4 @@
-"""Calls for members of waiting gangs after 1 % of the nodes changed.
+"""Calls for members of waiting gangs after 1 % of the nodes changed, beside a plain pod's call after the same change.
 
 Every call plans all gangs anew. The members of all gangs have one shape, as those of one template.
 """
@@ -14,29 +14,34 @@ from berth.scheduling.snapshot.changes import Changes
 from tests.bench import cluster
 from tests.bench.calls import Environment
 from tests.bench.cluster import Manifest
-from tests.bench.figures import Family, Figure, milliseconds
+from tests.bench.figures import Family, Figure, beside_floor
 
-NODES, GANGS, SIZE = 5_000, 20, 16
+NODES, SIZE, TARGET_RATIO = 5_000, 16, 3.0
 WARM_UP = 40
 """Changes before the measurement: the best nodes move from zone to zone."""
 
 
 def families() -> Iterator[Family]:
+    """Families by profile and number of waiting gangs; the floor is the plain pod's call."""
     for profile in ("label-priority", "full"):
-        yield _family(profile)
+        for gangs in (1, 20):
+            yield _family(profile, gangs)
 
 
-def _family(profile: str) -> Family:
-    name = f"gang.{profile}.{GANGS}x{SIZE}.changed.{NODES}"
+def _family(profile: str, gangs: int) -> Family:
+    name = f"gang.{profile}.{gangs}x{SIZE}.changed.{NODES}"
 
     def measure() -> Iterator[Figure]:
-        environment = _WithGangs(profile)
+        plain, member = (
+            _WithGangs(profile, pod, gangs) for pod in (cluster.plain_pod(), _member(gangs - 1, SIZE // 2))
+        )
         for _ in range(WARM_UP):
-            environment.change()
-            environment.answer()
+            for environment in (plain, member):
+                environment.change()
+                environment.answer()
         # As in a function, whose snapshot is frozen once it is loaded.
         gc.freeze()
-        yield Figure(name, milliseconds(environment.answer, environment.change), "ms")
+        yield from beside_floor(name, plain.changed, member.changed, TARGET_RATIO)
         gc.unfreeze()
 
     return Family(name, measure)
@@ -45,9 +50,9 @@ def _family(profile: str) -> Family:
 class _WithGangs(Environment):
     """A warm environment with gangs that wait."""
 
-    def __init__(self, profile: str) -> None:
-        super().__init__("filter", profile, _member(GANGS - 1, SIZE // 2), NODES)
-        waiting = [_pod(_member(gang, index)) for gang in range(GANGS) for index in range(SIZE)]
+    def __init__(self, profile: str, pod: Manifest, gangs: int) -> None:
+        super().__init__("filter", profile, pod, NODES)
+        waiting = [_pod(_member(gang, index)) for gang in range(gangs) for index in range(SIZE)]
         self._snapshot = self._snapshot.with_changes(Changes(pods=waiting))
         self._changes = cluster.changes(self._snapshot)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,13 +19,19 @@ def timed(call: Callable[[], T]) -> tuple[float, T]:
     return time.process_time() - started, found
 
 
-def used_milliseconds(pid: int) -> float:
-    """Return the processor time of a process; 0.0 without a process."""
+def usage(pid: int) -> tuple[float, int]:
+    """Return the processor time in milliseconds, and the voluntary context switches of the threads that run. (0.0, 0)
+    without a process."""
     if not pid:
-        return 0.0
+        return 0.0, 0
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     ticks = int(fields[11]) + int(fields[12])  # utime, stime
-    return ticks * 1000 / os.sysconf("SC_CLK_TCK")
+    switches = 0
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):  # it has ended
+            status = (thread / "status").read_text()
+            switches += int(status.partition("\nvoluntary_ctxt_switches:")[2].split(maxsplit=1)[0])
+    return ticks * 1000 / os.sysconf("SC_CLK_TCK"), switches
 
 
 def peak_megabytes() -> float:

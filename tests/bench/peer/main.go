@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"flag"
 	"log"
+	"math/rand/v2"
 	"net/http"
 	"os/signal"
 	"strconv"
@@ -121,6 +122,9 @@ func (p *peer) routes() http.Handler {
 	routes.HandleFunc("POST /filter", answer(func(_ context.Context, args *extender.ExtenderArgs) any {
 		return p.filter(args)
 	}))
+	routes.HandleFunc("POST /filter_onlyone", answer(func(_ context.Context, args *extender.ExtenderArgs) any {
+		return p.filterOnlyOne(args)
+	}))
 	routes.HandleFunc("POST /prioritize", answer(func(_ context.Context, args *extender.ExtenderArgs) any {
 		return p.prioritize(args)
 	}))
@@ -159,6 +163,26 @@ func (p *peer) filter(args *extender.ExtenderArgs) *extender.ExtenderFilterResul
 		}
 	}
 	return &extender.ExtenderFilterResult{NodeNames: &passed, FailedAndUnresolvableNodes: rejected}
+}
+
+func (p *peer) filterOnlyOne(args *extender.ExtenderArgs) *extender.ExtenderFilterResult {
+	result := p.filter(args)
+	var best []string
+	highest := int64(0)
+	p.lock.RLock()
+	defer p.lock.RUnlock()
+	for _, name := range *result.NodeNames {
+		switch priority := p.priorities[name]; {
+		case best == nil || priority > highest:
+			best, highest = append(best[:0], name), priority
+		case priority == highest:
+			best = append(best, name)
+		}
+	}
+	if best != nil {
+		*result.NodeNames = []string{best[rand.IntN(len(best))]}
+	}
+	return result
 }
 
 func (p *peer) prioritize(args *extender.ExtenderArgs) extender.HostPriorityList {

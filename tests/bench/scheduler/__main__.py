@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -17,9 +17,6 @@ from tests.bench.scheduler.cases import CASES, SMALL, Extender, selected
 from tests.bench.scheduler.extenders import PEER
 from tests.bench.scheduler.measurement import Cluster, Run
 from tests.e2e.kubernetes.control_plane import BINARY, KUBERNETES
-
-PEERS: Mapping[str, Extender] = {Extender.BERTH: Extender.GO, Extender.BERTH_BIND: Extender.GO_BIND}
-"""The case in Go that is called in the same way."""
 
 OUTPUT = Path(__file__).parents[3] / ".build" / "bench-scheduler.json"
 
@@ -60,29 +57,48 @@ def main() -> int:
 
 
 def table(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of a table in Markdown: medians of the runs of each case, and of the extender's time its ratio to
-    the one in Go."""
+    """Yield the lines of a table in Markdown: medians of the runs of each case, and ratios to no extender and to the
+    one in Go."""
     loads = [run.load for run in runs]
     yield f"{os.cpu_count()} cores, kube-scheduler {KUBERNETES}, load average {min(loads):g} to {max(loads):g}"
     yield ""
-    yield "| nodes | case | pods a second | extender ms a pod | to Go | overcommitted | stalled runs |"
-    yield "|---:|---|---:|---:|---:|---:|---:|"
+    yield (
+        "| nodes | case | pods a second | to `none` | to Go | extender ms a pod | to Go | switches a pod "
+        "| overcommitted | stalled runs |"
+    )
+    yield "|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     grouped: dict[tuple[int, str], list[Run]] = {}
     for run in runs:
         grouped.setdefault((run.nodes, run.case), []).append(run)
+    rates = {key: median(run.rate for run in those) for key, those in grouped.items()}
     times = {key: median(run.milliseconds for run in those) for key, those in grouped.items()}
     for (nodes, case), those in grouped.items():
-        time, peer = times[nodes, case], times.get((nodes, PEERS.get(case, "")))
+        go = (nodes, _peer(case))
+        rate, time = rates[nodes, case], times[nodes, case]
         cells = [
             f"{nodes:,}",
             f"`{case}`",
-            f"{median(run.rate for run in those):.1f}",
+            f"{rate:.1f}",
+            _ratio(rate, rates.get((nodes, Extender.NONE))),
+            _ratio(rate, rates.get(go)),
             f"{time:.2f}",
-            f"{time / peer:.2f}" if peer else "",
+            _ratio(time, times.get(go)),
+            f"{median(run.switches for run in those):.1f}",
             str(sum(run.overcommitted for run in those)) if "schedulers" in case else "",
             str(sum(run.is_stalled for run in those) or ""),
         ]
         yield f"| {' | '.join(cells)} |"
+
+
+def _peer(case: str) -> Extender:
+    """Return the case in Go that is called in the same way."""
+    if "onlyone" in case:
+        return Extender.GO_ONLYONE
+    return Extender.GO if case in (Extender.BERTH, Extender.BERTH_FULL) else Extender.GO_BIND
+
+
+def _ratio(rate: float, other: float | None) -> str:
+    return f"{rate / other:.2f}" if other else ""
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ class Extender(StrEnum):
 
     NONE = "none"
     GO = "go"
+    GO_ONLYONE = "go-onlyone"
     GO_BIND = "go-bind"
     BERTH = "berth"
     BERTH_ONLYONE = "berth-onlyone"
@@ -28,11 +29,11 @@ class Extender(StrEnum):
 
     @property
     def passes_one(self) -> bool:
-        return self is Extender.BERTH_ONLYONE
+        return self in (Extender.GO_ONLYONE, Extender.BERTH_ONLYONE)
 
     @property
     def is_go(self) -> bool:
-        return self in (Extender.GO, Extender.GO_BIND)
+        return self in (Extender.GO, Extender.GO_ONLYONE, Extender.GO_BIND)
 
     @property
     def has_conflicts(self) -> bool:

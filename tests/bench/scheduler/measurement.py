@@ -15,7 +15,7 @@ from typing import Any, Self
 import urllib3
 
 from tests.bench.cluster import Manifest
-from tests.bench.process import used_milliseconds
+from tests.bench.process import usage
 from tests.bench.scheduler.cases import Case, Extender
 from tests.bench.scheduler.extenders import Servers
 from tests.bench.scheduler.workload import (
@@ -48,9 +48,10 @@ WATCHED = {"labelSelector": "bench=measured", "resourceVersion": "0", "fieldSele
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One measurement. `load`: the load average of a minute when it began. `milliseconds`: the extender's processor
-    time for a pod. `is_stalled`: not all pods were bound in time. `overcommitted`: nodes with more than they may have,
-    of the counted resource or of the pods that exclude each other."""
+    """One measurement. `load`: the load average of a minute when it began. `milliseconds`, `switches`: the extender's
+    processor time and voluntary context switches for a pod. `is_stalled`: not all pods were bound in time.
+    `overcommitted`: nodes with more than they may have, of the counted resource or of the pods that exclude each
+    other."""
 
     case: str
     nodes: int
@@ -58,6 +59,7 @@ class Run:
     rate: float
     load: float
     milliseconds: float
+    switches: float
     is_stalled: bool
     overcommitted: int = 0
 
@@ -93,7 +95,7 @@ class Cluster:
             names = case.scheduler_names if case.extender.has_conflicts else [DEFAULT_SCHEDULER]
             manifests = _manifests(case, names, pods, nodes)
             self._workload.create_pods(manifests)
-            used = used_milliseconds(extender.pid)
+            used = usage(extender.pid)
             events = KubernetesApi(self._control_plane.credentials()).watch(PODS_PATH, WATCHED, seconds=WATCH_SECONDS)
             bound = running.enter_context(BoundPods(events))
             for name in names:
@@ -105,9 +107,12 @@ class Cluster:
                 document = scheduler_configuration(extender.configuration) | own
                 running.enter_context(self._control_plane.scheduler(document))
             end = bound.wait_for(len(manifests), FIRST_SECONDS, BIND_SECONDS)
-            milliseconds = round((used_milliseconds(extender.pid) - used) / len(bound.times), 2)
+            milliseconds, switches = (
+                round((after - started) / len(bound.times), 2)
+                for after, started in zip(usage(extender.pid), used, strict=True)
+            )
             rate = round(rate_of(list(bound.times), end), 1)
-            run = Run(case.name, nodes, len(manifests), rate, load, milliseconds, end is not None)
+            run = Run(case.name, nodes, len(manifests), rate, load, milliseconds, switches, end is not None)
             if not case.extender.has_conflicts:
                 return run
             on = Counter(pod["spec"]["nodeName"] for pod in self._workload.pods() if pod["spec"].get("nodeName"))
