@@ -1,9 +1,8 @@
-"""`python -m tests.chaos [--seed N] [--rounds N] [--only FAULT,…] [--seconds N] [-o table|json]`."""
+"""`python -m tests.chaos [--seed N] [--rounds N] [--only FAULT,…] [--seconds N]`."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import signal
 import sys
@@ -35,8 +34,7 @@ def main() -> int:
             return 1
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, _interrupt)
-    directory = chosen.logs or Path(tempfile.mkdtemp(prefix="chaos-"))
-    directory.mkdir(parents=True, exist_ok=True)
+    directory = Path(tempfile.mkdtemp(prefix="chaos-"))
     rounds: list[Round] = []
     interrupted = False
     try:
@@ -44,9 +42,9 @@ def main() -> int:
     except KeyboardInterrupt:
         interrupted = True
         _progress("interrupted; all that was started has ended")
-    _show(rounds, chosen.output)
+    _show(rounds)
     held = bool(rounds) and all(each.holds for each in rounds)
-    if chosen.logs is None and (held or interrupted):
+    if held or interrupted:
         shutil.rmtree(directory, ignore_errors=True)
     else:
         _progress(f"logs: {directory}")
@@ -71,9 +69,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="a fault each, by default each fault once; none twice before all")
     parser.add_argument("--only", metavar="FAULT,…", type=_faults, default=FAULTS, help="these faults and no others")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="after which no other round begins")
-    parser.add_argument("--logs", type=Path, help="keep the logs of all processes in this directory")
-    parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
-    parser.add_argument("--list", action="version", version=" ".join(each.name for each in FAULTS), help="the faults")
     return parser.parse_args()
 
 
@@ -85,7 +80,7 @@ def _faults(text: str) -> Sequence[Fault]:
     known = {each.name: each for each in FAULTS}
     unknown = [name for name in text.split(",") if name not in known]
     if unknown:
-        raise argparse.ArgumentTypeError(f"no such fault: {', '.join(unknown)}; --list names them")
+        raise argparse.ArgumentTypeError(f"no such fault: {', '.join(unknown)}; one of: {', '.join(known)}")
     return [known[name] for name in text.split(",")]
 
 
@@ -139,27 +134,12 @@ def _progress(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _show(rounds: Sequence[Round], output: str) -> None:
-    if output == "json":
-        print(json.dumps([_document(each) for each in rounds], indent=2))
-        return
+def _show(rounds: Sequence[Round]) -> None:
     print(f"{'ROUND':<7}{'SEED':<10}{'FAULT':<26}{'RECOVERY':<10}VERDICT")
     for each in rounds:
         recovery = "-" if each.recovery is None else f"{each.recovery:.1f} s"
         print(f"{each.number:<7}{each.seed:<10}{each.fault:<26}{recovery:<10}{each.verdict}")
     print(f"{len(rounds)} rounds, {sum(not each.holds for each in rounds)} broken; checked: {', '.join(CheckKind)}")
-
-
-def _document(done: Round) -> dict[str, object]:
-    return {
-        "round": done.number,
-        "seed": done.seed,
-        "fault": done.fault,
-        "checked": list(CheckKind),
-        "recoverySeconds": done.recovery,
-        "verdict": done.verdict,
-        "findings": [{"check": each.check, "message": each.message} for each in done.findings],
-    }
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.e2e.berth.label_priority import priority
+from tests.e2e.kubernetes.cluster import ready_node
 from tests.e2e.kubernetes.kubernetes_api import JsonObject
 
 SLOT = "example.com/slot"
@@ -71,17 +72,8 @@ profile: label-priority
 
 
 def node(name: str) -> JsonObject:
-    allocatable = {"cpu": "64", "memory": "64Gi", "pods": "110", SLOT: str(SLOTS)}
-    labels = {"kubernetes.io/hostname": name, ZONE: zone_of(name), **priority(10)}
-    labels |= {COUNT_LABEL: str(DEVICES), SIZE_LABEL: str(DEVICE_SIZE)}
-    return {
-        "metadata": {"name": name, "labels": labels},
-        "status": {
-            "capacity": allocatable,
-            "allocatable": allocatable,
-            "conditions": [{"type": "Ready", "status": "True"}],
-        },
-    }
+    labels = {ZONE: zone_of(name), COUNT_LABEL: str(DEVICES), SIZE_LABEL: str(DEVICE_SIZE), **priority(10)}
+    return ready_node(name, labels, {"cpu": "64", "memory": "64Gi", SLOT: str(SLOTS)})
 
 
 def zone_of(node: str) -> str:

@@ -61,7 +61,6 @@ class FaultyProxy:
         self._random = Random(0)
         self._expired: Answer | None = None
         self._streams: set[socket.socket] = set()
-        self.calls = 0
         self.failed = 0
         self._server = _Server((HOST, 0), type("Handler", (_Handler,), {"proxy": self}))
         if own is not None:
@@ -119,7 +118,6 @@ class FaultyProxy:
 
     def drawn(self, path: str) -> Fault | None:
         with self._lock:
-            self.calls += 1
             if self._expired is not None and "watch=" in path.lower() and "resourceversion=" in path.lower():
                 self.failed += 1
                 return self._expired

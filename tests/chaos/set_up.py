@@ -14,8 +14,6 @@ from random import Random
 from signal import SIGINT, SIGKILL, Signals
 from typing import Any, Self
 
-import urllib3
-
 from berth.dynamodb import HEAD_KEY
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.table import Marker, MarkerState
@@ -28,12 +26,11 @@ from tests.chaos.witness import Witness
 from tests.chaos.workload import Workload
 from tests.deployment.emulator import Emulator
 from tests.e2e.berth.berth_serve import COMMAND, BerthServe
-from tests.e2e.berth.endpoint import Endpoint
-from tests.e2e.berth.identities import Identities, counted_resources, identities
+from tests.e2e.berth.identities import counted_resources, identities
 from tests.e2e.kubernetes.child_process import ChildProcess
 from tests.e2e.kubernetes.control_plane import ControlPlane
 from tests.e2e.kubernetes.kubernetes_api import Credentials, KubernetesApi
-from tests.e2e.kubernetes.loopback import HOST, free_port
+from tests.e2e.kubernetes.loopback import HOST, free_port, get_status
 from tests.e2e.kubernetes.scheduler_configuration import (
     ExtenderConfiguration,
     SchedulerConfiguration,
@@ -71,7 +68,7 @@ class Berth:
 
     def wait_until_ready(self) -> None:
         assert self._process is not None
-        self._process.wait_until(self._answers, seconds=START_SECONDS)
+        self._process.wait_until(lambda: get_status(f"http://{HOST}:{self.port}/healthz") != 0, seconds=START_SECONDS)
 
     def send(self, what: Signals) -> None:
         """A signal to the process, where it runs."""
@@ -89,13 +86,6 @@ class Berth:
         part = self.clock.with_suffix(".part")
         part.write_text(str(seconds))
         part.replace(self.clock)
-
-    def _answers(self) -> bool:
-        try:
-            Endpoint(self.url_prefix.removesuffix("/scheduler")).get("healthz")
-        except urllib3.exceptions.HTTPError:
-            return False
-        return True
 
 
 class Scheduler:
@@ -202,7 +192,7 @@ class SetUp:
         variables = [
             f"{name}={value}" for name, value in self._environment(self.tables_proxy.url).items() if "AWS" in name
         ]
-        through = self._through_the_proxy(self.identities)
+        through = self.identities.through(self.api_proxy.url)
         deployed = self.directory / "deployed.yaml"
         deployed.write_text(DEPLOYED)
         return [
@@ -218,12 +208,6 @@ class SetUp:
             f"--config={deployed}",
             *(f"--scheduler-name={name}" for name in SCHEDULERS),
         ]
-
-    def _through_the_proxy(self, users: Identities) -> Identities:
-        def moved(credentials: Credentials) -> Credentials:
-            return replace(credentials, server=self.api_proxy.url)
-
-        return Identities(watcher=moved(users.watcher), binder=moved(users.binder))
 
     def _environment(self, endpoint_url: str) -> Mapping[str, str]:
         return self.emulator.environment() | {"AWS_ENDPOINT_URL": endpoint_url}

@@ -29,6 +29,7 @@ from tests.e2e.kubernetes.kubernetes_api import ApiError, Credentials, JsonObjec
 NAMESPACE = NAMESPACES[0]
 MOST_PODS = 60
 """More than the nodes have room for: some always wait."""
+PODS_PER_SECOND = 8.0
 PULSE_SECONDS = 1.0
 PULSE = "chaos.example.com/pulse"
 
@@ -47,11 +48,10 @@ class Workload:
     API server has something to tell, as in any cluster that is used.
     """
 
-    def __init__(self, credentials: Credentials, random: Random, *, per_second: float = 8.0) -> None:
+    def __init__(self, credentials: Credentials, random: Random) -> None:
         self._api = KubernetesApi(credentials)
         self._pulse_api = KubernetesApi(credentials)
         self._random = random
-        self._gap = 1 / per_second
         self._numbers = count(1)
         self._pods: deque[str] = deque()
         self._stop = Event()
@@ -127,7 +127,7 @@ class Workload:
                 continue
             with self._busy, suppress(ApiError, urllib3.exceptions.HTTPError):
                 self._step()
-            self._stop.wait(self._gap * self._random.uniform(0.2, 1.8))
+            self._stop.wait(self._random.uniform(0.2, 1.8) / PODS_PER_SECOND)
 
     def _step(self) -> None:
         if len(self._pods) < MOST_PODS and self._random.random() < 0.6:

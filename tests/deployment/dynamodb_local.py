@@ -9,10 +9,8 @@ import shutil
 from pathlib import Path
 from typing import Self
 
-import urllib3
-
 from tests.e2e.kubernetes.child_process import ChildProcess
-from tests.e2e.kubernetes.loopback import HOST, free_port
+from tests.e2e.kubernetes.loopback import HOST, free_port, get_status
 
 from .listening import require_only_listener
 from .sam import PROJECT
@@ -48,7 +46,7 @@ class DynamoDBLocal:
             ["java", *jvm, "-cp", f"{JARS}/*", LAUNCHER, *options], self._directory / f"dynamodb-local-{self._port}.log"
         )
         try:
-            self._process.wait_until(self._is_ready, seconds=START_SECONDS)
+            self._process.wait_until(lambda: get_status(self.endpoint_url) != 0, seconds=START_SECONDS)
             require_only_listener("DynamoDB Local", self._process.pid, HOST)
         except BaseException:
             self._process.stop()
@@ -58,10 +56,3 @@ class DynamoDBLocal:
     def __exit__(self, *_: object) -> None:
         if self._process is not None:
             self._process.stop()
-
-    def _is_ready(self) -> bool:
-        try:
-            urllib3.request("GET", self.endpoint_url, retries=False)
-        except urllib3.exceptions.HTTPError:
-            return False
-        return True

@@ -10,10 +10,9 @@ from signal import Signals
 from typing import Any, Self
 
 import boto3
-import urllib3
 
 from tests.e2e.kubernetes.child_process import ChildProcess
-from tests.e2e.kubernetes.loopback import HOST, free_port
+from tests.e2e.kubernetes.loopback import HOST, free_port, get_status
 
 from .listening import require_only_listener
 from .sam import PROJECT
@@ -47,11 +46,12 @@ class Emulator:
 
     def __enter__(self) -> Self:
         self._directory.mkdir(exist_ok=True)
+        health = f"{self.endpoint_url}/_ministack/health"
         self._process = ChildProcess(
             ["env", *self._variables(), PYTHON, "-P", LAUNCHER], self._directory / f"ministack-{self._port}.log"
         )
         try:
-            self._process.wait_until(self._is_ready, seconds=START_SECONDS)
+            self._process.wait_until(lambda: get_status(health) == 200, seconds=START_SECONDS)
             self._check_addresses()
         except BaseException:
             self._process.stop()
@@ -117,13 +117,6 @@ class Emulator:
             **NO_OTHER_LISTENERS,
         }
         return [f"{name}={value}" for name, value in variables.items()]
-
-    def _is_ready(self) -> bool:
-        try:
-            answer = urllib3.request("GET", f"{self.endpoint_url}/_ministack/health", retries=False)
-        except urllib3.exceptions.HTTPError:
-            return False
-        return answer.status == 200
 
     def _check_addresses(self) -> None:
         pid = int((self._directory / f"ministack-{self._port}.pid").read_text())

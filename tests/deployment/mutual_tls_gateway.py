@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
-from berth_cli.installation.certificate_directory import CertificateDirectory, IssuedCertificate
+from berth_cli.installation.certificate_directory import CertificateDirectory
 from tests.builders.certificates import self_signed
 from tests.chaos.faulty_proxy import FaultyProxy
 
@@ -52,11 +52,6 @@ class MutualTLSGateway(FaultyProxy):
             "DomainCertificateArn": f"arn:aws:acm:eu-central-1:{self._emulator.account}:certificate/emulator",
             "TruststoreUri": "s3://berth-trust/truststore.pem?versionId=1",
         }
-
-    def options(self, client: IssuedCertificate | None = None) -> list[str]:
-        """Options of a command with the client's certificate."""
-        certificate, key = self.directory.files(client or self.client)
-        return [f"--ca={self.certificate}", f"--tls-client-cert={certificate}", f"--tls-client-key={key}"]
 
     def passed_on(self, path: str, client: socket.socket) -> tuple[str, dict[str, str]]:
         assert isinstance(client, ssl.SSLSocket)

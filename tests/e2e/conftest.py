@@ -15,7 +15,7 @@ from .berth.recording_proxy import RecordingProxy
 from .berth.stack import DeployedStack
 from .gangs.members import Gangs
 from .gangs.targets import Figures
-from .kubernetes.cluster import Cluster
+from .kubernetes.cluster import Cluster, PriorityClasses
 from .kubernetes.control_plane import BINARY, KUBERNETES, ControlPlane, RunScheduler
 from .kubernetes.kubernetes_api import KubernetesApi
 from .kubernetes.scheduler_configuration import ExtenderConfiguration, scheduler_configuration
@@ -102,6 +102,12 @@ def cluster(control_plane: ControlPlane, request: pytest.FixtureRequest) -> Iter
     cluster = Cluster(KubernetesApi(control_plane.credentials()), suffix)
     yield cluster
     cluster.clear()
+
+
+@pytest.fixture
+def classes(cluster: Cluster) -> PriorityClasses:
+    values = {"low": 100, "middle": 200, "high": 1000}
+    return PriorityClasses(**{name: cluster.create_priority_class(name, value) for name, value in values.items()})
 
 
 @pytest.fixture

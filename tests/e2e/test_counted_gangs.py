@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from .berth.extender import SERVE_AND_STACK, ExtenderCache
-from .berth.identities import counted_resources
-from .berth.with_ledger import ServeWithLedger, StackWithLedger
+from .berth.with_ledger import ServeWithLedger, StackWithLedger, counting
 from .gangs.members import DOES_NOT_FIT, LICENCE, NODE_LEDGER_SECONDS, PLAIN, Gangs, entries, wait_until
 from .gangs.scheduler import GangScheduler
 from .kubernetes.child_process import ChildProcess
@@ -43,11 +41,7 @@ def berth(
     request: pytest.FixtureRequest, control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Berth]:
     directory = tmp_path_factory.mktemp(request.param)
-    started: AbstractContextManager[Berth] = ServeWithLedger(control_plane, directory, DOCUMENT)
-    if request.param == "stack":
-        parameters = {"HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS)}
-        started = StackWithLedger(control_plane, directory, DOCUMENT, parameters)
-    with counted_resources(control_plane), started as berth:
+    with counting(request.param, control_plane, directory, DOCUMENT, HTTP_TIMEOUT_SECONDS) as berth:
         yield berth
 
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from .berth.endpoint import Endpoint
-from .berth.extender import SERVE_AND_STACK
-from .berth.identities import counted_resources
+from .berth.extender import PROBE, SERVE_AND_STACK, ExtenderCache
 from .berth.label_priority import none_available
-from .berth.with_ledger import ServeWithLedger, StackWithLedger, WithLedger
+from .berth.with_ledger import WithLedger, counting
 from .gangs.members import wait_until
 from .kubernetes.cluster import Cluster, Pod
 from .kubernetes.control_plane import ControlPlane, RunScheduler
@@ -29,6 +24,7 @@ NODES = 20
 UNITS = 8
 PODS = 200
 DELETED = 10
+POD_SPEC = {"containers": [{"name": "app", "resources": {"requests": {RESOURCE: "1"}}}]}
 
 CONFIGURATION = f"""\
 apiVersion: berth.dev/v1alpha1
@@ -47,23 +43,11 @@ REPLACEMENT_SECONDS = 15
 LEDGER_SECONDS = 10
 
 
-BACKENDS: dict[str, Callable[[ControlPlane, Path, str], AbstractContextManager[WithLedger]]] = {
-    "serve": ServeWithLedger,
-    "stack": StackWithLedger,
-}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _rights(control_plane: ControlPlane) -> Iterator[None]:
-    with counted_resources(control_plane):
-        yield
-
-
 @pytest.fixture(scope="module", params=SERVE_AND_STACK)
 def berth(
     request: pytest.FixtureRequest, control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[WithLedger]:
-    with BACKENDS[request.param](control_plane, tmp_path_factory.mktemp(request.param), CONFIGURATION) as berth:
+    with counting(request.param, control_plane, tmp_path_factory.mktemp(request.param), CONFIGURATION) as berth:
         yield berth
 
 
@@ -74,7 +58,7 @@ def test_burst_fills_every_node_without_overcommit(
     nodes = [
         cluster.create_node(f"slots-{number}", cpu="64", extended={RESOURCE: str(UNITS)}) for number in range(NODES)
     ]
-    wait_until("filter passes the nodes", lambda: _passed_nodes(berth, nodes) == set(nodes), 90)
+    ExtenderCache(berth).wait_for_feasible(nodes, of={**PROBE, "spec": POD_SPEC})
     wait_until("the nodes have a ledger", lambda: set(nodes) <= set(berth.ledger()), NODE_LEDGER_SECONDS)
     run_scheduler(replace(filter_prioritize_bind(berth.url_prefix), preempt_verb=None, managed_resources=(RESOURCE,)))
 
@@ -90,23 +74,17 @@ def test_burst_fills_every_node_without_overcommit(
     while time.monotonic() < until:
         assert _pods_per_node(api) == dict.fromkeys(nodes, UNITS)
         time.sleep(0.5)
-    waiting = [pod for pod in _pods(api) if not pod["spec"].get("nodeName")]
+    running = _running(api)
+    waiting = [pod for pod in pods if pod.name not in running]
     assert len(waiting) == PODS - NODES * UNITS
-    reason = none_available({INSUFFICIENT: NODES})
-    wait_until(
-        "pending pods have the reason",
-        lambda: all(
-            _scheduling_message(pod).startswith(reason) for pod in _pods(api) if not pod["spec"].get("nodeName")
-        ),
-        60,
-    )
+    for pod in waiting:
+        cluster.wait_until_unschedulable(pod, none_available({INSUFFICIENT: NODES}))
     wait_until(
         "the ledger has confirmed the pods",
         lambda: _ledger_entries(berth, nodes) == _bound_pods(api, nodes),
         LEDGER_SECONDS,
     )
 
-    running = {pod["metadata"]["name"] for pod in _pods(api) if pod["spec"].get("nodeName")}
     deleted = [pod for pod in pods if pod.name in running][:DELETED]
     deleted_at = time.monotonic()
     for pod in deleted:
@@ -121,19 +99,6 @@ def test_burst_fills_every_node_without_overcommit(
     wait_until(
         "the ledger matches the pods", lambda: _ledger_entries(berth, nodes) == _bound_pods(api, nodes), LEDGER_SECONDS
     )
-
-
-def _passed_nodes(berth: WithLedger, nodes: list[str]) -> set[str]:
-    resources = {"requests": {RESOURCE: "1"}}
-    pod = {
-        "metadata": {"name": "probe", "namespace": "default", "uid": "probe"},
-        "spec": {"containers": [{"name": "app", "resources": resources}]},
-        "status": {},
-    }
-    answer = Endpoint(berth.url_prefix).post(
-        "filter", json.dumps({"Pod": pod, "Nodes": None, "NodeNames": nodes}).encode()
-    )
-    return set(answer.json().get("NodeNames") or []) if answer.status == 200 else set()
 
 
 def _pods(api: KubernetesApi) -> list[JsonObject]:
@@ -153,13 +118,6 @@ def _running(api: KubernetesApi) -> set[str]:
 
 def _names(pods: list[Pod]) -> set[str]:
     return {pod.name for pod in pods}
-
-
-def _scheduling_message(pod: JsonObject) -> str:
-    for condition in pod["status"].get("conditions", []):
-        if condition["type"] == "PodScheduled":
-            return str(condition.get("message", ""))
-    return ""
 
 
 def _ledger_entries(berth: WithLedger, nodes: list[str]) -> dict[str, set[tuple[str, str]]]:

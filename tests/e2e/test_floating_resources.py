@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from .berth.extender import SERVE_AND_STACK
-from .berth.identities import counted_resources
-from .berth.with_ledger import ServeWithLedger, StackWithLedger, WithLedger
+from .berth.with_ledger import ServeWithLedger, StackWithLedger, WithLedger, counting
 from .gangs.members import wait_until
 from .kubernetes.cluster import Cluster, Pod
 from .kubernetes.control_plane import ControlPlane
@@ -51,11 +50,7 @@ def berth(
     request: pytest.FixtureRequest, control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Berth]:
     directory = tmp_path_factory.mktemp(f"floating-{request.param}")
-    started: AbstractContextManager[Berth] = ServeWithLedger(control_plane, directory, DOCUMENT)
-    if request.param == "stack":
-        parameters = {"HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS)}
-        started = StackWithLedger(control_plane, directory, DOCUMENT, parameters)
-    with counted_resources(control_plane), started as berth:
+    with counting(request.param, control_plane, directory, DOCUMENT, HTTP_TIMEOUT_SECONDS) as berth:
         yield berth
 
 

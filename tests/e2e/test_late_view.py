@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from .berth.extender import Extender, ExtenderCache
 from .berth.identities import EXAMPLES, identities
 from .berth.identities import serve as serve_berth
 from .berth.stack import DeployedStack
-from .kubernetes.cluster import Cluster
+from .kubernetes.cluster import Cluster, PriorityClasses
 from .kubernetes.control_plane import ControlPlane
 from .kubernetes.scheduler_configuration import filter_prioritize_bind, scheduler_configuration
 
@@ -42,12 +41,6 @@ pluginConfig:
   - name: ResourceSegregation
     args: {resources: [nvidia.com/gpu], mode: required}
 """
-
-
-@dataclass(frozen=True)
-class Classes:
-    low: str
-    high: str
 
 
 @pytest.fixture(scope="module", params=["serve", pytest.param("stack", marks=pytest.mark.stack)])
@@ -75,12 +68,6 @@ def scheduler(control_plane: ControlPlane, berth: Extender) -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def classes(cluster: Cluster) -> Classes:
-    values = {"low": 100, "high": 1000}
-    return Classes(**{name: cluster.create_priority_class(name, value) for name, value in values.items()})
-
-
 @pytest.mark.core
 @pytest.mark.parametrize("number", range(ROUNDS))
 @pytest.mark.parametrize(
@@ -92,7 +79,7 @@ def classes(cluster: Cluster) -> Classes:
 )
 @pytest.mark.usefixtures("scheduler")
 def test_preemptor_evicts_the_victims_of_one_node_only_once(
-    profile: str, team: dict[str, str], number: int, cluster: Cluster, classes: Classes, berth: Extender
+    profile: str, team: dict[str, str], number: int, cluster: Cluster, classes: PriorityClasses, berth: Extender
 ) -> None:
     """The room is wanted at once by twenty pods of lower priority. The scheduler alone evicts one pod."""
     node = cluster.create_node("node", cpu="5")
@@ -129,7 +116,7 @@ def test_preemptor_evicts_the_victims_of_one_node_only_once(
 @pytest.mark.parametrize("seconds", [0.0, 0.1, 0.3, 0.6])
 @pytest.mark.usefixtures("scheduler")
 def test_pod_takes_the_node_that_joined_and_evicts_no_pod(
-    seconds: float, cluster: Cluster, classes: Classes, berth: Extender
+    seconds: float, cluster: Cluster, classes: PriorityClasses, berth: Extender
 ) -> None:
     """The profile reads only nodes, so the cache has the node as soon as any profile's would."""
     full = cluster.create_node("full", cpu="1")

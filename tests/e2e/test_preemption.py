@@ -5,30 +5,15 @@ Each test compares the victims with those of `berth simulate` on a dump of the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 
 from .berth.extender import ExtenderCache
 from .berth.label_priority import NO_LABEL, priority
 from .berth.recording_proxy import RecordingProxy
 from .berth.simulation import SimulationResult, simulate
-from .kubernetes.cluster import Cluster
+from .kubernetes.cluster import Cluster, PriorityClasses
 from .kubernetes.control_plane import RunScheduler
 from .kubernetes.scheduler_configuration import Mode, filter_prioritize_bind
-
-
-@dataclass(frozen=True)
-class Classes:
-    low: str
-    middle: str
-    high: str
-
-
-@pytest.fixture
-def classes(cluster: Cluster) -> Classes:
-    values = {"low": 100, "middle": 200, "high": 1000}
-    return Classes(**{name: cluster.create_priority_class(name, value) for name, value in values.items()})
 
 
 @pytest.mark.core
@@ -36,7 +21,7 @@ def classes(cluster: Cluster) -> Classes:
 def test_evicts_only_lowest_priority_victims(
     mode: Mode,
     cluster: Cluster,
-    classes: Classes,
+    classes: PriorityClasses,
     cache: ExtenderCache,
     proxy: RecordingProxy,
     run_scheduler: RunScheduler,
@@ -68,7 +53,7 @@ def test_evicts_only_lowest_priority_victims(
 
 
 def test_preempts_only_on_nodes_that_lack_cpu(
-    cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
+    cluster: Cluster, classes: PriorityClasses, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     """The nodes that Berth rejects have free cpu and pods of lower priority."""
     rejected = [cluster.create_node(f"rejected-{number}", cpu="4") for number in range(3)]

@@ -21,6 +21,7 @@ from .berth.berth_serve import BerthServe
 from .berth.extender import Extender, ExtenderCache
 from .berth.identities import EXAMPLES, identities
 from .berth.stack import DeployedStack
+from .kubernetes.cluster import ready_node
 from .kubernetes.control_plane import ControlPlane
 from .kubernetes.kubernetes_api import JsonObject, KubernetesApi
 from .kubernetes.plugin_oracle import rejected_placements
@@ -209,15 +210,7 @@ def _scheduler(extender: ExtenderConfiguration) -> dict[str, Any]:
 
 
 def _node(name: str, zone: str) -> JsonObject:
-    allocatable = {"cpu": "32", "memory": "64Gi", "pods": "110"}
-    return {
-        "metadata": {"name": name, "labels": {HOSTNAME: name, ZONE: zone}},
-        "status": {
-            "capacity": allocatable,
-            "allocatable": allocatable,
-            "conditions": [{"type": "Ready", "status": "True"}],
-        },
-    }
+    return ready_node(name, {ZONE: zone}, {"cpu": "32", "memory": "64Gi"})
 
 
 def _pods(burst: Burst) -> Iterator[JsonObject]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 import yaml
 
 from tests.builders.certificates import self_signed
 
-from .berth.berth_serve import BerthServe
 from .berth.extender import ExtenderCache
 from .berth.identities import serve
 from .berth.label_priority import priority
@@ -26,69 +23,39 @@ NAME = "berth-second"
 NAMESPACE = "kube-system"
 
 
-@pytest.fixture(scope="module")
-def berth(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BerthServe]:
-    with serve(control_plane, tmp_path_factory.mktemp("serve")) as berth:
-        yield berth
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    return self_signed(tmp_path_factory.mktemp("server"), "server")
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    return self_signed(tmp_path_factory.mktemp("client"), "client")
-
-
-@pytest.fixture
-def proxy(berth: BerthServe, server: tuple[Path, Path], client: tuple[Path, Path]) -> Iterator[RecordingProxy]:
-    """A proxy before Berth that requires HTTPS and the client certificate."""
+def test_second_scheduler_manifests_work_with_mutual_tls(
+    cluster: Cluster, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    server, client = self_signed(tmp_path, "server"), self_signed(tmp_path, "client")
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(*server)
     tls.load_verify_locations(client[0])
     tls.verify_mode = ssl.CERT_REQUIRED
-    with RecordingProxy(berth.url_prefix, tls) as proxy:
-        yield proxy
-
-
-def _arguments(proxy: RecordingProxy, server: tuple[Path, Path], client: tuple[Path, Path]) -> list[str | Path]:
-    return [
-        f"--url={proxy.url_prefix}",
-        f"--ca={server[0]}",
-        f"--tls-client-cert={client[0]}",
-        f"--tls-client-key={client[1]}",
-    ]
-
-
-def test_second_scheduler_manifests_work_with_mutual_tls(
-    proxy: RecordingProxy,
-    berth: BerthServe,
-    server: tuple[Path, Path],
-    client: tuple[Path, Path],
-    cluster: Cluster,
-    control_plane: ControlPlane,
-    tmp_path: Path,
-) -> None:
     gangs = tmp_path / "gangs.yaml"
     gangs.write_text("gangs: {enabled: true}")
-    arguments = [*_arguments(proxy, server, client), f"--config={gangs}"]
-    kubeconfig = f"--kubeconfig={control_plane.kubeconfig()}"
-    printed = berth_scheduler_config(*arguments, f"--second-scheduler={NAME}", kubeconfig)
-    assert f"image: registry.k8s.io/kube-scheduler:v{KUBERNETES}." in printed
-    documents = list(yaml.safe_load_all(printed))
-    apply_manifests(KubernetesApi(control_plane.credentials()), documents)
-    container = mount_volumes(documents, tmp_path)
-    best, good = cluster.create_node("best", priority(30), cpu="2"), cluster.create_node("good", priority(10))
-    ExtenderCache(berth).wait_for_scores({best: 30, good: 10})
+    with serve(control_plane, tmp_path) as berth, RecordingProxy(berth.url_prefix, tls) as proxy:
+        printed = berth_scheduler_config(
+            f"--url={proxy.url_prefix}",
+            f"--ca={server[0]}",
+            f"--tls-client-cert={client[0]}",
+            f"--tls-client-key={client[1]}",
+            f"--config={gangs}",
+            f"--second-scheduler={NAME}",
+            f"--kubeconfig={control_plane.kubeconfig()}",
+        )
+        assert f"image: registry.k8s.io/kube-scheduler:v{KUBERNETES}." in printed
+        documents = list(yaml.safe_load_all(printed))
+        apply_manifests(KubernetesApi(control_plane.credentials()), documents)
+        container = mount_volumes(documents, tmp_path)
+        best, good = cluster.create_node("best", priority(30), cpu="2"), cluster.create_node("good", priority(10))
+        ExtenderCache(berth).wait_for_scores({best: 30, good: 10})
 
-    account = control_plane.service_account(NAMESPACE, NAME)
-    with control_plane.scheduler(container.configuration, account, container.flags):
-        other = cluster.create_pod("other")
-        pod = cluster.create_pod("web", scheduler=NAME)
+        account = control_plane.service_account(NAMESPACE, NAME)
+        with control_plane.scheduler(container.configuration, account, container.flags):
+            other = cluster.create_pod("other")
+            pod = cluster.create_pod("web", scheduler=NAME)
 
-        assert cluster.wait_until_assigned(pod) == best
-        assert cluster.state(other).node is None
-    assert proxy.verbs(pod) == ["filter", "prioritize", "bind"]
+            assert cluster.wait_until_assigned(pod) == best
+            assert cluster.state(other).node is None
+        assert proxy.verbs(pod) == ["filter", "prioritize", "bind"]
     assert "--feature-gates=SchedulerPopFromBackoffQ=false" in container.flags

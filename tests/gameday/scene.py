@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -29,8 +29,10 @@ from tests.e2e.berth.doctor import Diagnosis, berth_doctor
 from tests.e2e.berth.identities import Identities, identities
 from tests.e2e.berth.label_priority import priority
 from tests.e2e.berth.stack import DeployedStack
+from tests.e2e.gangs.members import wait_until
+from tests.e2e.kubernetes.cluster import ready_node
 from tests.e2e.kubernetes.control_plane import ControlPlane
-from tests.e2e.kubernetes.kubernetes_api import ApiError, Credentials, JsonObject, KubernetesApi
+from tests.e2e.kubernetes.kubernetes_api import ApiError, JsonObject, KubernetesApi
 from tests.e2e.kubernetes.scheduler_configuration import (
     ClientTLS,
     SchedulerConfiguration,
@@ -42,6 +44,7 @@ HTTP_TIMEOUT_SECONDS = 30
 NODES = 3
 POD_SECONDS = 5.0
 MAX_PENDING = 3
+RESOURCES = {"cpu": "64", "memory": "64Gi"}
 VERBS = ("filter", "prioritize", "bind", "preempt")
 CALL_SECONDS = 60.0
 READY_SECONDS = 240.0
@@ -128,15 +131,14 @@ class Scene:
             )
         )
         for number in range(NODES):
-            self.api.create("/api/v1/nodes", _node(f"node-{number}", number + 1))
-        users = identities(self.control_plane)
-        moved = Identities(self._through_proxy(users.watcher), self._through_proxy(users.binder))
+            self.api.create("/api/v1/nodes", ready_node(f"node-{number}", priority(number + 1), RESOURCES))
+        moved = identities(self.control_plane).through(self.api_proxy.url)
         self.stack = running.enter_context(MutualTLSStack(moved, self.directory / "stack"))
         self.gateway = running.enter_context(self.stack.gateway)
         self.stack.allow()
-        self._wait_until(self.is_healthy, "the stack is healthy")
+        wait_until("the stack is healthy", self.is_healthy, READY_SECONDS, poll=1)
         for verb in VERBS:  # a busy machine starts functions slowly, and the account takes few concurrent calls
-            self._wait_until(partial(self._answers, verb), verb)
+            wait_until(verb, partial(self._answers, verb), READY_SECONDS, poll=1)
         self.stack.apply(CONFIGURATION)
         running.callback(self._scheduler.close)
         self.start_scheduler(self.gateway.client)
@@ -144,17 +146,6 @@ class Scene:
         thread.start()
         running.callback(thread.join, 10)
         running.callback(self._ends.set)
-
-    def _through_proxy(self, user: Credentials) -> Credentials:
-        return replace(user, server=self.api_proxy.url)
-
-    @staticmethod
-    def _wait_until(holds: Callable[[], bool], what: str) -> None:
-        until = time.monotonic() + READY_SECONDS
-        while not holds():
-            if time.monotonic() > until:
-                raise TimeoutError(f"after {READY_SECONDS:g} s still not: {what}")
-            time.sleep(1)
 
     def _answers(self, verb: str) -> bool:
         return self.stack.call("POST", f"scheduler/{verb}", b"{}") not in (0, 429, 502)
@@ -285,18 +276,6 @@ def _environments(account: Path) -> Iterator[tuple[int, str]]:
             variables = dict(word.decode(errors="replace").partition("=")[::2] for word in words)
             if variables.get("TMPDIR") == str(account) and "AWS_LAMBDA_FUNCTION_NAME" in variables:
                 yield int(process.name), variables["AWS_LAMBDA_FUNCTION_NAME"]
-
-
-def _node(name: str, score: int) -> JsonObject:
-    allocatable = {"cpu": "64", "memory": "64Gi", "pods": "110"}
-    return {
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **priority(score)}},
-        "status": {
-            "capacity": allocatable,
-            "allocatable": allocatable,
-            "conditions": [{"type": "Ready", "status": "True"}],
-        },
-    }
 
 
 def _pod(name: str, at: float) -> JsonObject:

@@ -16,13 +16,9 @@ _COLUMNS = ("accepted", "rejected", FILTERED, "rejected first", SCORED)
 class Coverage:
     def __init__(self) -> None:
         self.cases: Counter[tuple[str, str]] = Counter()
-        self.outcomes: Counter[str] = Counter()
+        self.preemptions: Counter[str] = Counter()
 
     def add(self, answer: Answer) -> None:
-        self.outcomes["cases"] += 1
-        self.outcomes["cycle failed"] += answer["error"] is not None
-        feasible = sum(verdict["code"] == "Success" for verdict in answer["verdicts"].values())
-        self.outcomes[f"{('no', 'one', 'several')[min(feasible, 2)]} feasible"] += 1
         self._add_verdicts(answer)
         for plugin, scores in answer["scores"].items():
             self.cases[plugin, SCORED] += len(set(scores.values())) > 1
@@ -30,7 +26,7 @@ class Coverage:
 
     def update(self, other: Coverage) -> None:
         self.cases.update(other.cases)
-        self.outcomes.update(other.outcomes)
+        self.preemptions.update(other.preemptions)
 
     def _add_verdicts(self, answer: Answer) -> None:
         verdicts = answer["verdicts"].values()
@@ -47,12 +43,11 @@ class Coverage:
         if not preemption:
             return
         victims = preemption["candidates"].values()
-        self.outcomes["not eligible"] += preemption["reason"] is not None
-        self.outcomes["candidates"] += len(victims) > 0
-        self.outcomes["several candidates"] += len(victims) > 1
-        self.outcomes["several victims"] += any(len(each["victims"]) > 1 for each in victims)
-        self.outcomes["budget violated"] += any(each["numPDBViolations"] for each in victims)
-        self.outcomes["tied"] += len(preemption["tied"]) > 1
+        self.preemptions["not eligible"] += preemption["reason"] is not None
+        self.preemptions["several candidates"] += len(victims) > 1
+        self.preemptions["several victims"] += any(len(each["victims"]) > 1 for each in victims)
+        self.preemptions["budget violated"] += any(each["numPDBViolations"] for each in victims)
+        self.preemptions["tied"] += len(preemption["tied"]) > 1
 
     def thin(self, least: int, uncovered: frozenset[str] = frozenset()) -> list[str]:
         """The plugins with fewer covering cases, and their number of cases; without those that cannot have more."""
@@ -63,9 +58,9 @@ class Coverage:
         ]
 
     def table(self) -> Iterator[str]:
-        """One line per plugin, and one line of outcomes."""
+        """One line per plugin, and one line of preemptions."""
         yield f"{'cases in which':32}" + "".join(f"{column:>20}" for column in _COLUMNS)
         for plugin in sorted({plugin for plugin, _ in self.cases}):
             counts = (str(self.cases[plugin, column]) if (plugin, column) in self.cases else "" for column in _COLUMNS)
             yield f"{plugin:32}" + "".join(f"{count:>20}" for count in counts)
-        yield ", ".join(f"{outcome}: {count}" for outcome, count in sorted(self.outcomes.items()))
+        yield ", ".join(f"{preemption}: {count}" for preemption, count in sorted(self.preemptions.items()))

@@ -40,7 +40,7 @@ class ScriptedExtender(LoopbackService):
     @property
     def configuration(self) -> ExtenderConfiguration:
         return ExtenderConfiguration(
-            url_prefix=self._server.url,
+            url_prefix=self.url_prefix,
             mode=self._mode,
             filter_verb=self._name("filter"),
             prioritize_verb=self._name("prioritize"),

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from .broken import Break
 from .reservations.bind_crashes import Case, cases
-from .reservations.broken_binds import BROKEN, Break
+from .reservations.broken_binds import BROKEN
 from .reservations.broken_owners import the_annotation_moves_devices
 from .reservations.broken_reservations import absence_releases
 

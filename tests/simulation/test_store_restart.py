@@ -6,7 +6,9 @@ import pytest
 
 from berth.extender.outcomes import BindOutcome
 
-from .reservations.store_restart import Case, Variant, cases
+from .broken import fails
+from .reservations.one_seat import OVERCOMMITTED
+from .reservations.store_restart import Variant, cases
 
 pytestmark = pytest.mark.long
 
@@ -20,12 +22,4 @@ def test_next_store_counts_in_time_and_never_overcommits_after_a_stop_at_any_cal
 
 @pytest.mark.parametrize("variant", [each for each in Variant if each is not Variant.CORRECT])
 def test_store_that_waits_too_briefly_overcommits(variant: Variant) -> None:
-    assert any(_overcommits(case) for case in cases(variant))
-
-
-def _overcommits(case: Case) -> bool:
-    try:
-        case.run()
-    except AssertionError as error:
-        return "both pods are on the node" in str(error)
-    return False
+    assert any(fails(case.run, message=OVERCOMMITTED) for case in cases(variant))

@@ -1,4 +1,4 @@
-"""`python -m tests.soak.serve_memory [--minutes N] [--rate N]`: `berth serve` under a steady stream of pods.
+"""`python -m tests.soak.serve_memory`: `berth serve` under a steady stream of pods.
 
 Each pod requests counted resources of nodes and of pools, some of them as a gang. It is filtered, bound, seen by the
 watcher, and deleted 10 seconds later. The API server is a fake one in this process. Exit status 1 if resident memory
@@ -7,7 +7,6 @@ grows by more than 5 % after two minutes, or if the pods in the API server hold 
 
 from __future__ import annotations
 
-import argparse
 import base64
 import re
 import ssl
@@ -33,7 +32,8 @@ NODES = tuple(f"node-{number}" for number in range(20))
 READY_SECONDS = 120.0
 """A ledger begins with what another server may have counted: half a minute."""
 
-SETTLING_SECONDS = 120.0
+SECONDS, SETTLING_SECONDS = 480.0, 120.0
+PODS_PER_SECOND = 5.0
 SAMPLE_SECONDS = 15.0
 MOST_GROWTH = 0.05
 CONFIGURATION = {**yaml.safe_load(DOCUMENT), "profile": "managed-resources", "definitions": {}}
@@ -51,10 +51,6 @@ def resident_megabytes(process: int) -> float:
 
 def main() -> int:
     """Print a line every 15 s and the growth at the end."""
-    parser = argparse.ArgumentParser(prog="python -m tests.soak.serve_memory", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=8.0)
-    parser.add_argument("--rate", type=float, default=5.0, help="pods a second")
-    chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory, _kubernetes(Path(directory)) as (kubernetes, kubeconfig):
         kubernetes.leases[LEASE] = {"metadata": {"name": LEASE, "uid": "lease-1", "resourceVersion": "1"}}
         kubernetes.nodes = [node(name) for name in NODES]
@@ -70,7 +66,7 @@ def main() -> int:
             [port] = [found[1] for found in [ADDRESS.match(process.stdout.readline())] if found]
             caller = Caller(int(port))
             _wait_for_ledger(caller)
-            return _run(process.pid, Pods(kubernetes, int(port), NODES), chosen.minutes * 60, chosen.rate)
+            return _run(process.pid, Pods(kubernetes, int(port), NODES))
         finally:
             process.kill()
             process.wait()
@@ -94,11 +90,11 @@ def _wait_for_ledger(caller: Caller) -> None:
         time.sleep(1)
 
 
-def _run(process: int, pods: Pods, seconds: float, rate: float) -> int:
+def _run(process: int, pods: Pods) -> int:
     started = time.monotonic()
     next_sample = started
     settled = 0.0
-    while (elapsed := time.monotonic() - started) < seconds:
+    while (elapsed := time.monotonic() - started) < SECONDS:
         pods.step()
         if time.monotonic() >= next_sample:
             next_sample += SAMPLE_SECONDS
@@ -109,7 +105,7 @@ def _run(process: int, pods: Pods, seconds: float, rate: float) -> int:
             if beyond := pods.overcommitted():
                 print(f"more is held than there is: {'; '.join(beyond)}")
                 return 1
-        time.sleep(max(0.0, pods.created / rate - (time.monotonic() - started)))
+        time.sleep(max(0.0, pods.created / PODS_PER_SECOND - (time.monotonic() - started)))
     growth = resident_megabytes(process) / settled - 1
     print(f"growth after {SETTLING_SECONDS:g} s: {growth:+.1%} of {settled:.1f} MB; at most {MOST_GROWTH:.0%}")
     is_complete = pods.bound + pods.rejected == pods.created and pods.gangs and pods.rejected

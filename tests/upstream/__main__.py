@@ -42,11 +42,11 @@ def main() -> int:
     began = time.monotonic()
     outcomes: dict[str, Outcome] = {}
     for execution in _run(tree, chosen, [Mode(mode) for mode in arguments.modes.split(",")], arguments):
-        for case, result in execution.results.items():
+        for case, outcome in execution.results.items():
             name = f"{execution.group}/{case}"
-            outcomes[name] = result.outcome
-            if result.outcome not in differences.GOOD:
-                print(f"{name} {result.outcome} ({result.seconds:.1f} s): {execution.symptom(case)}", flush=True)
+            outcomes[name] = outcome
+            if outcome not in differences.GOOD:
+                print(f"{name} {outcome}: {execution.symptom(case)}", flush=True)
     contradictions = differences.compare(outcomes, differences.known())
     for line in contradictions:
         print(f"upstream: {line}")

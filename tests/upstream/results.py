@@ -11,7 +11,7 @@ from pathlib import Path
 RUN = re.compile(r"^=== RUN +(\S+)$", re.MULTILINE)
 # Lines of klog begin with a letter for their level and the date.
 MESSAGE = re.compile(r"^\s+\w+_test\.go:\d+: (?![IWE]\d{4} ).*", re.MULTILINE)
-END = re.compile(r"^ *--- (PASS|FAIL|SKIP): (\S+) \(([\d.]+)s\)$", re.MULTILINE)
+END = re.compile(r"^ *--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$", re.MULTILINE)
 
 
 class Outcome(StrEnum):
@@ -27,20 +27,12 @@ WORDS = {"PASS": Outcome.PASSED, "FAIL": Outcome.FAILED, "SKIP": Outcome.SKIPPED
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """outcome, and the seconds that the case took; those of an unfinished one are unknown."""
-
-    outcome: Outcome
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Execution:
     """A run of a test binary. group: the first part of the names of its cases. results: by the rest of the name."""
 
     group: str
     log: Path
-    results: Mapping[str, Result]
+    results: Mapping[str, Outcome]
 
     def symptom(self, case: str) -> str:
         """The first line that the test wrote about a case that has not passed."""
@@ -49,16 +41,16 @@ class Execution:
         return found[0].strip() if found else ""
 
 
-def read_results(output: str) -> Mapping[str, Result]:
+def read_results(output: str) -> Mapping[str, Outcome]:
     """The cases of a binary's output with -test.v, by name. A test with subtests is no case of its own, unless it fails
     though they all pass."""
-    ended = {name: Result(WORDS[word], float(seconds)) for word, name, seconds in END.findall(output)}
+    ended = {name: WORDS[word] for word, name in END.findall(output)}
     begun = dict.fromkeys(RUN.findall(output))
-    results = {name: ended.get(name, Result(Outcome.UNFINISHED)) for name in begun}
+    results = {name: ended.get(name, Outcome.UNFINISHED) for name in begun}
     parents = {name.rpartition("/")[0] for name in results}
-    broken = {name for name in results if results[name].outcome not in (Outcome.PASSED, Outcome.SKIPPED)}
+    broken = {name for name in results if results[name] not in (Outcome.PASSED, Outcome.SKIPPED)}
     return {
-        name: result
-        for name, result in results.items()
+        name: outcome
+        for name, outcome in results.items()
         if name not in parents or (name in broken and not any(each.startswith(f"{name}/") for each in broken))
     }

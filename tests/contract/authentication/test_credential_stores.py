@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import uuid
-from abc import ABC, abstractmethod
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,45 +15,16 @@ from berth.authentication.allow_list import AllowList, AllowListEntry, format_en
 from berth.authentication.basic import check
 from berth.authentication.dynamodb_allow_list import ALLOW_LIST_KEY, DynamoDBAllowList
 from berth.authentication.outcomes import AuthorizerOutcome, CredentialStoreUnavailable
-from berth.authentication.stores import (
-    OVERLAP_SECONDS,
-    AllowListFile,
-    AllowListStore,
-    PasswordStore,
-    SecretsManagerPasswords,
-)
+from berth.authentication.stores import OVERLAP_SECONDS, AllowListFile, SecretsManagerPasswords
 from tests.builders.authorizer_events import basic
 from tests.builders.tables import create_cache_table
 from tests.fakes.credential_stores import InMemoryAllowList, InMemoryPasswords
 from tests.fakes.moto_account import moto_client
 
 
-class KeptPassword(ABC):
+class InMemory:
     """A password record, and the operations of its owner."""
 
-    record: PasswordStore
-
-    @abstractmethod
-    def rotate(self, secret: str) -> None:
-        """Another password."""
-
-    @abstractmethod
-    def pass_time(self, seconds: float) -> None:
-        """After the last rotation."""
-
-    @abstractmethod
-    def delete(self) -> None:
-        """The store is unavailable."""
-
-    @abstractmethod
-    def now(self) -> float:
-        """Wall time."""
-
-    def outcome(self, password: str) -> AuthorizerOutcome:
-        return check(basic("berth", password), self.record.read(), self.now())
-
-
-class InMemory(KeptPassword):
     def __init__(self) -> None:
         self._memory = InMemoryPasswords(secret("one"))
         self._time = 0.0
@@ -74,7 +44,7 @@ class InMemory(KeptPassword):
         return self._time
 
 
-class InSecretsManager(KeptPassword):
+class InSecretsManager:
     def __init__(self) -> None:
         self._client = moto_client("secretsmanager")
         self._ahead = 0.0
@@ -95,6 +65,13 @@ class InSecretsManager(KeptPassword):
         return datetime.now(UTC).timestamp() + self._ahead
 
 
+KeptPassword = InMemory | InSecretsManager
+
+
+def outcome(kept: KeptPassword, password: str) -> AuthorizerOutcome:
+    return check(basic("berth", password), kept.record.read(), kept.now())
+
+
 def secret(password: str) -> str:
     return json.dumps({"username": "berth", "password": password})
 
@@ -107,14 +84,14 @@ def kept(request: pytest.FixtureRequest) -> KeptPassword:
 
 def test_has_no_previous_password_before_first_rotation(kept: KeptPassword) -> None:
     assert kept.record.read().previous is None
-    assert kept.outcome("one") is AuthorizerOutcome.ALLOWED
-    assert kept.outcome("none") is AuthorizerOutcome.WRONG_CREDENTIALS
+    assert outcome(kept, "one") is AuthorizerOutcome.ALLOWED
+    assert outcome(kept, "none") is AuthorizerOutcome.WRONG_CREDENTIALS
 
 
 def test_accepts_both_passwords_after_rotation(kept: KeptPassword) -> None:
     kept.rotate(secret("two"))
-    assert kept.outcome("two") is AuthorizerOutcome.ALLOWED
-    assert kept.outcome("one") is AuthorizerOutcome.ALLOWED_PREVIOUS
+    assert outcome(kept, "two") is AuthorizerOutcome.ALLOWED
+    assert outcome(kept, "one") is AuthorizerOutcome.ALLOWED_PREVIOUS
 
 
 def test_rejects_previous_password_at_end_of_overlap_without_reading_again(kept: KeptPassword) -> None:
@@ -128,9 +105,9 @@ def test_rejects_previous_password_at_end_of_overlap_without_reading_again(kept:
 def test_rejects_password_after_two_rotations(kept: KeptPassword) -> None:
     kept.rotate(secret("two"))
     kept.rotate(secret("three"))
-    assert kept.outcome("three") is AuthorizerOutcome.ALLOWED
-    assert kept.outcome("two") is AuthorizerOutcome.ALLOWED_PREVIOUS
-    assert kept.outcome("one") is AuthorizerOutcome.WRONG_CREDENTIALS
+    assert outcome(kept, "three") is AuthorizerOutcome.ALLOWED
+    assert outcome(kept, "two") is AuthorizerOutcome.ALLOWED_PREVIOUS
+    assert outcome(kept, "one") is AuthorizerOutcome.WRONG_CREDENTIALS
 
 
 def test_raises_store_unavailable_when_secret_is_missing(kept: KeptPassword) -> None:
@@ -194,21 +171,9 @@ def test_makes_one_call_a_day_after_rotation() -> None:
     assert client.asked == ["AWSCURRENT"]
 
 
-class KeptList(ABC):
+class ListInMemory:
     """An allow-list, and the operations of its owner."""
 
-    record: AllowListStore
-
-    @abstractmethod
-    def write(self, text: str) -> None:
-        """Replace the stored allow-list."""
-
-    @abstractmethod
-    def delete(self) -> None:
-        """The store is unavailable."""
-
-
-class ListInMemory(KeptList):
     def __init__(self, directory: Path) -> None:
         self._memory = InMemoryAllowList("5eed5eed5eed5e1f")
         self.record = self._memory
@@ -220,7 +185,7 @@ class ListInMemory(KeptList):
         self._memory.unavailable = True
 
 
-class ListInFile(KeptList):
+class ListInFile:
     def __init__(self, directory: Path) -> None:
         self._path = directory / "allow-list"
         self._path.write_text("5eed5eed5eed5e1f")
@@ -233,7 +198,7 @@ class ListInFile(KeptList):
         self._path.unlink()
 
 
-class ListInDynamoDB(KeptList):
+class ListInDynamoDB:
     def __init__(self, directory: Path) -> None:
         self._client = moto_client("dynamodb")
         self._table = f"cache-{uuid.uuid4().hex}"
@@ -247,6 +212,9 @@ class ListInDynamoDB(KeptList):
 
     def delete(self) -> None:
         self._client.delete_item(TableName=self._table, Key=ALLOW_LIST_KEY)
+
+
+KeptList = ListInMemory | ListInFile | ListInDynamoDB
 
 
 @pytest.fixture(params=[ListInMemory, ListInFile, ListInDynamoDB])

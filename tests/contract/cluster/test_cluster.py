@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +16,7 @@ from berth.cluster.dump_cluster import DumpCluster
 from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_cluster import KubernetesCluster
 from berth.cluster.watch.resources import BASE_RESOURCES, NODES, PODS
-from berth.nodecache.feed.cluster import Added, Cluster, ClusterUnavailable, ClusterWatch, Deleted, Listed, Modified
+from berth.nodecache.feed.cluster import Added, ClusterUnavailable, ClusterWatch, Deleted, Listed, Modified
 from berth.nodecache.feed.leader import ObservedState
 from tests.builders.nodes import node_object
 from tests.builders.pods import pod_object
@@ -30,33 +29,11 @@ NODE = node_object("n1")
 NODE["status"] = {"allocatable": ALLOCATABLE, "conditions": [{"type": "Ready", "status": "True"}]}
 
 
-class Setting(ABC):
+class DumpSetting:
     """A cluster with the node n1 and nothing else, and what can happen to it."""
 
-    def __init__(self, clock: HandDrivenClock) -> None:
-        self.clock = clock
-        self.cluster: Cluster
-
-    @abstractmethod
-    def uid(self) -> str:
-        """Return the UID that the port reports."""
-
-    @abstractmethod
-    def watched(self) -> ClusterWatch:
-        """A watch, from the beginning."""
-
-    @abstractmethod
-    def bring_a_pod(self) -> None:
-        """The pod ml/p is there from now on."""
-
-    @abstractmethod
-    def vanish(self) -> None:
-        """The cluster cannot be had any more."""
-
-
-class DumpSetting(Setting):
     def __init__(self, path: Path, clock: HandDrivenClock) -> None:
-        super().__init__(clock)
+        self.clock = clock
         self._path = path
         self._items = [{"kind": "Node", **NODE}]
         self._write()
@@ -81,9 +58,9 @@ class DumpSetting(Setting):
         os.utime(self._path, ns=(modified, modified))
 
 
-class KubernetesSetting(Setting):
+class KubernetesSetting:
     def __init__(self, server: DrivenApiServer, clock: HandDrivenClock) -> None:
-        super().__init__(clock)
+        self.clock = clock
         self._server = server
         self._streams: dict[str, Exchange] = {}
         self.cluster = KubernetesCluster(ApiServer(server.configuration(), clock), RequiredFields(), clock, at_once)
@@ -113,6 +90,9 @@ class KubernetesSetting(Setting):
 
     def vanish(self) -> None:
         self._server.stop()
+
+
+Setting = DumpSetting | KubernetesSetting
 
 
 @pytest.fixture

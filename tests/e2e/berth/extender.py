@@ -45,20 +45,19 @@ class ExtenderCache:
 
     def wait_for_reasons(self, reasons: Mapping[str, str], *, of: Mapping[str, Any] = PROBE) -> None:
         """Wait until filter rejects these nodes as unresolvable for these reasons. of: the pod of the request."""
-        self._wait_for(dict(reasons), lambda: self._rejections(of, list(reasons))["FailedAndUnresolvableNodes"])
+        self._wait_for(dict(reasons), lambda: self._rejections(of, list(reasons)))
 
-    def wait_for_feasible(self, nodes: Collection[str]) -> None:
+    def wait_for_feasible(self, nodes: Collection[str], *, of: Mapping[str, Any] = PROBE) -> None:
         self._wait_for(
             dict.fromkeys(nodes, True),
-            lambda: dict.fromkeys((self._ask("filter", list(nodes)) or {}).get("NodeNames") or (), True),
+            lambda: dict.fromkeys((self._ask("filter", list(nodes), of) or {}).get("NodeNames") or (), True),
         )
 
     def _scores(self, nodes: list[str]) -> dict[str, int]:
         return {entry["Host"]: entry["Score"] for entry in self._ask("prioritize", nodes) or []}
 
-    def _rejections(self, pod: Mapping[str, Any], nodes: list[str]) -> dict[str, dict[str, str]]:
-        answer = self._ask("filter", nodes, pod) or {}
-        return {key: answer.get(key) or {} for key in ("FailedNodes", "FailedAndUnresolvableNodes")}
+    def _rejections(self, pod: Mapping[str, Any], nodes: list[str]) -> dict[str, str]:
+        return (self._ask("filter", nodes, pod) or {}).get("FailedAndUnresolvableNodes") or {}
 
     def _ask(self, verb: str, nodes: list[str], pod: Mapping[str, Any] = PROBE) -> Any:
         """The verb's response, or None if it failed: an extender that has just started may not know any node."""

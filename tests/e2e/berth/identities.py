@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,10 @@ class Identities:
 
     watcher: Credentials
     binder: Credentials
+
+    def through(self, server: str) -> Identities:
+        """The same users, who call a proxy."""
+        return Identities(replace(self.watcher, server=server), replace(self.binder, server=server))
 
 
 def identities(control_plane: ControlPlane) -> Identities:

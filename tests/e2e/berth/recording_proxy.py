@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import ssl
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +22,6 @@ class Call:
 
     verb: str
     request: dict[str, Any]
-    status: int
-    headers: Mapping[str, str]
     answer: Any
 
     @property
@@ -75,10 +72,6 @@ class RecordingProxy(LoopbackService):
         self._in_flight = 0
         self._changed = threading.Condition()
 
-    @property
-    def url_prefix(self) -> str:
-        return self._server.url
-
     def calls(self, pod: Pod | None = None) -> list[Call]:
         """All calls so far, or those of `pod`, in the order of their responses.
 
@@ -101,7 +94,7 @@ class RecordingProxy(LoopbackService):
             self._in_flight += 1
         try:
             answer = self._endpoint.post(verb, request.body)
-            call = Call(verb, json.loads(request.body), answer.status, answer.headers, _json(answer.data))
+            call = Call(verb, json.loads(request.body), _json(answer.data))
             self._calls.append(call)
         finally:
             with self._changed:

@@ -19,8 +19,8 @@ from .berth_serve import COMMAND
 FLAGS = "note: run kube-scheduler with --config=FILE "
 
 
-def berth_scheduler_config(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> str:
-    return _run(arguments, environment).stdout
+def berth_scheduler_config(*arguments: str | Path) -> str:
+    return _run(arguments, None).stdout
 
 
 def berth_scheduler_config_and_flags(

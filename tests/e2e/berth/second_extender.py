@@ -22,7 +22,7 @@ class SecondExtender(LoopbackService):
 
     @property
     def configuration(self) -> ExtenderConfiguration:
-        return ExtenderConfiguration(url_prefix=self._server.url, filter_verb="filter")
+        return ExtenderConfiguration(url_prefix=self.url_prefix, filter_verb="filter")
 
     def _filter(self, request: Request) -> Response:
         names: list[str] = json.loads(request.body)["NodeNames"]

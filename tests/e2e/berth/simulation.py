@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,7 +22,6 @@ class SimulationResult:
 
     node: str | None
     victims: frozenset[str] = frozenset()
-    message: str | None = field(default=None, compare=False)
 
 
 def simulate(cluster: Cluster, name: str, *, document: str = CONFIGURATION) -> SimulationResult:
@@ -41,4 +40,4 @@ def simulate(cluster: Cluster, name: str, *, document: str = CONFIGURATION) -> S
     assert done.returncode in (PLACED, PENDING), done.stderr
     [found] = [each for each in json.loads(done.stdout)["pods"] if each["name"] == name]
     victims = (found.get("preemption") or {}).get("victims") or ()
-    return SimulationResult(found["node"], frozenset(victim["uid"] for victim in victims), found["message"])
+    return SimulationResult(found["node"], frozenset(victim["uid"] for victim in victims))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from tests.e2e.kubernetes.control_plane import ControlPlane
+from tests.e2e.kubernetes.scheduler_configuration import HTTP_TIMEOUT_SECONDS
 
-from .identities import identities, serve
+from .identities import counted_resources, identities, serve
 from .serve_with_ledger import ledger_document, ledger_in
 from .stack import DeployedStack
 
@@ -53,9 +55,8 @@ class ServeWithLedger:
 class StackWithLedger:
     """The deployed stack. Its ledger table is empty: the watcher creates the ledgers before the first reservation."""
 
-    def __init__(
-        self, control_plane: ControlPlane, directory: Path, document: str, parameters: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, control_plane: ControlPlane, directory: Path, document: str, http_timeout: int) -> None:
+        parameters = {"HttpTimeoutSeconds": str(http_timeout)}
         self.stack = DeployedStack(identities(control_plane), directory, parameters)
         self._document = document
         self._log = directory / "watcher.log"
@@ -82,3 +83,17 @@ class StackWithLedger:
     def ledger(self) -> dict[str, Any]:
         table = DynamoDBLedgerTable(self.stack.client("dynamodb"), self.stack.name("LedgerTable"))
         return ledger_document(list(table.nodes()))
+
+
+@contextmanager
+def counting(
+    where: str, control_plane: ControlPlane, directory: Path, document: str, http_timeout: int = HTTP_TIMEOUT_SECONDS
+) -> Iterator[ServeWithLedger | StackWithLedger]:
+    """Run it with the rights for counted resources. where: `serve` or `stack`. http_timeout: seconds, of the stack."""
+    started: AbstractContextManager[ServeWithLedger | StackWithLedger] = (
+        StackWithLedger(control_plane, directory, document, http_timeout)
+        if where == "stack"
+        else ServeWithLedger(control_plane, directory, document)
+    )
+    with counted_resources(control_plane), started as berth:
+        yield berth

@@ -131,12 +131,12 @@ def placed_in(gangs: Gangs, name: str, count: int) -> float:
     return seconds
 
 
-def wait_until(what: str, holds: Callable[[], bool], seconds: float) -> None:
+def wait_until(what: str, holds: Callable[[], bool], seconds: float, *, poll: float = POLL_SECONDS) -> None:
     """Raises AssertionError with what it was."""
     until = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < until, f"not within {seconds} s: {what}"
-        time.sleep(POLL_SECONDS)
+        time.sleep(poll)
 
 
 def entries(ledger: Mapping[str, Any]) -> dict[str, dict[str, object]]:

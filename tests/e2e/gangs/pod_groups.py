@@ -14,18 +14,17 @@ from tests.e2e.kubernetes.kubernetes_api import JsonObject, KubernetesApi
 @dataclass(frozen=True)
 class NativeGangs:
     """version: of `scheduling.k8s.io`. gates: what kube-apiserver and kube-scheduler need for gangs. condition: of a
-    PodGroup whose members have passed all filters. preempts: whether preempt is called for the members."""
+    PodGroup whose members have passed all filters."""
 
     version: str
     gates: tuple[str, ...]
     condition: str
-    preempts: bool
 
 
 NATIVE = {
-    "1.36": NativeGangs("v1alpha2", ("GenericWorkload=true", "GangScheduling=true"), "PodGroupScheduled", True),
+    "1.36": NativeGangs("v1alpha2", ("GenericWorkload=true", "GangScheduling=true"), "PodGroupScheduled"),
     # GangScheduling is a part of it there.
-    "1.37": NativeGangs("v1beta1", ("GenericWorkload=true",), "PodGroupInitiallyScheduled", False),
+    "1.37": NativeGangs("v1beta1", ("GenericWorkload=true",), "PodGroupInitiallyScheduled"),
 }
 
 COSCHEDULING_LABEL = "scheduling.x-k8s.io/pod-group"

@@ -11,12 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 
-import urllib3
-
 from tests.e2e.kubernetes.child_process import ChildProcess
 from tests.e2e.kubernetes.control_plane import ControlPlane
 from tests.e2e.kubernetes.kubernetes_api import ApiError, JsonObject, KubernetesApi
-from tests.e2e.kubernetes.loopback import HOST, free_port
+from tests.e2e.kubernetes.loopback import HOST, free_port, get_status
 from tests.e2e.kubernetes.manifests import read_manifests
 
 FOLDER = Path(__file__).parents[3] / ".build" / "karpenter"
@@ -184,16 +182,9 @@ def running(control_plane: ControlPlane, directory: Path, lost: Sequence[str] = 
     process = ChildProcess([BINARY], directory / "karpenter.log", environment)
     kubelets.start()
     try:
-        process.wait_until(lambda: _is_ready(port), seconds=START_SECONDS)
+        process.wait_until(lambda: get_status(f"http://{HOST}:{port}/readyz") == 200, seconds=START_SECONDS)
         yield karpenter
     finally:
         process.stop()
         kubelets.end()
         karpenter.clear()
-
-
-def _is_ready(port: int) -> bool:
-    try:
-        return urllib3.request("GET", f"http://{HOST}:{port}/readyz", retries=False).status == 200
-    except urllib3.exceptions.HTTPError:
-        return False

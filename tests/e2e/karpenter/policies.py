@@ -28,12 +28,10 @@ SEGREGATED = f"{_KIND}profile: resource-segregation\n"
 GANGS = f"{LABELED}gangs: {{enabled: true}}\n"
 
 
-def printed(
-    document: str, value: str = "1", *, disruption: Mapping[str, Any] | None = None, name: str = "berth"
-) -> list[JsonObject]:
+def printed(document: str, value: str = "1", *, disruption: Mapping[str, Any] | None = None) -> list[JsonObject]:
     """What the command prints, with this value for its placeholders, the provider's NodeClass, and an instance type for
     each pool. disruption: instead of the printed one."""
-    done = CliRunner().invoke(main, ["config", "nodepool", "-", f"--name={name}"], input=document)
+    done = CliRunner().invoke(main, ["config", "nodepool", "-", "--name=berth"], input=document)
     assert done.exit_code == 0, done.output
     found = list(yaml.safe_load_all(done.stdout))
     for each in found:

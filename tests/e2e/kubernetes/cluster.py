@@ -51,6 +51,28 @@ class PodState:
     unschedulable: str | None
 
 
+@dataclass(frozen=True)
+class PriorityClasses:
+    """The names of three classes."""
+
+    low: str
+    middle: str
+    high: str
+
+
+def ready_node(name: str, labels: Mapping[str, str], resources: Mapping[str, str]) -> JsonObject:
+    """Return a node that is ready and has room for 110 pods. resources: what it has besides."""
+    allocatable = {"pods": "110", **resources}
+    return {
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
+        "status": {
+            "capacity": allocatable,
+            "allocatable": allocatable,
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }
+
+
 class Cluster:
     """Steps and waits on one API server.
 
@@ -74,17 +96,9 @@ class Cluster:
     ) -> str:
         """Create a ready node and return its full name. `extended`: extended resources."""
         full_name = f"{name}-{self._suffix}"
-        allocatable = {"cpu": cpu, "memory": "8Gi", "pods": "110", **(extended or {})}
-        node = {
-            "metadata": {"name": full_name, "labels": {"kubernetes.io/hostname": full_name, **(labels or {})}},
-            "spec": {"taints": [{"key": taint.key, "effect": taint.effect} for taint in taints]},
-            "status": {
-                "capacity": allocatable,
-                "allocatable": allocatable,
-                "conditions": [{"type": "Ready", "status": "True"}],
-            },
-        }
-        self._api.create("/api/v1/nodes", node)
+        node = ready_node(full_name, labels or {}, {"cpu": cpu, "memory": "8Gi", **(extended or {})})
+        spec = {"taints": [{"key": taint.key, "effect": taint.effect} for taint in taints]}
+        self._api.create("/api/v1/nodes", {**node, "spec": spec})
         return full_name
 
     def delete_node(self, node: str) -> None:
@@ -111,16 +125,14 @@ class Cluster:
         extended: Mapping[str, str] | None = None,
         labels: Mapping[str, str] | None = None,
         annotations: Mapping[str, str] | None = None,
-        apart_from: Mapping[str, str] | None = None,
         scheduling_group: str | None = None,
-        owner: Mapping[str, object] | None = None,
         ends_at_once: bool = False,
         further: Mapping[str, object] | None = None,
     ) -> Pod:
-        """Create a pod, pending or already on `node`. `apart_from`: labels of pods for anti-affinity.
+        """Create a pod, pending or already on `node`.
 
-        scheduling_group: the name of a PodGroup of Kubernetes. owner: an owner reference alone. ends_at_once: a
-        deletion waits for no kubelet. further: other fields of the spec.
+        scheduling_group: the name of a PodGroup of Kubernetes. ends_at_once: a deletion waits for no kubelet. further:
+        other fields of the spec.
         """
         # The API server requires a limit for an extended resource; the request equals it.
         resources = {"requests": {"cpu": cpu}, "limits": dict(extended or {})}
@@ -137,12 +149,7 @@ class Cluster:
             spec["nodeName"] = node
         if scheduling_group is not None:
             spec["schedulingGroup"] = {"podGroupName": scheduling_group}
-        if apart_from is not None:
-            term = {"labelSelector": {"matchLabels": dict(apart_from)}, "topologyKey": "kubernetes.io/hostname"}
-            spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-        metadata: JsonObject = {"name": name, "labels": dict(labels or {}), "annotations": dict(annotations or {})}
-        if owner is not None:
-            metadata["ownerReferences"] = [dict(owner)]
+        metadata = {"name": name, "labels": dict(labels or {}), "annotations": dict(annotations or {})}
         path = f"/api/v1/namespaces/{namespace}/pods"
         created = self._api.create(path, {"metadata": metadata, "spec": spec})
         return Pod(namespace, name, created["metadata"]["uid"])

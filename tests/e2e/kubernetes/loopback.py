@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
+import urllib3
+
 HOST = "127.0.0.1"
 
 
@@ -36,8 +38,8 @@ class Response:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-class LoopbackServer:
-    """An HTTP/1.1 server on a free port with one handler for every POST and a thread per connection."""
+class LoopbackService:
+    """Answers every POST on a free port for the time of a `with` block, with a thread per connection."""
 
     def __init__(self, answer: Callable[[Request], Response], tls: ssl.SSLContext | None = None) -> None:
         self._server = _Server((HOST, 0), _handler(answer))
@@ -45,36 +47,16 @@ class LoopbackServer:
             # The thread of the connection does the handshake, so a client without one blocks no other.
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
-        self.url = f"http{'' if tls is None else 's'}://{HOST}:{self._server.server_port}"
+        self.url_prefix = f"http{'' if tls is None else 's'}://{HOST}:{self._server.server_port}"
 
     def __enter__(self) -> Self:
-        self.start()
+        self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
-
-
-class LoopbackService:
-    """Something that answers on a LoopbackServer for the time of a `with` block."""
-
-    def __init__(self, answer: Callable[[Request], Response], tls: ssl.SSLContext | None = None) -> None:
-        self._server = LoopbackServer(answer, tls)
-
-    def __enter__(self) -> Self:
-        self._server.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.stop()
 
 
 class _Server(ThreadingHTTPServer):
@@ -106,3 +88,11 @@ def _handler(answer: Callable[[Request], Response]) -> type[BaseHTTPRequestHandl
             """Keep the test output clean."""
 
     return Handler
+
+
+def get_status(url: str) -> int:
+    """Return the status of a GET; 0 without a response."""
+    try:
+        return urllib3.request("GET", url, retries=False).status
+    except urllib3.exceptions.HTTPError:
+        return 0

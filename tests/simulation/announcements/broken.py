@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -14,10 +13,9 @@ from berth.ledger import announcements as reader
 from berth.ledger.announcements import has_ended
 from berth.scheduling.policy import Policy
 from berth_cli.server.store.ledger_table import InMemoryAnnouncementLog
+from tests.simulation.broken import by_name
 
 from .history import UNRULED
-
-Break = Callable[[pytest.MonkeyPatch], None]
 
 # What is patched in are methods; their types are those of what they replace.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -99,17 +97,14 @@ def judged_by_its_own_node_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Policy, "rejects_bind", with_pods_of_its_node)
 
 
-BROKEN: dict[str, Break] = {
-    each.__name__: each
-    for each in (
-        judged_before_others_announced,
-        bound_without_announcement,
-        ended_when_answered,
-        withdrawn_while_open,
-        until_too_early,
-        unseen_counts_as_gone,
-        deleted_at_once,
-        only_pods_with_a_rule_are_announced,
-        judged_by_its_own_node_alone,
-    )
-}
+BROKEN = by_name(
+    judged_before_others_announced,
+    bound_without_announcement,
+    ended_when_answered,
+    withdrawn_while_open,
+    until_too_early,
+    unseen_counts_as_gone,
+    deleted_at_once,
+    only_pods_with_a_rule_are_announced,
+    judged_by_its_own_node_alone,
+)

@@ -4,7 +4,6 @@ spec/fails has most of them too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -12,8 +11,8 @@ import pytest
 from berth.nodecache.feed import reader
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth_cli.server.store.cache_table import InMemoryCacheTable
+from tests.simulation.broken import by_name
 
-Break = Callable[[pytest.MonkeyPatch], None]
 BEYOND = 5_000
 
 # What is patched in are methods; their types are those of what they replace.
@@ -156,19 +155,16 @@ def parts_at_hand_whatever_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-BROKEN_READERS: Mapping[str, Break] = {
-    broken.__name__: broken
-    for broken in (
-        cursor_is_the_last_version_seen,
-        log_without_the_chain,
-        chain_followed_forwards,
-        chain_of_versions_alone,
-        chain_of_versions_alone_without_compacted_version,
-        further_part_at_an_older_head,
-        further_part_from_the_log_alone,
-        log_key_without_the_uid,
-        cursor_without_the_uid,
-        old_head_accepted,
-        parts_at_hand_whatever_has_changed,
-    )
-}
+BROKEN_READERS = by_name(
+    cursor_is_the_last_version_seen,
+    log_without_the_chain,
+    chain_followed_forwards,
+    chain_of_versions_alone,
+    chain_of_versions_alone_without_compacted_version,
+    further_part_at_an_older_head,
+    further_part_from_the_log_alone,
+    log_key_without_the_uid,
+    cursor_without_the_uid,
+    old_head_accepted,
+    parts_at_hand_whatever_has_changed,
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -18,10 +18,9 @@ from berth.pods import Binding, Created, FoundPod, Refused, Unanswered
 from berth.scheduling.managed_resources.pools import Shares
 from berth.upkeep.reconciler.expiry import Expiry
 from tests.fakes.pods import PodsInMemory
+from tests.simulation.broken import Break
 
 from .binds import EPOCH, BindWorld
-
-Break = Callable[[pytest.MonkeyPatch], None]
 
 
 def _no_condition_on_avail(patch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,9 @@ from berth.scheduling.managed_resources.demand import DemandReader
 from berth.scheduling.managed_resources.pools import index_in, pool_of
 from berth.upkeep.reconciler import claims, published_pods
 from tests.fakes.counted_cluster import DEVICE, SLOT
+from tests.simulation.broken import by_name
 
-from .broken_reservations import Break, absence_releases
+from .broken_reservations import absence_releases
 
 # What is patched in are methods; their types are those of what they replace.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -69,13 +70,10 @@ def one_unreadable_request_hides_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DemandReader, "read", hiding)
 
 
-BROKEN: dict[str, Break] = {
-    each.__name__: each
-    for each in (
-        the_annotation_moves_devices,
-        absence_releases,
-        the_annotation_says_which_device_stays,
-        surplus_is_released_without_a_confirmed_binding,
-        one_unreadable_request_hides_all,
-    )
-}
+BROKEN = by_name(
+    the_annotation_moves_devices,
+    absence_releases,
+    the_annotation_says_which_device_stays,
+    surplus_is_released_without_a_confirmed_binding,
+    one_unreadable_request_hides_all,
+)

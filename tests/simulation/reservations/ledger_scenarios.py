@@ -22,9 +22,7 @@ EXPIRY = 30.0
 
 def late_binding_after_the_expiry() -> None:
     """A bind reserves and sends its Binding, which is on its way for a minute."""
-    harness = _watching()
-    leader = harness.lead()
-    harness.run(leader, 1)
+    harness, leader = _led()
     binding = _reserved(harness)
 
     harness.run(leader, EXPIRY + 5)
@@ -33,9 +31,7 @@ def late_binding_after_the_expiry() -> None:
 
 def late_binding_after_a_confirmation_of_nothing() -> None:
     """The watcher visits the node for another pod while the bind is under way."""
-    harness = _watching()
-    leader = harness.lead()
-    harness.run(leader, 1)
+    harness, leader = _led()
     binding = _reserved(harness)
     for name in ("other", "another"):
         harness.cluster.create_pod(name)
@@ -97,10 +93,7 @@ def head_item_is_lost_at_a_high_epoch() -> None:
     harness = _watching()
     before = harness.lead(epoch=40)
     harness.run(before, 1)
-    binding = _reserved(harness)
-    _arrives(harness, binding)
-    harness.publish(before)
-    harness.run(before, 1)
+    _bound(harness, before)
     harness.cluster.delete("a")
     harness.publish()
     seen = harness.table.marker()
@@ -126,9 +119,7 @@ def _is_deleted_before_the_visit(harness: ReconcilerHarness, leader: Reconciler)
 
 def end_before_the_visit() -> None:
     """The pod is published on its node, and deleted before the watcher reconciles the node."""
-    harness = _watching()
-    leader = harness.lead()
-    harness.run(leader, 1)
+    harness, leader = _led()
     binding = _reserved(harness)
     _arrives(harness, binding)
     harness.publish(leader)
@@ -140,9 +131,7 @@ def end_before_the_visit() -> None:
 
 def end_of_an_unbound_pod_before_the_visit() -> None:
     """The pod is published as finished without a node, and gone before the watcher has come to the node."""
-    harness = _watching()
-    leader = harness.lead()
-    harness.run(leader, 1)
+    harness, leader = _led()
     _reserved(harness)
     harness.cluster.finish("a")
     harness.publish(leader)
@@ -153,12 +142,8 @@ def end_of_an_unbound_pod_before_the_visit() -> None:
 
 def owner_changes_the_request() -> None:
     for value in (None, "1"):
-        harness = _watching(BY_ANNOTATION)
-        leader = harness.lead()
-        harness.run(leader, 1)
-        _arrives(harness, _reserved(harness))
-        harness.publish(leader)
-        harness.run(leader, 1)
+        harness, leader = _led(BY_ANNOTATION)
+        _bound(harness, leader)
         harness.cluster.annotate("a", REQUEST, value)
         harness.publish(leader)
         harness.run(leader, 1)
@@ -168,13 +153,8 @@ def owner_changes_the_request() -> None:
 
 def hand_over_without_the_pod() -> None:
     """Its object is too large for the cache: a new leader does not find it there."""
-    harness = _watching()
-    leader = harness.lead()
-    harness.run(leader, 1)
-    binding = _reserved(harness)
-    _arrives(harness, binding)
-    harness.publish(leader)
-    harness.run(leader, 1)
+    harness, leader = _led()
+    binding = _bound(harness, leader)
     harness.cluster.hide("a")
     harness.run(harness.lead(), EXPIRY)
     assert binding.pod_uid in harness.ledger().entries, "what a running pod holds can be had by another"
@@ -182,9 +162,7 @@ def hand_over_without_the_pod() -> None:
 
 def late_binding_after_a_rebuild() -> None:
     """It was sent before the rebuild began, and arrives after its end."""
-    harness = _watching()
-    leader = harness.lead()
-    harness.run(leader, 1)
+    harness, leader = _led()
     binding = _reserved(harness)
     harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
     for _ in range(5):
@@ -201,6 +179,23 @@ def _watching(counting: Counting = COUNTING) -> ReconcilerHarness:
     harness.publish()
     harness.run(harness.lead(), 1)
     return harness
+
+
+def _led(counting: Counting = COUNTING) -> tuple[ReconcilerHarness, Reconciler]:
+    """The same, and a leader that has begun."""
+    harness = _watching(counting)
+    leader = harness.lead()
+    harness.run(leader, 1)
+    return harness, leader
+
+
+def _bound(harness: ReconcilerHarness, leader: Reconciler) -> Binding:
+    """A pod is bound, and the leader knows."""
+    binding = _reserved(harness)
+    _arrives(harness, binding)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    return binding
 
 
 def _reserved(harness: ReconcilerHarness) -> Binding:

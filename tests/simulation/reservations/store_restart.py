@@ -12,32 +12,16 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import count
 
-from berth.bind.answer import bind
-from berth.bind.rules import BindRules, CountedResources, CountingRight
-from berth.bind.share import Reservations
-from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindResult
 from berth.ledger.lease import ELECTION
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import Binding, PodTouched
+from berth.pods import PodTouched
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
-from berth.upkeep.ledger_holder import LedgerHolder
-from berth.upkeep.reconciler.reconciler import Reconciler
-from berth_cli.server.store.ledger_table import InMemoryLedgerTable
-from tests.fakes.counted_cluster import COUNTING, NAMESPACE, CountedCluster
-from tests.fakes.ledger_lease import IdentityInMemory, LeaseInMemory
-from tests.simulation.reservations.ledger_takeover import (
-    CALLS,
-    HTTP_TIMEOUT,
-    NODE,
-    BoundBinder,
-    CheckedRight,
-    HolderWithoutRebuild,
-)
-from tests.unit.lease.clocks import EnvironmentClock
+from tests.fakes.counted_cluster import CountedCluster
+from tests.fakes.ledger_lease import LeaseInMemory
+from tests.simulation.reservations.one_seat import CALLS, NODE, Store, check
 
 REBUILD_SECONDS = 6
 """From the acquisition of the Lease until the store counts, at most: two polls of the reconciler, and a look at it."""
@@ -87,47 +71,22 @@ class _Cluster(CountedCluster):
         return tuple(self.pods[pod.name].key for pod in pods.values() if pod is not None and is_wanted(pod))
 
 
-class Store:
+class LostStore(Store):
     """A ledger that ends with its process, and its watcher."""
 
     def __init__(self, name: str, lease: LeaseInMemory, cluster: CountedCluster, variant: Variant) -> None:
-        self._cluster, self._lease, self._name = cluster, lease, name
-        self.clock = EnvironmentClock()
-        self.table = InMemoryLedgerTable()
-        self.identity = IdentityInMemory(name)
-        self._ids = count()
         is_early = variant is Variant.BEFORE_THE_LEASE
+        super().__init__(name, lease, cluster, is_rebuilt=not is_early, random=0.999, is_lost_with_process=True)
         if is_early:
             self.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0.0, "at the start"), None)
-        self._holder = (HolderWithoutRebuild if is_early else LedgerHolder)(
-            lease, self.table, self.identity, lambda refusal: None, self.clock, lambda: 0.999, self._new_id, name=name
-        )
-        self._reconciler = Reconciler(
-            self.table,
-            cluster,
-            COUNTING,
-            1,
-            HTTP_TIMEOUT,
-            wall=self.clock.wall,
-            monotonic=self.clock.monotonic,
-            new_id=self._new_id,
-            report=lambda event: None,
-            on_capacity_released=lambda: None,
-            is_lost_with_process=True,
-        )
         if variant is Variant.UNPUBLISHED:
             self._reconciler._rebuild._are_published = lambda rebuild: True  # type: ignore[method-assign]
         self._reconciler.update(*cluster.published(), self.clock.wall())
 
     def work(self, seconds: float, *, publishes: bool) -> None:
-        """The watcher reconciles and steps, twice a second; publishes: its watch of pods goes on."""
+        """Twice a second."""
         for _ in range(int(seconds * 2)):
-            if publishes:
-                self._cluster.publish()
-                self._reconciler.update(*self._cluster.published(), self.clock.wall())
-            for _ in range(8):
-                self._reconciler.work()
-            self._holder.step()
+            self.step(publishes=publishes)
             self.clock.advance(0.5)
 
     @property
@@ -140,20 +99,6 @@ class Store:
         ledger = self.table.node(NODE)
         is_counting = getattr(self._lease.holding(1.0), "is_counting", False)
         return self.holds_lease and is_counting and ledger is not None and ledger.avail is not None
-
-    def bind(self, name: str, call: Callable[[str], None], late: list[Callable[[], object]] | None) -> BindResult:
-        """bind of this store. call: called before each of its calls. late: where the Binding waits, if it does."""
-        right = CheckedRight(CountingRight(self._lease, self.identity), call)
-        reservations = Reservations(self.table, self._new_id, self.clock.wall, call_seconds=0.1)
-        return bind(
-            Binding(NAMESPACE, name, self._cluster.pods[name].key.uid, NODE),
-            BoundBinder(self._cluster, call, late),
-            Deadline(HTTP_TIMEOUT, lambda: 0.0),
-            BindRules(CountedResources(COUNTING, reservations, right)),
-        )
-
-    def _new_id(self) -> str:
-        return f"{self._name}-{next(self._ids)}"
 
 
 @dataclass
@@ -173,25 +118,25 @@ class Case:
         lease, cluster = LeaseInMemory(), _Cluster(self.variant)
         cluster.nodes[NODE] = 1
         cluster.publish()
-        first = Store("first", lease, cluster, self.variant)
+        first = LostStore("first", lease, cluster, self.variant)
         first.work(10, publishes=True)
-        second = Store("second", lease, cluster, self.variant) if self.is_beside else None
+        second = LostStore("second", lease, cluster, self.variant) if self.is_beside else None
         if second is not None:
             second.work(20, publishes=True)
             first.work(1, publishes=True)
         cluster.create_pod("a")
         on_the_wire: list[Callable[[], object]] = []
         self._bind_until_killed(first, on_the_wire if self.arrival is not Arrival.AT_ONCE else None)
-        second = second or Store("second", lease, cluster, self.variant)
+        second = second or LostStore("second", lease, cluster, self.variant)
         cluster.create_pod("b")
         self._take_over(second, cluster, on_the_wire)
-        found = second.bind("b", lambda call: None, None)
+        found = second.bind("b")
         if self.arrival is Arrival.LAST:
             _arrive(on_the_wire)
-        assert cluster.used(NODE) <= cluster.nodes[NODE], f"both pods are on the node; calls: {self.calls}"
+        check(cluster, self.calls)
         return found
 
-    def _bind_until_killed(self, store: Store, late: list[Callable[[], object]] | None) -> None:
+    def _bind_until_killed(self, store: LostStore, late: list[Callable[[], object]] | None) -> None:
         def call(what: str) -> None:
             if len(self.calls) == self.killed_at:
                 raise _Killed
@@ -200,7 +145,7 @@ class Case:
         with suppress(_Killed):
             store.bind("a", call, late)
 
-    def _take_over(self, second: Store, cluster: CountedCluster, on_the_wire: list[Callable[[], object]]) -> None:
+    def _take_over(self, second: LostStore, cluster: CountedCluster, on_the_wire: list[Callable[[], object]]) -> None:
         began, seconds_held = second.clock.wall(), 0.0
         while not second.counts:
             assert second.clock.wall() - began <= LONGEST_WAIT, "it does not count"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
@@ -12,10 +10,9 @@ from berth.scheduling.framework.plugin import NODE_EVENTS, ClusterEvent
 from berth.upkeep import wake_up
 from berth.upkeep.pod_events import TokenBuckets
 from berth.upkeep.wake_up import WakeUp, pod_events
+from tests.simulation.broken import by_name
 
 from . import leader
-
-Break = Callable[[pytest.MonkeyPatch], None]
 
 # What is patched in are methods; their types are those of what they replace.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -145,21 +142,18 @@ def nothing_is_left_of_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TokenBuckets, "tokens", lambda self, key, now: 0 if key in self._buckets else self._burst)
 
 
-BROKEN: dict[str, Break] = {
-    each.__name__: each
-    for each in (
-        nodes_and_ended_pods_alone,
-        removal_of_pods_seen_on_nodes_alone,
-        removal_before_a_creation_is_not_published,
-        late_rejection_is_forgotten,
-        late_rejection_within_two_seconds,
-        late_rejection_since_it_was_published,
-        failed_wake_up_is_not_repeated,
-        new_leader_does_not_wake,
-        new_leader_knows_what_it_has_not_published,
-        list_shows_everything,
-        verbs_have_read_what_is_published,
-        limited_wake_up_is_lost,
-        nothing_is_left_of_a_budget,
-    )
-}
+BROKEN = by_name(
+    nodes_and_ended_pods_alone,
+    removal_of_pods_seen_on_nodes_alone,
+    removal_before_a_creation_is_not_published,
+    late_rejection_is_forgotten,
+    late_rejection_within_two_seconds,
+    late_rejection_since_it_was_published,
+    failed_wake_up_is_not_repeated,
+    new_leader_does_not_wake,
+    new_leader_knows_what_it_has_not_published,
+    list_shows_everything,
+    verbs_have_read_what_is_published,
+    limited_wake_up_is_lost,
+    nothing_is_left_of_a_budget,
+)
