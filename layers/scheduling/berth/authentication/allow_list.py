@@ -6,7 +6,7 @@
 A line has no effect after its time: `until` is the end of the certificate, `replaced` the end of a rotation's overlap.
 
 Serial numbers are hexadecimal, of 8 bytes or more, with or without colons. A malformed line is counted and otherwise
-ignored. Pure.
+ignored. Functions of this module do no I/O.
 
 A client certificate is in the gateway's event, `requestContext.authentication.clientCert`. The gateway has verified the
 chain and the key. It does not check revocation, and it checks the validity only when a connection begins.
@@ -44,8 +44,8 @@ class AllowListEntry:
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """The parsed list. until: the expiry by serial number; None: no expiry. malformed: the number of such lines.
-    replaced: the certificates whose clients have newer ones."""
+    """The parsed list. until: the expiry by serial number; None: no expiry. malformed: the number of lines that cannot
+    be parsed. replaced: the certificates whose clients have newer ones."""
 
     until: Mapping[int, float | None] = field(default_factory=dict)
     malformed: int = 0
@@ -123,8 +123,8 @@ _DECIMAL = re.compile(r"[0-9]{1,64}")
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
     """The caller's certificate. Times are seconds since the epoch. serials: all numbers that the text may mean: AWS
-    documents hexadecimal digits with colons, but its examples are decimal. A second reading does not equal another
-    random number."""
+    documents hexadecimal digits with colons, but its examples are decimal. Serial numbers are random, so the wrong
+    number is not another client's."""
 
     serials: frozenset[int]
     not_before: float
