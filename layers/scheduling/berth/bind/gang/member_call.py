@@ -4,7 +4,7 @@ Two time budgets: while the call continues, it reserves BINDING_SECONDS for the 
 only has to end before the deadline. Work that does not fit is left to other calls, as after a crash.
 
 Once the call's intent may be written, an error of the table does not end the call, because others may commit with the
-intent. The call reads again, and gives up at the end of its time: then the intent no longer counts.
+intent. The call reads again, and gives up at the end of its time, when the intent expires.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ prevent each other from finishing."""
 PATIENCE = 3.0
 
 MEMBER_READ_UNITS = 0.06
-"""Read units per member of the gang's item: 230 bytes, as tests/unit/ledger/gangs/test_item_size.py measures."""
+"""Read units that each member adds to a read of the gang's item: 230 bytes, as
+tests/unit/ledger/gangs/test_item_size.py measures."""
 
 ANOTHER_IS_OPEN = BindResult(BindOutcome.GANG_WAITS, "gang waits: another gang is being placed")
 ROUND_ENDED = BindResult(BindOutcome.GANG_WAITS, "gang waits: its placement was ended")
@@ -75,8 +76,8 @@ class MemberCall:
         sleep: Callable[[float], None],
         call_seconds: float,
     ) -> None:
-        """why_not: returns the reason not to commit the members of an item; empty without one. wall, call_seconds: see
-        GangBarrier."""
+        """Prepare the call. why_not: returns the reason not to commit the members of an item, or an empty text. wall,
+        call_seconds: see GangBarrier."""
         self._why_not = why_not
         self._wall, self._sleep = wall, sleep
         self._table = TimedGangTable(table, self._check_time, self._wall)
@@ -152,7 +153,8 @@ class MemberCall:
             self._sleep(FIRST_POLL_SECONDS)
 
     def _resumed(self, joined: Domain) -> GangPlace | BindResult | None:
-        """Continue after an error. Write the intent again, unless it is in the item or may have been there."""
+        """Continue after an error. Write the intent again, unless it is in the item, or another call may have used
+        it."""
         item = self._table.gang(self._gang.key)
         is_over = item is not None and item.round >= joined.fence and not item.is_open_in(joined.fence)
         if is_over or (item is not None and item.intent(self._uid, self._attempt) is not None):
@@ -257,8 +259,8 @@ class MemberCall:
             item = self._table.gang(self._gang.key)
 
     def _pause_while_open(self, item: GangItem, domain: Domain) -> None:
-        """Pause until the round may be over, or another member may have died. Every member reads while it waits, and
-        the gang's item grows with the members: so they read the domain's item, which takes one read unit."""
+        """Pause until the round may be over, or another member may have died. Waiting members read the domain's item,
+        which takes one read unit: the gang's item grows with its members."""
         members = len(item.intents)
         between_looks = members**2 * MEMBER_READ_UNITS / READS_A_SECOND
         if item.state is not GangState.OPEN:
@@ -293,7 +295,7 @@ class MemberCall:
             case GangState.ENDED:
                 return self._leave(BindResult(BindOutcome.GANG_WAITS, item.reason))
             case GangState.ROLLING_BACK:
-                # The round's holds may still exist, so the open reservation stays.
+                # Shares that this round reserved may not be released yet, so keep the open reservation.
                 return BindResult(BindOutcome.GANG_WAITS, item.reason)
 
     # ---------------------------------------------------------------------------------------------------- giving up
