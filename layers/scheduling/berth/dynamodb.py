@@ -28,7 +28,7 @@ ITEM_FULL = "an item is full: it holds 400 KB, about 2,000 pods of one node or p
 
 
 class TableUnavailable(Exception):
-    """A request to the table failed. The message has the table and the reason; `__cause__` is DynamoDB's error."""
+    """A request to the table failed. The message names the table and the reason; `__cause__` is DynamoDB's error."""
 
 
 class TableThrottled(TableUnavailable):
@@ -61,7 +61,7 @@ _CAUSES: Mapping[str, tuple[type[TableUnavailable], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TableErrors:
-    """Translates a table's errors. Messages have the table's purpose, its name, and its environment variable."""
+    """Translates a table's errors. Messages name the table's purpose, the table, and its environment variable."""
 
     purpose: str
     table: str
@@ -114,7 +114,8 @@ class TableErrors:
         return None
 
     def refused(self, error: ClientError | BotoCoreError) -> Item | None:
-        """Return the item that did not meet the condition (ALL_OLD), or None without an item; raise any other error."""
+        """Return the item that did not meet the condition (ALL_OLD), or None if there is no item; raise any other
+        error."""
         if not isinstance(error, ClientError) or error.response["Error"]["Code"] != CONDITION_FAILED:
             raise self.unavailable(error) from error
         found: Item | None = error.response.get("Item")  # type: ignore[assignment]
@@ -153,7 +154,8 @@ class TableAdapter:
 
     @contextmanager
     def _well_formed(self, item: str, remedy: str = "") -> Iterator[None]:
-        """Report an item that cannot be read, by KeyError or ValueError, as TableUnavailable. item: its name."""
+        """Report an item that cannot be read, by KeyError or ValueError, as TableUnavailable. item: the item's name in
+        the message."""
         try:
             yield
         except (KeyError, ValueError) as error:

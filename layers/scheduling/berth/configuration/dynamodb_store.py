@@ -122,11 +122,11 @@ ATTEMPTS = 3
 
 
 class DynamoDBConfigurationStore(ConfigurationStore):
-    """The store in DynamoDB. Stateless; the client may be shared between threads. The head's attribute is not part of
-    lease or pointer: writing it does not need a fence, and a publication does not change it."""
+    """The store in DynamoDB. Stateless; the client may be shared between threads. The hash on the head is not part of
+    the lease or the pointer: writing it does not need a fence, and a publication does not change it."""
 
     def __init__(self, client: DynamoDBClient, table_name: str, ledger_table_name: str = "") -> None:
-        """ledger_table_name: empty without a ledger; then the document is only in the cache table."""
+        """Create the store. ledger_table_name: empty without a ledger; then the document is only in the cache table."""
         self._client, self._table = client, table_name
         self._cache = AppliedDocuments(client, CACHE_KEY, CACHE_SLOTS, cache_table_errors(table_name))
         self._ledger: AppliedDocuments | None = None

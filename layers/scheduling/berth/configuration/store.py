@@ -175,9 +175,9 @@ class ActiveConfiguration:
         return MISSING_REMEDY in self.fallback
 
     def plugin_difference(self, applied: str) -> str:
-        """Return a message if this process's plugins differ from `applied`, the version that the document was tried
-        with, from the head; empty if they are equal or unknown. They are still used: a deployment may be replacing the
-        layer."""
+        """Return a message if this process's plugins differ from `applied`, the version on the head with which the
+        document was tried; empty if they are equal or unknown. The plugins are still used: a deployment may be
+        replacing the layer."""
         if not applied or not self.plugin_version or applied == self.plugin_version:
             return ""
         return (
@@ -348,7 +348,8 @@ class CountingLossCheck:
 
 def _kept_sections(document: str) -> dict[str, object] | UnreadableObject:
     """Return the sections of a document that stay in force if it cannot be loaded as a whole, by their Python names. If
-    less was counted or more bound, a resource could be assigned twice. UnreadableObject: its cause is unreadable."""
+    less was counted or more bound, a resource could be assigned twice. UnreadableObject: names the section that cannot
+    be read."""
     try:
         content = from_json(document)
     except ValueError:

@@ -52,7 +52,7 @@ class RejectedNodes:
 
 @dataclass(frozen=True, slots=True)
 class ScoredNode:
-    """One of the best nodes. by_plugin: weighted scores; None for a rejected node, or if the snapshot is gone."""
+    """One of the best nodes. by_plugin: weighted scores; None for a rejected node, or if the snapshot was freed."""
 
     node: str
     score: int
@@ -62,11 +62,11 @@ class ScoredNode:
 class Record(NamedTuple):
     """The record of a decision of filter or prioritize.
 
-    at: seconds since the epoch. positions, source: of the request's nodes, and the index that assigns them. unknown:
+    at: seconds since the epoch. positions: of the request's nodes. source: the index that assigns positions. unknown:
     the first names that are missing from the node cache. mask: a byte for each node, 0 if rejected; empty if rules were
     not applied. codes: the index in `statuses` for each rejected node. scores: for each node of the request; of
-    filter_onlyone for each node that passes. snapshot: gone once a later state replaced it. A named tuple, because a
-    frozen dataclass takes five times as long to create in every call.
+    filter_onlyone for each node that passes. snapshot: a weak reference, because a later state replaces it. A named
+    tuple, because a frozen dataclass takes five times as long to create in every call.
     """
 
     at: float
@@ -171,7 +171,8 @@ class Record(NamedTuple):
 
 
 def _highest(scores: Sequence[int], names: Sequence[str]) -> list[int]:
-    """Return the indexes of the best scores; ties are ordered by name. Most of 5,000 nodes are not compared by name."""
+    """Return the indexes of the best scores; ties are ordered by name. Only nodes that may be among the best are
+    compared by name."""
     least = sorted(scores)[-BEST:][0]
     best = compress(zip(scores, names, count()), map(least.__le__, scores))
     return [index for _, _, index in nsmallest(BEST, ((-score, name, index) for score, name, index in best))]
@@ -197,9 +198,9 @@ MAX_VICTIM_NODES = 10
 @dataclass(frozen=True, slots=True)
 class CallRecord:
     """The record of a call of preempt or bind, or of a failed call. at: seconds since the epoch. uid, profile: empty if
-    unknown. nodes: their number in the request. feasible: for bind 1 if the pod is on the node; for preempt the number
-    of accepted nodes. rejected: by reason, as in the document. victims: their number on the first accepted nodes.
-    error: why a bind or a call failed."""
+    unknown. nodes: the number of nodes in the request. feasible: for bind 1 if the pod is on the node; for preempt the
+    number of accepted nodes. rejected: the rejected nodes by reason, as in the document. victims: the number of victims
+    on each of the first accepted nodes. error: why a bind or a call failed."""
 
     at: float
     verb: str
