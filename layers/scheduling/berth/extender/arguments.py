@@ -45,10 +45,8 @@ def decode_object(body: str | bytes) -> dict[str, object] | Failure:
 
 
 def is_too_large(body: str | bytes) -> bool:
-    """Return whether the body exceeds the limit in bytes.
-
-    Text is encoded only if its length is not conclusive: a character has 1 to 4 bytes.
-    """
+    """Return whether the body exceeds the limit in bytes. Text is encoded only if its length is not conclusive: a
+    character has 1 to 4 bytes."""
     if isinstance(body, str) and MAX_BODY_BYTES // 4 < len(body) <= MAX_BODY_BYTES and not body.isascii():
         return len(body.encode(errors="surrogatepass")) > MAX_BODY_BYTES
     return len(body) > MAX_BODY_BYTES

@@ -98,10 +98,8 @@ class FailureOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BindResult:
-    """The result of a bind. reason: for the pod's event; empty if the pod is on the node.
-
-    The same cause has the same text each time (fact 17).
-    """
+    """The result of a bind. reason: for the pod's event; empty if the pod is on the node. The same cause has the same
+    text each time (fact 17)."""
 
     outcome: BindOutcome
     reason: str = ""

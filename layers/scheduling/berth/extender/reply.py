@@ -67,7 +67,7 @@ class BindDecision(NamedTuple):
 
 class UnjudgedCall(NamedTuple):
     """A call that answered without evaluating nodes: the cluster state was missing, scoring took too long, or the
-    request does not have nodes. nodes: the number of nodes in the request."""
+    request did not contain nodes. nodes: the number of nodes in the request."""
 
     pod: Pod
     nodes: int
