@@ -80,9 +80,9 @@ class LeaderElector:
         handover: Handover | None = None,
         epoch_floor: Callable[[], int] = lambda: 0,
     ) -> None:
-        """identity: unique, never reused. random: returns a number in [0, 1), for the jitter. epoch_floor: returns the
-        minimum epoch of a new term, before each claim. A recreated head item restarts at 0, but stores that outlive it
-        and are fenced by epoch need an epoch greater than any earlier one."""
+        """Create a candidate. identity: unique, never reused. random: returns a number in [0, 1), for the jitter.
+        epoch_floor: returns the minimum epoch of a new term, before each claim. A recreated head item restarts at 0,
+        but stores that outlive it and are fenced by epoch need an epoch greater than any earlier one."""
         if not identity:
             raise ValueError("a candidate's identity must not be empty: an empty holder means that the lease is free")
         self.identity = identity
@@ -104,7 +104,7 @@ class LeaderElector:
 
     @property
     def leader(self) -> str:
-        """Return the holder of the record as last read; empty without one. For information only."""
+        """Return the holder of the record as last read; empty if there is none. For information only."""
         return "" if self._seen is None else self._seen.lease.spec.holder_identity
 
     @property
@@ -151,15 +151,15 @@ class LeaderElector:
         return self.fence()
 
     def refused(self, fence: Fence) -> None:
-        """Report a rejected publication under `fence`. `fence` is None until the next step, which is due immediately,
-        has read the record. An outdated fence is ignored."""
+        """Report a rejected publication under `fence`. `fence()` returns None until the next step, which is due
+        immediately, has read the record. An outdated fence is ignored."""
         if self._term is not None and fence == self._term.fence:
             self._must_read = True
             self._due = (self._clock.now(), 0.0)
 
     def release(self) -> ReleaseOutcome:
-        """Stop, and clear the holder if it is still this candidate: a get and an update, or no request without a sent
-        claim. Valid after the elector has ended, and again after UNKNOWN."""
+        """Stop, and clear the holder if it is still this candidate: it makes a get and an update, or no request if it
+        never sent a claim. Valid after the elector has ended, and again after UNKNOWN."""
         if self._ending is None:
             self._end(Step(ElectionOutcome.RELEASED, ended=True))
         if not self._may_hold:
@@ -243,7 +243,7 @@ class LeaderElector:
         if found is None or not term.is_continued_by(found):
             return self._deposed(found)
         now = self._clock.now()
-        # Renew even an expired lease: it was not acquired by another, so the term continues in its epoch.
+        # Renew even an expired lease: another candidate did not acquire it, so the term continues in its epoch.
         match self._update(term, found, now):
             case Written(lease):
                 return self._renewed(lease, now)
@@ -332,7 +332,7 @@ class Standby:
     candidate every minute, and each would wait for the same event: two would only cost money."""
 
     def __init__(self, elector: LeaderElector) -> None:
-        """`elector`: a candidate for the standby lease, not for the head."""
+        """Create the limit. `elector`: a candidate for the standby lease, not for the head."""
         self._elector = elector
         self._is_held = False
         self._was_held = False

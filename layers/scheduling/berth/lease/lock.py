@@ -46,7 +46,7 @@ class LeaseSpec:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A stored spec. `resource_version`: grows by one with every write. `uid`: the item's. `nonce`: the last write's,
+    """A stored spec. `resource_version`: grows by one with every write. `uid`: of the item. `nonce`: of the last write;
     unique per attempt. An item that was never a lease has version 0 and an empty uid."""
 
     spec: LeaseSpec
