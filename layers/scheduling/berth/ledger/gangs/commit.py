@@ -3,11 +3,12 @@
 Up to MAX_LEDGERS ledgers of nodes and floating pools, and MAX_ENTRIES members in each: one transaction over these, the
 gang's item and the domain's.
 
-More, in two phases:
+More members or ledgers take two phases:
 
 1. The gang's item becomes PREPARING, by a write on the condition that the domain is in this round. That fixes the
    members. The call becomes the coordinator.
-2. One transaction after another holds the shares of such a group. Each requires the gang's item of step 1.
+2. One transaction after another holds the shares of one group of at most that size. Each requires the gang's item of
+   step 1.
 3. The gang's item becomes COMMITTED, on the condition that it is still the item of step 1.
 
 Guarantees: a share that is held counts as reserved. A hold is written only while the item belongs to the coordinator,
@@ -38,7 +39,7 @@ Group = Mapping[str, tuple[Intent, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """The shares of members, by UID, and the writes by owner that are missing for these."""
+    """The shares of members, by UID, and the writes, by owner, that these shares still need."""
 
     writes: Mapping[str, NodeWrite] = field(default_factory=dict)
     shares: Mapping[str, Shares] = field(default_factory=dict)
@@ -49,7 +50,7 @@ class Holds:
 
 
 def counted_by_owner(intents: Iterable[Intent]) -> Mapping[str, tuple[Intent, ...]]:
-    """Return the members that request counted resources, by node and floating pool, in a fixed order."""
+    """Return the members that request counted resources, by the node or pool that counts them, in a fixed order."""
     found: dict[str, tuple[Intent, ...]] = {}
     for intent in sorted(intents, key=lambda each: each.pod.uid):
         for owner in intent.owners:
@@ -61,9 +62,7 @@ def shares_at(
     ledger: NodeLedger | None, intents: Iterable[Intent], counting: Counting, since: float
 ) -> Holds | Insufficient | None:
     """Return the share of each member, by an owner's ledger. An entry of an earlier call of the member is taken over.
-
-    None: the ledger does not exist, or is being rebuilt. since: of the new entries, in seconds since the epoch.
-    """
+    None: the ledger does not exist, or is being rebuilt. since: the time of new entries, in seconds since the epoch."""
     if ledger is None or ledger.avail is None:
         return None
     now, write, shares = ledger, NodeWrite(), dict[str, Shares]()
@@ -85,7 +84,7 @@ def shares_at(
 
 
 def release_at(ledger: NodeLedger, item: GangItem) -> NodeWrite | None:
-    """Return the write that releases holds of a round without a commit, at most MAX_ENTRIES; None if there are none."""
+    """Return the write that releases at most MAX_ENTRIES holds of a round without a commit; None if none are left."""
     now, write = ledger, NodeWrite()
     for uid, entry in sorted(ledger.entries.items()):
         if len(write.entries) == MAX_ENTRIES:
@@ -136,7 +135,7 @@ class CommitOutcome(StrEnum):
 
 
 class GangCommit:
-    """Commits and rolls back gangs. Thread-safe. Methods may raise TableUnavailable, and may be repeated."""
+    """The commit and the roll-back of gangs. Thread-safe. Methods may raise TableUnavailable, and may be repeated."""
 
     def __init__(self, table: GangTable, wall: Callable[[], float]) -> None:
         self._table = table

@@ -1,4 +1,4 @@
-"""The items of gangs in the table: one for each gang, and the domain's item, which contains the open gang. Pure.
+"""The items of gangs in the table: one for each gang, and the domain's item, which contains the open gang.
 
 The fence of a gang is its item's version; the fence of the domain is its count of openings. A leader's epoch is not a
 fence: binds write these items, too, and a late watcher can only change the version that it has read, like any caller.
@@ -30,7 +30,8 @@ REST_SECONDS = 10.0
 
 TURN_SECONDS = 15.0
 TURN_MEMBER_SECONDS = 0.06
-"""Added to the turn for each member. After its turn, another gang of the same priority can replace an open gang.
+"""Seconds that each member adds to a gang's turn. After its turn, an open gang can be replaced by another gang of the
+same priority.
 
 Calls of other gangs stop waiting after PLACING_SECONDS. Then every member is retried within podMaxBackoffSeconds. Many
 members take longer: on DynamoDB 450 members write their intents in 25 s.
@@ -121,7 +122,7 @@ class GangItem:
         )
 
     def intent(self, uid: str, attempt: str) -> Intent | None:
-        """Return the intent of this call, if it is the member's last one."""
+        """Return the intent of this call, if the member has not written a later one."""
         found = self.intents.get(uid)
         return found if found is not None and found.attempt == attempt else None
 
@@ -131,7 +132,7 @@ class GangItem:
 
     def difference(self, gang: Gang) -> GangError | None:
         """Return the difference between the waiting members' gang and this gang, or None. Filter rejects such members
-        if it knows both; it may have used stale data, or the PodGroup has changed since."""
+        if it knows both gangs; it may have used stale data, or the PodGroup has changed since."""
         if self.minimum != gang.minimum:
             return GangError.SIZES_DIFFER
         return None if self.topology_key == gang.topology_key else GangError.TOPOLOGY_KEYS_DIFFER

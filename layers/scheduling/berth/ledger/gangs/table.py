@@ -137,7 +137,8 @@ class GangTable(ABC):
 
     @abstractmethod
     def transact(self, transaction: Transaction) -> NotTransacted | None:
-        """Write all items or none. None: they are written. At most MAX_LEDGERS ledgers."""
+        """Write all items or none of them. Return None if they are written. A transaction writes at most MAX_LEDGERS
+        ledgers."""
 
 
 def _timed(method: Callable[Concatenate[GangTable, P], T]) -> Callable[Concatenate[TimedGangTable, P], T]:
@@ -156,19 +157,16 @@ def _timed(method: Callable[Concatenate[GangTable, P], T]) -> Callable[Concatena
 
 class TimedGangTable(GangTable):
     """The table for one call of bind: no request starts unless it can end before the deadline. Every request may raise
-    DeadlineExceeded.
-
-    Running out of time is like a crash between two requests: others find the same state.
-    """
+    DeadlineExceeded. Running out of time is like a crash between two requests: others find the same state."""
 
     def __init__(self, table: GangTable, check_time: Callable[[], None], wall: Callable[[], float]) -> None:
-        """check_time: raises DeadlineExceeded. wall: seconds since the epoch."""
+        """Wrap the table. check_time: raises DeadlineExceeded. wall: seconds since the epoch."""
         self._table, self._check_time, self._wall = table, check_time, wall
         self._requests, self._seconds = 0, 0.0
 
     @property
     def pace(self) -> float:
-        """Return the average seconds of a request so far."""
+        """Return the average duration of a request so far, in seconds."""
         return self._seconds / max(1, self._requests)
 
     def most_members(self, intent: Intent) -> int:
@@ -191,15 +189,12 @@ Read = Callable[[Deadline, Callable[[], Sequence[GangItem]]], Sequence[GangItem]
 
 
 class TableOpenGangs:
-    """Read the open gangs, for one warm environment. Safe to share between threads.
-
-    While the table does not answer, the gangs of the previous read are used. Filter only plans: bind rejects a plan
-    that is based on old gangs.
-    """
+    """Reads the open gangs, for one warm environment. Thread-safe. While the table does not answer, the gangs of the
+    previous read are used. Filter only plans: bind rejects a plan that is based on old gangs."""
 
     def __init__(self, table: GangTable, wall: Callable[[], float], read: Read, warn: Callable[[str], None]) -> None:
-        """wall: seconds since the epoch. read: raises DeadlinePassed if the deadline passes first. warn: called with
-        failures that do not fail the call."""
+        """Create the view. wall: returns the seconds since the epoch. read: raises DeadlinePassed if the deadline
+        passes first. warn: called with failures that do not fail the call."""
         self._table = table
         self._wall = wall
         self._read = read
