@@ -132,7 +132,8 @@ def ledger_table_errors(table: str) -> TableErrors:
 
 
 class TableAdapter:
-    """Base of the adapters of a table, by default the ledger's. Stateless; the client may be shared between threads."""
+    """Base of the adapters of a table, by default of the ledger's table. Stateless; the client may be shared between
+    threads."""
 
     _errors_of = staticmethod(ledger_table_errors)
 

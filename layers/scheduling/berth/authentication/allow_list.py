@@ -28,7 +28,7 @@ _LINE = re.compile(rf"(?P<serial>[0-9a-fA-F:]+)(?:\s+(?P<word>until|{REPLACED})\
 
 MIN_SERIAL = 1 << 56
 """The smallest serial of 8 bytes. The gateway writes serials in more than one notation, so a shorter one could be read
-as another client's; and a short serial is not random."""
+as another client's; and a short serial number is not random."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class AllowListEntry:
 @dataclass(frozen=True, slots=True)
 class AllowList:
     """The parsed list. until: the expiry by serial number; None: no expiry. malformed: the number of lines that cannot
-    be parsed. replaced: the certificates whose clients have newer ones."""
+    be parsed. replaced: the certificates of clients that have a newer certificate."""
 
     until: Mapping[int, float | None] = field(default_factory=dict)
     malformed: int = 0

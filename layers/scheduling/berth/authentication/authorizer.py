@@ -61,7 +61,7 @@ class Authorizer(ABC, Generic[Presented, Stored]):
             return Decision(AuthorizerOutcome.UNAVAILABLE, str(error))
         if not failure:
             return decision
-        if not decision.allowed:  # the store may have other credentials by now
+        if not decision.allowed:  # the store may have other credentials meanwhile
             return Decision(AuthorizerOutcome.UNAVAILABLE, failure)
         detail = "; ".join(filter(None, (decision.detail, f"by an earlier read: {failure}")))
         return replace(decision, detail=detail, is_fallback=True)

@@ -3,7 +3,7 @@
 For each bind of a configuration with such rules:
 
 1. Read the log of announcements to its end at position n, then the node cache.
-2. Evaluate the pod on its node, with the pods of the cache and those of the announcements that have not ended.
+2. Evaluate the pod on its node, with the pods of the cache and of the announcements that have not ended.
 3. Put the pod's announcement at position n + 1, on the condition that this position is free. If it is taken, wait for a
    moment and begin again: the evaluation does not include the pod that took it.
 4. Create the Binding.

@@ -126,7 +126,7 @@ class RulesInForce:
         """The rules, the start of their read, and the age in seconds up to which they are used."""
 
     def current(self) -> BindRules:
-        """Return the rules in force; while the table is unavailable, those of the last known configuration.
+        """Return the rules in force; while the table is unavailable, the rules of the last known configuration.
 
         Raises CountingLost if the configuration does not count although the ledger does, and TableUnavailable or
         ConfigurationInvalid if a configuration was not read yet: a bind that does not count could assign a resource

@@ -220,8 +220,8 @@ class Reservations:
     def reserve(
         self, binding: Binding, request: Request, counting: Counting, remaining: Remaining
     ) -> Reservation | BindResult:
-        """Reserve as a new attempt, and take over the entries of an earlier attempt. BindResult: the pod has no
-        reservation of this attempt, or the table did not confirm it."""
+        """Reserve as a new attempt, and take over the entries of an earlier attempt. BindResult: the pod does not have
+        a reservation of this attempt, or the table did not confirm it."""
         calls = TableCalls(remaining, self._call_seconds)
         entry = replace(_entry_of(binding), attempt=self._new_id(), since=self._wall())
         try:

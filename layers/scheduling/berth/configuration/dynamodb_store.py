@@ -148,7 +148,7 @@ class DynamoDBConfigurationStore(ConfigurationStore):
 
     def _apply(self, version: AppliedVersion) -> None:
         for _ in range(ATTEMPTS):
-            # Write the ledger's table first: if the two documents differ, the one applied last is in force.
+            # Write the ledger's table first: if the two documents differ, the document applied last is in force.
             seen = [(each, each.read()) for each in reversed(self._tables)]
             known = [each for table, found in seen for each in (found, *table.history()) if each is not None]
             version = replace(version, version=1 + max((each.version for each in known), default=0))
@@ -183,8 +183,8 @@ class DynamoDBConfigurationStore(ConfigurationStore):
         return ""
 
     def _point(self, version: AppliedVersion, *, only_if_missing: bool = False) -> None:
-        """Point the head to this version if it points to another one. only_if_missing: only if it does not point to
-        any."""
+        """Point the head to this version, unless it already does. only_if_missing: only if it does not point to any
+        version."""
         values: Attributes = {":hash": {"S": hash_of(version.document)}}
         update, condition = "SET configurationHash = :hash REMOVE pluginVersion", "attribute_exists(pluginVersion)"
         if version.plugin_version:

@@ -159,7 +159,7 @@ def hash_of(document: str) -> str:
 @dataclass(frozen=True, slots=True)
 class ActiveConfiguration:
     """A configuration as a verb uses it. fallback: the reason why another document is in use; empty if the applied one
-    was loaded. plugin_version: that of this process's custom plugins; empty if the document does not use any."""
+    was loaded. plugin_version: of this process's custom plugins; empty if the document does not use any."""
 
     document: BerthConfiguration
     policy: Policy

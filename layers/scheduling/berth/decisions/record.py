@@ -38,7 +38,8 @@ MAX_NAME_CHARACTERS = 253
 
 @dataclass(frozen=True, slots=True)
 class RejectedNodes:
-    """The nodes that one reason rejects. bitmap: a bit for each node of the request; the first node has the lowest."""
+    """The nodes that one reason rejects. bitmap: a bit for each node of the request; the first node has the lowest
+    bit."""
 
     code: ReasonCode
     reason: str

@@ -24,7 +24,8 @@ from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 MAX_BODY_BYTES = 6_000_000
-"""The limit of a Lambda invocation. Behind the gateway a larger body never arrives; elsewhere it is rejected, too."""
+"""The limit of a Lambda invocation. Behind the gateway a larger body never arrives; `berth serve` rejects it as
+well."""
 
 TOO_LARGE = "the request body is larger than 6 MB; set nodeCacheCapable: true, so that names are sent instead of nodes"
 

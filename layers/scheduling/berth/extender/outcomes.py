@@ -40,10 +40,10 @@ class BindOutcome(StrEnum):
     INSUFFICIENT, NO_LEDGER and COUNTED_ELSEWHERE occur only for pods that request counted resources. INSUFFICIENT: the
     node has too little left. NO_LEDGER: the node's ledger does not exist yet, or is being rebuilt. COUNTED_ELSEWHERE:
     another store counts the cluster's resources. CONTENDED: others changed the pod or the ledger at every attempt.
-    UNREADABLE: the pod's request is not a valid amount.
-    The GANG outcomes occur only for members of gangs. GANG_WAITS: another gang is being placed, or this one's placement
-    was ended. GANG_GAVE_UP: too few members were being bound at once. GANG_DEGRADED: the gang is committed, and this
-    member's Binding failed for good. GANG_INVALID: the pod does not describe a gang that can be placed.
+    UNREADABLE: the pod's request is not a valid amount. The GANG outcomes occur only for members of gangs. GANG_WAITS:
+    another gang is being placed, or this gang's placement was ended. GANG_GAVE_UP: too few members were being bound at
+    once. GANG_DEGRADED: the gang is committed, and this member's Binding failed for good. GANG_INVALID: the pod does
+    not describe a gang that can be placed.
     """
 
     BOUND = "bound"

@@ -65,8 +65,8 @@ class LeaderElector:
     """A candidate, and the leader once the candidate has acquired the lease.
 
     A leadership begins with the write that acquired the lease. It ends when a read shows another holder, or at the
-    renew deadline. Unlike client-go's leader, it does not become a candidate again if the record is gone, empty or
-    another holder's: its knowledge of the published state belongs to its epoch.
+    renew deadline. Unlike client-go's leader, it does not become a candidate again if the record is missing, is empty
+    or has another holder: its knowledge of the published state belongs to its epoch.
     """
 
     def __init__(

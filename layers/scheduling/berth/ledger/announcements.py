@@ -30,9 +30,9 @@ class Announcement:
     """A pod that one call of bind places on a node.
 
     position: in the log. attempt: the unique id of the call. pod: on its node, as the cache will show it. content: the
-    same pod as JSON. resource_version: that of the unbound pod that the call read; a Binding is valid only for this
-    version. until: the latest time at which a Binding of the call can take effect, in seconds since the epoch.
-    withdrawn: the call's Bindings did not take effect and cannot any more.
+    same pod as JSON. resource_version: of the unbound pod that the call read; a Binding is valid only for this version.
+    until: the latest time at which a Binding of the call can take effect, in seconds since the epoch. withdrawn: the
+    call's Bindings did not take effect and cannot any more.
     """
 
     position: int

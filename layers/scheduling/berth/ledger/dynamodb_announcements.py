@@ -10,7 +10,7 @@
 A bind that has begun has the sort key begun# and its slot, which sorts behind every position, and the attributes
 podUID, node and since.
 
-Timeouts and retries are those of the client.
+The client determines timeouts and retries.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ class SnapshotView(View[CachedCluster]):
 
     def applied(self, state: CachedCluster, changes: Iterable[Change]) -> CachedCluster:
         if state is _EMPTY:
-            # States contain no reference cycles: collecting garbage would take as long as creating them.
+            # States do not contain reference cycles: collecting garbage would take as long as creating them.
             with collection_paused():
                 initial = _initial_state(DecodedObjects(changes))
                 if gc.get_count()[0] > _FREEZE_THRESHOLD:

@@ -29,8 +29,8 @@ ONE_OF = 100
 
 
 class SampledLog(DecisionRecorder):
-    """Logs the second decision of an environment, and then every hundredth. The first is a cold start's, which must not
-    wait for imports."""
+    """Logs the second decision of an environment, and then every hundredth. The first decision belongs to a cold start,
+    which must not wait for imports."""
 
     def __init__(
         self,
@@ -83,7 +83,8 @@ class RecorderByConfiguration(DecisionRecorder):
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
         for each in self._further:
             each.record(verb, outcome, decision, milliseconds)
-        # A call that did not read the cache does not know the configuration: use that of the previous call.
+        # A call that did not read the cache does not know the configuration: use the configuration of the previous
+        # call.
         if decision.cache is not UNREAD_CACHE:
             self._last = decision.cache.decisions or self._default
         recorder = self._recorders.get(self._last)

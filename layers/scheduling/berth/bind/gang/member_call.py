@@ -279,7 +279,7 @@ class MemberCall:
         return item is not None and item.state is GangState.OPEN and bool(item.complete(self._wall()))
 
     def _result(self, item: GangItem | None, domain: Domain) -> GangPlace | BindResult | None:
-        """Return how the wait ended, or None if it goes on."""
+        """Return the result of the wait, or None if the member still waits."""
         if item is None or item.round != domain.fence:
             return self._leave_another_round()
         if item.intent(self._uid, self._attempt) is None:

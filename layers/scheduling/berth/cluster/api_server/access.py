@@ -65,7 +65,8 @@ def client_context(authority: str | None, certificate: str, key: str) -> ssl.SSL
 @dataclass(frozen=True, slots=True, eq=False)
 class BearerServer:
     """An API server with a bearer token. host: begins with https://. authority: the certificate authorities as PEM, or
-    a PEM file that may change; None: the system's. token: called on every request; raises ClusterUnavailable."""
+    a PEM file that may change; None: the system's authorities. token: called on every request; raises
+    ClusterUnavailable."""
 
     host: str
     authority: str | Path | None
@@ -151,7 +152,7 @@ def from_service_account(environ: Mapping[str, str], clock: Callable[[], float],
     address = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
     authority = mount / "ca.crt"
     if not _read(authority):
-        # Without a CA file TLS would use the system's authorities, and trust a server that is not the cluster's.
+        # Without a CA file TLS would use the system's authorities, and trust servers of other clusters.
         raise ClusterUnavailable(
             f"{authority} is empty: the service account has no certificate authority; it comes from "
             "the ConfigMap kube-root-ca.crt of the pod's namespace"

@@ -1,7 +1,7 @@
 """The commit of a gang: a share of the ledger for each member and the gang's item, all or nothing.
 
-Up to MAX_LEDGERS ledgers of nodes and floating pools, and MAX_ENTRIES members in each: one transaction over these, the
-gang's item and the domain's.
+Up to MAX_LEDGERS ledgers of nodes and floating pools, and MAX_ENTRIES members in each: one transaction over these
+ledgers, the gang's item and the domain's item.
 
 More members or ledgers take two phases:
 

@@ -1,4 +1,4 @@
-"""The table of gangs in DynamoDB: a partition of the ledger's table. Timeouts and retries are those of the client.
+"""The table of gangs in DynamoDB: a partition of the ledger's table. The client determines timeouts and retries.
 
 Cost: a member's intent is one UpdateItem on the gang's item, whose size grows by about 230 bytes a member. So all
 members together write n²/9 kB, and DynamoDB limits an item to 1,000 write units a second: 140 members take 2.5 s, 450

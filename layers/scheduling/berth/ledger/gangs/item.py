@@ -58,9 +58,9 @@ class Intent:
     """A member that waits in bind for the others.
 
     attempt: the id of its call, and of its entries in the ledger. until: the end of its call, in seconds since the
-    epoch. floating: the shares of floating pools that it needs. shares: assigned by the commit, with the floating ones;
-    empty before, and for a member without counted resources. topology: the value of the gang's topology key on the
-    node; empty without a key.
+    epoch. floating: the shares of floating pools that it needs. shares: assigned by the commit, including the floating
+    shares; empty before, and for a member without counted resources. topology: the value of the gang's topology key on
+    the node; empty without a key.
     """
 
     pod: PodKey
@@ -88,7 +88,7 @@ class GangItem:
     round: the domain's fence when the round was opened. intents: by the pod's UID; once the round is fixed, the
     commit's intents. version: changes with every write. opened_at, changed_at: times of the round and of its state, in
     seconds since the epoch. coordinator: the call that writes holds. reason: why the round ended, for waiting members.
-    topology_key: the gang's, from the member that opened the round.
+    topology_key: of the gang, as the member that opened the round named it.
     """
 
     key: GangKey

@@ -82,7 +82,7 @@ class GangTable(ABC):
 
     @abstractmethod
     def most_members(self, intent: Intent) -> int:
-        """Return how many members like this one an item can hold, with their shares. Does not read the table."""
+        """Return how many members like this an item can hold, with their shares. Does not read the table."""
 
     def most_of(self, intents: Iterable[Intent]) -> int:
         """Return how many of these members an item can hold, with their shares, if all are as large as the largest."""
@@ -98,7 +98,7 @@ class GangTable(ABC):
 
     @abstractmethod
     def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
-        """Add the intent, or replace the member's, if the gang is open in this round. Concurrent members do not
+        """Add the intent, or replace the member's intent, if the gang is open in this round. Concurrent members do not
         conflict. Return the item; None: it is not open in this round, is being committed, or has `most_members`."""
 
     @abstractmethod

@@ -1,6 +1,6 @@
 """The ledger's table in DynamoDB: partition key `pk` (S), sort key `sk` (S), no TTL.
 
-Timeouts and retries are those of the client. Every write is safe to retry.
+The client determines timeouts and retries. Every write is safe to retry.
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ class LedgerOutcome(StrEnum):
 
     DONE: the ledger is as intended, by this write or by an earlier one. ENTRY_DIFFERS: the pod's entry is not the
     expected one, or there is an entry where none was expected. INSUFFICIENT: a pool has too little left. NO_LEDGER: the
-    owner has no item, or the item is being rebuilt. STALE_EPOCH: a watcher of a later epoch has written. CONTENDED:
-    other writes came first at every try.
+    owner does not have an item, or the item is being rebuilt. STALE_EPOCH: a watcher of a later epoch has written.
+    CONTENDED: other writes came first at every try.
     """
 
     DONE = "done"
@@ -68,7 +68,7 @@ class LedgerResult:
 @dataclass(frozen=True, slots=True)
 class Reserved:
     """The outcome of one reservation, and the ledgers by owner, as in LedgerResult. A ledger that was neither read nor
-    written is the one that the operation assumed."""
+    written is the ledger that the operation assumed."""
 
     outcome: LedgerOutcome
     ledgers: Mapping[str, NodeLedger]

@@ -93,7 +93,7 @@ class LedgerTable(ABC):
 
     @abstractmethod
     def delete_if_empty(self, node: str, epoch: int) -> Written | NotWritten:
-        """Delete the item if it has no entries and its epoch is not later. Written: the ledger that was deleted.
+        """Delete the item if it does not have entries and its epoch is not later. Written: the ledger that was deleted.
         NotWritten(None): there is no item."""
 
     # ----------------------------------------------------------------------------------------------- open reservations

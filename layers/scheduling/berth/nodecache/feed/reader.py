@@ -16,7 +16,7 @@ Guarantees:
 
 Not guaranteed:
 - The data may be old. The head's `observed_at` shows how old it is.
-- A table that was restored under the same name may go undetected until its version exceeds this reader's.
+- A table that was restored under the same name may go undetected until its version exceeds the reader's version.
 """
 
 from __future__ import annotations

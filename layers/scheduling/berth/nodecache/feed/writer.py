@@ -2,7 +2,7 @@
 
 Guarantees:
 - All changes of a publication become visible together, and publications become visible in order.
-- A writer publishes only while the head is held under its fence. A deposed leader's requests have no effect.
+- A writer publishes only while the head is held under its fence. Requests of a deposed leader are rejected.
 - A version and its epoch identify one content of one part. An attempt whose answer was lost is repeated with the same
   bytes and the same nonce: the table shows that it has succeeded, or it succeeds now.
 - Every change is announced once, after the publication that made it visible.

@@ -4,7 +4,8 @@ Guarantees: released amounts can be reserved for another pod, because no Binding
 Either the pod is gone, has ended, or is on another node for good. Or it was found unbound and then touched: every
 Binding that was sent before now fails by its resourceVersion precondition. The entry is released only if it still
 belongs to the attempt that was read before the touch. A later attempt reads the touched pod and writes itself into the
-entry before it sends its Binding. So either the release fails, or the later attempt finds no entry and reserves again.
+entry before it sends its Binding. So either the release fails, or the later attempt does not find an entry and reserves
+again.
 
 Not guaranteed: that a reservation expires at a certain age. Age only decides when expiry begins; it does not prove
 anything.

@@ -43,7 +43,8 @@ class StaleEpoch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NodeResult:
-    """The result. reserved: entries whose pod is not published on a node yet. needs_rebuild: the ledger has no `avail`.
+    """The result. reserved: entries whose pod is not published on a node yet. needs_rebuild: the ledger does not have
+    `avail`.
 
     is_growth_deferred: the capacity can be set only after the older of these entries are confirmed or released.
     must_retry: other writes came first at every try, or the state changed meanwhile. unanswered: the error of a request

@@ -1,6 +1,6 @@
 """Tracks the pods of each node and floating pool, as published in the node cache, and derives their entries.
 
-An owner is a node or a floating pool: each has its own ledger. A node's pods are also those of its floating pools.
+An owner is a node or a floating pool: each has its own ledger. The pods of a node are also pods of its floating pools.
 
 A pod's annotations can be changed by its owner at any time. So they are used only when a pod without an entry is seen.
 From then on the ledger's entry decides, until the pod has ended.
@@ -135,8 +135,8 @@ class PublishedPods:
         return {*self._floating(pod), *self._holders.get(pod.key.uid, ()), *([pod.node] if is_on_node else ())}
 
     def _floating(self, pod: _TrackedPod) -> frozenset[str]:
-        """Return the floating pools of all that the pod has requested: those of its node and namespace, or only of its
-        namespace."""
+        """Return the floating pools of all resources that the pod has requested: of its node and namespace, or only of
+        its namespace."""
         pools = self._counting.floating.of(pod.resources, pod.key.namespace, self._labels.get(pod.node, {}))
         return pools if pod.node else frozenset(filter(limits_namespace, pools))
 

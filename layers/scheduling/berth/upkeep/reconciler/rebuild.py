@@ -227,7 +227,7 @@ class Rebuild:
         return True
 
     def _finish_node(self, node: str, rebuild: _NodeRebuild) -> bool:
-        """Do steps 4 and 5 for one node. Return False if it has to wait before it can go on."""
+        """Do steps 4 and 5 for one node. Return False if the node has to wait."""
         while rebuild.unconfirmed:
             if not self._close(rebuild.unconfirmed[-1], node):
                 return False
