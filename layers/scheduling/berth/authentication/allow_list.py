@@ -3,10 +3,11 @@
     3f0c…e1 until 2027-11-24T00:00:00Z       # scheduler
     77a1…09 replaced 2026-12-01T00:00:00Z    # scheduler, before its last rotation
 
-A line has no effect after its time: `until` is the end of the certificate, `replaced` the end of a rotation's overlap.
+A line loses its effect after its time: `until` is the end of the certificate, `replaced` the end of a rotation's
+overlap.
 
 Serial numbers are hexadecimal, of 8 bytes or more, with or without colons. A malformed line is counted and otherwise
-ignored. Functions of this module do no I/O.
+ignored. This module does not do I/O.
 
 A client certificate is in the gateway's event, `requestContext.authentication.clientCert`. The gateway has verified the
 chain and the key. It does not check revocation, and it checks the validity only when a connection begins.

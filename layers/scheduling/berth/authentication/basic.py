@@ -1,7 +1,7 @@
 """Basic credentials (RFC 7617), compared with the stored passwords.
 
 Only digests are kept and compared. All digests have the same length, so the time of a comparison does not reveal the
-password. A password that is not kept cannot be logged. Functions of this module do no I/O.
+password. A password that is not kept cannot be logged. This module does not do I/O.
 """
 
 from __future__ import annotations

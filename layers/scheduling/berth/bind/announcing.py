@@ -45,14 +45,14 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 GRACE_SECONDS = 15.0
-"""Time after the deadline of a bind: for a Binding that is on its way, and for differences between clocks."""
+"""Seconds after a bind's deadline in which its Binding may still take effect, including differences between clocks."""
 
 TRIM_EVERY = 8
 """One in this many binds deletes old announcements."""
 
 RETENTION_SECONDS = 60.0
 """Seconds for which an announcement is kept after its `until`: longer than any bind takes. So a bind that has read the
-log before an announcement still finds its position taken."""
+log before an announcement still finds the position taken."""
 
 MAX_CONTENT_BYTES = 64_000
 """The largest pod in an announcement. Until the announcement is deleted, each call reads it for 16 read units. A

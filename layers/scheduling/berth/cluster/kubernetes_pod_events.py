@@ -16,7 +16,7 @@ _TERMINATING = "NamespaceTerminating"
 
 
 class KubernetesPodEvents(PodEventWriter):
-    """Makes one request per write."""
+    """Writes each event by one request."""
 
     def __init__(self, api: ApiServer, instance: str) -> None:
         """Prepare the writer. instance: the name of the reporter, at most 128 characters."""

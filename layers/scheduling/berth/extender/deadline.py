@@ -20,7 +20,8 @@ ANSWER_SECONDS = 0.1
 
 
 class Deadline:
-    """The end of a call, about a second before the scheduler's timeout, so that it gets an answer (facts 5 and 23)."""
+    """The end of a call, about a second before the scheduler's timeout, so that the answer arrives in time (facts 5,
+    23)."""
 
     def __init__(self, seconds: float, clock: Clock) -> None:
         """End the call `seconds` from now. `clock`: monotonic, in seconds."""

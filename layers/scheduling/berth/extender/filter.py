@@ -35,8 +35,8 @@ class JoinedNodes:
         self._absent = set[str]()
 
     def wait(self, candidates: RequestNodes, read: Callable[[], RequestNodes | None]) -> RequestNodes:
-        """Return the candidates once the cache contains one more of the nodes; otherwise the same candidates. read:
-        returns the candidates with the current cache, or None if they cannot be read."""
+        """Return the candidates once the cache contains another node of the request; otherwise the same candidates.
+        read: returns the candidates with the current cache, or None if they cannot be read."""
         unknown = _unknown(candidates)
         if unknown <= self._absent:
             return candidates

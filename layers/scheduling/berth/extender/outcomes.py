@@ -12,7 +12,7 @@ WAITING = "no node fits yet; Berth waits for newer state of the cluster before t
 class FilterOutcome(StrEnum):
     """Outcomes of filter and filter_onlyone. PASSED: all names pass without a cache (`whenStale: pass`). TOO_COSTLY: no
     name passes, because the decision takes too long. WAITING: no node fits, but the cache may be behind the scheduler,
-    and the pod would evict others."""
+    and after a rejection the pod would evict others."""
 
     FEASIBLE = "feasible"
     NONE_FEASIBLE = "none-feasible"
@@ -81,8 +81,9 @@ class FailureOutcome(StrEnum):
     """Outcomes of any verb that are not decisions.
 
     COUNTING_LOST: the configuration in force does not count resources, although the ledger does. COUNTED_ELSEWHERE:
-    another store counts the cluster's resources. ANSWER_TOO_LARGE: Lambda cannot return it. DEADLINE_PASSED: the call's
-    time was over before the decision. PLUGIN_FAILED: a custom plugin raised an exception, or returned a wrong type.
+    another store counts the cluster's resources. ANSWER_TOO_LARGE: Lambda cannot return the answer. DEADLINE_PASSED:
+    the call's time was over before the decision. PLUGIN_FAILED: a custom plugin raised an exception, or returned a
+    wrong type.
     """
 
     BAD_REQUEST = "failure-bad-request"

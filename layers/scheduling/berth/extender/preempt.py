@@ -198,7 +198,7 @@ def _read_candidates(pod: Pod, arguments: dict[str, object]) -> PreemptionArgume
     full, meta = arguments.get("nodenametovictims"), arguments.get("nodenametometavictims")
     listed, read = (meta, _read_meta) if full is None else (full, _read_full)
     if listed is None:
-        # Null is an empty map in Go; but a request without both fields is of another verb.
+        # Null is an empty map in Go; but a request without both fields belongs to another verb.
         if arguments.keys().isdisjoint(("nodenametovictims", "nodenametometavictims")):
             return bad_request(NO_CANDIDATES.format("missing"))
         return PreemptionArguments(pod, {}, note=NO_CANDIDATES.format("null"))
@@ -241,7 +241,7 @@ def _read_meta(value: object) -> Proposal | Failure:
     for pod in pods:
         uid = None
         if isinstance(pod, dict):
-            # The form that kube-scheduler writes, checked first: there are thousands of victims.
+            # Check the form that kube-scheduler writes first, because there are thousands of victims.
             uid = pod["UID"] if len(pod) == 1 and "UID" in pod else folded(pod).get("uid")
         if not isinstance(uid, str) or not uid:
             return bad_request(UNREADABLE_VICTIM)

@@ -43,7 +43,7 @@ class Handover:
 class ElectionOutcome(StrEnum):
     """The outcome of a step. Outcomes of the last group are final: create a new elector to become a candidate again."""
 
-    IDLE = "idle"  # nothing was due; no call
+    IDLE = "idle"  # nothing was due, so no request was made
 
     HELD = "held"
     LOST_RACE = "lost-race"
@@ -51,7 +51,7 @@ class ElectionOutcome(StrEnum):
 
     BECAME_LEADER = "became-leader"
     RENEWED = "renewed"
-    RENEWAL_FAILED = "failure-renewal"  # still leads, until the renew deadline
+    RENEWAL_FAILED = "failure-renewal"  # the candidate still leads, until the renew deadline
 
     NOT_NEEDED = "not-needed"  # a healthy leader will not hand over soon
     DEPOSED = "deposed"
@@ -95,7 +95,8 @@ class BecameLeader:
 
 @dataclass(frozen=True, slots=True)
 class LeaderCallbacks:
-    """Callbacks. The step or the release that detects a change calls them after it has updated the elector's state.
+    """Callbacks of an elector. The step or the release that detects a change calls them after it has updated the
+    elector's state.
 
     stopped_leading: called once, only after started_leading, and before a release is written, so that this leader's
     work ends before the next leader begins. new_leader: called whenever the record's holder changes, also for the first

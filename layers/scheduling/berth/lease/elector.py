@@ -49,11 +49,11 @@ _TOLERANCE_SECONDS = 0.001  # sums of floats are not exact
 
 
 def release(lock: LeaseLock, identity: str, clock: Clock) -> ReleaseOutcome:
-    """Release the lease: a get, and an update if this candidate is the record's holder."""
+    """Release the lease by a get, and by an update if this candidate is the record's holder."""
     found = lock.get()
     if isinstance(found, Unavailable):
         return ReleaseOutcome.UNKNOWN
-    # The holder of the record as read now: a successor may have acquired it during a pause.
+    # Check the holder that was just read: a successor may have acquired the lease during a pause.
     if found is None or found.spec.holder_identity != identity:
         return ReleaseOutcome.NOT_HELD
     now = clock.wall()
@@ -109,7 +109,8 @@ class LeaderElector:
 
     @property
     def handover_in(self) -> float:
-        """Return the seconds until this leader's announced release; infinite if it does not lead or announce one."""
+        """Return the seconds until this leader's announced release; infinite if it does not lead or announce a
+        release."""
         if self._term is None or self._handover.at is None:
             return math.inf
         return max(0.0, self._handover.at - self._clock.wall())
@@ -143,8 +144,8 @@ class LeaderElector:
         return self.fence() is not None and self.handover_in > 0
 
     def renewed(self, fence: Fence, at: Instant) -> Fence | None:
-        """Report a written publication under `fence`; `at`: a time before it was sent. Return the next fence. It renews
-        the lease: the next renewal is due a retryPeriod later. An outdated fence is ignored."""
+        """Report a written publication under `fence`; `at`: a time before it was sent. Return the next fence. The
+        publication renewed the lease: the next renewal is due a retryPeriod later. An outdated fence is ignored."""
         if self._term is not None and fence == self._term.fence:
             self._term = self._term.published(at)
             self._due = (at, self._config.retry_period)
@@ -329,7 +330,7 @@ def run(elector: LeaderElector, wait: Callable[[float], bool]) -> Step:
 
 class Standby:
     """Limits the number of waiting candidates to one, by a second lease; for one thread. The schedule starts a
-    candidate every minute, and each would wait for the same event: two would only cost money."""
+    candidate every minute, and each would wait for the same event: a second candidate would only cost money."""
 
     def __init__(self, elector: LeaderElector) -> None:
         """Create the limit. `elector`: a candidate for the standby lease, not for the head."""
@@ -339,7 +340,7 @@ class Standby:
 
     def acquire(self, sleep: Callable[[float], None], stopped: Callable[[], bool]) -> bool:
         """Try to acquire the standby lease, and return whether this candidate holds it. Makes one read; if the holder
-        crashed or is about to release, it takes up to the duration of the lease."""
+        crashed or is about to release the lease, this takes up to its duration."""
         while not stopped():
             step = self._step()
             if self._is_held or step.ended:
@@ -349,7 +350,8 @@ class Standby:
 
     def may_wait(self) -> bool:
         """Return whether this candidate may wait, because it seems to be the only one. Call it every two seconds: the
-        first call tries to acquire the lease. A candidate that has held it waits to the end, even if it loses it."""
+        first call tries to acquire the lease. A candidate that has held it waits to the end, even if it loses the
+        lease."""
         if self._was_held:
             self.renew()
             return True

@@ -29,10 +29,10 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 class Announcement:
     """A pod that one call of bind places on a node.
 
-    position: in the log. attempt: the unique id of the call. pod: on its node, as the cache will show it. content: the
-    same pod as JSON. resource_version: of the unbound pod that the call read; a Binding is valid only for this version.
-    until: the latest time at which a Binding of the call can take effect, in seconds since the epoch. withdrawn: the
-    call's Bindings did not take effect and cannot any more.
+    position: the position in the log. attempt: the unique id of the call. pod: on its node, as the cache will show it.
+    content: the same pod as JSON. resource_version: of the unbound pod that the call read; a Binding is valid only for
+    this version. until: the latest time at which a Binding of the call can take effect, in seconds since the epoch.
+    withdrawn: the call's Bindings did not take effect and cannot any more.
     """
 
     position: int
@@ -98,7 +98,7 @@ class AnnouncementLog(ABC):
 
     @abstractmethod
     def read_with_begun(self, first: int) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
-        """Return also the binds that have begun, of any age, by the same query."""
+        """Return these announcements and the binds that have begun, of any age, by the same query."""
 
     @abstractmethod
     def begin(self, bind: BegunBind) -> None:

@@ -120,8 +120,8 @@ def names(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class SchedulerSettings(Settings):
-    """`http_timeout`: the extender's httpTimeout in the scheduler's configuration, in seconds. `initialization_type`:
-    how Lambda starts this environment; empty outside Lambda."""
+    """Settings that depend on the scheduler. `http_timeout`: the extender's httpTimeout in its configuration, in
+    seconds. `initialization_type`: how Lambda starts this environment; empty outside Lambda."""
 
     http_timeout: float = variable("BERTH_HTTP_TIMEOUT", read=number_above(1.0), default=5.0)
     initialization_type: str = variable("AWS_LAMBDA_INITIALIZATION_TYPE", default="")

@@ -106,10 +106,10 @@ class _Connection(HTTPConnection):
 
 
 def _shut_down(open_socket: socket.socket) -> None:
-    # TLS to a server through TLS to a proxy is not itself a socket.
+    # The object for TLS through a TLS connection to a proxy is not a socket.
     real = getattr(open_socket, "socket", open_socket)
     with suppress(OSError):
-        # The base class's method: SSLSocket's own would leave the reading thread with undecrypted bytes.
+        # The base class's method: SSLSocket's method would leave undecrypted bytes to the reading thread.
         socket.socket.shutdown(real, socket.SHUT_RDWR)
 
 
