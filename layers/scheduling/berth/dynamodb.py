@@ -43,7 +43,7 @@ class TableMissing(TableUnavailable):
     """The table does not exist."""
 
 
-# Other errors keep DynamoDB's own message.
+# Errors that are not listed keep DynamoDB's own message.
 _CAUSES: Mapping[str, tuple[type[TableUnavailable], str]] = {
     "AccessDeniedException": (TableUnavailable, "the function's role lacks a permission on the table"),
     "ProvisionedThroughputExceededException": (TableThrottled, "the table is throttled"),

@@ -33,7 +33,7 @@ DEADLINE_PASSED = "the deadline was over before the API server was asked"
 UNSETTLED = {BindOutcome.UNANSWERED, BindOutcome.CONTENDED}
 # The pod is on its node.
 BOUND = {BindOutcome.BOUND, BindOutcome.ALREADY_BOUND}
-# After these, no Binding of the pod to this node can succeed any more.
+# After these outcomes, Bindings of the pod to this node can no longer succeed.
 NEVER_BOUND = {BindOutcome.POD_GONE, BindOutcome.BOUND_ELSEWHERE}
 # A member with one of these outcomes stays missing from its committed gang.
 FAILED_FOR_GOOD = {BindOutcome.POD_GONE, BindOutcome.REFUSED}
@@ -51,7 +51,7 @@ def result_of_binding(answer: Created | Refused | Unanswered) -> BindResult:
 
 
 def result_of_assignment(binding: Binding, found: FoundPod | Refused | Unanswered) -> BindResult | None:
-    """Return the result of the bind, read from the pod; None if the pod is unbound and can be bound."""
+    """Return the result of the bind, as the pod shows it; None if the pod is unbound and can be bound."""
     match found:
         case FoundPod(uid=uid) if uid != binding.pod_uid:
             reason = f'pod "{binding.pod_name}" was replaced by another of that name'
@@ -79,7 +79,7 @@ def unanswered(cause: str) -> BindResult:
 
 
 PREPARED_ATTEMPTS = 3
-"""A prepared Binding also fails if the pod changes between GET and POST, so it has one more attempt."""
+"""Number of attempts. A prepared Binding also fails if the pod changes between GET and POST, so it has one more."""
 
 REASON_SCHEDULER = (
     "Berth does not bind pods of this schedulerName; if its scheduler calls Berth, add it to the stack's parameter "

@@ -44,8 +44,8 @@ class CountedResources:
     cache: NodeCache | None = None
 
     def request(self, pod: Pod, node: str, deadline: Deadline) -> Request | BindResult:
-        """Return the request of the pod for a place on this node; a refusal if it is unreadable, or if the node is in
-        no domain of a floating resource."""
+        """Return the request of the pod for a place on this node; a refusal if it is unreadable, or if the node is not
+        in any domain of a floating resource."""
         demands = self.counting.demands(pod)
         if isinstance(demands, UnreadableObject):
             return BindResult(BindOutcome.UNREADABLE, demands.cause)

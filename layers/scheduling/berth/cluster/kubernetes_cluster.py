@@ -46,8 +46,8 @@ def user_info(api: ApiServer, timeout: float) -> Mapping[str, object]:
 
 
 OPTIONS = WatchOptions(watch_seconds=30)
-"""A cluster without writes does not send bookmarks, and only the end of a watch shows that the data is current. So the
-data gets up to 30 s old, and a little over 60 s at a handover, which ends one watch early and begins another."""
+"""A cluster without writes does not send bookmarks; only the end of a watch shows that the data is current. So the data
+gets up to 30 s old, and a little over 60 s at a handover, which ends one watch early and begins another."""
 
 RELIST_SECONDS = 6 * 3600.0
 """A list repairs errors that events do not show, such as a resourceVersion from before etcd was restored from a backup.

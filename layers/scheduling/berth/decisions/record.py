@@ -1,7 +1,7 @@
 """The record of one decision: a byte for each node and a few statuses, without strings for the nodes.
 
-It keeps the positions of the nodes, which are the same for all calls of one scheduler, instead of the request's names.
-A node that is missing from the node cache does not have a position: the first names of such nodes are kept.
+The record keeps the positions of the nodes, which are the same for all calls of one scheduler, but not their names. A
+node that is missing from the node cache does not have a position: the first names of such nodes are kept.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Record(NamedTuple):
         """Return the names of the request's nodes. Of nodes missing from the node cache, only the first ten have a
         name; the others are empty."""
         by_name = self.source.by_name
-        # 5,000 nodes: look-ups in C take a third of the time of a comprehension.
+        # For 5,000 nodes, look-ups in C take a third of the time of a comprehension.
         names = [*map(dict(zip(by_name.values(), by_name, strict=True)).get, self.positions, repeat(""))]
         if self.unknown:
             unknown = (index for index, position in enumerate(self.positions) if position == UNKNOWN)

@@ -71,8 +71,8 @@ CALL_SECONDS = 2.0
 """The timeout of each call of a watcher, in seconds."""
 
 ELECTION = LeaderElectionConfig(lease_duration=30, renew_deadline=20, retry_period=5)
-"""Seconds. A second store waits 30 s by its own clock. The holder renews every 5 s, so four renewals in a row may
-fail. It then has 10 s left, in which two calls end, before another store can acquire the Lease."""
+"""The times in seconds. A second store waits 30 s by its own clock. The holder renews every 5 s, so four renewals in a
+row may fail. It then has 10 s left, in which two calls end, before another store can acquire the Lease."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ BINDING_SECONDS = 0.5
 """Seconds that a call reserves for its Binding after the commit."""
 
 TAKEOVER_SECONDS = 1.0
-"""After this time without a commit, another waiting member takes over. For a large gang or a slow table, the time is
+"""Seconds without a commit after which another waiting member takes over. For a large gang or a slow table, the time is
 PATIENCE times the duration of a commit at the pace of the member's own requests: members that take over too early
 prevent each other from finishing."""
 
@@ -264,7 +264,7 @@ class MemberCall:
         members = len(item.intents)
         between_looks = members**2 * MEMBER_READ_UNITS / READS_A_SECOND
         if item.state is not GangState.OPEN:
-            # The domain was closed before the shares are held one by one, so only the gang's item shows the end.
+            # Since PREPARING the domain is closed, so only the gang's item shows the end of the round.
             left = self._member.deadline.remaining() - self._kept_seconds
             self._sleep(max(FIRST_POLL_SECONDS, min(left / 3, max(LAST_POLL_SECONDS, between_looks))))
             return
@@ -327,7 +327,7 @@ class MemberCall:
             self._sleep(FIRST_POLL_SECONDS)
         self._joined = None
         if not after.waiting(self._wall()):
-            # Members no longer wait. If the table does not answer, the watcher does this.
+            # No member waits any more, so close the domain. If the table does not answer, the watcher closes it.
             with suppress(TableUnavailable, DeadlineExceeded):
                 self._domain.close(domain.fence)
         return self._leave(result)

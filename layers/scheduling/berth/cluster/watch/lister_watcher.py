@@ -133,7 +133,7 @@ class KubernetesListerWatcher(ListerWatcher):
         return True
 
     def _list_once(self) -> Listed | None:
-        """Return None if the continue token expired: the list must start again."""
+        """List once. Return None if the continue token expired, so that the list must start again."""
         objects: list[KubernetesObject] = []
         query = {"limit": str(self._options.page_size)}
         while True:

@@ -43,10 +43,10 @@ from berth.nodecache.feed.cluster import (
 from berth.nodecache.feed.head import Position
 
 FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 0.5, 8.0
-"""A failure doubles the next wait; any success makes waits short again."""
+"""The first and the longest wait in seconds: a failure doubles the next wait, and any success resets it."""
 
 SHORTEST_WATCH_SECONDS = 1.0
-"""A watch that ends sooner without an event is a failure: to retry it at once would be a hot loop."""
+"""A watch that ends in fewer seconds without an event is a failure: an immediate retry would be a hot loop."""
 
 REFUSALS_BEFORE_LIST = 3
 
@@ -188,7 +188,7 @@ LOOK_SECONDS = 0.025
 """The shortest time between two reads of the queue. A read takes the interpreter's lock from a verb's call."""
 
 STOP_SECONDS = 6.0
-"""Longer than connecting may take, which is the only step that cannot be interrupted."""
+"""Seconds to wait for the threads: longer than connecting, which is the only step that cannot be interrupted."""
 
 
 class Watches(ClusterWatch):

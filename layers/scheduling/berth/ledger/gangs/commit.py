@@ -5,8 +5,8 @@ ledgers, the gang's item and the domain's item.
 
 More members or ledgers take two phases:
 
-1. The gang's item becomes PREPARING, by a write on the condition that the domain is in this round. That fixes the
-   members. The call becomes the coordinator.
+1. The gang's item becomes PREPARING, by a write that requires the domain to be in this round and closes it. That fixes
+   the members. The call becomes the coordinator.
 2. One transaction after another holds the shares of one group of at most that size. Each requires the gang's item of
    step 1.
 3. The gang's item becomes COMMITTED, on the condition that it is still the item of step 1.
@@ -96,7 +96,7 @@ def release_at(ledger: NodeLedger, item: GangItem) -> NodeWrite | None:
 
 
 def _combined(write: NodeWrite, step: NodeWrite) -> NodeWrite:
-    """Return one write of both, with conditions on the state before the first."""
+    """Combine two writes into one, with conditions on the state before the first write."""
     pools = {**write.pools, **step.pools}
     for pool in write.pools.keys() & step.pools.keys():
         before, change = write.pools[pool], step.pools[pool]
@@ -120,10 +120,10 @@ REASON_CALLS_ENDED = "gang waits for members: the commit took longer than they c
 
 
 class CommitOutcome(StrEnum):
-    """Outcomes of a commit. COMMITTED: by this call. INCOMPLETE: calls have ended, so fewer than the minimum wait.
-    CHANGED: the gang's item has changed; read it. DISPLACED: the domain has another gang or round. ENDED: a node or a
-    pool has too little left, or too few calls wait until both phases end; the round is over for all members. CONTENDED:
-    other writes were faster at every try.
+    """Outcomes of a commit. COMMITTED: this call has committed the gang. INCOMPLETE: calls have ended, so fewer than
+    the minimum wait. CHANGED: the gang's item has changed; read it. DISPLACED: the domain has another gang or round.
+    ENDED: a node or a pool has too little left, or too few calls wait until both phases end; the round is over for all
+    members. CONTENDED: other writes were faster at every try.
     """
 
     COMMITTED = "committed"
@@ -171,8 +171,8 @@ class GangCommit:
         return complete if len(complete) <= most else {uid: complete[uid] for uid in sorted(complete)[:most]}
 
     def take_over(self, item: GangItem, coordinator: str, counting: Counting) -> CommitOutcome:
-        """Continue the work of a coordinator that has died or is slow, which cannot write holds any more. item:
-        must be PREPARING."""
+        """Continue the work of a coordinator that has died or is slow; afterwards that coordinator can no longer write
+        holds. item: must be PREPARING."""
         if not self._is_waited_for(item):
             return self._abandon(item)
         taken = item.changed(GangState.PREPARING, self._wall(), coordinator=coordinator)

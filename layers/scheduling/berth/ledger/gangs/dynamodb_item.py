@@ -63,8 +63,8 @@ def gang_item(item: GangItem) -> Attributes:
 
 
 def intent_value(intent: Intent) -> UniversalAttributeValueTypeDef:
-    """Return the value under the pod's UID. It is compact, because a gang may have many members: the namespace is the
-    gang's."""
+    """Return the value under the pod's UID. It is compact, because a gang may have many members: it does not contain
+    their namespace."""
     value: Attributes = {
         "name": {"S": intent.pod.name},
         "node": {"S": intent.node},

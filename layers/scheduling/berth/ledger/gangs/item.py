@@ -16,17 +16,18 @@ from berth.scheduling.managed_resources.pools import Shares, limits_namespace, r
 from berth.scheduling.objects.pod import PodKey
 
 MAX_QUEUED_MEMBERS = 200
-"""Maximum number of queued members, over all gangs that are not open. The limit keeps execution environments or threads
-free for the open gang. A single gang may queue whatever its minimum. At most `minimum` members of each gang wait."""
+"""Maximum number of queued members of all gangs that are not open. The limit keeps execution environments or threads
+free for the open gang. A single gang may queue even if its minimum is larger. At most `minimum` members of each gang
+wait."""
 
 MAX_QUEUED_GANGS = 16
 """Maximum number of gangs in the queue, which is in the domain's item that every waiting member reads."""
 
 QUEUED_SECONDS = 2.0
-"""A gang's place in the queue is valid for this long; its members renew it when half of that is over."""
+"""A gang's place in the queue is valid for this many seconds; its members renew it after half of them."""
 
 REST_SECONDS = 10.0
-"""Cool-down in which a gang whose time ran out cannot displace another: kube-scheduler's podMaxBackoffSeconds."""
+"""Seconds in which a gang whose time ran out cannot displace another: kube-scheduler's podMaxBackoffSeconds."""
 
 TURN_SECONDS = 15.0
 TURN_MEMBER_SECONDS = 0.06
@@ -166,7 +167,7 @@ class GangItem:
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A gang's claim to be open. until: the end of the time for its placement. opened_at: the time when it was opened;
-    0: long ago. Both in seconds since the epoch. minimum: the minimum number of its members."""
+    0 counts as long ago. Both are in seconds since the epoch. minimum: the minimum number of its members."""
 
     key: GangKey
     priority: int

@@ -25,12 +25,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_LEDGERS = 98
-"""Ledgers in one transaction, beside the items of gang and domain: DynamoDB takes 100 actions."""
+"""Maximum ledgers in one transaction, beside the items of gang and domain: DynamoDB accepts 100 actions."""
 
 
 MAX_ENTRIES = 50
-"""Entries of one ledger in one transaction: DynamoDB takes an expression of 4 KB with 300 operators, and a write of 75
-entries exceeds that (tests/contract/ledger/test_gang_table.py)."""
+"""Maximum entries of one ledger in one transaction: DynamoDB accepts an expression of 4 KB with 300 operators, and a
+write of 75 entries exceeds that (tests/contract/ledger/test_gang_table.py)."""
 
 MAX_READS = 4
 """Maximum number of reads for MAX_LEDGERS ledgers. The largest ledgers have 39 MB, and one answer has 16 MB at most."""
@@ -46,7 +46,7 @@ class LedgersRead:
 
 @dataclass(frozen=True, slots=True)
 class NotTransacted:
-    """The conditions that kept a transaction from being written. owners: whose ledgers do not meet the conditions. If
+    """The conditions that kept a transaction from being written. owners: the owners whose ledgers do not meet them. If
     no field is set, other writes on these items were under way."""
 
     gang_changed: bool = False
