@@ -314,7 +314,7 @@ class PublishedMembers:
             self._by_gang[gang] = self._by_gang.get(gang, NOBODY) | {uid}
 
     def _placed(self, obj: Object) -> tuple[GangKey, str] | None:
-        """Return the gang and the UID of a member on a node; None for any other pod, and for a member that is not alive."""
+        """Return the gang and the UID of a member on a node; None for any other pod, or if the member is not alive."""
         pod = PodReader().read(obj)
         if isinstance(pod, UnreadableObject) or not pod.node_name or not lives(pod):
             return None
