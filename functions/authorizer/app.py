@@ -1,4 +1,4 @@
-"""Lambda authorizer of the HTTP API, for every route if callers authenticate with a password."""
+"""The Lambda authorizer of the HTTP API, for every route of a stack whose callers authenticate with a password."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Invoked by CodeDeploy before the first call goes to a new version of a verb."""
+"""The pre-traffic hook: CodeDeploy invokes it before the first call goes to a new version of a verb."""
 
 import os
 from typing import Any

@@ -1,4 +1,4 @@
-"""Scheduled function that keeps the node cache up to date with the cluster until shortly before its timeout."""
+"""The scheduled function that keeps the node cache up to date with the cluster until shortly before its timeout."""
 
 import os
 

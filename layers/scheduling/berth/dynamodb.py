@@ -28,7 +28,7 @@ ITEM_FULL = "an item is full: it holds 400 KB, about 2,000 pods of one node or p
 
 
 class TableUnavailable(Exception):
-    """A request to the table failed. The message has the table and the reason; `__cause__` is DynamoDB's error."""
+    """A request to the table failed. The message names the table and the reason; `__cause__` is DynamoDB's error."""
 
 
 class TableThrottled(TableUnavailable):
@@ -43,7 +43,7 @@ class TableMissing(TableUnavailable):
     """The table does not exist."""
 
 
-# Other errors keep DynamoDB's own message.
+# Errors that are not listed keep DynamoDB's own message.
 _CAUSES: Mapping[str, tuple[type[TableUnavailable], str]] = {
     "AccessDeniedException": (TableUnavailable, "the function's role lacks a permission on the table"),
     "ProvisionedThroughputExceededException": (TableThrottled, "the table is throttled"),
@@ -61,7 +61,7 @@ _CAUSES: Mapping[str, tuple[type[TableUnavailable], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TableErrors:
-    """Translates a table's errors. Messages have the table's purpose, its name, and its environment variable."""
+    """Translates a table's errors. Messages name the table's purpose, the table, and its environment variable."""
 
     purpose: str
     table: str
@@ -114,7 +114,8 @@ class TableErrors:
         return None
 
     def refused(self, error: ClientError | BotoCoreError) -> Item | None:
-        """Return the item that did not meet the condition (ALL_OLD), or None without an item; raise any other error."""
+        """Return the item that did not meet the condition (ALL_OLD), or None if there is no item; raise any other
+        error."""
         if not isinstance(error, ClientError) or error.response["Error"]["Code"] != CONDITION_FAILED:
             raise self.unavailable(error) from error
         found: Item | None = error.response.get("Item")  # type: ignore[assignment]
@@ -131,7 +132,8 @@ def ledger_table_errors(table: str) -> TableErrors:
 
 
 class TableAdapter:
-    """Base of the adapters of a table, by default the ledger's. Stateless; the client may be shared between threads."""
+    """Base of the adapters of a table, by default of the ledger's table. Stateless; the client may be shared between
+    threads."""
 
     _errors_of = staticmethod(ledger_table_errors)
 
@@ -153,7 +155,8 @@ class TableAdapter:
 
     @contextmanager
     def _well_formed(self, item: str, remedy: str = "") -> Iterator[None]:
-        """Report an item that cannot be read, by KeyError or ValueError, as TableUnavailable. item: its name."""
+        """Report an item that cannot be read, by KeyError or ValueError, as TableUnavailable. item: the item's name in
+        the message."""
         try:
             yield
         except (KeyError, ValueError) as error:

@@ -24,10 +24,8 @@ def collection_paused() -> Iterator[None]:
 
 @contextmanager
 def start_without_collection() -> Iterator[None]:
-    """Pause collections while a function imports and initializes: they took a sixth of the start time.
-
-    The objects created in this block live as long as the process, so later collections skip them, too.
-    """
+    """Pause collections while a function imports and initializes: they took a sixth of the start time. The objects
+    created in this block live as long as the process, so later collections also skip them."""
     with collection_paused():
         yield
         gc.freeze()

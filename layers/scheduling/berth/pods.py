@@ -18,8 +18,8 @@ BERTH_SCHEDULERS = frozenset({"berth-scheduler"})
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Assigns a pod to a node. resource_version: the pod must still have it; empty for any. annotations: the API server
-    adds them to the pod in the same request."""
+    """Assigns a pod to a node. resource_version: the version that the pod must still have; empty for any. annotations:
+    the API server adds them to the pod in the same request."""
 
     namespace: str
     pod_name: str
@@ -51,8 +51,8 @@ class Unanswered:
 
 @dataclass(frozen=True, slots=True)
 class FoundPod:
-    """A pod at the API server. It may be another pod of the same name: compare the UID. node: empty if the pod is not
-    bound. deleting: the pod is being deleted, and may still run. content: the decoded JSON object."""
+    """A pod at the API server. It may be a different pod of the same name: compare the UID. node: empty if the pod is
+    not bound. deleting: the pod is being deleted, and may still run. content: the decoded JSON object."""
 
     uid: str
     node: str
@@ -91,7 +91,7 @@ class PodNotFound:
 
 @dataclass(frozen=True, slots=True)
 class PodTouched:
-    """The pod has a new resourceVersion: the API server rejects all Bindings that were sent before."""
+    """The pod has a new resourceVersion: the API server rejects all Bindings that require an earlier one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,11 @@
     3f0c…e1 until 2027-11-24T00:00:00Z       # scheduler
     77a1…09 replaced 2026-12-01T00:00:00Z    # scheduler, before its last rotation
 
-A line has no effect after its time: `until` is the end of the certificate, `replaced` the end of a rotation's overlap.
+A line loses its effect after its time: `until` is the end of the certificate, `replaced` the end of a rotation's
+overlap.
 
 Serial numbers are hexadecimal, of 8 bytes or more, with or without colons. A malformed line is counted and otherwise
-ignored. Pure.
+ignored. This module does not do I/O.
 
 A client certificate is in the gateway's event, `requestContext.authentication.clientCert`. The gateway has verified the
 chain and the key. It does not check revocation, and it checks the validity only when a connection begins.
@@ -28,7 +29,7 @@ _LINE = re.compile(rf"(?P<serial>[0-9a-fA-F:]+)(?:\s+(?P<word>until|{REPLACED})\
 
 MIN_SERIAL = 1 << 56
 """The smallest serial of 8 bytes. The gateway writes serials in more than one notation, so a shorter one could be read
-as another client's; and a short serial is not random."""
+as another client's; and a short serial number is not random."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,8 @@ class AllowListEntry:
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """The parsed list. until: the expiry by serial number; None: no expiry. malformed: the number of such lines.
-    replaced: the certificates whose clients have newer ones."""
+    """The parsed list. until: the expiry by serial number; None: no expiry. malformed: the number of lines that cannot
+    be parsed. replaced: the certificates of clients that have a newer certificate."""
 
     until: Mapping[int, float | None] = field(default_factory=dict)
     malformed: int = 0
@@ -123,8 +124,8 @@ _DECIMAL = re.compile(r"[0-9]{1,64}")
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
     """The caller's certificate. Times are seconds since the epoch. serials: all numbers that the text may mean: AWS
-    documents hexadecimal digits with colons, but its examples are decimal. A second reading does not equal another
-    random number."""
+    documents hexadecimal digits with colons, but its examples are decimal. Serial numbers are random, so the wrong
+    number is not another client's."""
 
     serials: frozenset[int]
     not_before: float

@@ -32,12 +32,12 @@ RECHECK_SECONDS = 5.0
 GRACE_SECONDS = 900.0
 
 RETRY_SECONDS = MAX_AGE_SECONDS
-"""Seconds between two reads during an outage: a call that waits for a store that does not respond has less time."""
+"""Seconds between two reads during an outage: each read delays a call, which then has less time."""
 
 
 class Authorizer(ABC, Generic[Presented, Stored]):
-    """Allows or denies requests by the stored credentials, which it reads again when they are MAX_AGE_SECONDS old, by
-    the wall clock: the monotonic one may stop while an environment is frozen. Thread-safe."""
+    """Allows or denies requests by the stored credentials, which it reads again when they are MAX_AGE_SECONDS old.
+    Their age is by the wall clock: the monotonic clock may stop while an environment is frozen. Thread-safe."""
 
     def __init__(self, store: CredentialStore[Stored], wall: Callable[[], float]) -> None:
         self._store = store
@@ -61,7 +61,7 @@ class Authorizer(ABC, Generic[Presented, Stored]):
             return Decision(AuthorizerOutcome.UNAVAILABLE, str(error))
         if not failure:
             return decision
-        if not decision.allowed:  # the store may have other credentials by now
+        if not decision.allowed:  # the store may have other credentials meanwhile
             return Decision(AuthorizerOutcome.UNAVAILABLE, failure)
         detail = "; ".join(filter(None, (decision.detail, f"by an earlier read: {failure}")))
         return replace(decision, detail=detail, is_fallback=True)
@@ -104,7 +104,8 @@ class Authorizer(ABC, Generic[Presented, Stored]):
         return last, self._failed[1]
 
     def _cached_for(self, max_age: float) -> Stored | None:
-        """Return the credentials of the last read, or None if they are older, or the clock was set back since."""
+        """Return the credentials of the last read, or None if they are older than `max_age` or the clock was set
+        back."""
         cached = self._cached
         return cached[1] if cached is not None and 0 <= self._wall() - cached[0] < max_age else None
 
@@ -115,7 +116,7 @@ class Authorizer(ABC, Generic[Presented, Stored]):
 
 
 class BasicAuthorizer(Authorizer[str, Passwords]):
-    """Checks only the identity source, because the gateway caches the response under it."""
+    """Checks only the identity source, because it is the key of the response in the gateway's cache."""
 
     def _presented(self, event: Mapping[str, object]) -> str | AuthorizerOutcome:
         match event.get("identitySource"):

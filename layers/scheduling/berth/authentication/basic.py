@@ -1,7 +1,7 @@
 """Basic credentials (RFC 7617), compared with the stored passwords.
 
 Only digests are kept and compared. All digests have the same length, so the time of a comparison does not reveal the
-password. A password that is not kept cannot be logged. Pure.
+password. A password that is not kept cannot be logged. This module does not do I/O.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ MAX_HEADER_LENGTH = 1024
 """Far more than a user name and a password need; a longer header is not decoded."""
 
 _NO_PASSWORD = bytes(hashlib.sha256().digest_size)
-"""A digest that no credentials have."""
+"""A digest that is not the digest of any credentials."""
 
 
 class InvalidSecret(ValueError):
-    """The secret is not a JSON object with username and password. The message contains no part of it."""
+    """The secret is not a JSON object with username and password. The message does not contain any part of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The allow-list in the cache table. Separate, because the authorizer of Basic credentials does not use a table."""
+"""The allow-list in the cache table. A separate module: the authorizer of Basic credentials does not use a table."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ALLOW_LIST_KEY: Attributes = {"pk": {"S": "allow-list"}, "sk": {"N": "0"}}
 
 
 class DynamoDBAllowList(CacheTableAdapter, AllowListStore):
-    """The allow-list of a stack, in the cache table. A read is one consistent call, without revoked certificates. Every
-    function with a route may read its partition, and none may write it. A deployment cannot overwrite it."""
+    """The allow-list of a stack, in the cache table. A read is one consistent call, so it does not return revoked
+    certificates. Every function with a route may read the list, but not write it. A deployment cannot overwrite it."""
 
     def read(self) -> AllowList:
         try:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Authentication(StrEnum):
-    """BASIC: a password in the urlPrefix, for evaluation. MTLS: a client certificate. A stack uses one of them."""
+    """How callers authenticate. BASIC: a password in the urlPrefix, for evaluation. MTLS: a client certificate."""
 
     BASIC = "basic"
     MTLS = "mtls"
@@ -32,13 +32,13 @@ _ALLOWED = frozenset({AuthorizerOutcome.ALLOWED, AuthorizerOutcome.ALLOWED_PREVI
 
 
 class CredentialStoreUnavailable(Exception):
-    """The store cannot be read, or its content is invalid. The message has the cause and a remedy, but no secret."""
+    """The store cannot be read, or its content is invalid. The message has the cause and a remedy, never a secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The outcome, and the detail for the log: it describes the error and never contains credentials. is_fallback: the
-    store cannot be read, and the request is allowed by an earlier read."""
+    store cannot be read, and an earlier read allows the request."""
 
     outcome: AuthorizerOutcome
     detail: str = ""

@@ -1,4 +1,4 @@
-"""The stores of credentials: their port, Secrets Manager and a file."""
+"""The stores of credentials: the port, and its adapters for Secrets Manager and for a file."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class SecretsManagerPasswords(PasswordStore):
     """Passwords in Secrets Manager. A read is one call; two calls on the first day of the current version."""
 
     def __init__(self, client: SecretsManagerClient, secret_id: str, wall: Callable[[], float]) -> None:
-        """`secret_id`: ARN or name. `wall`: seconds since the epoch."""
+        """Create the store. `secret_id`: ARN or name of the secret. `wall`: returns the seconds since the epoch."""
         self._client = client
         self._secret_id = secret_id
         self._wall = wall

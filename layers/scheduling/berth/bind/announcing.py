@@ -3,12 +3,13 @@
 For each bind of a configuration with such rules:
 
 1. Read the log of announcements to its end at position n, then the node cache.
-2. Evaluate the pod on its node, with the pods of the cache and those of the announcements that have not ended.
-3. Put the pod's announcement at position n + 1, on the condition that this position is free. If it is taken, wait for
-         a moment and begin again: the evaluation does not include the pod that came first.
+2. Evaluate the pod on its node, with the pods of the cache and of the announcements that have not ended.
+3. Put the pod's announcement at position n + 1, on the condition that this position is free. If it is taken, wait for a
+   moment and begin again: the evaluation does not include the pod that took it.
 4. Create the Binding.
 
-If only scores look at other pods, there is nothing to evaluate: a pod that cannot be announced is bound without it.
+If only scores look at other pods, bind does not evaluate the pod again: a pod that cannot be announced is bound without
+an announcement.
 
 Guarantee: the announcements are one sequence, and each pod was evaluated with all pods announced before it. So
 concurrent binds do not violate a rule that sequential binds would keep. If two pods exclude each other, the later pod
@@ -18,7 +19,7 @@ Assumptions:
 - every Binding goes through bind, for pods of every profile;
 - a Binding takes effect before its announcement's `until`, or never: it is valid for one version of the pod only, and
   its sender gives up GRACE_SECONDS earlier;
-- `observed_at` of the cache and `until` are by clocks that differ by less than GRACE_SECONDS.
+- the clocks behind the cache's `observed_at` and behind `until` differ by less than GRACE_SECONDS.
 
 Not guaranteed: that the evaluated state stays. A pod that ends, an announced pod that the API server refuses, or a
 changed label can make a rule false for pods that are there already, as with kube-scheduler.
@@ -44,20 +45,22 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 GRACE_SECONDS = 15.0
-"""Time after the deadline of a bind: for a Binding that is on its way, and for differences between clocks."""
+"""Seconds after a bind's deadline in which its Binding may still take effect, including differences between clocks."""
 
 TRIM_EVERY = 8
-"""One bind in this many deletes old announcements."""
+"""One in this many binds deletes old announcements."""
 
 RETENTION_SECONDS = 60.0
-"""Longer than any bind takes. A bind that has read the log before an announcement finds its position taken."""
+"""Seconds for which an announcement is kept after its `until`: longer than any bind takes. So a bind that has read the
+log before an announcement still finds the position taken."""
 
 MAX_CONTENT_BYTES = 64_000
-"""Largest pod in an announcement: until it is trimmed, each call reads it for 16 read units. A workload's pod has 0.5
-to some KB; DynamoDB's limit is 400 KB per item."""
+"""The largest pod in an announcement. Until the announcement is deleted, each call reads it for 16 read units. A
+workload's pod has 0.5 to some KB; DynamoDB's limit is 400 KB per item."""
 
 FIRST_WAIT = 0.02
-"""Longest wait in seconds after the first taken position: about the duration of one attempt of a warm bind."""
+"""The longest wait in seconds after the first attempt that found its position taken: about the duration of one attempt
+of a warm bind."""
 LONGEST_WAIT = 0.5
 
 TOO_LARGE = BindResult(
@@ -68,7 +71,7 @@ DEADLINE_PASSED = BindResult(BindOutcome.NOT_JUDGED, "the deadline was over befo
 
 
 class Announcements:
-    """Log the pods that bind places on nodes. Methods do not raise if the table cannot be reached. Thread-safe."""
+    """Announces the pods that bind places on nodes. Methods do not raise if the table is unavailable. Thread-safe."""
 
     def __init__(
         self,
@@ -79,8 +82,8 @@ class Announcements:
         sleep: Callable[[float], None],
         random: Callable[[], float],
     ) -> None:
-        """cache: each read of it is consistent, and reads the log before the head. wall: seconds since the epoch.
-        random: a number in [0, 1)."""
+        """Prepare the announcements. cache: each read is consistent, and reads the log before the head. wall: returns
+        the seconds since the epoch. random: returns a number in [0, 1)."""
         self._log = log
         self._cache = cache
         self._new_id = new_id

@@ -5,10 +5,10 @@ Every bind begins with a GET of the pod: the request does not contain the pod's 
 Plain bind: POST the Binding. When the API server does not answer, or answers with a conflict, GET the pod: it shows
 whether the Binding was created. If the pod is still unbound after a lost answer, POST once more.
 
-Prepared bind: if a rule of the configuration depends on other pods, or the pod requests counted resources. Under such
-rules, note that the bind has begun. GET the pod (the request has no spec); announce it under the rules; GET the Lease
-of the ledger and reserve; POST the Binding with the pod's resourceVersion as precondition. After a lost answer or a
-conflict, begin again with the GET.
+Prepared bind: for a pod that requests counted resources, and for every pod if a rule of the configuration depends on
+other pods. With such a rule, record that the bind has begun. GET the pod, because the request does not contain its
+spec. With such a rule, announce the pod. For counted resources, GET the Lease of the ledger and reserve. POST the
+Binding with the pod's resourceVersion as precondition. After a lost answer or a conflict, begin again with the GET.
 
 A member of a gang waits between the GET and the Binding until its gang is committed, with its share of the ledger.
 
@@ -17,7 +17,7 @@ Guarantees:
 - Under rules that depend on other pods, a pod is bound only after its announcement. It was evaluated with all pods
   that were announced before it.
 - An empty `Error` means that the pod with this UID is bound to this node.
-- A counted pod is bound only while the node's ledger has an entry that covers its request, and only if this store
+- A counted pod is bound only while the node's ledger has an entry that covers its request, and only if this store still
   held the Lease of the ledger after the pod was read.
 - A pod of a scheduler that the deployment does not name, or of a namespace that the configuration does not list, is
   never bound.

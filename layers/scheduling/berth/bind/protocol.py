@@ -33,7 +33,7 @@ DEADLINE_PASSED = "the deadline was over before the API server was asked"
 UNSETTLED = {BindOutcome.UNANSWERED, BindOutcome.CONTENDED}
 # The pod is on its node.
 BOUND = {BindOutcome.BOUND, BindOutcome.ALREADY_BOUND}
-# After these, no Binding of the pod to this node can succeed any more.
+# After these outcomes, Bindings of the pod to this node can no longer succeed.
 NEVER_BOUND = {BindOutcome.POD_GONE, BindOutcome.BOUND_ELSEWHERE}
 # A member with one of these outcomes stays missing from its committed gang.
 FAILED_FOR_GOOD = {BindOutcome.POD_GONE, BindOutcome.REFUSED}
@@ -51,7 +51,7 @@ def result_of_binding(answer: Created | Refused | Unanswered) -> BindResult:
 
 
 def result_of_assignment(binding: Binding, found: FoundPod | Refused | Unanswered) -> BindResult | None:
-    """Return the result of the bind, read from the pod; None if the pod is unbound and can be bound."""
+    """Return the result of the bind, as the pod shows it; None if the pod is unbound and can be bound."""
     match found:
         case FoundPod(uid=uid) if uid != binding.pod_uid:
             reason = f'pod "{binding.pod_name}" was replaced by another of that name'
@@ -79,7 +79,7 @@ def unanswered(cause: str) -> BindResult:
 
 
 PREPARED_ATTEMPTS = 3
-"""A prepared Binding also fails if the pod changes between GET and POST, so it has one more attempt."""
+"""Number of attempts. A prepared Binding also fails if the pod changes between GET and POST, so it has one more."""
 
 REASON_SCHEDULER = (
     "Berth does not bind pods of this schedulerName; if its scheduler calls Berth, add it to the stack's parameter "
@@ -92,7 +92,7 @@ NOTHING_COUNTED = Counting()
 
 @dataclass(frozen=True, slots=True)
 class _Needs:
-    """The pod's request of counted resources, and the gang that the pod waits for."""
+    """The pod's request of counted resources, and the gang whose commit the pod waits for."""
 
     request: Request = NO_REQUEST
     gang: GangOfPod | None = None
@@ -161,7 +161,7 @@ class PreparedBind:
             result = self._create_binding(pod, reservation)
             if result.outcome not in UNSETTLED:
                 return result
-        # The last Binding may have been created, too.
+        # The API server may also have created the last Binding, so read the pod.
         last = self._read_unbound_pod() if self._deadline.remaining() else result
         return last if isinstance(last, BindResult) else result
 
@@ -184,7 +184,7 @@ class PreparedBind:
             if not found.deleting:
                 return found
             self._release_pod()
-            # The API server rejects the Binding with this message.
+            # The message with which the API server would reject the Binding.
             reason = f"pod {self._binding.pod_name} is being deleted, cannot be assigned to a host"
             return BindResult(BindOutcome.REFUSED, reason)
         if found.outcome in NEVER_BOUND:
@@ -297,8 +297,8 @@ class PreparedBind:
         return result
 
     def _release_pod(self, *, is_elsewhere: bool = False) -> None:
-        """Release the entries of the pod. is_elsewhere: it is on another node, so that it may need those of floating
-        pools; the watcher confirms or releases them, and then deletes the open reservation."""
+        """Release the entries of the pod. is_elsewhere: the pod is on another node, and may need its entries of
+        floating pools; the watcher confirms or releases these, and then deletes the open reservation."""
         if self._counted is not None:
             owners, node = self._owners, self._binding.node
             kept = {owner for owner in owners if owner != node} if is_elsewhere else set()

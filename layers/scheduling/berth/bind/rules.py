@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CountedResources:
-    """The counted resources, the ledger that counts them, and the ledger's right to count.
-
-    right: None if no other ledger can count, as for a dump. cache: to read the labels of nodes, for floating pools.
-    """
+    """The counted resources, the ledger that counts them, and the ledger's right to count. right: the check of this
+    right; None if no other ledger can count, as for a dump. cache: to read the labels of nodes, for floating pools."""
 
     counting: Counting
     reservations: Reservations
@@ -46,8 +44,8 @@ class CountedResources:
     cache: NodeCache | None = None
 
     def request(self, pod: Pod, node: str, deadline: Deadline) -> Request | BindResult:
-        """Return the request of the pod for a place on this node; a refusal if it is unreadable, or if the node is in
-        no domain of a floating resource."""
+        """Return the request of the pod for a place on this node; a refusal if it is unreadable, or if the node is not
+        in any domain of a floating resource."""
         demands = self.counting.demands(pod)
         if isinstance(demands, UnreadableObject):
             return BindResult(BindOutcome.UNREADABLE, demands.cause)
@@ -85,10 +83,10 @@ NO_RULES = BindRules()
 
 
 REFRESH_SECONDS = 10.0
-"""Age at which the configuration is read again from tables on a network; a warm bind does not read it before."""
+"""Age at which the configuration is read again from tables on a network; a warm bind does not read it earlier."""
 
 RETRY_SECONDS = 1.0
-"""Age after a failed read. It is shorter, because `berth config apply` waits for one interval only."""
+"""The same age after a failed read: shorter, because `berth config apply` waits for one interval only."""
 
 
 class RulesInForce:
@@ -109,10 +107,11 @@ class RulesInForce:
         schedulers: Collection[str] = BERTH_SCHEDULERS,
         cache: NodeCache | None = None,
     ) -> None:
-        """read_hash: reads the applied configuration's hash from the head. warn: called with failures that do not fail
-        the call. announcements: for configurations with rules about other pods; None without a log. gangs: for
-        configurations that enable gangs; None without a table. refresh_seconds: the age at which the rules are read
-        again; 0 if reads do not use a network. right, schedulers, cache: see CountedResources and BindRules."""
+        """Prepare the rules. read_hash: reads the applied configuration's hash from the head. warn: called with
+        failures that do not fail the call. announcements: for configurations with rules about other pods; None if there
+        is no log. gangs: for configurations that enable gangs; None if there is no table. refresh_seconds: the age at
+        which the rules are read again; 0 if reads do not use a network. right, cache: see CountedResources. schedulers:
+        see BindRules."""
         self._read_hash = read_hash
         self._configurations = configurations
         self._reservations = reservations
@@ -127,7 +126,7 @@ class RulesInForce:
         """The rules, the start of their read, and the age in seconds up to which they are used."""
 
     def current(self) -> BindRules:
-        """Return the rules in force; while the table is unavailable, those of the last known configuration.
+        """Return the rules in force; while the table is unavailable, the rules of the last known configuration.
 
         Raises CountingLost if the configuration does not count although the ledger does, and TableUnavailable or
         ConfigurationInvalid if a configuration was not read yet: a bind that does not count could assign a resource
@@ -168,9 +167,8 @@ TAKEOVER = BindResult(BindOutcome.NO_LEDGER, "the ledger of counted resources is
 
 
 class CountingRight:
-    """Checks whether this store counts the cluster's resources. Of several stores at most one counts them.
-
-    For one warm environment. Thread-safe."""
+    """Checks whether this store counts the cluster's resources. Of several stores at most one counts them. Made for one
+    warm environment. Thread-safe."""
 
     def __init__(self, lease: LedgerLease, store: StoreIdentity) -> None:
         self._lease = lease

@@ -36,9 +36,7 @@ T = TypeVar("T")
 @dataclass(slots=True)
 class TableCalls:
     """Retries calls to a table. seconds: the longest duration of one call; a call does not start with less time left.
-
-    repeated: the first call failed and was retried, so the table may still execute the first call.
-    """
+    repeated: the first call failed and was retried, so the table may still execute the first call."""
 
     remaining: Remaining
     seconds: float
@@ -46,9 +44,7 @@ class TableCalls:
 
     def with_retry(self, call: Callable[[], T]) -> T:
         """Make the call, and repeat it once if it fails: a connection may have died while the environment was frozen.
-
-        Use it for idempotent operations. Raises DeadlineExceeded and TableUnavailable.
-        """
+        Use it for idempotent operations. Raises DeadlineExceeded and TableUnavailable."""
         self._check()
         try:
             return call()
@@ -92,7 +88,8 @@ CONTENDED = BindResult(BindOutcome.CONTENDED, "the ledger of counted resources i
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Needs of a pod: demands, of which those for the node still lack their devices, and shares of floating pools."""
+    """The needs of a pod. demands: the amounts on the node, whose devices are not chosen yet. floating: the shares of
+    floating pools."""
 
     demands: tuple[Demand, ...] = ()
     floating: Shares = field(default_factory=dict)
@@ -113,7 +110,7 @@ class Attempt:
         counting: Counting,
         entry: Entry,
     ) -> None:
-        """entry: the attempt's, still without shares."""
+        """Create the attempt. entry: the attempt's entry; its shares are not chosen yet."""
         self._ledger = ledger
         self._calls = calls
         self._binding = binding
@@ -165,8 +162,8 @@ class Attempt:
             if result.outcome is LedgerOutcome.NO_LEDGER:
                 return NO_LEDGER
             if self._calls.repeated:
-                # A lost request may have written the entries, and another bind taken them over. This attempt must not
-                # take them back under the same id: an expiry may have read them before.
+                # A request without an answer may have written the entries, and another bind may have taken them over.
+                # Do not take them back under the same id: an expiry may have read them before.
                 break
             ledgers = result.ledgers
             if any(each.state is EntryState.BOUND for each in result.entries(uid).values()):
@@ -212,7 +209,8 @@ class Reservations:
     def __init__(
         self, table: LedgerTable, new_id: Callable[[], str], wall: Callable[[], float], call_seconds: float
     ) -> None:
-        """call_seconds: the longest duration of one call to the table; a call does not start with less time left."""
+        """Prepare the reservations. call_seconds: the longest duration of a call to the table; a call does not start if
+        less time is left."""
         self._table = table
         self._ledger = Ledger(table)
         self._new_id = new_id
@@ -222,10 +220,8 @@ class Reservations:
     def reserve(
         self, binding: Binding, request: Request, counting: Counting, remaining: Remaining
     ) -> Reservation | BindResult:
-        """Reserve as a new attempt, and take over the entries of an earlier attempt.
-
-        BindResult: the pod has no reservation of this attempt, or the table did not confirm it.
-        """
+        """Reserve as a new attempt, and take over the entries of an earlier attempt. BindResult: the pod does not have
+        a reservation of this attempt, or the table did not confirm it."""
         calls = TableCalls(remaining, self._call_seconds)
         entry = replace(_entry_of(binding), attempt=self._new_id(), since=self._wall())
         try:
@@ -253,7 +249,7 @@ class Reservations:
                 if ledger is None or seen is None or not _is_reserved_by(reservation.attempt, seen):
                     continue
                 if not is_open:
-                    # Put this first, so that every entry has an open reservation.
+                    # Put the open reservation first, so that every entry has an open reservation.
                     calls.with_retry(lambda: self._table.put_open(mine.open_on(binding.node)))
                     is_open = True
                 calls.with_retry(partial(self._ledger.shrink, ledger, seen, replace(mine, shares=shares)))
@@ -286,7 +282,7 @@ class Reservations:
                 if not calls.with_retry(partial(self._ledger.release, owner, entry, ledger=ledger)).done:
                     return
                 attempts.add(entry.attempt)
-            # Delete this last, so that every entry has an open reservation.
+            # Delete open reservations last, so that every entry has an open reservation.
             for each in () if keeps_open else attempts:
                 calls.with_retry(partial(self._table.delete_open, uid, binding.node, each))
         except (TableUnavailable, DeadlineExceeded):
@@ -294,7 +290,7 @@ class Reservations:
 
 
 def _entry_of(binding: Binding) -> Entry:
-    """Return an entry for the pod, still without attempt and shares."""
+    """Return an entry for the pod, whose attempt and shares are not set yet."""
     pod = PodKey(binding.namespace, binding.pod_name, binding.pod_uid)
     return Entry(pod, EntryState.RESERVED, "", {}, 0.0)
 

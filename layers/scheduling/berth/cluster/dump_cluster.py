@@ -63,7 +63,7 @@ ALL = RequiredFields(
     floats=True,
     explanations=True,
 )
-"""A file is small, so all fields that any profile reads are kept."""
+"""The fields that any profile reads: a file is small, so all of them are kept."""
 
 _PROJECTIONS = projections(ALL)
 _NAMES = [resource.key for resource in _PROJECTIONS]
@@ -71,7 +71,7 @@ _NAMES = [resource.key for resource in _PROJECTIONS]
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The contents of the file after its last change, which `modified` identifies. pods: by namespace and name."""
+    """The contents of the file after a change. `modified` identifies the change. pods: by namespace and name."""
 
     modified: str
     objects: tuple[KubernetesObject, ...]

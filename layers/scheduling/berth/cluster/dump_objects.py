@@ -1,8 +1,6 @@
-"""Reads Kubernetes objects from a file as `kubectl apply` takes and `kubectl get` prints them; every command uses it.
-
-kubectl's YAML of a large cluster is one list of hundreds of megabytes. Parsing it item by item takes a third of the
-time of parsing the whole list.
-"""
+"""Reads a file of Kubernetes objects in the formats that `kubectl apply` reads and `kubectl get` prints; all commands
+use it. kubectl's YAML of a large cluster is one list of hundreds of megabytes. Parsing it item by item takes a third of
+the time of parsing the whole list."""
 
 from __future__ import annotations
 
@@ -27,13 +25,13 @@ _ITEM = re.compile(rb"^- ", re.MULTILINE)
 _AFTER = re.compile(rb"^[^-# \t\n]", re.MULTILINE)
 # An alias may refer to another item. kubectl does not print aliases; a list with aliases is parsed as a whole.
 _ALIAS = re.compile(rb"[:-] \*[\w-]+[ \t]*$", re.MULTILINE)
-# Larger than a hand-written manifest: text of this size that starts like JSON is a dump.
+# Larger than a hand-written manifest: a text of at least this many bytes that starts like JSON is a dump.
 _MANIFEST = 1_000_000
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def _make_loader() -> type[yaml.SafeLoader]:
-    """Return libyaml's parser if PyYAML has it: twenty times faster. A date stays text, as for kubectl."""
+    """Return libyaml's parser if PyYAML has it, which is twenty times faster. A date stays text, as for kubectl."""
     base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     resolvers = {
         first: [each for each in known if each[0] != "tag:yaml.org,2002:timestamp"]
@@ -50,12 +48,10 @@ class MalformedDump(ValueError):
 
 
 def parse_objects(text: bytes) -> Iterator[KubernetesObject]:
-    """Yield single objects and the items of lists at any depth, of one or more documents in JSON or YAML.
-
-    An item of a typed list, such as NodeList, has the kind and version of the list. Raises MalformedDump.
-    """
+    """Yield single objects and the items of lists at any depth, of one or more documents in JSON or YAML. An item of a
+    typed list, such as NodeList, has the kind and version of the list. Raises MalformedDump."""
     try:
-        # PowerShell writes UTF-16, and editors on Windows a mark at the beginning.
+        # PowerShell writes UTF-16, and editors on Windows write a byte order mark.
         if text.startswith(_UTF16):
             text = text.decode("utf-16").encode()
         text = text.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
@@ -90,8 +86,8 @@ def set_identity(metadata: KubernetesObject) -> None:
 
 
 def select_objects(objects: Iterable[KubernetesObject]) -> tuple[list[KubernetesObject], Counter[str]]:
-    """Return the objects that scheduling uses, and the number of other objects by the reason. Of several with the same
-    name, the last one is used, as with `kubectl apply`."""
+    """Return the objects that scheduling uses, and the number of other objects by the reason. Of several objects with
+    the same name, the last is used, as with `kubectl apply`."""
     found: dict[object, KubernetesObject] = {}
     left_out: Counter[str] = Counter()
     for obj in objects:
@@ -139,7 +135,7 @@ def _flatten(value: object, defaults: KubernetesObject) -> Iterator[KubernetesOb
 
 
 def _item_defaults(of_list: KubernetesObject) -> KubernetesObject:
-    """Return kind and version of items that do not have a kind, as in the API server's NodeList."""
+    """Return the kind and version for items that do not have a kind, as in the API server's NodeList."""
     kind = str(of_list.get("kind") or "").removesuffix("List")
     if not kind:
         return {}

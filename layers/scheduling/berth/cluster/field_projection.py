@@ -2,7 +2,7 @@
 
 `projections` has the fields by resource; pods are in `scheduling/objects/projection`. Of finished pods, which use no
 resources, only identity and phase are kept. Annotations are kept if they define counted amounts or contain the name of
-a gang, volumes if they are images, the creationTimestamp of pending pods if gangs are enabled.
+a gang. Volumes are kept if they are images. The creationTimestamp of pending pods is kept if gangs are enabled.
 
 Reasons of a rejection by Berth: plugins define them as their constants `REASON` and `REASON_…`, custom plugins anywhere
 in their code; some do not depend on the plugins. The reasons of an in-tree plugin are included if the profile filters
@@ -106,9 +106,9 @@ BERTH_REASONS = frozenset().union(
 
 
 def has_any_reason(message: object, reasons: Iterable[str]) -> bool:
-    """Return whether a message contains one of these reasons, as in `0/20 nodes are available: 20 <reason>. …`
-    (fact 17), or is filter's Error for a pod that waits for newer state: published at once, that state is there at the
-    pod's next attempt."""
+    """Return whether a message contains one of these reasons, as in `0/20 nodes are available: 20 <reason>. …` (fact
+    17), or filter's Error for a pod that waits for newer state. That state is then published at once, before the pod's
+    next attempt."""
     return isinstance(message, str) and (WAITING in message or _pattern(frozenset(reasons)).search(message) is not None)
 
 
@@ -149,7 +149,7 @@ class RequiredFields:
     """The fields that a policy reads in addition to the fields that every policy reads. spreading: services and
     controllers, for the default constraints of PodTopologySpread. images: for ImageLocality. gangs: PodGroups, and the
     creation times of pods. berth_reasons: the reasons of a rejection by Berth. floats: whether there are floating
-    pools. explanations: what explains why a pod waits."""
+    pools. explanations: whether to keep the fields that explain why a pod waits."""
 
     spreading: bool = False
     images: bool = False

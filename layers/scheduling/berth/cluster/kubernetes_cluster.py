@@ -46,8 +46,8 @@ def user_info(api: ApiServer, timeout: float) -> Mapping[str, object]:
 
 
 OPTIONS = WatchOptions(watch_seconds=30)
-"""A cluster without writes does not send bookmarks, and only the end of a watch shows that the data is current. So the
-data gets up to 30 s old, and a little over 60 s at a handover, which ends one watch early and begins another."""
+"""A cluster without writes does not send bookmarks; only the end of a watch shows that the data is current. So the data
+gets up to 30 s old, and a little over 60 s at a handover, which ends one watch early and begins another."""
 
 RELIST_SECONDS = 6 * 3600.0
 """A list repairs errors that events do not show, such as a resourceVersion from before etcd was restored from a backup.
@@ -57,10 +57,10 @@ a gigabyte of JSON."""
 
 @dataclass(frozen=True, slots=True)
 class KubernetesCluster(Cluster):
-    """Needs `get` on the namespace kube-system, and `list` and `watch` on the resources (see field_projection).
-    `clock`: seconds since the epoch. `jitter`: a number between 0 and 1 (see Reflector). `remedy`: the remedy if the
-    user may not list or watch a resource; the resource's name is appended. `lists_first`: list even if the predecessor
-    has positions, for a periodic watcher: a resumed watch does not show when it has caught up."""
+    """A cluster behind an API server. Needs `get` on kube-system, and `list` and `watch` on resources (see
+    field_projection). `clock`: seconds since the epoch. `jitter`: a number between 0 and 1 (see Reflector). `remedy`:
+    the remedy if the user may not list or watch a resource; the resource's name is appended. `lists_first`: list even
+    if the predecessor has positions, for a periodic watcher: a resumed watch does not show when it has caught up."""
 
     api: ApiServer
     required: RequiredFields

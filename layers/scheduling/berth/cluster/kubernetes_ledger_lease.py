@@ -29,7 +29,7 @@ REMEDY = "apply examples/rbac-counted-resources.yaml: it has the Lease and the r
 
 
 class KubernetesLedgerLease(LedgerLease):
-    """Makes one request per method. Stateless; may be shared between threads."""
+    """The Lease at the API server. Makes one request per method. Stateless; may be shared between threads."""
 
     def __init__(self, api: ApiServer) -> None:
         self._api = api

@@ -16,10 +16,10 @@ _TERMINATING = "NamespaceTerminating"
 
 
 class KubernetesPodEvents(PodEventWriter):
-    """Makes one request per write."""
+    """Writes each event by one request."""
 
     def __init__(self, api: ApiServer, instance: str) -> None:
-        """instance: the name of the reporter, at most 128 characters."""
+        """Prepare the writer. instance: the name of the reporter, at most 128 characters."""
         self._api = api
         self._instance = instance
 

@@ -122,11 +122,11 @@ ATTEMPTS = 3
 
 
 class DynamoDBConfigurationStore(ConfigurationStore):
-    """The store in DynamoDB. Stateless; the client may be shared between threads. The head's attribute is not part of
-    lease or pointer: writing it does not need a fence, and a publication does not change it."""
+    """The store in DynamoDB. Stateless; the client may be shared between threads. The hash on the head is not part of
+    the lease or the pointer: writing it does not need a fence, and a publication does not change it."""
 
     def __init__(self, client: DynamoDBClient, table_name: str, ledger_table_name: str = "") -> None:
-        """ledger_table_name: empty without a ledger; then the document is only in the cache table."""
+        """Create the store. ledger_table_name: empty without a ledger; then the document is only in the cache table."""
         self._client, self._table = client, table_name
         self._cache = AppliedDocuments(client, CACHE_KEY, CACHE_SLOTS, cache_table_errors(table_name))
         self._ledger: AppliedDocuments | None = None
@@ -148,7 +148,7 @@ class DynamoDBConfigurationStore(ConfigurationStore):
 
     def _apply(self, version: AppliedVersion) -> None:
         for _ in range(ATTEMPTS):
-            # Write the ledger's table first: if the two documents differ, the one applied last is in force.
+            # Write the ledger's table first: if the two documents differ, the document applied last is in force.
             seen = [(each, each.read()) for each in reversed(self._tables)]
             known = [each for table, found in seen for each in (found, *table.history()) if each is not None]
             version = replace(version, version=1 + max((each.version for each in known), default=0))
@@ -183,8 +183,8 @@ class DynamoDBConfigurationStore(ConfigurationStore):
         return ""
 
     def _point(self, version: AppliedVersion, *, only_if_missing: bool = False) -> None:
-        """Point the head to this version if it points to another one. only_if_missing: only if it does not point to
-        any."""
+        """Point the head to this version, unless it already does. only_if_missing: only if it does not point to any
+        version."""
         values: Attributes = {":hash": {"S": hash_of(version.document)}}
         update, condition = "SET configurationHash = :hash REMOVE pluginVersion", "attribute_exists(pluginVersion)"
         if version.plugin_version:

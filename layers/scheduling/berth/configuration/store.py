@@ -158,8 +158,8 @@ def hash_of(document: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ActiveConfiguration:
-    """A configuration as a verb uses it. fallback: the reason why another document is in use; empty if the applied one
-    was loaded. plugin_version: that of this process's custom plugins; empty if the document does not use any."""
+    """A configuration as a verb uses it. fallback: the reason why another document is in use; empty if the applied
+    document was loaded. plugin_version: of this process's custom plugins; empty if the document does not use any."""
 
     document: BerthConfiguration
     policy: Policy
@@ -175,9 +175,9 @@ class ActiveConfiguration:
         return MISSING_REMEDY in self.fallback
 
     def plugin_difference(self, applied: str) -> str:
-        """Return a message if this process's plugins differ from `applied`, the version that the document was tried
-        with, from the head; empty if they are equal or unknown. They are still used: a deployment may be replacing the
-        layer."""
+        """Return a message if this process's plugins differ from `applied`, the version on the head with which the
+        document was tried; empty if they are equal or unknown. The plugins are still used: a deployment may be
+        replacing the layer."""
         if not applied or not self.plugin_version or applied == self.plugin_version:
             return ""
         return (
@@ -193,8 +193,8 @@ class ActiveConfiguration:
         time_limit: TimeLimit = NO_TIME_LIMIT,
         plugins: Callable[[], str] = installed_version,
     ) -> ActiveConfiguration:
-        """Build the policy. plugins: returns their version in this process. Raises ConfigurationInvalid if a plugin
-        cannot be built, or for any other error: another document may still work."""
+        """Build the policy. plugins: returns the plugins' version in this process. Raises ConfigurationInvalid if a
+        plugin cannot be built, or for any other error: another document may still work."""
         try:
             policy = configuration.policy(remembered_bytes, time_limit)
             version = plugins() if configuration.names_custom_plugins else ""
@@ -209,10 +209,10 @@ class ActiveConfiguration:
 class Configurations:
     """Loads the configuration of one warm environment. Thread-safe.
 
-    If the applied document cannot be loaded, the newest earlier one that can is used, otherwise the deployed one, with
-    the applied document's sections about counting and binding (see _kept_sections); `warn` gets the cause. If these
-    sections cannot be read, loading fails. `deployed`: called on first use; it may raise ConfigurationInvalid.
-    `remembered_bytes`, `time_limit`: see Policy.
+    If the applied document cannot be loaded, the newest earlier document that can be loaded is used, otherwise the
+    deployed one, with the applied document's sections about counting and binding (see _kept_sections); `warn` gets the
+    cause. If these sections cannot be read, loading fails. `deployed`: called on first use; it may raise
+    ConfigurationInvalid. `remembered_bytes`, `time_limit`: see Policy.
     """
 
     store: ConfigurationStore
@@ -348,7 +348,8 @@ class CountingLossCheck:
 
 def _kept_sections(document: str) -> dict[str, object] | UnreadableObject:
     """Return the sections of a document that stay in force if it cannot be loaded as a whole, by their Python names. If
-    less was counted or more bound, a resource could be assigned twice. UnreadableObject: its cause is unreadable."""
+    less was counted or more bound, a resource could be assigned twice. UnreadableObject: names the section that cannot
+    be read."""
     try:
         content = from_json(document)
     except ValueError:

@@ -15,7 +15,8 @@ MAX_EXAMPLES = 3
 
 
 MAX_ANSWERED = 50
-"""Maximum number of documents in one answer; the newest matching ones. A document takes a few kilobytes."""
+"""Maximum number of documents in one answer; the newest matching documents are returned. A document takes a few
+kilobytes."""
 
 MAX_WITH_NODES = 3
 """The limit for documents with all nodes, which take the name and a few bits for each node."""
@@ -42,7 +43,7 @@ def document(
     record: Record, names: Sequence[str], *, by_plugin: bool = False, most_examples: int = MAX_EXAMPLES
 ) -> dict[str, object]:
     """Return the document with the number of nodes and examples for each reason. names: the nodes of the request, in
-    its order. by_plugin: whether scores by plugin are computed, which takes longer than the decision."""
+    its order. by_plugin: whether to compute scores by plugin, which takes longer than the decision."""
     reasons = [_reason(each, names, most_examples) for each in record.rejected()[:MAX_REASONS]]
     best = [
         {"node": each.node, "score": each.score, "byPlugin": each.by_plugin}

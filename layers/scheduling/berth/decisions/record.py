@@ -1,7 +1,7 @@
 """The record of one decision: a byte for each node and a few statuses, without strings for the nodes.
 
-It keeps the positions of the nodes, which are the same for all calls of one scheduler, instead of the request's names.
-A node that is missing from the node cache does not have a position: the first names of such nodes are kept.
+The record keeps the positions of the nodes, which are the same for all calls of one scheduler, but not their names. A
+node that is missing from the node cache does not have a position: the first names of such nodes are kept.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ MAX_NAME_CHARACTERS = 253
 
 @dataclass(frozen=True, slots=True)
 class RejectedNodes:
-    """The nodes that one reason rejects. bitmap: a bit for each node of the request; the first node has the lowest."""
+    """The nodes that one reason rejects. bitmap: a bit for each node of the request; the first node has the lowest
+    bit."""
 
     code: ReasonCode
     reason: str
@@ -52,7 +53,7 @@ class RejectedNodes:
 
 @dataclass(frozen=True, slots=True)
 class ScoredNode:
-    """One of the best nodes. by_plugin: weighted scores; None for a rejected node, or if the snapshot is gone."""
+    """One of the best nodes. by_plugin: weighted scores; None for a rejected node, or if the snapshot was freed."""
 
     node: str
     score: int
@@ -62,11 +63,11 @@ class ScoredNode:
 class Record(NamedTuple):
     """The record of a decision of filter or prioritize.
 
-    at: seconds since the epoch. positions, source: of the request's nodes, and the index that assigns them. unknown:
+    at: seconds since the epoch. positions: of the request's nodes. source: the index that assigns positions. unknown:
     the first names that are missing from the node cache. mask: a byte for each node, 0 if rejected; empty if rules were
     not applied. codes: the index in `statuses` for each rejected node. scores: for each node of the request; of
-    filter_onlyone for each node that passes. snapshot: gone once a later state replaced it. A named tuple, because a
-    frozen dataclass takes five times as long to create in every call.
+    filter_onlyone for each node that passes. snapshot: a weak reference, because a later state replaces it. A named
+    tuple, because a frozen dataclass takes five times as long to create in every call.
     """
 
     at: float
@@ -148,7 +149,7 @@ class Record(NamedTuple):
         """Return the names of the request's nodes. Of nodes missing from the node cache, only the first ten have a
         name; the others are empty."""
         by_name = self.source.by_name
-        # 5,000 nodes: look-ups in C take a third of the time of a comprehension.
+        # For 5,000 nodes, look-ups in C take a third of the time of a comprehension.
         names = [*map(dict(zip(by_name.values(), by_name, strict=True)).get, self.positions, repeat(""))]
         if self.unknown:
             unknown = (index for index, position in enumerate(self.positions) if position == UNKNOWN)
@@ -171,7 +172,8 @@ class Record(NamedTuple):
 
 
 def _highest(scores: Sequence[int], names: Sequence[str]) -> list[int]:
-    """Return the indexes of the best scores; ties are ordered by name. Most of 5,000 nodes are not compared by name."""
+    """Return the indexes of the best scores; ties are ordered by name. Only nodes that may be among the best are
+    compared by name."""
     least = sorted(scores)[-BEST:][0]
     best = compress(zip(scores, names, count()), map(least.__le__, scores))
     return [index for _, _, index in nsmallest(BEST, ((-score, name, index) for score, name, index in best))]
@@ -197,9 +199,9 @@ MAX_VICTIM_NODES = 10
 @dataclass(frozen=True, slots=True)
 class CallRecord:
     """The record of a call of preempt or bind, or of a failed call. at: seconds since the epoch. uid, profile: empty if
-    unknown. nodes: their number in the request. feasible: for bind 1 if the pod is on the node; for preempt the number
-    of accepted nodes. rejected: by reason, as in the document. victims: their number on the first accepted nodes.
-    error: why a bind or a call failed."""
+    unknown. nodes: the number of nodes in the request. feasible: for bind 1 if the pod is on the node; for preempt the
+    number of accepted nodes. rejected: the rejected nodes by reason, as in the document. victims: the number of victims
+    on each of the first accepted nodes. error: why a bind or a call failed."""
 
     at: float
     verb: str

@@ -51,9 +51,10 @@ class BackgroundRecorder(DecisionRecorder):
         *,
         every_node: bool = False,
     ) -> None:
-        """wall: seconds since the epoch. warn: called with the first of several failures, and with an empty text when
-        records are written again. most_a_second: the limit for decisions with a node for the pod, and the same limit
-        again for decisions without. every_node: whether a document has the verdict on every node.
+        """Create the recorder. wall: returns the seconds since the epoch. warn: called with the first of several
+        failures, and with an empty text when records are written again. most_a_second: the limit for decisions that
+        found a node, and separately for decisions that did not. every_node: whether a document has the verdict on every
+        node.
         """
         self._write, self._wall, self._warn = write, wall, warn
         self._most, self._every_node = most_a_second, every_node

@@ -24,7 +24,7 @@ from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 MAX_BODY_BYTES = 6_000_000
-"""The limit of a Lambda invocation. Behind the gateway a larger body never arrives; elsewhere it is rejected, too."""
+"""The limit of a Lambda invocation. A larger body does not pass the gateway; with `berth serve` the verb rejects it."""
 
 TOO_LARGE = "the request body is larger than 6 MB; set nodeCacheCapable: true, so that names are sent instead of nodes"
 
@@ -45,17 +45,15 @@ def decode_object(body: str | bytes) -> dict[str, object] | Failure:
 
 
 def is_too_large(body: str | bytes) -> bool:
-    """Return whether the body exceeds the limit in bytes.
-
-    Text is encoded only if its length is not conclusive: a character has 1 to 4 bytes.
-    """
+    """Return whether the body exceeds the limit in bytes. Text is encoded only if its length is not conclusive: a
+    character has 1 to 4 bytes."""
     if isinstance(body, str) and MAX_BODY_BYTES // 4 < len(body) <= MAX_BODY_BYTES and not body.isascii():
         return len(body.encode(errors="surrogatepass")) > MAX_BODY_BYTES
     return len(body) > MAX_BODY_BYTES
 
 
 def pod_named_in(body: str | bytes) -> str:
-    """Return `namespace/name` of the request's pod, for the log line of a failed request; empty if unreadable."""
+    """Return `namespace/name` of the request's pod, for the log line of a failed request; empty if it is unreadable."""
     request = decode_object(body)
     if isinstance(request, Failure):
         return ""
@@ -80,7 +78,7 @@ class SchedulingRequest:
 
 
 def read_scheduling_request(body: str | bytes, unreadable: str) -> SchedulingRequest | Failure:
-    """Decode the request. unreadable: the text before the cause in a failure's reason."""
+    """Decode the request. unreadable: the beginning of a failure's reason, before the cause."""
     pod: Pod | UnreadableObject
     found = _read_texts(body)
     if found is None:
@@ -96,7 +94,7 @@ def read_scheduling_request(body: str | bytes, unreadable: str) -> SchedulingReq
 
 
 class LastAttempt(Enum):
-    """The result of the last attempt to schedule the pod. REJECTED: it has the nodes' reasons. ERROR: it does not."""
+    """The result of the last attempt to schedule the pod. REJECTED: with the nodes' reasons. ERROR: without them."""
 
     NONE = "none"
     REJECTED = "Unschedulable"
@@ -129,7 +127,7 @@ _VERSION, _VERSION_WITHIN = '"resourceVersion":"', 2_000
 
 def pod_version_in(body: str | bytes) -> str:
     """Return the pod's resourceVersion without decoding: kube-scheduler writes it behind the pod's names. Return an
-    empty string if it is not there."""
+    empty string if it is elsewhere."""
     start = body[:_VERSION_WITHIN] if isinstance(body, str) else body[:_VERSION_WITHIN].decode(errors="replace")
     return start.partition(_VERSION)[2].partition('"')[0]
 

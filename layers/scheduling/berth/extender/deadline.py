@@ -20,10 +20,11 @@ ANSWER_SECONDS = 0.1
 
 
 class Deadline:
-    """The end of a call, about a second before the scheduler's timeout, so that it gets an answer (facts 5 and 23)."""
+    """The end of a call, about a second before the scheduler's timeout, so that the answer arrives in time (facts 5,
+    23)."""
 
     def __init__(self, seconds: float, clock: Clock) -> None:
-        """`seconds` from now; `clock`: monotonic, in seconds."""
+        """End the call `seconds` from now. `clock`: monotonic, in seconds."""
         self._clock = clock
         self._end = clock() + seconds
 
@@ -62,7 +63,7 @@ class BoundedReads:
     thread. Thread-safe."""
 
     def __init__(self, *, is_never_late: bool = False) -> None:
-        """is_never_late: the store is in this process, so every read runs in the same thread."""
+        """Create the reads. is_never_late: the store is in this process, so every read runs in the same thread."""
         self._is_never_late = is_never_late
         self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="read")
 

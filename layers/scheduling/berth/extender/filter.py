@@ -26,8 +26,8 @@ class JoinedNodes:
     """Waits for nodes that the scheduler lists but the cache does not contain yet. Thread-safe.
 
     The scheduler retries its pending pods as soon as a node joins, pods of high priority first. Without the wait, the
-    first pods are rejected, and pods that are tried a moment later get the room. Later calls do not wait for a node
-    that stays absent.
+    first pods are rejected, and pods that are tried a moment later are placed on the new node. Later calls do not wait
+    for a node that stays absent.
     """
 
     def __init__(self, sleep: Callable[[float], None]) -> None:
@@ -35,10 +35,8 @@ class JoinedNodes:
         self._absent = set[str]()
 
     def wait(self, candidates: RequestNodes, read: Callable[[], RequestNodes | None]) -> RequestNodes:
-        """Return the candidates once the cache contains one more of the nodes; otherwise the same candidates.
-
-        read: returns the candidates with the current cache, or None if they cannot be read.
-        """
+        """Return the candidates once the cache contains another node of the request; otherwise the same candidates.
+        read: returns the candidates with the current cache, or None if they cannot be read."""
         unknown = _unknown(candidates)
         if unknown <= self._absent:
             return candidates

@@ -12,7 +12,7 @@ WAITING = "no node fits yet; Berth waits for newer state of the cluster before t
 class FilterOutcome(StrEnum):
     """Outcomes of filter and filter_onlyone. PASSED: all names pass without a cache (`whenStale: pass`). TOO_COSTLY: no
     name passes, because the decision takes too long. WAITING: no node fits, but the cache may be behind the scheduler,
-    and the pod would evict others."""
+    and after a rejection the pod would evict others."""
 
     FEASIBLE = "feasible"
     NONE_FEASIBLE = "none-feasible"
@@ -40,10 +40,10 @@ class BindOutcome(StrEnum):
     INSUFFICIENT, NO_LEDGER and COUNTED_ELSEWHERE occur only for pods that request counted resources. INSUFFICIENT: the
     node has too little left. NO_LEDGER: the node's ledger does not exist yet, or is being rebuilt. COUNTED_ELSEWHERE:
     another store counts the cluster's resources. CONTENDED: others changed the pod or the ledger at every attempt.
-    UNREADABLE: the pod's request is not a valid amount.
-    The GANG outcomes occur only for members of gangs. GANG_WAITS: another gang is being placed, or this one's placement
-    was ended. GANG_GAVE_UP: too few members were being bound at once. GANG_DEGRADED: the gang is committed, and this
-    member's Binding failed for good. GANG_INVALID: the pod does not describe a gang that can be placed.
+    UNREADABLE: the pod's request is not a valid amount. The GANG outcomes occur only for members of gangs. GANG_WAITS:
+    another gang is being placed, or this gang's placement was ended. GANG_GAVE_UP: too few members were being bound at
+    once. GANG_DEGRADED: the gang is committed, and this member's Binding failed for good. GANG_INVALID: the pod does
+    not describe a gang that can be placed.
     """
 
     BOUND = "bound"
@@ -81,8 +81,9 @@ class FailureOutcome(StrEnum):
     """Outcomes of any verb that are not decisions.
 
     COUNTING_LOST: the configuration in force does not count resources, although the ledger does. COUNTED_ELSEWHERE:
-    another store counts the cluster's resources. ANSWER_TOO_LARGE: Lambda cannot return it. DEADLINE_PASSED: the call's
-    time was over before the decision. PLUGIN_FAILED: a custom plugin raised an exception, or returned a wrong type.
+    another store counts the cluster's resources. ANSWER_TOO_LARGE: Lambda cannot return the answer. DEADLINE_PASSED:
+    the call's time was over before the decision. PLUGIN_FAILED: a custom plugin raised an exception, or returned a
+    wrong type.
     """
 
     BAD_REQUEST = "failure-bad-request"
@@ -98,10 +99,8 @@ class FailureOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BindResult:
-    """The result of a bind. reason: for the pod's event; empty if the pod is on the node.
-
-    The same cause has the same text each time (fact 17).
-    """
+    """The result of a bind. reason: for the pod's event; empty if the pod is on the node. The same cause has the same
+    text each time (fact 17)."""
 
     outcome: BindOutcome
     reason: str = ""

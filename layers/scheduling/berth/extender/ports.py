@@ -41,8 +41,8 @@ EMPTY_LOG = LogRange(1, 0)
 class CacheState(NamedTuple):
     """The state that a call uses, for records of decisions. version: the node cache's version, as the call read it; 0
     if it was not read. The parts that the decision reads have this version or a later one. observed_at: the data's
-    time, in seconds since the epoch. configuration_hash: empty for the deployed document. decisions: the
-    configuration's destination of records; None: the environment's."""
+    time, in seconds since the epoch. configuration_hash: empty for the deployed document. decisions: where the
+    configuration sends records; None: the environment's default."""
 
     version: int = 0
     observed_at: float = 0.0
@@ -55,11 +55,8 @@ UNREAD_CACHE = CacheState()
 
 @dataclass(frozen=True, slots=True)
 class PodCoverage:
-    """The changes of pods that a snapshot contains.
-
-    resource_version: it contains all changes up to this version. observed_at: it also contains all changes before this
-    time, in seconds since the epoch.
-    """
+    """The changes of pods that a snapshot contains. resource_version: the snapshot contains all changes up to this
+    version. observed_at: and also all changes before this time, in seconds since the epoch."""
 
     resource_version: str = ""
     observed_at: float = 0.0
@@ -79,7 +76,7 @@ UNKNOWN_COVERAGE = PodCoverage()
 class DecisionContext:
     """The input of a decision: the policy in force, and the cluster from the cache.
 
-    counting_refusal: the reason to reject pods that request counted resources; empty without one. log: the
+    counting_refusal: the reason to reject pods that request counted resources; empty if they are not rejected. log: the
     announcements that were read for the cluster. state: for records of decisions. coverage: the changes of pods that
     the cluster contains.
     """
@@ -111,7 +108,7 @@ class NodeCache(ABC):
         deadline it neither reads a table nor waits.
         """
 
-    def asked_about(self, pod: Pod) -> None:  # noqa: B027  most caches are of no process that binds
+    def asked_about(self, pod: Pod) -> None:  # noqa: B027  most caches belong to processes that do not bind
         """Record that a scheduler has sent this pod, and may bind it next."""
 
     @abstractmethod
@@ -120,7 +117,7 @@ class NodeCache(ABC):
 
 
 OpenGangs = Callable[[Deadline], Sequence[OpenGang]]
-"""Returns the gangs that are being bound, read consistently. After the deadline it returns the gangs of the previous
+"""Returns the gangs that are being bound, read consistently. After the deadline it returns the result of the previous
 read. filter calls it only for members of gangs."""
 
 

@@ -81,9 +81,9 @@ def answer_preempt(
         return failed(arguments)
     context = cache.current(deadline, READS)
     if sleep is not None and SnapshotPart.PODS in context.policy.reads:
-        # Wait for a quarter of a second until the cache has the pod's version and all proposed victims. Pods that it
-        # lacks may be victims that only the policy needs. If they stay, the pod waits forever: the scheduler proposes
-        # no victims on a node that its own filters pass.
+        # Wait for up to a quarter of a second, until the cache has this version of the pod and all proposed victims. A
+        # pod that the cache lacks may be a victim that only the policy needs. If it stays, this pod waits forever: the
+        # scheduler does not propose victims on a node that its own filters pass.
         version = pod_version_in(body)
         for _ in range(REREADS):
             if not (_is_behind(context, arguments, version) and deadline.decision_seconds()):
@@ -123,10 +123,8 @@ def _outcome(found: PreemptResult) -> PreemptOutcome:
 def _without_cache(
     arguments: PreemptionArguments, cache: CacheUnavailable, failed: Callable[[Failure], Reply]
 ) -> Reply:
-    """Return the answer without a snapshot: an error, because evictions cannot be undone and the scheduler retries.
-
-    If filter passes every node (`whenStale: pass`), the proposed victims are accepted, because filter relies on them.
-    """
+    """Return the answer without a snapshot: an error, because evictions cannot be undone and the scheduler retries. If
+    filter passes every node (`whenStale: pass`), the proposed victims are accepted, because filter relies on them."""
     if cache.when_stale is WhenStale.PASS:
         found = review_victims(None, arguments.pod, arguments.proposals, {})
         decision = UnjudgedCall(arguments.pod, len(arguments.proposals) + len(arguments.unreadable))
@@ -172,10 +170,8 @@ MAX_VIOLATIONS = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class PreemptionArguments:
-    """The pod, and the victims that the scheduler proposes, by node name.
-
-    unreadable: the reasons of the omitted nodes. note: a remark on the request, for the log.
-    """
+    """The pod, and the victims that the scheduler proposes, by node name. unreadable: the reasons of the omitted nodes.
+    note: a remark on the request, for the log."""
 
     pod: Pod
     proposals: Mapping[str, Proposal]
@@ -202,7 +198,7 @@ def _read_candidates(pod: Pod, arguments: dict[str, object]) -> PreemptionArgume
     full, meta = arguments.get("nodenametovictims"), arguments.get("nodenametometavictims")
     listed, read = (meta, _read_meta) if full is None else (full, _read_full)
     if listed is None:
-        # Null is an empty map in Go; but a request without both fields is of another verb.
+        # Null is an empty map in Go; but a request without both fields belongs to another verb.
         if arguments.keys().isdisjoint(("nodenametovictims", "nodenametometavictims")):
             return bad_request(NO_CANDIDATES.format("missing"))
         return PreemptionArguments(pod, {}, note=NO_CANDIDATES.format("null"))
@@ -245,7 +241,7 @@ def _read_meta(value: object) -> Proposal | Failure:
     for pod in pods:
         uid = None
         if isinstance(pod, dict):
-            # The form that kube-scheduler writes, checked first: there are thousands of victims.
+            # Check the form that kube-scheduler writes first, because there are thousands of victims.
             uid = pod["UID"] if len(pod) == 1 and "UID" in pod else folded(pod).get("uid")
         if not isinstance(uid, str) or not uid:
             return bad_request(UNREADABLE_VICTIM)

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 
 class Decision(NamedTuple):
-    """One decision about the nodes of a request. Every call creates one: a tuple takes a third of a dataclass's time.
+    """One decision about the nodes of a request. A tuple, because every call creates a Decision, and a dataclass takes
+    three times as long.
 
     verdicts: of filter; None if rules were not applied. scores: of prioritize, for each of `nodes`. chosen: the only
     node that filter_onlyone returns; empty otherwise. totals: the scores behind that choice, for each node that passes.
@@ -67,7 +68,7 @@ class BindDecision(NamedTuple):
 
 class UnjudgedCall(NamedTuple):
     """A call that answered without evaluating nodes: the cluster state was missing, scoring took too long, or the
-    request does not have nodes. nodes: the number of nodes in the request."""
+    request did not contain nodes. nodes: the number of nodes in the request."""
 
     pod: Pod
     nodes: int

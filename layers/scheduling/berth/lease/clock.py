@@ -19,13 +19,13 @@ class Instant:
     wall: float
 
     def longest_since(self, earlier: Instant) -> float:
-        """Return the longest possible time since then, for this process's own lease. It is too short only if the
-        process freezes and the clock is set back."""
+        """Return the longest possible time since then, for this process's own lease. The result is too short only if
+        the process freezes and the clock is set back."""
         return max(self.monotonic - earlier.monotonic, self.wall - earlier.wall)
 
     def shortest_since(self, earlier: Instant) -> float:
         """Return the shortest possible time since then, for the lease of another holder, which must not be acquired too
-        early. It never exceeds the time that has passed."""
+        early. The result never exceeds the time that has passed."""
         return min(self.monotonic - earlier.monotonic, self.wall - earlier.wall)
 
 

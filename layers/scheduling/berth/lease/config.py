@@ -32,9 +32,9 @@ class LeaderElectionConfig:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """The handover of a leader whose run has an end. at: the wall clock time at which this candidate releases the
-    lease; None if it does not announce one. horizon: it waits if a healthy leader's announced handover is at most this
-    many seconds away, and else is not needed. Infinite: it always waits (a standby)."""
+    """When this candidate will hand over, and for which handover it waits. at: the wall clock time at which it releases
+    the lease; None if it does not announce a release. horizon: it waits if a healthy leader's announced handover is at
+    most this many seconds away; otherwise it ends with NOT_NEEDED. Infinite: it always waits (a standby)."""
 
     at: float | None = None
     horizon: float = math.inf
@@ -43,7 +43,7 @@ class Handover:
 class ElectionOutcome(StrEnum):
     """The outcome of a step. Outcomes of the last group are final: create a new elector to become a candidate again."""
 
-    IDLE = "idle"  # nothing was due; no call
+    IDLE = "idle"  # nothing was due, so no request was made
 
     HELD = "held"
     LOST_RACE = "lost-race"
@@ -51,9 +51,9 @@ class ElectionOutcome(StrEnum):
 
     BECAME_LEADER = "became-leader"
     RENEWED = "renewed"
-    RENEWAL_FAILED = "failure-renewal"  # still leads, until the renew deadline
+    RENEWAL_FAILED = "failure-renewal"  # the candidate still leads, until the renew deadline
 
-    NOT_NEEDED = "not-needed"  # a healthy leader that will not hand over soon
+    NOT_NEEDED = "not-needed"  # a healthy leader will not hand over soon
     DEPOSED = "deposed"
     RENEW_DEADLINE_EXCEEDED = "failure-renew-deadline-exceeded"
     RELEASED = "released"
@@ -95,11 +95,12 @@ class BecameLeader:
 
 @dataclass(frozen=True, slots=True)
 class LeaderCallbacks:
-    """Callbacks of the step or the release that detects a change, called after the elector's state was updated.
+    """Callbacks of an elector. The step or the release that detects a change calls them after it has updated the
+    elector's state.
 
     stopped_leading: called once, only after started_leading, and before a release is written, so that this leader's
-    work ends before the next leader begins. new_leader: called whenever the record's holder changes, for the first
-    holder and this candidate, too; with an empty name after a release.
+    work ends before the next leader begins. new_leader: called whenever the record's holder changes, also for the first
+    holder and for this candidate; with an empty name after a release.
     """
 
     started_leading: Callable[[BecameLeader], None] = lambda _: None

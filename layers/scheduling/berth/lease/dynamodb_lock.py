@@ -87,7 +87,7 @@ def _untyped(value: AttributeValueTypeDef) -> object:
 
 
 class DynamoDBLeaseLock(CacheTableAdapter, LeaseLock):
-    """Stateless; the client may be shared between threads."""
+    """The lock on one item. Stateless; the client may be shared between threads."""
 
     def __init__(
         self,

@@ -49,11 +49,11 @@ _TOLERANCE_SECONDS = 0.001  # sums of floats are not exact
 
 
 def release(lock: LeaseLock, identity: str, clock: Clock) -> ReleaseOutcome:
-    """Release the lease: a get, and an update if this candidate is the record's holder."""
+    """Release the lease by a get, and by an update if this candidate is the record's holder."""
     found = lock.get()
     if isinstance(found, Unavailable):
         return ReleaseOutcome.UNKNOWN
-    # The holder of the record as read now: a successor may have acquired it during a pause.
+    # Check the holder that was just read: a successor may have acquired the lease during a pause.
     if found is None or found.spec.holder_identity != identity:
         return ReleaseOutcome.NOT_HELD
     now = clock.wall()
@@ -65,8 +65,8 @@ class LeaderElector:
     """A candidate, and the leader once the candidate has acquired the lease.
 
     A leadership begins with the write that acquired the lease. It ends when a read shows another holder, or at the
-    renew deadline. Unlike client-go's leader, it does not become a candidate again if the record is gone, empty or
-    another holder's: its knowledge of the published state belongs to its epoch.
+    renew deadline. Unlike client-go's leader, it does not become a candidate again if the record is missing, is empty
+    or has another holder: its knowledge of the published state belongs to its epoch.
     """
 
     def __init__(
@@ -80,9 +80,9 @@ class LeaderElector:
         handover: Handover | None = None,
         epoch_floor: Callable[[], int] = lambda: 0,
     ) -> None:
-        """identity: unique, never reused. random: returns a number in [0, 1), for the jitter. epoch_floor: returns the
-        minimum epoch of a new term, before each claim. A recreated head item restarts at 0, but stores that outlive it
-        and are fenced by epoch need an epoch greater than any earlier one."""
+        """Create a candidate. identity: unique, never reused. random: returns a number in [0, 1), for the jitter.
+        epoch_floor: returns the minimum epoch of a new term, before each claim. A recreated head item restarts at 0,
+        but stores that outlive it and are fenced by epoch need an epoch greater than any earlier one."""
         if not identity:
             raise ValueError("a candidate's identity must not be empty: an empty holder means that the lease is free")
         self.identity = identity
@@ -104,12 +104,13 @@ class LeaderElector:
 
     @property
     def leader(self) -> str:
-        """Return the holder of the record as last read; empty without one. For information only."""
+        """Return the holder of the record as last read; empty if there is none. For information only."""
         return "" if self._seen is None else self._seen.lease.spec.holder_identity
 
     @property
     def handover_in(self) -> float:
-        """Return the seconds until this leader's announced release; infinite if it does not lead or announce one."""
+        """Return the seconds until this leader's announced release; infinite if it does not lead or announce a
+        release."""
         if self._term is None or self._handover.at is None:
             return math.inf
         return max(0.0, self._handover.at - self._clock.wall())
@@ -143,23 +144,23 @@ class LeaderElector:
         return self.fence() is not None and self.handover_in > 0
 
     def renewed(self, fence: Fence, at: Instant) -> Fence | None:
-        """Report a written publication under `fence`; `at`: a time before it was sent. Return the next fence. It renews
-        the lease: the next renewal is due a retryPeriod later. An outdated fence is ignored."""
+        """Report a written publication under `fence`; `at`: a time before it was sent. Return the next fence. The
+        publication renewed the lease: the next renewal is due a retryPeriod later. An outdated fence is ignored."""
         if self._term is not None and fence == self._term.fence:
             self._term = self._term.published(at)
             self._due = (at, self._config.retry_period)
         return self.fence()
 
     def refused(self, fence: Fence) -> None:
-        """Report a rejected publication under `fence`. `fence` is None until the next step, which is due immediately,
-        has read the record. An outdated fence is ignored."""
+        """Report a rejected publication under `fence`. `fence()` returns None until the next step, which is due
+        immediately, has read the record. An outdated fence is ignored."""
         if self._term is not None and fence == self._term.fence:
             self._must_read = True
             self._due = (self._clock.now(), 0.0)
 
     def release(self) -> ReleaseOutcome:
-        """Stop, and clear the holder if it is still this candidate: a get and an update, or no request without a sent
-        claim. Valid after the elector has ended, and again after UNKNOWN."""
+        """Stop, and clear the holder if it is still this candidate: it makes a get and an update, or no request if it
+        never sent a claim. Valid after the elector has ended, and again after UNKNOWN."""
         if self._ending is None:
             self._end(Step(ElectionOutcome.RELEASED, ended=True))
         if not self._may_hold:
@@ -243,7 +244,7 @@ class LeaderElector:
         if found is None or not term.is_continued_by(found):
             return self._deposed(found)
         now = self._clock.now()
-        # Renew even an expired lease: it was not acquired by another, so the term continues in its epoch.
+        # Renew even an expired lease: another candidate did not acquire it, so the term continues in its epoch.
         match self._update(term, found, now):
             case Written(lease):
                 return self._renewed(lease, now)
@@ -329,17 +330,17 @@ def run(elector: LeaderElector, wait: Callable[[float], bool]) -> Step:
 
 class Standby:
     """Limits the number of waiting candidates to one, by a second lease; for one thread. The schedule starts a
-    candidate every minute, and each would wait for the same event: two would only cost money."""
+    candidate every minute, and each would wait for the same event: a second candidate would only cost money."""
 
     def __init__(self, elector: LeaderElector) -> None:
-        """`elector`: a candidate for the standby lease, not for the head."""
+        """Create the limit. `elector`: a candidate for the standby lease, not for the head."""
         self._elector = elector
         self._is_held = False
         self._was_held = False
 
     def acquire(self, sleep: Callable[[float], None], stopped: Callable[[], bool]) -> bool:
         """Try to acquire the standby lease, and return whether this candidate holds it. Makes one read; if the holder
-        crashed or is about to release, it takes up to the duration of the lease."""
+        crashed or is about to release the lease, this takes up to its duration."""
         while not stopped():
             step = self._step()
             if self._is_held or step.ended:
@@ -349,7 +350,8 @@ class Standby:
 
     def may_wait(self) -> bool:
         """Return whether this candidate may wait, because it seems to be the only one. Call it every two seconds: the
-        first call tries to acquire the lease. A candidate that has held it waits to the end, even if it loses it."""
+        first call tries to acquire the lease. A candidate that has held it waits to the end, even if it loses the
+        lease."""
         if self._was_held:
             self.renew()
             return True

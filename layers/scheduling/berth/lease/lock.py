@@ -24,7 +24,7 @@ _REQUIRED = (
     "uid",
 )
 ATTRIBUTES = (*_REQUIRED, "nonce", "handoverAt")
-"""The attributes that a lock writes. All others of the item belong to the node cache."""
+"""The attributes that a lock writes. All other attributes of the item belong to the node cache."""
 
 
 class MalformedLease(Exception):
@@ -33,8 +33,8 @@ class MalformedLease(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LeaseSpec:
-    """The fields of a lease. An empty holder: it is free. `lease_transitions`: the fencing epoch. `handover_at`: the
-    time of the holder's planned release by its wall clock; a hint for candidates."""
+    """The fields of a lease. `holder_identity`: empty if the lease is free. `lease_transitions`: the fencing epoch.
+    `handover_at`: the time of the holder's planned release by its wall clock; a hint for candidates."""
 
     holder_identity: str
     lease_duration_seconds: int
@@ -46,7 +46,7 @@ class LeaseSpec:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A stored spec. `resource_version`: grows by one with every write. `uid`: the item's. `nonce`: the last write's,
+    """A stored spec. `resource_version`: grows by one with every write. `uid`: of the item. `nonce`: of the last write;
     unique per attempt. An item that was never a lease has version 0 and an empty uid."""
 
     spec: LeaseSpec

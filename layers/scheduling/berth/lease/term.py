@@ -38,12 +38,12 @@ class Observation:
         return now.shortest_since(self.since) < self.lease.spec.lease_duration_seconds
 
     def looks_healthy(self, config: LeaderElectionConfig) -> bool:
-        """Return whether the holder renews: the record changed, or had a recent renewTime when first read."""
+        """Return whether the holder renews the lease: the record changed, or had a recent renewTime when first read."""
         return self.changed or abs(self.since.wall - self.lease.spec.renew_time) <= 2 * config.retry_period
 
     def handover_in(self, now: Instant) -> float:
-        """Return the seconds until the holder's planned release, by the holder's clock; infinite without a plan. Too
-        large by the age of the record when it was read."""
+        """Return the seconds until the holder's planned release, by the holder's clock; infinite without a plan. The
+        result is too large by the age that the record had when it was read."""
         spec = self.lease.spec
         if spec.handover_at is None:
             return math.inf

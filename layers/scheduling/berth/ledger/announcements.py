@@ -29,9 +29,9 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 class Announcement:
     """A pod that one call of bind places on a node.
 
-    position: in the log. attempt: the unique id of the call. pod: on its node, as the cache will show it. content: the
-    same pod as JSON. resource_version: that of the unbound pod that the call read; a Binding is valid only for this
-    version. until: the latest time at which a Binding of the call can take effect, in seconds since the epoch.
+    position: the position in the log. attempt: the unique id of the call. pod: on its node, as the cache will show it.
+    content: the same pod as JSON. resource_version: of the unbound pod that the call read; a Binding is valid only for
+    this version. until: the latest time at which a Binding of the call can take effect, in seconds since the epoch.
     withdrawn: the call's Bindings did not take effect and cannot any more.
     """
 
@@ -54,11 +54,11 @@ class BegunBind:
 
 
 BEGUN_SECONDS = 2.0
-"""Longer than a bind takes until it announces its pod. If bind rejects the pod, scores count the pod for this long."""
+"""Seconds for which scores count a pod whose bind has begun: longer than bind takes to announce or reject the pod."""
 
 BEGUN_PLACES = 32
-"""Places in the log for binds that have begun, by the pod's UID: 4 KB, one read unit. A later bind may take another's
-place."""
+"""The number of slots in the log for binds that have begun; a hash of the pod's UID selects the slot. All slots take 4
+KB, one read unit. A later bind may overwrite the slot of another pod."""
 
 
 def place_of(bind: BegunBind) -> int:
@@ -68,7 +68,8 @@ def place_of(bind: BegunBind) -> int:
 def pod_on_node(
     obj: Mapping[str, object], node: str, annotations: Container[str]
 ) -> tuple[Pod, bytes] | UnreadableObject:
-    """Return the pod as the cache will show it on this node, with these of its annotations, and the same as JSON."""
+    """Return the pod as the cache will show it on this node, with these of its annotations, and the same pod as
+    JSON."""
     spec = obj.get("spec")
     placed = trimmed_pod({**obj, "spec": {**(spec if isinstance(spec, dict) else {}), "nodeName": node}}, annotations)
     pod = read_placed_pod(placed)
@@ -97,11 +98,11 @@ class AnnouncementLog(ABC):
 
     @abstractmethod
     def read_with_begun(self, first: int) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
-        """Return also the binds that have begun, of any age, by the same query."""
+        """Return these announcements and the binds that have begun, of any age, by the same query."""
 
     @abstractmethod
     def begin(self, bind: BegunBind) -> None:
-        """Store the bind in its place of the log, which another bind may have used before."""
+        """Store the bind in its slot of the log, which an earlier bind may have used."""
 
     @abstractmethod
     def append(self, announcement: Announcement) -> bool:
@@ -121,7 +122,7 @@ class AnnouncementReader:
     """Reads the log. Thread-safe: `first` is a hint, and an older value only costs a longer read."""
 
     def __init__(self, log: AnnouncementLog, wall: Callable[[], float] | None = None) -> None:
-        """wall: seconds since the epoch, to read also the binds that have begun."""
+        """Create the reader. wall: returns the seconds since the epoch; None: do not read binds that have begun."""
         self._log = log
         self._wall = wall
         self.first = 1
@@ -134,7 +135,7 @@ class AnnouncementReader:
         """
         found, begun = self._read()
         if not found and self.first > 1:
-            # The last announcement is never deleted, so the table was created anew.
+            # The last announcement is never deleted, so the table was created again.
             self.first = 1
             found, begun = self._read()
         if self._wall is None or not begun:

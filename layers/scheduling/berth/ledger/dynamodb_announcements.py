@@ -7,10 +7,10 @@
 | attempt, resourceVersion, until, withdrawn | see Announcement |
 | pod | its content, JSON |
 
-A bind that has begun has the sort key begun# and its place, which sorts behind every position, and the attributes
+A bind that has begun has the sort key begun# and its slot, which sorts behind every position, and the attributes
 podUID, node and since.
 
-Timeouts and retries are those of the client.
+The client determines timeouts and retries.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SCHEMA_VERSION = 1
 
 
 class DynamoDBAnnouncementLog(TableAdapter, AnnouncementLog):
-    """Stateless; the client may be shared between threads."""
+    """The log in DynamoDB. Stateless; the client may be shared between threads."""
 
     def read(self, first: int) -> Sequence[Announcement]:
         return self._read(_query("sk BETWEEN :position AND :begun", first, {":begun": {"S": BEGUN}}))[0]

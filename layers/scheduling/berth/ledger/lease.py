@@ -68,16 +68,17 @@ NAMESPACE = "kube-system"
 NAME = "berth-ledger"
 
 CALL_SECONDS = 2.0
-"""Timeout of each call of a watcher."""
+"""The timeout of each call of a watcher, in seconds."""
 
 ELECTION = LeaderElectionConfig(lease_duration=30, renew_deadline=20, retry_period=5)
-"""Seconds. A second store waits 30 s by its own clock. The holder renews every 5 s, so four renewals in a row may
-fail. It then has 10 s left, in which two calls end, before another store can acquire the Lease."""
+"""The times in seconds. A second store waits 30 s by its own clock. The holder renews every 5 s, so four renewals in a
+row may fail. It then has 10 s left, in which two calls end, before another store can acquire the Lease."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """holder: the identity of a store; empty: no store counts. is_counting: the holder has finished its takeover."""
+    """The Lease's holder. holder: the identity of a store; empty if no store counts. is_counting: whether the holder
+    has finished its takeover."""
 
     holder: str
     is_counting: bool
@@ -96,7 +97,8 @@ class LedgerLease(LeaseLock):
 
 
 def counted_elsewhere(holder: str) -> str:
-    """Return the Error of the verbs of another store. The text changes only with the holder (fact 17)."""
+    """Return the Error of verbs whose store does not count this cluster's resources. It changes only with the holder
+    (fact 17)."""
     return (
         f"the resources of this cluster are counted by {holder}: one cluster has one ledger; stop that server, or let "
         f"both use the same tables (see the Lease {NAMESPACE}/{NAME})"

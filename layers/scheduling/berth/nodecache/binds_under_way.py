@@ -1,11 +1,11 @@
-"""The pods that are being bound and that the cache does not show yet.
+"""The pods that are being bound and are not in the cache yet.
 
 Three kinds are read in this order, before the head: binds that have begun, open reservations, announcements. So each
 pod is either among them, or in the snapshot that the head points to.
 
-Binds that have begun: kube-scheduler decides on the next pod while it waits for bind. Before bind announces or
-reserves, it reads the pod at the API server, and the next decision would miss the pod. If one process serves all verbs,
-the pod therefore counts on its node as soon as bind's request arrives. Its spec is from the filter request. In Lambda,
+Binds that have begun: kube-scheduler decides on the next pod while it waits for bind. Bind first reads the pod at the
+API server, and then announces or reserves; until then the next decision would miss the pod. So if one process serves
+all verbs, the pod counts on its node as soon as bind's request arrives. Its spec is from the filter request. In Lambda,
 prioritize finds in the log of announcements which of the pods that it has scored are being bound.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from berth.pods import Binding
 
 MAX_PODS = 256
-"""The maximum number of remembered pods: other schedulers may filter pods between a pod's filter and its bind."""
+"""The maximum number of kept pods: other schedulers may filter pods between a pod's filter and its bind."""
 
 
 class BegunBinds:
@@ -53,7 +53,7 @@ class BegunBinds:
 
     @contextmanager
     def begun(self, binding: Binding) -> Iterator[None]:
-        """Count the pod on its node until the block ends, unless it belongs to a gang: it may then wait in its bind."""
+        """Count the pod on its node until the block ends, unless it is in a gang, whose members wait in bind."""
         key = binding.pod_uid, binding.node
         with self._lock:
             pod = self._asked.get(binding.pod_uid)
@@ -66,7 +66,7 @@ class BegunBinds:
                 self._begun.pop(key, None)
 
     def pods(self) -> tuple[Pod, ...]:
-        """Return the pods on their nodes. Read the tables afterwards: then they have every pod whose bind has ended."""
+        """Return the pods on their nodes. Read the tables afterwards: they then have every pod whose bind has ended."""
         with self._lock:
             return tuple(self._begun.values())
 
@@ -86,8 +86,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The kinds of binds under way that a policy needs to know. follows: whether a plugin counts them over all nodes,
-    and so needs the changes since the last read."""
+    """The kinds of binds under way that a policy needs. follows: whether a plugin counts the pods over all nodes, and
+    so needs the changes since the last read."""
 
     reservations: bool = False
     announcements: bool = False
@@ -96,8 +96,8 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class OpenBinds:
-    """The binds under way as of one read. None: not read. begun: the pods of binds that have begun, on their nodes.
-    follows: see Needs."""
+    """The binds under way as of one read. None: the kind was not read. begun: the pods of binds that have begun, on
+    their nodes. follows: see Needs."""
 
     reservations: Sequence[OpenReservation] | None = None
     announcements: Sequence[Announcement] | None = None
@@ -123,8 +123,8 @@ class BindsUnderWay:
         placed: PlacedPods | None = None,
         begun: BegunBinds | None = None,
     ) -> None:
-        """ledger, announcements: None if the table does not exist. placed: shared by all verbs of a process. begun:
-        None for bind itself; if binds run in other processes, None for all verbs except prioritize."""
+        """Create the reader. ledger, announcements: None if the table does not exist. placed: shared by all verbs of a
+        process. begun: None for bind itself; if binds run in other processes, None for all verbs except prioritize."""
         self._ledger = ledger
         self._announcements = announcements
         self._placed = PlacedPods() if placed is None else placed
@@ -132,7 +132,7 @@ class BindsUnderWay:
         self._last: tuple[Snapshot, object, Snapshot] | None = None
 
     def asked_about(self, pod: Pod) -> None:
-        """Remember a pod that a scheduler asks about, because it may bind the pod next."""
+        """Keep a pod that a scheduler has sent, because it may bind the pod next."""
         if self._begun is not None:
             self._begun.asked_about(pod)
 

@@ -1,4 +1,4 @@
-"""The health check: can the verbs use the cache, and how old is its data?"""
+"""The health check: whether the verbs can use the cache, and how old its data is."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from berth.nodecache.warm_node_cache import StalenessReason
 
 
 class HealthOutcome(StrEnum):
-    """STALE: the data is older than maxStaleness. COUNTING_LOST: the verbs reject all pods, because the configuration
-    does not count although the ledger does. COUNTED_ELSEWHERE: they reject pods that request counted resources, because
-    another store counts."""
+    """Outcomes of the check. STALE: the data is older than maxStaleness. COUNTING_LOST: the verbs reject all pods,
+    because the configuration does not count although the ledger does. COUNTED_ELSEWHERE: they reject pods that request
+    counted resources, because another store counts."""
 
     OK = "ok"
     STALE = "failure-cache-stale"
@@ -72,8 +72,8 @@ def health(
 
 
 def installation(table: CacheTable, configurations: Configurations) -> dict[str, object]:
-    """Return the cluster of the cache and the configuration in use, without its defaults. This reads the head again;
-    empty if the table or the configuration cannot be read, for which the health check reports the reason."""
+    """Return the cluster of the cache and the configuration in use, without defaults. Reads the head again. Empty if
+    the table or the configuration cannot be read; the health check reports the reason."""
     try:
         head = table.head()
         document = configurations.at("" if head is None else head.configuration_hash).document

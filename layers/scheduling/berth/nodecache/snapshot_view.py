@@ -1,10 +1,10 @@
 """Builds the scheduling Snapshot from the feed's changes.
 
 Guarantees:
-- A state is never changed: a call that holds an older one continues with it.
-- The same objects make the same state, however their changes were batched.
-- A changed pod costs the work for that pod and its node, a changed node the work for that node, plus copies of
-  dictionaries.
+- A state is never changed: a call that uses an older state continues with it.
+- The same objects give the same state, however their changes were batched.
+- A changed pod costs the work for that pod and its node. A changed node costs the work for that node. Both cost copies
+  of dictionaries.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ POD_GROUP_APIS: Mapping[str, PodGroupApi] = {f"podgroups.{api}": api for api in 
 
 
 class DecodedResource(Generic[D]):
-    """The objects of one resource that changed. found: by key; None for an object that is deleted or `unreadable`,
-    because the previous state of an unreadable one would be used forever."""
+    """The objects of one resource that changed. found: by key; None for a deleted or `unreadable` object: otherwise the
+    previous state of an unreadable object would be used forever."""
 
     def __init__(self, read: Callable[[object], D | UnreadableObject]) -> None:
         self.found: dict[str, D | None] = {}
@@ -149,8 +149,8 @@ T = TypeVar("T", Namespace, PodDisruptionBudget, PriorityClass)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CachedCluster:
-    """The published cluster. unreadable: resource and key of the malformed objects, which the snapshot omits. Other
-    fields find, by key, the objects that a later change replaces."""
+    """The published cluster. unreadable: resource and key of the malformed objects, which the snapshot omits. The other
+    fields have the objects by key, so that a later change can replace them."""
 
     snapshot: Snapshot
     unreadable: frozenset[Key] = frozenset()
@@ -173,7 +173,7 @@ class SnapshotView(View[CachedCluster]):
 
     def applied(self, state: CachedCluster, changes: Iterable[Change]) -> CachedCluster:
         if state is _EMPTY:
-            # States contain no reference cycles: collecting garbage would take as long as creating them.
+            # States do not contain reference cycles: collecting garbage would take as long as creating them.
             with collection_paused():
                 initial = _initial_state(DecodedObjects(changes))
                 if gc.get_count()[0] > _FREEZE_THRESHOLD:
@@ -184,7 +184,7 @@ class SnapshotView(View[CachedCluster]):
 
 
 def _initial_state(found: DecodedObjects) -> CachedCluster:
-    """Build the first state at once: several times faster than as changes of an empty one."""
+    """Build the first state at once: several times faster than by changing an empty state."""
     pods = {key: pod for key, pod in _active_pods(found.pods) if pod is not None}
     namespaces = _merged({}, found.namespaces)
     disruption_budgets = _merged({}, found.disruption_budgets)
@@ -223,7 +223,7 @@ def _changed(state: CachedCluster, found: DecodedObjects) -> CachedCluster:
         workloads=None if workloads is before.workloads else workloads,
         pod_groups=None if pod_groups is before.pod_groups else tuple(pod_groups.values()),
     )
-    # The same snapshot if no decision depends on the change: then everything cached for it stays valid.
+    # Keep the snapshot if no decision depends on the change: then everything that is cached for it stays valid.
     return replace(
         state,
         snapshot=before if changes == Changes() else before.with_changes(changes),
@@ -258,7 +258,7 @@ def _is_new(node: NodeInfo, before: Snapshot) -> bool:
 
 
 def _merged(before: Mapping[str, T], latest: DecodedResource[T]) -> Mapping[str, T]:
-    """Merge by key, sorted; returns `before` itself if nothing changed."""
+    """Merge by key, and sort. Returns `before` itself if nothing changed."""
     found = dict(before)
     for key, decoded_object in latest.found.items():
         if decoded_object is None:

@@ -5,9 +5,9 @@ Guarantees:
 - A call never decides on data older than `maxStaleness`. While the head cannot be read, the snapshot in memory is used
   until it is that old.
 - If resources are counted, a pod that is being bound is counted exactly once after its bind has written its
-  reservation: by the open reservation or by the cache. Reservations are read before the head, and a reservation is
-  closed only after its pod was published.
-- If a rule depends on other pods, the same holds for a pod after its bind has announced it.
+  reservation: either by the open reservation or by the cache. Reservations are read before the head, and a reservation
+  is closed only after its pod was published.
+- If a rule depends on other pods, the same applies to a pod after its bind has announced it.
 - A configuration that does not count is not used while the ledger counts (CountingLossCheck).
 - After the deadline of a call no read of a table begins, and the call does not wait. A read that has begun is left to
   its thread, and the call answers with the state in memory, or with a reason.
@@ -15,8 +15,8 @@ Guarantees:
 Not guaranteed:
 - A warm-up event may miss the last publication: if reservations and announcements are not needed, it reads the head
   eventually consistent.
-- A verb may miss binds of the last moment, if the head is read eventually consistent or at intervals. Then the ledger
-  rejects the bind, or bind's own evaluation does, which reads consistently (`latest_only`).
+- A verb may miss the most recent binds, if the head is read eventually consistent or at intervals. Then the ledger
+  rejects the bind, or bind's own evaluation rejects it, because it reads consistently (`latest_only`).
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 RECENT_SECONDS = 10.0
-"""Several heartbeats of the watcher."""
+"""Seconds: several heartbeats of the watcher."""
 
 PAUSES, PAUSE_SECONDS = 50, 0.005
-"""How often a call rereads a cache that is behind the pod of its request, and the seconds between two reads."""
+"""How often a call rereads a cache that lacks its pod's version, and the seconds between two reads."""
 
 NOT_RUNNING = "does the watcher run?"
 NO_NEWS = "the watcher publishes but hears nothing from the API server, or a clock was set"
@@ -102,7 +102,7 @@ NO_BINDS = BindsUnderWay(None, None)
 class WarmNodeCache(NodeCache):
     """Keeps the snapshot and the policy between the calls of a process, and updates them on each call. Thread-safe.
     `warn`: called with failures that the call survived. `on_read`: called by every call that reads the published state,
-    with the data's age in seconds. It must not raise. `loss`: consulted if nothing is counted; None without a ledger.
+    with the data's age in seconds. It must not raise. `loss`: used if nothing is counted; None without a ledger.
     `on_fallback`: called by every call for which the applied configuration cannot be loaded. `latest_only`: every read
     is consistent, and a failed read is a failure of the call. `pause`: waits for a publication; None if publications
     take longer than a call may wait."""
@@ -139,7 +139,7 @@ class WarmNodeCache(NodeCache):
         if self.pause is None or found.coverage.covers(pod_version) is not False:
             return found
         # A scheduler evaluates a pod milliseconds after its creation, and knows all earlier changes. Do not wait again
-        # for a watch that stalls.
+        # if the watch has not moved since.
         for _ in range(PAUSES if found.coverage.resource_version != self._stalled_at else 0):
             if not deadline.decision_seconds():
                 return found
@@ -179,7 +179,7 @@ class WarmNodeCache(NodeCache):
             configured = self._configured(read)
             needs = self.under_way.needs(configured.policy)
             if not read.under_way.has(needs):
-                # A new configuration needs more binds under way, which must be read before the head.
+                # A new configuration needs more binds under way, and these must be read before the head.
                 read = self._read_tables(deadline, needs)
                 configured = self._configured(read)
             found = self._decision_context(read, configured, deadline, reads)

@@ -39,8 +39,8 @@ log = logging.getLogger("berth")
 
 @dataclass(frozen=True, slots=True)
 class CacheAdapters:
-    """Hold the tables and the readers of the snapshot and of the applied configuration. placed: links successive
-    snapshots with assumed pods. loss: None without a ledger. begun: None unless the tables are in this process."""
+    """The tables, and the readers of the snapshot and of the applied configuration. placed: links successive snapshots
+    with assumed pods. loss: None without a ledger. begun: None if another process has the tables."""
 
     tables: Tables
     reader: NodeCacheReader[CachedCluster]
@@ -73,7 +73,7 @@ class CacheAdapters:
         is_for_bind: bool = False,
     ) -> WarmNodeCache:
         """Return a node cache of these tables. is_for_bind: each read is consistent, and bind itself checks whether the
-        configuration of counting was lost."""
+        applied configuration was lost."""
         return WarmNodeCache(
             self.tables.cache,
             self.reader,
@@ -115,7 +115,7 @@ _shared_adapters = lru_cache(maxsize=1)(_new_adapters)
 
 
 def counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> CountingLossCheck:
-    # An eventually consistent read suffices: the marker was written long before the configuration was lost.
+    # An eventually consistent read suffices: the marker is much older than the loss of a configuration.
     return CountingLossCheck(ledger.marker_eventually, store.counting_is_stopped, SystemClock())
 
 
@@ -126,8 +126,8 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
 
 def trial_cache(settings: PolicySettings) -> Callable[[Parts], WarmNodeCache]:
     """Return a factory of node caches, each for one trial of a configuration. Call this while the function's module is
-    imported: only then are the tables known. Parts that this environment has not loaded are loaded separately and not
-    kept: otherwise its calls would have to read all later changes of these parts."""
+    imported: only then are the tables known. Parts that this environment has not loaded are read for the trial only:
+    otherwise its calls would have to read all later changes of these parts."""
     arguments = _arguments(settings, CALLS)
     shared = _shared_adapters(*arguments)
 

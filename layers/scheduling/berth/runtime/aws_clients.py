@@ -1,6 +1,6 @@
 """Clients of AWS services, from one session of botocore per process.
 
-boto3 would give the same clients, and would import its resources and S3 transfers at every cold start.
+boto3 would create the same clients, but import its resources and S3 transfers at every cold start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class LambdaClient(Protocol):
-    """The one method of boto3's Lambda client that is used."""
+    """The only method of boto3's Lambda client that Berth uses."""
 
     def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> Mapping[str, object]:  # noqa: N803
         """Invoke a function. Raises ClientError and BotoCoreError."""
@@ -33,8 +33,7 @@ SERVICES = ["codedeploy", "dynamodb", "lambda", "secretsmanager"]
 
 
 class _Files(JSONFileLoader):
-    """Read botocore's descriptions (a megabyte of JSON for the first client) with orjson, which decodes them in
-    a fifth of the time."""
+    """Reads botocore's descriptions (a megabyte of JSON for the first client) with orjson, in a fifth of the time."""
 
     def load_file(self, file_path: str) -> Any:
         for name, open_file in ((f"{file_path}.json", open), (f"{file_path}.json.gz", gzip.open)):
@@ -44,7 +43,7 @@ class _Files(JSONFileLoader):
 
 
 class _Descriptions(Loader):
-    """List only SERVICES: botocore's loader looks into the folders of all 400 services to find one."""
+    """Lists only SERVICES: botocore's loader would search the folders of all 400 services."""
 
     def list_available_services(self, type_name: str) -> list[str]:
         return SERVICES

@@ -1,6 +1,6 @@
-"""Connect to the cluster that the settings name.
+"""The connection to the cluster that the settings name.
 
-Only for functions that have the layer with the Kubernetes client, which some kubeconfigs need. Code that only the
+Used only by functions that have the layer with the Kubernetes client, which some kubeconfigs need. Code that only the
 watcher or a dump needs is imported on first use, so that bind starts without it.
 """
 
@@ -38,7 +38,8 @@ USER_SECONDS = 5.0
 
 
 class Connection(ABC):
-    """Connect the ports of bind and the watcher to one cluster; by default to a cluster without an API server."""
+    """Connects the ports of bind and the watcher to one cluster. The default methods are for a cluster without an API
+    server."""
 
     @property
     @abstractmethod
@@ -67,12 +68,12 @@ class Connection(ABC):
         return NoPodEvents()
 
     def user(self) -> Mapping[str, object] | None:
-        """Return the caller's `userInfo` as the API server knows it, or None for a file. Raises ClusterUnavailable."""
+        """Return the function's `userInfo` as the API server reports it; None for a dump. Raises ClusterUnavailable."""
         return None
 
     @property
     def ledger_lease(self) -> LedgerLease | None:
-        """Return the Lease that names the counting store; None if no other store can know of the cluster."""
+        """Return the Lease that names the counting store; None if other stores cannot know of the cluster."""
         return None
 
 
@@ -155,7 +156,7 @@ def connect(settings: ClusterSettings) -> Connection:
 
 
 def _server(settings: ClusterSettings) -> Callable[[], Server]:
-    """Return the source of server and credentials, called again if the API server no longer accepts the credentials."""
+    """Return the source of server and credentials. Access calls it again after the API server rejected them."""
     if settings.kubeconfig is not None or settings.kubeconfig_secret:
         from berth.cluster.api_server import kubeconfig
 

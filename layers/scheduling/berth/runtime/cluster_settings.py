@@ -21,11 +21,11 @@ from berth.runtime.settings import PolicySettings
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSettings(Settings):
-    """The cluster, which is given in exactly one way: EKS is reached as the function's own role, by default in its
-    region, a cluster from inside (`in_cluster`) as the pod's service account.
+    """The cluster, which is set in exactly one way. An EKS cluster is accessed with the function's role, by default in
+    its region. `in_cluster`: access with the service account of the pod in which Berth runs.
 
-    scheduler_names: the schedulers that call Berth. bind refuses the pods of all others, and the watcher does not check
-    whether verbs decide about them.
+    scheduler_names: the schedulers that call Berth. bind rejects pods of other schedulers, and the watcher does not
+    check whether verbs decide about such pods.
     """
 
     kubeconfig_secret: str = variable("BERTH_KUBECONFIG_SECRET", default="")
@@ -50,8 +50,8 @@ class ClusterSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class BindSettings(ClusterSettings, PolicySettings):
-    """Settings of bind. Without a ledger it does not use a table; with one, it reads which resources are counted from
-    the configuration in force, in the cache table."""
+    """Settings of bind. If there is a ledger, bind reads the configuration in force from the cache table, because it
+    defines the counted resources. Otherwise bind does not use a table."""
 
     cache_table: str = variable("BERTH_CACHE_TABLE", default="")
 
@@ -62,7 +62,7 @@ class BindSettings(ClusterSettings, PolicySettings):
 
 
 class WatcherMode(StrEnum):
-    """CONTINUOUS: watch until the function's time is over. PERIODIC: list once, publish once."""
+    """The watcher's mode. CONTINUOUS: watch until the function's time is over. PERIODIC: list once, publish once."""
 
     CONTINUOUS = "continuous"
     PERIODIC = "periodic"
@@ -70,8 +70,8 @@ class WatcherMode(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class WatcherSettings(PolicySettings, ClusterSettings):
-    """standby: a second watcher always waits for the leader to fail. warm_up_functions: those that are kept up to date,
-    by name or ARN."""
+    """Settings of the watcher. standby: whether a second watcher always waits, in case the leader fails.
+    warm_up_functions: names or ARNs of the functions that get warm-up events."""
 
     mode: WatcherMode = variable("BERTH_WATCHER_MODE", read=one_of(*WatcherMode), default=WatcherMode.CONTINUOUS)
     standby: bool = variable("BERTH_WATCHER_STANDBY", read=boolean, default=False)

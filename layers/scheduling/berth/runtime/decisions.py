@@ -29,8 +29,8 @@ ONE_OF = 100
 
 
 class SampledLog(DecisionRecorder):
-    """Log the second decision of an environment, and every hundredth after it. The first one is the cold start, which
-    must not wait for imports."""
+    """Logs the second decision of an environment, and then every hundredth. The first decision belongs to a cold start,
+    which must not wait for imports."""
 
     def __init__(
         self,
@@ -39,7 +39,8 @@ class SampledLog(DecisionRecorder):
         one_of: int = ONE_OF,
         is_written: Callable[[], bool] = lambda: True,
     ) -> None:
-        """write: gets the document of a record. wall: seconds since the epoch. is_written: whether the log takes it."""
+        """Create the log. write: logs a document. wall: returns the seconds since the epoch. is_written: returns
+        whether the log level is enabled."""
         self._write, self._wall, self._one_of, self._is_written = write, wall, one_of, is_written
         self._count = count(one_of - 1)
 
@@ -66,7 +67,7 @@ _own: ContextVar[tuple[Mapping[Decisions, DecisionRecorder], Sequence[DecisionRe
 
 
 class RecorderByConfiguration(DecisionRecorder):
-    """Use the recorder that the configuration in force names, at each decision: a new one takes effect at once."""
+    """Records each decision with the recorder that the configuration in force names: a new one takes effect at once."""
 
     def __init__(
         self,
@@ -74,15 +75,16 @@ class RecorderByConfiguration(DecisionRecorder):
         default: Decisions,
         further: Sequence[DecisionRecorder] = (),
     ) -> None:
-        """recorders: the available ones; decisions for any other are dropped. default: used if a configuration does not
-        name a recorder. further: these record every decision."""
+        """Create the recorder. recorders: the available recorders; decisions for any other are dropped. default: used
+        if a configuration does not name a recorder. further: recorders of every decision."""
         self._recorders, self._default, self._further = recorders, default, further
         self._last = default
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
         for each in self._further:
             each.record(verb, outcome, decision, milliseconds)
-        # A call that did not read the cache does not know the configuration: use that of the previous call.
+        # A call that did not read the cache does not know the configuration: use the configuration of the previous
+        # call.
         if decision.cache is not UNREAD_CACHE:
             self._last = decision.cache.decisions or self._default
         recorder = self._recorders.get(self._last)
@@ -94,7 +96,7 @@ def decisions_recorded_by(
     recorders: Mapping[Decisions, DecisionRecorder], further: Sequence[DecisionRecorder] = ()
 ) -> AbstractContextManager[None]:
     """Give these recorders to functions that are loaded until the block ends. If MEMORY is one of them, it is their
-    default for a configuration that does not name a recorder. further: these get every decision."""
+    default for a configuration that does not name a recorder. further: recorders of every decision."""
     return set_until_end(_own, (recorders, further))
 
 
@@ -116,7 +118,7 @@ def decision_recorder() -> DecisionRecorder:
 
 
 class _OpenedRecorder(DecisionRecorder):
-    """Open the recorder with its first decision: a cold start must not wait for its imports. None: no recorder."""
+    """Opens the recorder at its first decision: a cold start must not wait for its imports. None: no recorder."""
 
     def __init__(self, opened: Callable[[], DecisionRecorder | None]) -> None:
         self._opened = cache(opened)
@@ -133,7 +135,7 @@ def _table_recorder(open_tables: OpenTables, variables: Mapping[str, str]) -> De
     from berth.decisions.recorders import BackgroundRecorder
     from berth.runtime.settings import PolicySettings
 
-    # A record is not worth a second attempt.
+    # Do not retry: a lost record does no harm.
     calls = Config(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 1})
     decisions = open_tables(PolicySettings.from_environ(variables), calls).decisions
     if decisions is None:

@@ -1,8 +1,9 @@
 """Base of all settings, whose fields are environment variables; settings that depend on the scheduler; and variables
 that the process sets itself.
 
-Plain dataclasses: every function reads its settings while it starts, and importing pydantic takes as long as importing
-a client of AWS. A separate module, so that the authorizer does not import the types of the verbs' settings.
+The settings are plain dataclasses: every function reads its settings while it starts, and importing pydantic takes as
+long as importing a client of AWS. This is a separate module, so that the authorizer does not import the types of the
+verbs' settings.
 """
 
 from __future__ import annotations
@@ -21,27 +22,28 @@ _VARIABLE = "variable"
 
 
 class SettingsInvalid(Exception):
-    """A variable is missing or invalid; the message names each of them."""
+    """Variables are missing or invalid; the message names each of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """The source of a field. names: the first variable that is set is used. read: raises ValueError with the expected
-    format."""
+    """The source of a field. names: variables, of which the first that is set is used. read: raises ValueError with the
+    expected format."""
 
     names: tuple[str, ...]
     read: Callable[[str], object]
 
 
 def variable(*names: str, read: Callable[[str], object] = str, default: Any = MISSING) -> Any:
-    """Return a field that is read from the first of these variables that is set. Without a default one must be set."""
+    """Return a field that is read from the first of these variables that is set. Without a default one has to be
+    set."""
     return field(default=default, metadata={_VARIABLE: Variable(names, read)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Read every field from its `variable`; an empty variable is treated as absent. `__post_init__` raises
-    SettingsInvalid for values that do not go together, and calls the next base's method."""
+    """Reads every field from its `variable`; an empty variable is treated as absent. `__post_init__` raises
+    SettingsInvalid for values that exclude each other, and calls the method of the next base."""
 
     def __post_init__(self) -> None:
         pass
@@ -118,8 +120,8 @@ def names(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class SchedulerSettings(Settings):
-    """`http_timeout`: the extender's httpTimeout in the scheduler's configuration, in seconds. `initialization_type`:
-    how Lambda starts this environment; empty outside Lambda."""
+    """Settings that depend on the scheduler. `http_timeout`: the extender's httpTimeout in its configuration, in
+    seconds. `initialization_type`: how Lambda starts this environment; empty outside Lambda."""
 
     http_timeout: float = variable("BERTH_HTTP_TIMEOUT", read=number_above(1.0), default=5.0)
     initialization_type: str = variable("AWS_LAMBDA_INITIALIZATION_TYPE", default="")

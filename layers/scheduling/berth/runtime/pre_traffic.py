@@ -22,13 +22,13 @@ from berth.runtime.http.events import PRE_TRAFFIC_SOURCE, WARM_UP_EVENT
 from berth.runtime.telemetry.metrics import measured_call
 from berth.runtime.telemetry.telemetry import Telemetry
 
-# A function ends by its own Timeout, 30 s at most, so even a function that hangs gives an answer in this time.
+# A function ends by its own Timeout, 30 s at most, so even an invocation that hangs is answered in time.
 CALLS = Config(connect_timeout=2, read_timeout=35, retries={"total_max_attempts": 2, "mode": "standard"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreTrafficSettings(Settings):
-    """Name the ARN of each published version; the alias still points to the previous one."""
+    """The ARNs of the versions to test, by verb. The aliases still point to the previous versions."""
 
     filter: str = variable("BERTH_FILTER_VERSION")
     filter_onlyone: str = variable("BERTH_FILTER_ONLYONE_VERSION")
@@ -51,7 +51,7 @@ NOTHING_LOADED = "it found no snapshot in the cache table"
 
 
 def probes(verb: str) -> tuple[Mapping[str, object], ...]:
-    """Return the verb's events in order: first load the snapshot, so that the decision has the time of a warm call."""
+    """Return the verb's events in order: first load the snapshot, so that the decision is as fast as in a warm call."""
     body = orjson.dumps(_ARGUMENTS[verb]).decode()
     request = {"source": PRE_TRAFFIC_SOURCE, "body": body, "isBase64Encoded": False}
     return (request,) if verb == "bind" else (WARM_UP_EVENT, request)
@@ -98,7 +98,7 @@ class PreTrafficOutcome(StrEnum):
 
 
 class PreTrafficHook:
-    """Test the verbs' new versions and report to CodeDeploy. `versions`: the ARN of each new version, by verb.
+    """Tests the verbs' new versions and reports to CodeDeploy. `versions`: the ARN of each new version, by verb.
     `put_status`: CodeDeploy's put_lifecycle_event_hook_execution_status."""
 
     def __init__(self, versions: Mapping[str, str], functions: LambdaClient, put_status: Callable[..., object]) -> None:

@@ -21,8 +21,8 @@ class PolicySettings(SchedulerSettings):
     """Empty without a ledger: then resources are not counted."""
 
     configuration: str = variable("BERTH_CONFIGURATION", default="")
-    """The BerthConfiguration that is in force until one is applied, as JSON. It is validated on first use: a verb whose
-    environment does not start could not tell the scheduler why."""
+    """The BerthConfiguration that is in force until one is applied, as JSON. It is validated on first use: a verb could
+    not report the error to the scheduler if its environment did not start."""
 
     memory_size: int = variable("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", read=int, default=0)
     """The function's memory in MB; 0 outside of Lambda."""
@@ -38,7 +38,7 @@ class PolicySettings(SchedulerSettings):
     @property
     def decision_seconds(self) -> float:
         """Return how many seconds a decision may take: two fifths of the httpTimeout, 4 s at most. A cold start and the
-        network need the rest, and kube-scheduler's other pods wait meanwhile."""
+        network need the rest, and other pods of the scheduler wait meanwhile."""
         return 0.4 * min(self.http_timeout, 10.0)
 
     @property

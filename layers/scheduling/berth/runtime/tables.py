@@ -1,5 +1,5 @@
-"""The tables of a stack, through the ports of the code that uses them: in Lambda DynamoDB's. `berth serve` installs its
-own store with `tables_opened_by` while it loads the functions' modules, which are the same as in the stack."""
+"""The tables of a stack, through the ports of the code that uses them. In Lambda they are in DynamoDB. `berth serve`
+gives the functions its own store by `tables_opened_by`, while it loads their modules."""
 
 from __future__ import annotations
 
@@ -36,11 +36,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Hold the cache table and the ledger. Thread-safe. Fields that are callables import their code when they are
-    called.
+    """The cache table and the ledger. Thread-safe. Fields that are callables import their code when they are called.
 
     ledger, identity, announcements, gangs: None if there is no ledger. in_process: the tables end with this process,
-    and reads do not wait for a network. decisions, allow_list: None if the store does not have it.
+    and reads do not wait for a network. decisions, allow_list: None if the store does not have this table.
     """
 
     cache: CacheTable
@@ -57,7 +56,7 @@ class Tables:
 
 
 OpenTables = Callable[[PolicySettings, Config], Tables]
-"""Opens the tables that the settings name, for calls with these timeouts, without reading them."""
+"""Opens the tables that the settings name, for calls with these timeouts. Does not read them."""
 
 
 def dynamodb_tables(

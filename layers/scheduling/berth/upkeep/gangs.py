@@ -1,18 +1,19 @@
-"""Ends rounds of gangs that no call finishes, and deletes items that are no longer needed: the watcher's part.
+"""The watcher's part of gangs: it ends rounds that calls did not finish, and deletes items that are not needed any
+more.
 
-Members that are retried finish most rounds themselves. The watch is for members that are never retried.
+Members that are retried finish most rounds themselves. GangWatch ends the rounds of members that are never retried.
 
 The item of a commit is needed for EXPIRY_SECONDS. By then a member is on a node, which proves the commit to filter and
 bind. Otherwise the shares expire, and the whole gang has to be placed again. The item is deleted in both cases, so
 filter does not read the items of running gangs.
 
-Guarantees: a round is ended, an item deleted and a domain closed only as they were read: each write requires that
-version of the item. So several watchers, even a late one, are safe. A hold is not released before its round has ended.
-The item of a gang with a member on a node is deleted only when the node cache shows one there. EXPIRY_SECONDS after the
-last call has died, and a few checks, a gang has no holds unless it is committed, and does not keep other gangs from
-being placed.
+Guarantees: each write that ends a round, deletes an item or closes a domain requires the version of the item that was
+read. So concurrent and late watchers are safe. A hold is not released before its round has ended. The item of a gang
+with a member on a node is deleted only when the node cache shows the member there. EXPIRY_SECONDS and a few checks
+after the last call has died, the holds of a gang are released unless it is committed, and it does not block other
+gangs.
 
-Not guaranteed: an exact time. Age decides when the watch checks a gang, but proves nothing.
+Not guaranteed: an exact time. Age decides when GangWatch checks a gang, but does not prove anything.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ from berth.scheduling.objects.pod_reading import PodReader
 POLL_SECONDS = 2.0
 
 EXPIRY_SECONDS = 30.0
-"""Longer than any bind takes; the same time as for reservations."""
+"""Seconds: longer than any bind takes, as for reservations."""
 
 KEPT_SECONDS = 600.0
-"""Time for which an ended round is shown to users."""
+"""Seconds for which an ended round is shown to users."""
 
 LIVENESS_SECONDS = 60.0
-"""Interval between reads of the members of one commit from the API server."""
+"""Seconds between two reads of one commit's members at the API server."""
 
 TIMED_OUT = "gang waits for members: its placement took too long"
 
@@ -54,7 +55,7 @@ MAX_PODS = 50
 
 
 class GangEventType(StrEnum):
-    """The values are stored as a metric dimension.
+    """The type of an event. The values are stored as a metric dimension.
 
     OPENED: a round began. COMMITTED: seconds after its round began. TIMED_OUT: the round ended without a commit, or
     never began. DEGRADED: EXPIRY_SECONDS after the commit fewer members than the minimum are on nodes. FORGOTTEN: no
@@ -72,8 +73,8 @@ class GangEventType(StrEnum):
 class GangEvent:
     """A change of a gang.
 
-    members: their number; for DEGRADED, the number on nodes. minimum: set for DEGRADED. seconds: from the start of the
-    round to the commit. pods: the affected members for TIMED_OUT and DEGRADED, at most MAX_PODS.
+    members: the number of members; for DEGRADED, only of members on nodes. minimum: set for DEGRADED. seconds: from the
+    start of the round to the commit. pods: the affected members for TIMED_OUT and DEGRADED, at most MAX_PODS.
     """
 
     type: GangEventType
@@ -96,11 +97,11 @@ class GangEvent:
 Report = Callable[[GangEvent], None]
 
 OnNodes = Callable[[GangKey], Collection[str]]
-"""Returns the UIDs of all members of the gang on nodes, as published in the node cache, in the commit or not."""
+"""Returns the UIDs of all members of the gang on nodes, by the node cache, including members outside the commit."""
 
 
 class GangWatch:
-    """Watch gangs in one thread and one leadership. Methods may raise TableUnavailable, and may be repeated."""
+    """Watches gangs in one thread and one leadership. Methods may raise TableUnavailable, and may be repeated."""
 
     def __init__(
         self,
@@ -111,8 +112,8 @@ class GangWatch:
         report: Report,
         on_closed: Callable[[], None],
     ) -> None:
-        """wall: seconds since the epoch. on_closed: called when a round has ended or is committed, so that another gang
-        may be placed."""
+        """Create the watch. wall: returns the seconds since the epoch. on_closed: called when a round has ended or is
+        committed, so that another gang may be placed."""
         self._table = table
         self._pods = pods
         self._on_nodes = on_nodes
@@ -138,10 +139,11 @@ class GangWatch:
         return POLL_SECONDS
 
     def expiry_check(self) -> Callable[[OpenReservation], bool]:
-        """Return a check whether an old reservation may be released: not if a round that may be committed holds it. The
-        check first ends a round that has become so old.
+        """Return a check whether an old reservation may be released. It may not if a round holds it that may still be
+        committed. The check first ends a round that is as old.
 
-        Use it for one look at reservations: it reads gangs once. An intent is written before its reservation is old.
+        Use the check for one read of reservations, because gangs are read once. An intent is written before its
+        reservation is old.
         """
         unfinished = {
             (uid, intent.attempt): item
@@ -171,8 +173,8 @@ class GangWatch:
         self._seen[item.key] = now
         if before == now:
             return
-        # A previous leader has already reported rounds that exist when this leader looks for the first time. A round
-        # may be over before it is seen for the first time.
+        # The previous leader has reported the rounds that exist at this leader's first look. A round may already be
+        # over when it is seen for the first time.
         if self._has_looked and (before is None or before[0] != item.round):
             self._report(GangEvent(GangEventType.OPENED, item.key))
         if item.state not in (GangState.COMMITTED, GangState.ENDED):
@@ -208,7 +210,7 @@ class GangWatch:
             self._on_closed()
 
     def _close_domain(self) -> None:
-        """Close a domain whose call died between its writes to the domain and the gang's item, or before its last."""
+        """Close a domain whose call died between its writes to the domain and the gang's item, or before the last."""
         domain = self._table.domain()
         claim = domain.open
         if claim is None or self._wall() - claim.opened_at < EXPIRY_SECONDS:
@@ -220,7 +222,7 @@ class GangWatch:
             self._on_closed()
 
     def _follow(self, item: GangItem) -> None:
-        """Check whether enough members are on nodes, once the time of a commit is over."""
+        """Check whether enough members are on nodes, once EXPIRY_SECONDS have passed since the commit."""
         published = set(self._on_nodes(item.key))
         if len(published) >= item.minimum:
             self._table.delete(item)
@@ -245,8 +247,8 @@ class GangWatch:
             self._table.delete(item)
 
     def _members(self, item: GangItem) -> tuple[Sequence[PodKey], Sequence[PodKey]] | None:
-        """Return the commit's living members and those that are on nodes or have ended there, as the API server has
-        them. None: it did not answer for all members."""
+        """Return the commit's living members, and its members that are on nodes or have ended there, by the API server.
+        None: it did not answer for all members."""
         living, on_nodes = list[PodKey](), list[PodKey]()
         for intent in item.intents.values():
             match self._pods.find(intent.pod):
@@ -266,11 +268,12 @@ NOBODY: frozenset[str] = frozenset()
 
 
 class PublishedMembers:
-    """Track members on nodes for one leadership. The publishing thread calls `published`, any thread `on_nodes`."""
+    """Tracks members on nodes in one leadership. The publishing thread calls `published`, any thread calls
+    `on_nodes`."""
 
     def __init__(self, is_member: Callable[[Object], bool], was_exempt: WasExempt) -> None:
-        """is_member: whether a projected pod names a gang; other pods are not read or kept. was_exempt: whether a pod
-        on a node was bound without its gang."""
+        """Create the index. is_member: returns whether a projected pod names a gang; other pods are not read or kept.
+        was_exempt: returns whether a pod on a node was bound without its gang."""
         self._is_member, self._was_exempt = is_member, was_exempt
         self._lock = Lock()
         self._is_complete = False
@@ -278,7 +281,7 @@ class PublishedMembers:
         self._by_gang: dict[GangKey, frozenset[str]] = {}
 
     def published(self, publication: Publication) -> None:
-        """Learn from the publication, but not before everything that the leader knows is published."""
+        """Apply the publication, but not before everything that the leader knows is published."""
         if self._is_complete:
             self._learn(publication.changes)
         elif publication.is_complete:
@@ -311,7 +314,7 @@ class PublishedMembers:
             self._by_gang[gang] = self._by_gang.get(gang, NOBODY) | {uid}
 
     def _placed(self, obj: Object) -> tuple[GangKey, str] | None:
-        """Return the gang and the UID of a member on a node; None for other pods, and for a pod that is leaving."""
+        """Return the gang and the UID of a member on a node; None for any other pod, or if the member is not alive."""
         pod = PodReader().read(obj)
         if isinstance(pod, UnreadableObject) or not pod.node_name or not lives(pod):
             return None

@@ -1,4 +1,5 @@
-"""Acquire the Lease of the ledger for the watcher's store, take over, renew, and report which store counts.
+"""Holds the Lease of the ledger for the watcher's store: acquires it, takes over, renews it, and reports which store
+counts.
 
 Guarantees: the Lease is marked as counting only after a rebuild of this store's ledger that began after the Lease was
 acquired. The exception is a Lease that never had a holder: no other store has counted, and a new ledger becomes ready
@@ -22,17 +23,17 @@ from berth.ledger.lease import CALL_SECONDS, ELECTION, LedgerLease, StoreIdentit
 from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState
 
 TAKEOVER_POLL_SECONDS = 1.0
-"""Interval between checks of a takeover's rebuild, and before the next attempt after the table has refused."""
+"""Seconds between checks of a takeover's rebuild, and before the next attempt after an error of the table."""
 
 PUBLISH_SECONDS = 30.0
-"""A refusal is published again after this time: a head that was lost and created again does not have it."""
+"""Seconds after which a refusal is published again: a head that was lost and created again does not have it."""
 
 _FIRST_TRANSITION = 1
-"""Transitions of a Lease with its first holder. A Lease that a store creates has 0: another may have been deleted."""
+"""Transitions of a Lease with its first holder. A Lease that a store creates has 0: an earlier one may have existed."""
 
 
 class LedgerHolder:
-    """Hold the Lease of the ledger in one thread and one leadership of the watcher."""
+    """Holds the Lease of the ledger in one thread and one leadership of the watcher."""
 
     def __init__(
         self,
@@ -46,9 +47,11 @@ class LedgerHolder:
         *,
         name: str,
     ) -> None:
-        """publish: called with the reason why this store does not count, "" if it counts; may raise TableUnavailable.
+        """Create the holder. publish: called with the reason why this store does not count, or with "" if it counts;
+        may raise TableUnavailable.
 
-        name: begins the identity of a store that does not have one yet, for people. new_id: returns a new id each time.
+        name: a readable prefix for the identity of a store that does not have an identity yet. new_id: returns a new id
+        each time.
         """
         self._lease = lease
         self._table = table
@@ -68,12 +71,12 @@ class LedgerHolder:
         self._published_at = -math.inf
 
     def step(self) -> float:
-        """Do the work that is due. Return the seconds until the next step; an earlier step is safe."""
+        """Do the work that is due. Return the seconds until the next step; an earlier call is safe."""
         try:
             step = self._elect()
             self._report(step)
         except TableUnavailable:
-            # The Lease still decides: binds read it themselves.
+            # Continue: binds read the Lease themselves.
             return TAKEOVER_POLL_SECONDS
         takes_over = self._became is not None and not self._is_counting
         return TAKEOVER_POLL_SECONDS if takes_over else step.again_in
@@ -92,7 +95,7 @@ class LedgerHolder:
         return step
 
     def _current_identity(self) -> str:
-        """Return the identity of the store; put it into a table that has lost it, or never had one."""
+        """Return the identity of the store; write a new one into a table that has lost it, or never had one."""
         found = self._store.get()
         if found is None:
             mine = self._identity or f"{self._name}/{self._new_id()}"
@@ -126,7 +129,7 @@ class LedgerHolder:
         return isinstance(self._lease.mark_counting(lease), Written)
 
     def _request_rebuild(self) -> Marker | None:
-        """Return the marker, or None if another program wrote one meanwhile; the next step tries again."""
+        """Return the marker, or None if another process wrote a marker meanwhile; the next step tries again."""
         seen = self._table.marker()
         requested = Marker(
             MarkerState.REBUILDING, 0 if seen is None else seen.epoch, self._clock.wall(), self._new_id()

@@ -12,10 +12,10 @@ from berth.scheduling.objects.projection import is_member
 
 
 class MissingMembers:
-    """Knows the published members of gangs that annotations describe.
+    """The published members of gangs that annotations describe.
 
     Until enough members wait, no other change places a gang. Each failed attempt prolongs the back-off of its pod, up
-    to podMaxBackoffSeconds, and the gang then waits for the pod with the longest one.
+    to podMaxBackoffSeconds, and the gang then waits for the pod with the longest back-off.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class MissingMembers:
         self._gang_of: dict[str, GangKey] = {}
 
     def put(self, key: str, obj: Object | None) -> None:
-        """Replace a projected pod. key: `namespace/name`. obj: None if it is gone."""
+        """Replace a projected pod. key: `namespace/name`. obj: None if it was deleted."""
         gang = self._gang_of.pop(key, None)
         if gang is not None:
             del self._gangs[gang][key]
@@ -35,8 +35,8 @@ class MissingMembers:
             self._gangs.setdefault(gang, {})[key] = pod
 
     def lacks(self, key: str) -> bool:
-        """Return whether the pod's gang certainly lacks members. Members on nodes may have been placed with the gang,
-        and members that state different sizes may be corrected."""
+        """Return whether the pod's gang certainly lacks members. It is not certain if members are on nodes, which may
+        have been placed with the gang, or if members have different sizes, which may be corrected."""
         members = self._gangs[self._gang_of[key]].values() if key in self._gang_of else ()
         sizes = {pod.annotations.get(SIZE, "") for pod in members}
         size = sizes.pop() if len(sizes) == 1 and not any(pod.node_name for pod in members) else ""

@@ -3,7 +3,8 @@
 An event contains names of counted resources, amounts, and constant texts. It never contains a text of the pod's owner.
 
 Guarantees: `record` never waits, never raises, and keeps at most MAX_PENDING events. A pod or its owner causes at most
-one write for each reason in REPEAT_SECONDS, all pods together BURST at once and one in SECONDS after that.
+one write for each reason in REPEAT_SECONDS. All pods together cause at most BURST writes at once, and then one every
+SECONDS.
 
 Not guaranteed: that an event is written. Above the limits, during an outage and at the end of a run, events are
 dropped. The log and the metrics have them.
@@ -33,11 +34,11 @@ class PodEventReason(StrEnum):
     """The field `reason` of an Event.
 
     RESERVATION_DIVERGED: the annotations of a bound pod claim other amounts or devices than the ledger holds for it.
-    REQUEST_BEYOND_LIMIT: a pod that others bound requests more than one pod is charged, or an amount that cannot be
-    read. POD_REDUCED: the pod is too large for the node cache, and is published without some of its fields.
-    POD_OMITTED: it is not published at all. GANG_WAITS_FOR_MEMBERS, GANG_DOES_NOT_FIT: why the pod's gang waits.
-    GANG_TIMED_OUT: the pod waited in bind for its gang, and the round ended without a commit. GANG_DEGRADED: fewer
-    members than the minimum are on nodes, although the gang was committed.
+    REQUEST_BEYOND_LIMIT: a pod that others bound requests more than one pod is charged, or an unreadable amount.
+    POD_REDUCED: the pod is too large for the node cache, and is published without some of its fields. POD_OMITTED: it
+    is not published at all. GANG_WAITS_FOR_MEMBERS, GANG_DOES_NOT_FIT: why the pod's gang waits. GANG_TIMED_OUT: the
+    pod waited in bind for its gang, and the round ended without a commit. GANG_DEGRADED: fewer members than the minimum
+    are on nodes, although the gang was committed.
     """
 
     RESERVATION_DIVERGED = "ReservationDiverged"
@@ -62,23 +63,23 @@ class PodEvent:
 
 
 class PodEventWriter(ABC):
-    """Write events to the API server. Methods do not retry."""
+    """The port that writes events to the API server. Methods do not retry."""
 
     @abstractmethod
     def write(self, event: PodEvent, name: str, at: float) -> str:
-        """Create an Event object of this name. One request, of at most 2 s. Return the cause if the API server did not
-        take it; empty if it did, or the namespace is gone. at: seconds since the epoch."""
+        """Create an Event of this name by one request of at most 2 s. Return the cause if the API server rejected it or
+        did not answer; empty if it accepted it, or the namespace is being deleted. at: seconds since the epoch."""
 
 
 class NoPodEvents(PodEventWriter):
-    """Drop all events, because there is no API server."""
+    """Drops all events, because there is no API server."""
 
     def write(self, event: PodEvent, name: str, at: float) -> str:
         return ""
 
 
 def reservation_event(event: ReservationEvent) -> PodEvent | None:
-    """Return the event on the pod for a change of the ledger, or None, as for most changes."""
+    """Return the event on the pod for a change of the ledger, or None, because most changes do not cause an event."""
     held = ", ".join(f"{amount} {pool}" for pool, amount in sorted(event.amounts.items())) or "nothing"
     match event.type:
         case ReservationEventType.DIVERGED:
@@ -136,7 +137,7 @@ def bounded(text: str) -> str:
 
 
 class OmittedPods:
-    """Track the pods that are not published, in one leadership and one thread."""
+    """Tracks pods that are not published completely, in one leadership and one thread."""
 
     def __init__(self) -> None:
         self._known: dict[Key, tuple[str, OmissionReason]] = {}
@@ -160,36 +161,36 @@ class OmittedPods:
 
 MAX_PENDING = 1_000
 MAX_WRITTEN = 4_096
-"""The number of series in client-go's recorder."""
+"""Maximum number of kept series, as in client-go's recorder."""
 
 REPEAT_SECONDS = 360.0
-"""The length of a series in client-go: within it the same event of a pod is not written again."""
+"""The length of a series in seconds, as in client-go: within it the same event of a pod is not written again."""
 
 BURST, SECONDS = 100, 0.5
 
 PAUSE_SECONDS = 60.0
-"""Pause of all writes after the API server refused one or did not answer."""
+"""Seconds without writes after the API server rejected a write or did not answer."""
 
 CLOSE_SECONDS = 1.0
-"""Longest time for pending writes at the end; part of the run's margin."""
+"""The longest time for pending writes at the end of a run, in seconds; part of the run's margin."""
 
 MAX_NAME = 253
-"""Most characters of the name of an Event."""
+"""Maximum length of an Event's name."""
 
 _Key = tuple[str, str]
-"""UID and reason. The note is not part of it: the owner of a pod may cause many notes."""
+"""UID and reason. The note is not part of it: a pod's owner can cause many different notes."""
 
 
 class TokenBuckets:
-    """Give each key a burst, then one token per interval. For one thread. Times are seconds on a monotonic clock."""
+    """Gives each key a burst, then one token per interval. For one thread. Times are in monotonic seconds."""
 
     def __init__(self, burst: int) -> None:
         self._burst = burst
         self._buckets: dict[str, tuple[float, float, float]] = {}
-        """The tokens, the time at which the key had them, and the seconds until the next one."""
+        """The tokens, the time at which the key had them, and the refill seconds, by key."""
 
     def spend(self, key: str, now: float, refill_seconds: float) -> None:
-        """Take a token, or the part of a token that the key has."""
+        """Take a token, or the fraction of a token that is left."""
         self._buckets[key] = max(0.0, self.tokens(key, now) - 1), now, refill_seconds
 
     def forget_full(self, now: float) -> None:
@@ -201,7 +202,7 @@ class TokenBuckets:
 
 
 class Recorder:
-    """Write events on pods in one run of the watcher; any thread may call it."""
+    """Writes events on pods in one run of the watcher. Thread-safe."""
 
     def __init__(
         self,
@@ -211,7 +212,8 @@ class Recorder:
         new_id: Callable[[], str],
         warn: Callable[[str], None],
     ) -> None:
-        """wall: seconds since the epoch. warn: called with the cause, at most once in PAUSE_SECONDS."""
+        """Create the recorder. wall: returns the seconds since the epoch. warn: called with the cause of failed writes,
+        at most once in PAUSE_SECONDS."""
         self._writer = writer
         self._wall = wall
         self._monotonic = monotonic
@@ -224,7 +226,7 @@ class Recorder:
         self._is_closed = False
         self._close_at = math.inf
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pod-events")
-        # Used by the thread alone.
+        # Used only by the writing thread.
         self._written_at: OrderedDict[_Key, float] = OrderedDict()
         self._tokens = TokenBuckets(BURST)
         self._resume_at = monotonic()
@@ -240,7 +242,7 @@ class Recorder:
                 self._thread.submit(self._write_pending)
 
     def close(self) -> None:
-        """Write pending events, for at most CLOSE_SECONDS and the running request. The rest is dropped."""
+        """Write pending events, for at most CLOSE_SECONDS and the running request. Drop the remaining events."""
         with self._lock:
             self._is_closed = True
             self._close_at = self._monotonic() + CLOSE_SECONDS

@@ -1,7 +1,7 @@
 """Reports why a gang waits, by events on its members.
 
 filter gives each member one constant reason (fact 17). The numbers behind it are in these events: how many members
-exist, or which resource is short and how much of it there is.
+exist, or which resource is short, and its amount.
 
 Cost: while a member waits for longer than COPY_SECONDS, the leading watcher keeps a snapshot of the cluster in memory
 and plans all gangs every LOOK_SECONDS.
@@ -25,13 +25,13 @@ from berth.upkeep.wake_up import pod_field
 LOOK_SECONDS = 10.0
 
 PATIENCE_SECONDS = 15.0
-"""Time before the first event: the members may still be created, or the next try may place the gang."""
+"""Seconds before the first event: the members may still be created, or the next attempt may place the gang."""
 
 COPY_SECONDS = 2.0
-"""Time before the objects are copied: most members are placed sooner, and do not need the copy."""
+"""Seconds before the objects are copied: most members are placed sooner, and do not need the copy."""
 
 REPEAT_SECONDS = 400.0
-"""Interval for the same pod and reason, longer than that in which the recorder drops a repeated event."""
+"""Seconds before the same event of a pod is repeated: longer than the time in which the recorder drops repetitions."""
 
 MAX_MEMBERS = 50
 """Maximum number of members of one gang that get an event."""
@@ -43,7 +43,7 @@ _REASONS: Mapping[GangStage, PodEventReason] = {
 
 
 class WaitingGangs:
-    """Find waiting gangs in one leadership. The publishing thread calls `published`, another one calls `events`."""
+    """Finds waiting gangs in one leadership. The publishing thread calls `published`, another one calls `events`."""
 
     def __init__(
         self,
@@ -52,8 +52,8 @@ class WaitingGangs:
         is_member: Callable[[Object], bool],
         monotonic: Callable[[], float],
     ) -> None:
-        """open_gangs: the gangs that are being bound; it may raise TableUnavailable. is_member: whether a projected pod
-        names a gang."""
+        """Prepare the search. open_gangs: returns the gangs that are being bound; may raise TableUnavailable.
+        is_member: returns whether a projected pod names a gang."""
         self._policy, self._open_gangs, self._is_member, self._monotonic = policy, open_gangs, is_member, monotonic
         self._lock = Lock()
         self._pending: set[str] = set()
@@ -113,7 +113,7 @@ class WaitingGangs:
                 yield PodEvent(status.key.namespace, member.name, member.uid, _REASONS[status.stage], note)
 
     def _current(self) -> CachedCluster | None:
-        """Return the published cluster, or None unless a member has waited for COPY_SECONDS."""
+        """Return the published cluster, or None if no member has waited for COPY_SECONDS."""
         with self._lock:
             if self._changes is None:
                 self._cluster = None

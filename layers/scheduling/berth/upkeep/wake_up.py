@@ -5,18 +5,18 @@ it at once, before the cache has that event. The pod is rejected again, and then
 the queue after it has published.
 
 Guarantee: after a change that can make a waiting pod fit is published, the pod is tried again, unless it is bound or
-deleted first: within a second if the pod's budget is not spent, and with its next wake-up otherwise.
+deleted first: within a second if its burst is not spent, otherwise at its next refill.
 
 Rules:
-- A pod is due after a change that a plugin of its profile registered (`events_to_register`), or a released
-  reservation; a gang's member also after what can make its gang complete, but not while members are missing.
+- A pod is due after a change that a plugin of its profile registered (`events_to_register`), or a released reservation;
+  a gang's member also after a change that can make its gang complete, but not while members are missing.
 - A newly rejected pod is due if it may have been evaluated on the state before such a change. This is assumed if the
-  change was published after the last time at which the cache had all pods but not this one, or at which Berth did not
-  reject the pod.
+  change was published after the last time at which the cache did not contain the pod yet, or at which Berth did not
+  reject it.
 - A new leader wakes all waiting pods: its predecessor may have published without a wake-up.
 - It wakes at most once a second. A pod that is rejected again and again causes a wake-up every 10 seconds at most, a
   member of a gang every 3 seconds (see BURST).
-- A wake-up that fails is repeated. So is one that comes before every verb has read the last publication.
+- A wake-up that fails is repeated, and also a wake-up before every verb can have read the last publication.
 - The wake-up does not change a field that Berth keeps, so it does not cause further changes.
 """
 
@@ -47,14 +47,12 @@ class SchedulingQueue(ABC):
 
     @abstractmethod
     def wake(self, waiting: Sequence[str]) -> None:
-        """Make the scheduler retry the pods that an extender rejected (fact 43). `waiting`: `namespace/name`.
-
-        Raises ClusterUnavailable.
-        """
+        """Make the scheduler retry the pods that an extender rejected (fact 43). `waiting`: `namespace/name`. Raises
+        ClusterUnavailable."""
 
 
 class NoSchedulingQueue(SchedulingQueue):
-    """Wake nothing: for a dump, or a configuration with `wakeUp: none`."""
+    """Does not wake pods: for a dump, or a configuration with `wakeUp: none`."""
 
     def wake(self, waiting: Sequence[str]) -> None:
         return None
@@ -63,25 +61,25 @@ class NoSchedulingQueue(SchedulingQueue):
 MIN_INTERVAL_SECONDS = 1.0
 
 WATCH_SECONDS = 1.0
-"""Maximum delay between the watches: one resource's event may arrive this much later than another's."""
+"""Seconds by which an event of one resource may arrive later than an event of another resource."""
 
 BURST = 10
-"""Wake-ups at once for a pod that was not woken for a long time."""
+"""The wake-ups that a pod can cause without a pause, if it was not woken for a long time."""
 
 REFILL_SECONDS = 10.0
-"""Interval between wake-ups for a pod whose burst is spent: kube-scheduler's own podMaxBackoffSeconds by default."""
+"""Seconds between wake-ups for a pod whose burst is spent: kube-scheduler's default podMaxBackoffSeconds."""
 
 MEMBER_REFILL_SECONDS = 3.0
-"""The same interval for a gang's member: podMaxBackoffSeconds as gangs need it. A gang that fits again is tried within
-5 s, even if other pods come and go all the time: publication 0.5 s, this, and the second until the scheduler looks
-for pods whose back-off is over."""
+"""The same interval for a gang's member: the podMaxBackoffSeconds that gangs need. A gang that fits again is tried
+within 5 s, even if other pods come and go all the time: 0.5 s for the publication, this interval, and 1 s until the
+scheduler retries pods whose back-off is over."""
 
 _PODS = "pods"
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingPod:
-    """A pod that Berth rejected. events: those that can make it fit. is_member: whether it is a member of a gang."""
+    """A pod that Berth rejected. events: the events that can make it fit. is_member: whether it is in a gang."""
 
     events: ClusterEvents
     is_member: bool = False
@@ -98,7 +96,7 @@ def waiting_pod(policy: Policy, obj: Object) -> WaitingPod | None:
 
 
 class WakeUp:
-    """Wake waiting pods in one leadership. The publishing thread calls `published`, another one calls `step`."""
+    """Wakes waiting pods in one leadership. The publishing thread calls `published`, another one calls `step`."""
 
     def __init__(
         self,
@@ -108,8 +106,9 @@ class WakeUp:
         warn: Callable[[str], None],
         readable_after: float = 0.0,
     ) -> None:
-        """waiting_pod: called with a projected pod without a node. warn: called with the cause of a failed wake-up.
-        readable_after: seconds after a publication in which a verb may still decide on the state before it."""
+        """Prepare the wake-ups. waiting_pod: called with a projected pod without a node. warn: called with the cause of
+        a failed wake-up. readable_after: seconds after a publication in which a verb may still decide on the state
+        before it."""
         self._queue = queue
         self._waiting_pod = waiting_pod
         self._clock = clock
@@ -122,18 +121,19 @@ class WakeUp:
         self._missing = MissingMembers()
         self._covered_until = self._listed_at = -math.inf
         self._unseen_until: dict[str, float] = {}
-        """Time, by unscheduled pod, before the pod was created or was last rejected by others than Berth."""
+        """By unscheduled pod, a time before it was created or before its last rejection by another cause than Berth."""
         self._published_at: dict[ClusterEvent, float] = {}
         self._due: set[str] = set()
         self._is_readable_at = -math.inf
         self._woken_at = -math.inf
         self._is_capacity_freed = False
         self._wake_ups = TokenBuckets(BURST)
-        """By pod, because a wake-up makes the scheduler retry all rejected pods. Without this limit, a pod that never
-        fits wakes all others with every change of the cluster. A pod that leaves keeps its bucket until it is full."""
+        """The limit is by pod: each wake-up makes the scheduler retry all rejected pods. Without a limit, a pod that
+        never fits would wake all others with every change of the cluster. A pod that leaves keeps its bucket until it
+        is full."""
 
     def capacity_freed(self) -> None:
-        """Note that a reservation was released, so a rejected pod may fit. Any thread may call it."""
+        """Record that a reservation was released, so a rejected pod may fit. Any thread may call it."""
         self._is_capacity_freed = True
 
     def published(self, publication: Publication) -> None:
@@ -151,7 +151,7 @@ class WakeUp:
                 self._missing = MissingMembers()
                 changes, events = (Change(*key, obj) for key, obj in publication.objects.items()), set(ClusterEvent)
             elif pods is not None and pods.listed_at != self._listed_at:
-                # No watch has shown the objects that came and went before the list.
+                # The watches did not show objects that were created and deleted before the list.
                 events = set(ClusterEvent)
             self._learn(changes, events)
             if pods is not None:
@@ -184,7 +184,7 @@ class WakeUp:
         return MIN_INTERVAL_SECONDS
 
     def _learn(self, changes: Iterable[Change], events: set[ClusterEvent]) -> None:
-        """Record the changes. events: further events that happened."""
+        """Record the changes. events: gets the events of these changes; it may already contain others."""
         rejected = list[str]()
         for resource, key, obj in changes:
             if resource != _PODS:
@@ -233,10 +233,8 @@ def object_event(resource: str, now: Object | None) -> ClusterEvent:
 
 
 def pod_events(before: Object | None, now: Object | None) -> Iterator[ClusterEvent]:
-    """Yield the events of a projected pod. before: as published before; None if it was not published.
-
-    Between two publications a pod may be bound and removed. So every pod that was removed may have been on a node.
-    """
+    """Yield the events of a projected pod. before: the pod as it was published before; None if it was not. Between two
+    publications a pod may be bound and removed. So every pod that was removed may have been on a node."""
     old, new = (None if pod is None or _has_ended(pod) else pod for pod in (before, now))
     if _ends_wait(old, new):
         yield ClusterEvent.POOL_WAIT_ENDED
@@ -248,7 +246,7 @@ def pod_events(before: Object | None, now: Object | None) -> Iterator[ClusterEve
     if new is not None and not is_unscheduled(new):
         if not stays or old is None or is_unscheduled(old):
             yield ClusterEvent.ASSIGNED_POD_ADD
-        if stays and old is not None and _place(old):  # as a nominated pod it took room, perhaps more
+        if stays and old is not None and _place(old):  # as a nominated pod it reserved room, perhaps more than now
             yield ClusterEvent.ASSIGNED_POD_UPDATE
     unscheduled = [pod for pod in (old, new) if pod is not None and is_unscheduled(pod)]
     if unscheduled:
@@ -271,7 +269,7 @@ def _has_ended(pod: Object) -> bool:
 
 
 def _place(pod: Object) -> object:
-    """Return the node on which the pod takes room: its own, or its nominated node."""
+    """Return the node on which the pod takes room: its node or its nominated node."""
     return pod_field(pod, "spec", "nodeName") or pod_field(pod, "status", "nominatedNodeName") or ""
 
 

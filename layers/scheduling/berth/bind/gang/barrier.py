@@ -5,8 +5,8 @@ Each call of bind, for a member of a gang:
 1. Read the gang's item. If the gang is committed and one of its members is alive, the pod is bound like any other, on
    a node of the gang's topology domain. The same applies if the item is gone and a living member is on a node: members
    get onto nodes only after a commit.
-2. Open the contention domain for the gang, or find it open. While another gang is open, wait for its end, within
-   bounds; then fail.
+2. Open the contention domain for the gang, unless another call has done so. While another gang is open, wait for its
+   end for a limited time; then fail.
 3. Announce the pod to rules about other pods, leave an open reservation, and write the intent into the gang's item.
    A member that waits for another gang is not announced, so that it does not exclude that gang's pods.
 4. Wait. The call that finds the minimum of members, on existing nodes of one topology domain, commits for all of them
@@ -28,7 +28,7 @@ Guarantees:
 - Gangs do not deadlock: one gang is open, and the others do not hold anything in the tables. Their places in the queue
   only limit how many calls wait.
 - No request starts unless it can end before the call's deadline. Another member, a later call or the watcher then
-      finishes the rest, as after a crash.
+  finishes the rest, as after a crash.
 - A call that crashes leaves its intent for the time that it would have waited. Other calls may commit with this intent:
   then fewer members than the minimum are bound at first. The member keeps its share until the share expires, and its
   next bind takes the share over. The same applies to a call that the table does not answer until its deadline.
@@ -71,8 +71,8 @@ DOMAIN_UNKNOWN = BindResult(BindOutcome.GANG_WAITS, "gang waits: the topology do
 class GangBarrier:
     """Lets bind wait for the other members of a gang. Methods do not raise if the table is unavailable. Thread-safe.
 
-    cache: for PodGroups, nodes and members. wall: seconds since the epoch. call_seconds: the longest that one call of
-    the table takes.
+    cache: for PodGroups, nodes and members. wall: returns the seconds since the epoch. call_seconds: the longest that
+    one call of the table takes.
     """
 
     table: GangTable
@@ -107,7 +107,7 @@ class GangBarrier:
         return _with_cluster(found, pod, node, cluster, context.policy)
 
     def why_not(self, item: GangItem, get: Get, deadline: Deadline) -> str:
-        """Return the reason not to commit these members; empty if they may be committed, or without the node cache.
+        """Return the reason not to commit these members; empty if they may be committed, or the cache is unavailable.
 
         A node may have been deleted after filter chose it: the API server would still accept the Binding. Members may
         be gone as well: filter does not count them either."""

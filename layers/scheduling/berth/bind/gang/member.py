@@ -1,10 +1,10 @@
-"""Holds the ledger shares of a member during one call: an open reservation before the commit, the share afterwards.
+"""The ledger shares of a member during one call: an open reservation before the commit, the share afterwards.
 
 The open reservation of an entry is written before the entry, so that the watcher finds the entry. So a call deletes
 its reservation only if a commit can no longer give it a share.
 
-A GET of a pod shows whether the member is alive. The node cache shows which pods to GET: a pod that is being deleted
-remains in deletion. A pod's absence from the cache does not prove that the pod is gone.
+A GET of a pod shows whether the member is alive. The node cache shows which pods to GET: a deletion is final, so a pod
+that is being deleted there does not need a GET. A pod's absence from the cache does not prove that the pod is gone.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class MemberShare:
         has_time: Callable[[], bool],
         wall: Callable[[], float],
     ) -> None:
-        """has_time: whether there is time for one request. wall: seconds since the epoch."""
+        """Prepare the share. has_time: returns whether there is time for one request. wall: seconds since the epoch."""
         self._ledger, self._member, self._attempt = ledger, member, attempt
         self._has_time, self._wall = has_time, wall
         binding = member.binding
@@ -100,7 +100,8 @@ class MemberShare:
         return Intent(self._pod, self._node, self._attempt, until, request.demands, request.floating, topology=topology)
 
     def reserve(self) -> BindResult | None:
-        """Leave an open reservation, if the member requests counted resources. BindResult: no room, or no ledger."""
+        """Leave an open reservation, if the member requests counted resources. BindResult: a ledger is missing, or has
+        too little left."""
         if not self._member.request.demands:
             return None
         request, chosen = self._member.request, dict[str, int]()
@@ -175,7 +176,7 @@ Get = Callable[[str], FoundPod | Refused | Unanswered]
 
 
 class MemberLiveness(Enum):
-    """Whether members are alive. UNKNOWN: the API server did not answer, or too many pods would have to be read."""
+    """Whether members are alive. UNKNOWN: the API server did not answer, or too many pods need a GET."""
 
     LIVES = auto()
     NONE_LIVES = auto()

@@ -4,7 +4,7 @@ Two time budgets: while the call continues, it reserves BINDING_SECONDS for the 
 only has to end before the deadline. Work that does not fit is left to other calls, as after a crash.
 
 Once the call's intent may be written, an error of the table does not end the call, because others may commit with the
-intent. The call reads again, and gives up at the end of its time: then the intent no longer counts.
+intent. The call reads again, and gives up at the end of its time, when the intent expires.
 """
 
 from __future__ import annotations
@@ -42,14 +42,15 @@ BINDING_SECONDS = 0.5
 """Seconds that a call reserves for its Binding after the commit."""
 
 TAKEOVER_SECONDS = 1.0
-"""After this time without a commit, another waiting member takes over. For a large gang or a slow table, the time is
+"""Seconds without a commit after which another waiting member takes over. For a large gang or a slow table, the time is
 PATIENCE times the duration of a commit at the pace of the member's own requests: members that take over too early
 prevent each other from finishing."""
 
 PATIENCE = 3.0
 
 MEMBER_READ_UNITS = 0.06
-"""Read units per member of the gang's item: 230 bytes, as tests/unit/ledger/gangs/test_item_size.py measures."""
+"""Read units that each member adds to a read of the gang's item: 230 bytes, as
+tests/unit/ledger/gangs/test_item_size.py measures."""
 
 ANOTHER_IS_OPEN = BindResult(BindOutcome.GANG_WAITS, "gang waits: another gang is being placed")
 ROUND_ENDED = BindResult(BindOutcome.GANG_WAITS, "gang waits: its placement was ended")
@@ -75,8 +76,8 @@ class MemberCall:
         sleep: Callable[[float], None],
         call_seconds: float,
     ) -> None:
-        """why_not: returns the reason not to commit the members of an item; empty without one. wall, call_seconds: see
-        GangBarrier."""
+        """Prepare the call. why_not: returns the reason not to commit the members of an item, or an empty text. wall,
+        call_seconds: see GangBarrier."""
         self._why_not = why_not
         self._wall, self._sleep = wall, sleep
         self._table = TimedGangTable(table, self._check_time, self._wall)
@@ -152,7 +153,8 @@ class MemberCall:
             self._sleep(FIRST_POLL_SECONDS)
 
     def _resumed(self, joined: Domain) -> GangPlace | BindResult | None:
-        """Continue after an error. Write the intent again, unless it is in the item or may have been there."""
+        """Continue after an error. Write the intent again, unless it is in the item, or another call may have used
+        it."""
         item = self._table.gang(self._gang.key)
         is_over = item is not None and item.round >= joined.fence and not item.is_open_in(joined.fence)
         if is_over or (item is not None and item.intent(self._uid, self._attempt) is not None):
@@ -257,12 +259,12 @@ class MemberCall:
             item = self._table.gang(self._gang.key)
 
     def _pause_while_open(self, item: GangItem, domain: Domain) -> None:
-        """Pause until the round may be over, or another member may have died. Every member reads while it waits, and
-        the gang's item grows with the members: so they read the domain's item, which takes one read unit."""
+        """Pause until the round may be over, or another member may have died. Waiting members read the domain's item,
+        which takes one read unit: the gang's item grows with its members."""
         members = len(item.intents)
         between_looks = members**2 * MEMBER_READ_UNITS / READS_A_SECOND
         if item.state is not GangState.OPEN:
-            # The domain was closed before the shares are held one by one, so only the gang's item shows the end.
+            # Since PREPARING the domain is closed, so only the gang's item shows the end of the round.
             left = self._member.deadline.remaining() - self._kept_seconds
             self._sleep(max(FIRST_POLL_SECONDS, min(left / 3, max(LAST_POLL_SECONDS, between_looks))))
             return
@@ -277,7 +279,7 @@ class MemberCall:
         return item is not None and item.state is GangState.OPEN and bool(item.complete(self._wall()))
 
     def _result(self, item: GangItem | None, domain: Domain) -> GangPlace | BindResult | None:
-        """Return how the wait ended, or None if it goes on."""
+        """Return the result of the wait, or None if the member still waits."""
         if item is None or item.round != domain.fence:
             return self._leave_another_round()
         if item.intent(self._uid, self._attempt) is None:
@@ -293,7 +295,7 @@ class MemberCall:
             case GangState.ENDED:
                 return self._leave(BindResult(BindOutcome.GANG_WAITS, item.reason))
             case GangState.ROLLING_BACK:
-                # The round's holds may still exist, so the open reservation stays.
+                # Shares that this round reserved may not be released yet, so keep the open reservation.
                 return BindResult(BindOutcome.GANG_WAITS, item.reason)
 
     # ---------------------------------------------------------------------------------------------------- giving up
@@ -325,7 +327,7 @@ class MemberCall:
             self._sleep(FIRST_POLL_SECONDS)
         self._joined = None
         if not after.waiting(self._wall()):
-            # Members no longer wait. If the table does not answer, the watcher does this.
+            # No member waits any more, so close the domain. If the table does not answer, the watcher closes it.
             with suppress(TableUnavailable, DeadlineExceeded):
                 self._domain.close(domain.fence)
         return self._leave(result)

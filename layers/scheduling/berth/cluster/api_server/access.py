@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CertificateServer:
-    """An API server with a client certificate. host: begins with https://. context: has the client certificate, and the
-    authorities that verify the server."""
+    """An API server with a client certificate. host: begins with https://. context: contains the client certificate,
+    and the authorities that verify the server."""
 
     host: str
     context: ssl.SSLContext
@@ -45,7 +45,7 @@ class CertificateServer:
 
 
 def client_context(authority: str | None, certificate: str, key: str) -> ssl.SSLContext | None:
-    """Load PEM texts; authority None: the system's. Return None if they are not PEM or do not match each other."""
+    """Load PEM texts. authority: None for the system's. Return None if the texts are not PEM or do not match."""
     # Imported here: most functions have a token.
     from tempfile import NamedTemporaryFile
 
@@ -65,7 +65,8 @@ def client_context(authority: str | None, certificate: str, key: str) -> ssl.SSL
 @dataclass(frozen=True, slots=True, eq=False)
 class BearerServer:
     """An API server with a bearer token. host: begins with https://. authority: the certificate authorities as PEM, or
-    a PEM file that may change; None: the system's. token: called on every request; raises ClusterUnavailable."""
+    a PEM file that may change; None: the system's authorities. token: called on every request; raises
+    ClusterUnavailable."""
 
     host: str
     authority: str | Path | None
@@ -136,7 +137,8 @@ def _of_client(configuration: Configuration) -> dict[str, str]:
 
 MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 REREAD_SECONDS = 60.0
-"""The interval of client-go. The kubelet replaces a token when a fifth of its lifetime is left: minutes at least."""
+"""The interval of client-go. The kubelet replaces a token when a fifth of its lifetime is left, which is at least some
+minutes."""
 
 
 def from_service_account(environ: Mapping[str, str], clock: Callable[[], float], mount: Path = MOUNT) -> BearerServer:
@@ -150,7 +152,7 @@ def from_service_account(environ: Mapping[str, str], clock: Callable[[], float],
     address = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
     authority = mount / "ca.crt"
     if not _read(authority):
-        # Without a CA file TLS would use the system's authorities, and trust a server that is not the cluster's.
+        # Without a CA file TLS would use the system's authorities, and trust servers of other clusters.
         raise ClusterUnavailable(
             f"{authority} is empty: the service account has no certificate authority; it comes from "
             "the ConfigMap kube-root-ca.crt of the pod's namespace"
@@ -164,7 +166,8 @@ class KeptToken:
     """Caches a token and replaces it on use when it has reached the maximum age. Thread-safe."""
 
     def __init__(self, make: Callable[[float], str], clock: Callable[[], float], seconds: float) -> None:
-        """make: called with the time; may raise ClusterUnavailable. clock: wall time. seconds: the maximum age."""
+        """Create the cache. make: called with the time; may raise ClusterUnavailable. clock: wall time. seconds: the
+        maximum age."""
         self._make, self._clock, self._seconds = make, clock, seconds
         self._lock = Lock()
         self._last: tuple[float, str] | None = None
@@ -274,7 +277,7 @@ def _presigned(settings: EksSettings, credentials: Credentials) -> str:
     from botocore.model import ServiceId
     from botocore.signers import RequestSigner
 
-    emitter = HierarchicalEmitter()  # the signer has only a weak reference
+    emitter = HierarchicalEmitter()  # keep a reference: the signer's is weak
     signer = RequestSigner(ServiceId("STS"), settings.region, "sts", "v4", credentials, emitter)
     request = {
         "method": "GET",

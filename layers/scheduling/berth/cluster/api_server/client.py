@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from urllib3.response import BaseHTTPResponse
 
 MAX_IDLE = 16
-"""More than the number of watches, which return their connections at about the same time."""
+"""Maximum number of idle connections: more than the watches, which return theirs at about the same time."""
 
 
 class ConnectionsClosed(OSError):
@@ -67,7 +67,6 @@ class Connections:
 
     def admit(self, made: socket.socket | None = None) -> None:
         """Check that connections are allowed. Called before a connection is made, and afterwards with its socket.
-
         Raises ConnectionsClosed."""
         with self._lock:
             if self._closed:
@@ -99,7 +98,7 @@ class _Connection(HTTPConnection):
         self.connections.admit()
         super().connect()
         try:
-            # Register the socket, not the connection: http.client hands the socket over with the last answer on it.
+            # Register the socket instead of the connection: http.client passes the socket to the last answer on it.
             self.connections.admit(self.sock)
         except ConnectionsClosed:
             self.close()
@@ -107,10 +106,10 @@ class _Connection(HTTPConnection):
 
 
 def _shut_down(open_socket: socket.socket) -> None:
-    # TLS to a server through TLS to a proxy is not itself a socket.
+    # The object for TLS through a TLS connection to a proxy is not a socket.
     real = getattr(open_socket, "socket", open_socket)
     with suppress(OSError):
-        # The base class's method: SSLSocket's own would leave the reading thread with undecrypted bytes.
+        # The base class's method: SSLSocket's method would leave undecrypted bytes to the reading thread.
         socket.socket.shutdown(real, socket.SHUT_RDWR)
 
 
@@ -152,7 +151,7 @@ class AnswerStream:
         """Yield each line once it is complete, until the server ends the answer regularly. Raises ApiServerUnreachable
         if the answer breaks off or times out; an incomplete line is dropped."""
         if not self._response.headers.get("transfer-encoding"):
-            # Without chunks, the end of the answer cannot be distinguished from a broken connection.
+            # Without chunked encoding, the end of the answer cannot be distinguished from a broken connection.
             raise ApiServerUnreachable(f"{self._host} does not stream its answer; is a proxy between us and it?")
         started: list[bytes] = []
         try:
@@ -207,7 +206,8 @@ class Answer:
 
 
 class ApiServer:
-    """Sends requests to an API server as one user. Thread-safe. With a Server, credentials are not renewed."""
+    """Sends requests to an API server as one user. Thread-safe. Credentials are renewed only if it is created from an
+    Access, not from a Server."""
 
     def __init__(self, access: Access | Server, clock: Callable[[], float]) -> None:
         self._access = access if isinstance(access, Access) else Access(lambda: access)

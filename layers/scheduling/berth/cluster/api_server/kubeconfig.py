@@ -1,10 +1,10 @@
 """A kubeconfig: the address of the API server and the credentials for it, from a file or from Secrets Manager.
 
-A file belongs to the user who runs Berth: it may refer to other files and commands, as for kubectl. A secret is data: a
-user who may write it must not be able to run a command in the function, read its files or redirect its traffic. In
-both, the server must be https and is verified, and the user must have credentials: Berth is never anonymous. A field
-has the same meaning as for kubectl, or is rejected by name (docs/reference/kubeconfig.md). Messages quote only field
-names of the content.
+A file belongs to the user who runs Berth: it may refer to other files and commands, as for kubectl. A secret is only
+data: write access to it must not allow a user to run a command in the function, read its files or redirect its traffic.
+For both, the server must be https and is verified, and the user must have credentials: Berth is never anonymous. A
+field has the same meaning as for kubectl, or is rejected by name (docs/reference/kubeconfig.md). Messages quote only
+field names of the content.
 """
 
 from __future__ import annotations

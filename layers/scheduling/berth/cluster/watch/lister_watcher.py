@@ -87,7 +87,7 @@ class KubernetesListerWatcher(ListerWatcher):
         projection: Projection,
         remedy: str = WATCHERS_REMEDY,
     ) -> None:
-        """remedy: the remedy if the user may not list or watch; the resource's name is appended."""
+        """Create the lister. remedy: the remedy if the user may not list or watch; the resource's name is appended."""
         self._api = api
         self._resource, self.resource = resource, resource.key
         self._options = options
@@ -133,7 +133,7 @@ class KubernetesListerWatcher(ListerWatcher):
         return True
 
     def _list_once(self) -> Listed | None:
-        """Return None if the continue token expired: the list must start again."""
+        """List once. Return None if the continue token expired, so that the list must start again."""
         objects: list[KubernetesObject] = []
         query = {"limit": str(self._options.page_size)}
         while True:
@@ -179,7 +179,8 @@ NOT_SERVED = "not-served"
 """Used instead of a resourceVersion if the server does not serve any version of the resource."""
 
 RETRY_SECONDS = 30.0
-"""Seconds between two checks whether an optional resource is served, as long as a watch on a quiet cluster."""
+"""Seconds between two checks whether an optional resource is served, as long as a watch of a cluster without
+changes."""
 
 _ANY_VERSION = "0"
 
@@ -188,8 +189,8 @@ class OptionalListerWatcher(ListerWatcher):
     """Lists and watches the first version that is served; for one thread."""
 
     def __init__(self, versions: Sequence[ListerWatcher], wait: Callable[[float], bool]) -> None:
-        """versions: the versions of one resource, the preferred one first. wait: waits this many seconds and returns
-        True if the watch must end."""
+        """Create the lister. versions: the versions of one resource, the preferred one first. wait: waits this many
+        seconds and returns True if the watch must end."""
         self._versions, self._wait, self.resource = versions, wait, versions[0].resource
         self._served: ListerWatcher | None = None
 

@@ -17,7 +17,7 @@ from berth.scheduling.objects.pod_group import PodGroupApi
 @dataclass(frozen=True, slots=True)
 class Resource:
     """A Kubernetes resource. `name`: the plural, as in RBAC rules. `group`: empty for the core group. earlier_versions:
-    those that older clusters serve, the newest first. is_optional: a cluster may not serve any version."""
+    the versions that older clusters serve, the newest first. is_optional: a cluster may not serve any version."""
 
     name: str
     version: str = "v1"

@@ -43,20 +43,18 @@ from berth.nodecache.feed.cluster import (
 from berth.nodecache.feed.head import Position
 
 FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 0.5, 8.0
-"""A failure doubles the next wait; any success makes waits short again."""
+"""The first and the longest wait in seconds: a failure doubles the next wait, and any success resets it."""
 
 SHORTEST_WATCH_SECONDS = 1.0
-"""A watch that ends sooner without an event is a failure: to retry it at once would be a hot loop."""
+"""A watch that ends in fewer seconds without an event is a failure: an immediate retry would be a hot loop."""
 
 REFUSALS_BEFORE_LIST = 3
 
 
 @dataclass(slots=True)
 class Reflector:
-    """Follows a resource; for one thread. Other threads may set `stop`, which ends waits but not requests.
-
-    jitter: returns a number between 0 and 1, the share by which a wait grows.
-    """
+    """Follows a resource; for one thread. Other threads may set `stop`, which ends waits but not requests. jitter:
+    returns a number between 0 and 1, the share by which a wait grows."""
 
     source: ListerWatcher
     stop: Flag
@@ -187,10 +185,10 @@ CAPACITY = 1000
 """Maximum number of queued events. If the consumer is slow, the server waits, and memory does not grow."""
 
 LOOK_SECONDS = 0.025
-"""The shortest time between two reads of the queue. Each read takes the interpreter's lock from a call of a verb."""
+"""The shortest time between two reads of the queue. A read takes the interpreter's lock from a verb's call."""
 
 STOP_SECONDS = 6.0
-"""Longer than connecting may take, which is the only step that cannot be interrupted."""
+"""Seconds to wait for the threads: longer than connecting, which is the only step that cannot be interrupted."""
 
 
 class Watches(ClusterWatch):
@@ -206,7 +204,7 @@ class Watches(ClusterWatch):
         interrupt: Callable[[], None],
         clock: Callable[[], float],
     ) -> None:
-        """`stop`: the reflectors' flag. `interrupt`: ends their requests to the server."""
+        """Create the watches. `stop`: the reflectors' flag. `interrupt`: ends their requests to the server."""
         super().__init__(reflectors, positions)
         self._reflectors = reflectors
         self._stop = stop

@@ -1,13 +1,14 @@
 """The commit of a gang: a share of the ledger for each member and the gang's item, all or nothing.
 
-Up to MAX_LEDGERS ledgers of nodes and floating pools, and MAX_ENTRIES members in each: one transaction over these, the
-gang's item and the domain's.
+Up to MAX_LEDGERS ledgers of nodes and floating pools, and MAX_ENTRIES members in each: one transaction over these
+ledgers, the gang's item and the domain's item.
 
-More, in two phases:
+More members or ledgers take two phases:
 
-1. The gang's item becomes PREPARING, by a write on the condition that the domain is in this round. That fixes the
-   members. The call becomes the coordinator.
-2. One transaction after another holds the shares of such a group. Each requires the gang's item of step 1.
+1. The gang's item becomes PREPARING, by a write that requires the domain to be in this round and closes it. That fixes
+   the members. The call becomes the coordinator.
+2. One transaction after another holds the shares of one group of at most that size. Each requires the gang's item of
+   step 1.
 3. The gang's item becomes COMMITTED, on the condition that it is still the item of step 1.
 
 Guarantees: a share that is held counts as reserved. A hold is written only while the item belongs to the coordinator,
@@ -38,7 +39,7 @@ Group = Mapping[str, tuple[Intent, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """The shares of members, by UID, and the writes by owner that are missing for these."""
+    """The shares of members, by UID, and the writes, by owner, that these shares still need."""
 
     writes: Mapping[str, NodeWrite] = field(default_factory=dict)
     shares: Mapping[str, Shares] = field(default_factory=dict)
@@ -49,7 +50,7 @@ class Holds:
 
 
 def counted_by_owner(intents: Iterable[Intent]) -> Mapping[str, tuple[Intent, ...]]:
-    """Return the members that request counted resources, by node and floating pool, in a fixed order."""
+    """Return the members that request counted resources, by the node or pool that counts them, in a fixed order."""
     found: dict[str, tuple[Intent, ...]] = {}
     for intent in sorted(intents, key=lambda each: each.pod.uid):
         for owner in intent.owners:
@@ -61,9 +62,7 @@ def shares_at(
     ledger: NodeLedger | None, intents: Iterable[Intent], counting: Counting, since: float
 ) -> Holds | Insufficient | None:
     """Return the share of each member, by an owner's ledger. An entry of an earlier call of the member is taken over.
-
-    None: the ledger does not exist, or is being rebuilt. since: of the new entries, in seconds since the epoch.
-    """
+    None: the ledger does not exist, or is being rebuilt. since: the time of new entries, in seconds since the epoch."""
     if ledger is None or ledger.avail is None:
         return None
     now, write, shares = ledger, NodeWrite(), dict[str, Shares]()
@@ -85,7 +84,7 @@ def shares_at(
 
 
 def release_at(ledger: NodeLedger, item: GangItem) -> NodeWrite | None:
-    """Return the write that releases holds of a round without a commit, at most MAX_ENTRIES; None if there are none."""
+    """Return the write that releases at most MAX_ENTRIES holds of a round without a commit; None if none are left."""
     now, write = ledger, NodeWrite()
     for uid, entry in sorted(ledger.entries.items()):
         if len(write.entries) == MAX_ENTRIES:
@@ -97,7 +96,7 @@ def release_at(ledger: NodeLedger, item: GangItem) -> NodeWrite | None:
 
 
 def _combined(write: NodeWrite, step: NodeWrite) -> NodeWrite:
-    """Return one write of both, with conditions on the state before the first."""
+    """Combine two writes into one, with conditions on the state before the first write."""
     pools = {**write.pools, **step.pools}
     for pool in write.pools.keys() & step.pools.keys():
         before, change = write.pools[pool], step.pools[pool]
@@ -121,10 +120,10 @@ REASON_CALLS_ENDED = "gang waits for members: the commit took longer than they c
 
 
 class CommitOutcome(StrEnum):
-    """Outcomes of a commit. COMMITTED: by this call. INCOMPLETE: calls have ended, so fewer than the minimum wait.
-    CHANGED: the gang's item has changed; read it. DISPLACED: the domain has another gang or round. ENDED: a node or a
-    pool has too little left, or too few calls wait until both phases end; the round is over for all members. CONTENDED:
-    other writes were faster at every try.
+    """Outcomes of a commit. COMMITTED: this call has committed the gang. INCOMPLETE: calls have ended, so fewer than
+    the minimum wait. CHANGED: the gang's item has changed; read it. DISPLACED: the domain has another gang or round.
+    ENDED: a node or a pool has too little left, or too few calls wait until both phases end; the round is over for all
+    members. CONTENDED: other writes were faster at every try.
     """
 
     COMMITTED = "committed"
@@ -136,7 +135,7 @@ class CommitOutcome(StrEnum):
 
 
 class GangCommit:
-    """Commits and rolls back gangs. Thread-safe. Methods may raise TableUnavailable, and may be repeated."""
+    """The commit and the roll-back of gangs. Thread-safe. Methods may raise TableUnavailable, and may be repeated."""
 
     def __init__(self, table: GangTable, wall: Callable[[], float]) -> None:
         self._table = table
@@ -172,8 +171,8 @@ class GangCommit:
         return complete if len(complete) <= most else {uid: complete[uid] for uid in sorted(complete)[:most]}
 
     def take_over(self, item: GangItem, coordinator: str, counting: Counting) -> CommitOutcome:
-        """Continue the work of a coordinator that has died or is slow, which cannot write holds any more. item:
-        must be PREPARING."""
+        """Continue the work of a coordinator that has died or is slow; afterwards that coordinator can no longer write
+        holds. item: must be PREPARING."""
         if not self._is_waited_for(item):
             return self._abandon(item)
         taken = item.changed(GangState.PREPARING, self._wall(), coordinator=coordinator)

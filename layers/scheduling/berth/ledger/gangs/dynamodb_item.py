@@ -63,8 +63,8 @@ def gang_item(item: GangItem) -> Attributes:
 
 
 def intent_value(intent: Intent) -> UniversalAttributeValueTypeDef:
-    """Return the value under the pod's UID. It is compact, because a gang may have many members: the namespace is the
-    gang's."""
+    """Return the value under the pod's UID. It is compact, because a gang may have many members: it does not contain
+    their namespace."""
     value: Attributes = {
         "name": {"S": intent.pod.name},
         "node": {"S": intent.node},
@@ -106,10 +106,10 @@ def member_bytes(intent: Intent) -> int:
 
 
 _NUMBER_BYTES = 12
-"""Bytes of a number of up to 19 digits: a time, and an amount that is known as a percentage."""
+"""Bytes of a number of up to 19 digits: a time, or an amount that is requested as a percentage and not computed yet."""
 
 _MAP_BYTES = 8
-"""Bytes of a map with up to five entries, without names and values."""
+"""Bytes of a map with up to five entries, without its names and values."""
 
 _INDEX_BYTES = 4
 """Bytes of a device's index in the name of its pool."""

@@ -1,9 +1,9 @@
-"""The table of gangs in DynamoDB: a partition of the ledger's table. Timeouts and retries are those of the client.
+"""The table of gangs in DynamoDB: a partition of the ledger's table. The client determines timeouts and retries.
 
 Cost: a member's intent is one UpdateItem on the gang's item, whose size grows by about 230 bytes a member. So all
-members together write n²/9 kB, and a table gives one item 1,000 write units a second: 140 members take 2.5 s, 450 take
-25 s. A member that waits reads the domain's item, one read unit each time. A commit writes each node's item and the
-gang's two items at double write units.
+members together write n²/9 kB, and DynamoDB limits an item to 1,000 write units a second: 140 members take 2.5 s, 450
+take 25 s. A member that waits reads the domain's item, one read unit each time. A commit writes each node's item and
+the gang's two items at double write units.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NAMES = {"#state": "state", "#round": "round", "#version": "version", "#intents
 
 
 class DynamoDBGangTable(TableAdapter, GangTable):
-    """Stateless; the client may be shared between threads."""
+    """The table of gangs. Stateless; the client may be shared between threads."""
 
     def gangs(self) -> Sequence[GangItem]:
         items = self._items(

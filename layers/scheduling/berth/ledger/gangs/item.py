@@ -1,4 +1,4 @@
-"""The items of gangs in the table: one for each gang, and the domain's item, which contains the open gang. Pure.
+"""The items of gangs in the table: one for each gang, and the domain's item, which contains the open gang.
 
 The fence of a gang is its item's version; the fence of the domain is its count of openings. A leader's epoch is not a
 fence: binds write these items, too, and a late watcher can only change the version that it has read, like any caller.
@@ -16,21 +16,23 @@ from berth.scheduling.managed_resources.pools import Shares, limits_namespace, r
 from berth.scheduling.objects.pod import PodKey
 
 MAX_QUEUED_MEMBERS = 200
-"""Maximum number of queued members, over all gangs that are not open. The limit keeps execution environments or threads
-free for the open gang. A single gang may queue whatever its minimum. At most `minimum` members of each gang wait."""
+"""Maximum number of queued members of all gangs that are not open. The limit keeps execution environments or threads
+free for the open gang. A single gang may queue even if its minimum is larger. At most `minimum` members of each gang
+wait."""
 
 MAX_QUEUED_GANGS = 16
 """Maximum number of gangs in the queue, which is in the domain's item that every waiting member reads."""
 
 QUEUED_SECONDS = 2.0
-"""A gang's place in the queue is valid for this long; its members renew it when half of that is over."""
+"""A gang's place in the queue is valid for this many seconds; its members renew it after half of them."""
 
 REST_SECONDS = 10.0
-"""Cool-down in which a gang whose time ran out cannot displace another: kube-scheduler's podMaxBackoffSeconds."""
+"""Seconds in which a gang whose time ran out cannot displace another: kube-scheduler's podMaxBackoffSeconds."""
 
 TURN_SECONDS = 15.0
 TURN_MEMBER_SECONDS = 0.06
-"""Added to the turn for each member. After its turn, another gang of the same priority can replace an open gang.
+"""Seconds that each member adds to a gang's turn. After its turn, an open gang can be replaced by another gang of the
+same priority.
 
 Calls of other gangs stop waiting after PLACING_SECONDS. Then every member is retried within podMaxBackoffSeconds. Many
 members take longer: on DynamoDB 450 members write their intents in 25 s.
@@ -57,9 +59,9 @@ class Intent:
     """A member that waits in bind for the others.
 
     attempt: the id of its call, and of its entries in the ledger. until: the end of its call, in seconds since the
-    epoch. floating: the shares of floating pools that it needs. shares: assigned by the commit, with the floating ones;
-    empty before, and for a member without counted resources. topology: the value of the gang's topology key on the
-    node; empty without a key.
+    epoch. floating: the shares of floating pools that it needs. shares: assigned by the commit, including the floating
+    shares; empty before, and for a member without counted resources. topology: the value of the gang's topology key on
+    the node; empty without a key.
     """
 
     pod: PodKey
@@ -87,7 +89,7 @@ class GangItem:
     round: the domain's fence when the round was opened. intents: by the pod's UID; once the round is fixed, the
     commit's intents. version: changes with every write. opened_at, changed_at: times of the round and of its state, in
     seconds since the epoch. coordinator: the call that writes holds. reason: why the round ended, for waiting members.
-    topology_key: the gang's, from the member that opened the round.
+    topology_key: of the gang, as the member that opened the round named it.
     """
 
     key: GangKey
@@ -121,7 +123,7 @@ class GangItem:
         )
 
     def intent(self, uid: str, attempt: str) -> Intent | None:
-        """Return the intent of this call, if it is the member's last one."""
+        """Return the intent of this call, if the member has not written a later one."""
         found = self.intents.get(uid)
         return found if found is not None and found.attempt == attempt else None
 
@@ -131,7 +133,7 @@ class GangItem:
 
     def difference(self, gang: Gang) -> GangError | None:
         """Return the difference between the waiting members' gang and this gang, or None. Filter rejects such members
-        if it knows both; it may have used stale data, or the PodGroup has changed since."""
+        if it knows both gangs; it may have used stale data, or the PodGroup has changed since."""
         if self.minimum != gang.minimum:
             return GangError.SIZES_DIFFER
         return None if self.topology_key == gang.topology_key else GangError.TOPOLOGY_KEYS_DIFFER
@@ -165,7 +167,7 @@ class GangItem:
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A gang's claim to be open. until: the end of the time for its placement. opened_at: the time when it was opened;
-    0: long ago. Both in seconds since the epoch. minimum: the minimum number of its members."""
+    0 counts as long ago. Both are in seconds since the epoch. minimum: the minimum number of its members."""
 
     key: GangKey
     priority: int

@@ -25,12 +25,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_LEDGERS = 98
-"""Ledgers in one transaction, beside the items of gang and domain: DynamoDB takes 100 actions."""
+"""Maximum ledgers in one transaction, beside the items of gang and domain: DynamoDB accepts 100 actions."""
 
 
 MAX_ENTRIES = 50
-"""Entries of one ledger in one transaction: DynamoDB takes an expression of 4 KB with 300 operators, and a write of 75
-entries exceeds that (tests/contract/ledger/test_gang_table.py)."""
+"""Maximum entries of one ledger in one transaction: DynamoDB accepts an expression of 4 KB with 300 operators, and a
+write of 75 entries exceeds that (tests/contract/ledger/test_gang_table.py)."""
 
 MAX_READS = 4
 """Maximum number of reads for MAX_LEDGERS ledgers. The largest ledgers have 39 MB, and one answer has 16 MB at most."""
@@ -46,7 +46,7 @@ class LedgersRead:
 
 @dataclass(frozen=True, slots=True)
 class NotTransacted:
-    """The conditions that kept a transaction from being written. owners: whose ledgers do not meet the conditions. If
+    """The conditions that kept a transaction from being written. owners: the owners whose ledgers do not meet them. If
     no field is set, other writes on these items were under way."""
 
     gang_changed: bool = False
@@ -82,7 +82,7 @@ class GangTable(ABC):
 
     @abstractmethod
     def most_members(self, intent: Intent) -> int:
-        """Return how many members like this one an item can hold, with their shares. Does not read the table."""
+        """Return how many members like this an item can hold, with their shares. Does not read the table."""
 
     def most_of(self, intents: Iterable[Intent]) -> int:
         """Return how many of these members an item can hold, with their shares, if all are as large as the largest."""
@@ -98,7 +98,7 @@ class GangTable(ABC):
 
     @abstractmethod
     def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
-        """Add the intent, or replace the member's, if the gang is open in this round. Concurrent members do not
+        """Add the intent, or replace the member's intent, if the gang is open in this round. Concurrent members do not
         conflict. Return the item; None: it is not open in this round, is being committed, or has `most_members`."""
 
     @abstractmethod
@@ -137,7 +137,8 @@ class GangTable(ABC):
 
     @abstractmethod
     def transact(self, transaction: Transaction) -> NotTransacted | None:
-        """Write all items or none. None: they are written. At most MAX_LEDGERS ledgers."""
+        """Write all items or none of them. Return None if they are written. A transaction writes at most MAX_LEDGERS
+        ledgers."""
 
 
 def _timed(method: Callable[Concatenate[GangTable, P], T]) -> Callable[Concatenate[TimedGangTable, P], T]:
@@ -156,19 +157,16 @@ def _timed(method: Callable[Concatenate[GangTable, P], T]) -> Callable[Concatena
 
 class TimedGangTable(GangTable):
     """The table for one call of bind: no request starts unless it can end before the deadline. Every request may raise
-    DeadlineExceeded.
-
-    Running out of time is like a crash between two requests: others find the same state.
-    """
+    DeadlineExceeded. Running out of time is like a crash between two requests: others find the same state."""
 
     def __init__(self, table: GangTable, check_time: Callable[[], None], wall: Callable[[], float]) -> None:
-        """check_time: raises DeadlineExceeded. wall: seconds since the epoch."""
+        """Wrap the table. check_time: raises DeadlineExceeded. wall: seconds since the epoch."""
         self._table, self._check_time, self._wall = table, check_time, wall
         self._requests, self._seconds = 0, 0.0
 
     @property
     def pace(self) -> float:
-        """Return the average seconds of a request so far."""
+        """Return the average duration of a request so far, in seconds."""
         return self._seconds / max(1, self._requests)
 
     def most_members(self, intent: Intent) -> int:
@@ -191,15 +189,12 @@ Read = Callable[[Deadline, Callable[[], Sequence[GangItem]]], Sequence[GangItem]
 
 
 class TableOpenGangs:
-    """Read the open gangs, for one warm environment. Safe to share between threads.
-
-    While the table does not answer, the gangs of the previous read are used. Filter only plans: bind rejects a plan
-    that is based on old gangs.
-    """
+    """Reads the open gangs, for one warm environment. Thread-safe. While the table does not answer, the gangs of the
+    previous read are used. Filter only plans: bind rejects a plan that is based on old gangs."""
 
     def __init__(self, table: GangTable, wall: Callable[[], float], read: Read, warn: Callable[[str], None]) -> None:
-        """wall: seconds since the epoch. read: raises DeadlinePassed if the deadline passes first. warn: called with
-        failures that do not fail the call."""
+        """Create the view. wall: returns the seconds since the epoch. read: raises DeadlinePassed if the deadline
+        passes first. warn: called with failures that do not fail the call."""
         self._table = table
         self._wall = wall
         self._read = read

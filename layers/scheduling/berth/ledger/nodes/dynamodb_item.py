@@ -172,5 +172,5 @@ def _entry(uid: str, value: Item) -> Entry:
 
 
 def _amounts(value: AttributeValueTypeDef) -> Shares:
-    # An update leaves a 0 for a pool that is gone; it equals an absent pool.
+    # An update leaves the value 0 for a removed pool; 0 means the same as a missing value.
     return {pool: int(amount["N"]) for pool, amount in value["M"].items() if int(amount["N"])}

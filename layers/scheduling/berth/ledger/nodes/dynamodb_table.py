@@ -1,6 +1,6 @@
 """The ledger's table in DynamoDB: partition key `pk` (S), sort key `sk` (S), no TTL.
 
-Timeouts and retries are those of the client. Every write is safe to retry.
+The client determines timeouts and retries. Every write is safe to retry.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _EPOCH = {"#epoch": "epoch"}
 
 
 class DynamoDBLedgerTable(TableAdapter, LedgerTable):
-    """Stateless; the client may be shared between threads."""
+    """The ledger's table. Stateless; the client may be shared between threads."""
 
     def node(self, name: str) -> NodeLedger | None:
         item = self._item(node_key(name))
@@ -153,7 +153,7 @@ class DynamoDBLedgerTable(TableAdapter, LedgerTable):
     def _written(
         self, write: Callable[..., Any], ledger: NodeLedger | None = None, **request: Any
     ) -> Written | NotWritten:
-        """Make a conditional write. ledger: the written one; None if the answer contains it."""
+        """Make a conditional write. ledger: the ledger that is written; None if the answer contains it."""
         try:
             answer = write(TableName=self._table, ReturnValuesOnConditionCheckFailure="ALL_OLD", **request)
         except (ClientError, BotoCoreError) as error:

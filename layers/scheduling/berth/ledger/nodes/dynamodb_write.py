@@ -40,7 +40,7 @@ class Expressions:
 
 
 def update_request(owner: str, change: NodeWrite) -> dict[str, Any]:
-    """Return the arguments of an UpdateItem, or of an Update in a transaction, except the table."""
+    """Return the arguments of an UpdateItem, or of an Update in a transaction, without the table."""
     built = expressions(change)
     return {
         "Key": node_key(owner),
@@ -58,7 +58,7 @@ def expressions(change: NodeWrite) -> Expressions:
     pools = [(f"#p{index}", pool) for index, pool in enumerate(change.pools.values())]
     conditions = [
         "attribute_exists(#a)",
-        # Require that this release may write the item: bind writes before it reads.
+        # Require that this release may write the item, because bind writes before it reads.
         f"(attribute_not_exists(#r) OR #r <= {built.value(number(SCHEMA_VERSION))})",
         *(condition for name, entry in entries for condition in _entry_conditions(built, name, entry)),
         *(condition for name, pool in pools for condition in _pool_conditions(built, name, pool)),

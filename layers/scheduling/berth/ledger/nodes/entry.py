@@ -11,10 +11,8 @@ from berth.scheduling.objects.pod import PodKey
 
 
 class EntryState(StrEnum):
-    """RESERVED: a bind is under way, or its process died. BOUND: the watcher saw the pod on the node.
-
-    A released entry is deleted.
-    """
+    """The state of an entry. RESERVED: a bind is under way, or its process died. BOUND: the watcher saw the pod on the
+    node. A released entry is deleted."""
 
     RESERVED = "reserved"
     BOUND = "bound"
@@ -22,10 +20,8 @@ class EntryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One pod's share of an owner.
-
-    attempt: the id of the bind that owns the entry, unique. since: when the entry was made, seconds since the epoch.
-    """
+    """One pod's share of an owner. attempt: the unique id of the bind that owns the entry; empty if the watcher made
+    the entry for a pod on a node. since: when the entry was made, in seconds since the epoch."""
 
     pod: PodKey
     state: EntryState
@@ -34,7 +30,7 @@ class Entry:
     since: float
 
     def is_unchanged(self, seen: Entry) -> bool:
-        """Return whether attempt and state are still those that were seen; then the shares are, too."""
+        """Return whether attempt and state are still those that were seen; then the shares have not changed either."""
         return (self.attempt, self.state) == (seen.attempt, seen.state)
 
     def open_on(self, node: str) -> OpenReservation:
@@ -46,8 +42,8 @@ class Entry:
 class OpenReservation:
     """A bind that the watcher has not confirmed yet.
 
-    It is written before the entries, or in their transaction, and deleted after them, so every reserved entry has one.
-    shares: of all owners.
+    It is written before its entries, or in their transaction, and deleted after they are confirmed or released. So the
+    watcher finds every reserved entry by it. shares: the pod's shares of all owners.
     """
 
     pod: PodKey
@@ -66,11 +62,11 @@ class OpenReservation:
 class NodeLedger:
     """The ledger of one owner. For every pool: avail - owed + allocated = capacity.
 
-    owner: the name of a node, or of a floating pool, which then is its only pool.
+    owner: the name of a node or of a floating pool; a floating pool is the only pool of its ledger.
 
-    avail: what can still be reserved. owed: the over-commitment, by pool. The entries hold that much more than the
-    capacity, because the capacity shrank or because another scheduler bound pods there. Later releases reduce
-    `owed` first. Neither is below 0, and at least one of them is 0.
+    avail: the amounts that can still be reserved, by pool. owed: the amounts by which the entries exceed the capacity,
+    by pool, because the capacity shrank or because another scheduler bound pods there. Later releases reduce `owed`
+    first. Neither is below 0, and at least one of them is 0.
 
     avail is None while the ledger is being rebuilt: then nothing can be reserved. epoch: the fencing epoch of the
     watcher that wrote the item last.

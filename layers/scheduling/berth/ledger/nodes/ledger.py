@@ -1,9 +1,9 @@
-"""The operations on the ledgers of nodes and floating pools. Each is one conditional write, repeated against the item
-that it conflicts with. A reservation with several owners is one transaction.
+"""The operations on the ledgers of nodes and floating pools. Each is one conditional write. After a conflict it is
+repeated on the item's new state. A reservation with several owners is one transaction.
 
-An operation begins with the ledger that its caller has read, or with a guess. So a reservation without devices does
-not read before its first write. If the condition is not met, DynamoDB returns the item, and the operation decides
-again: it is done already, it is impossible, or it needs another write.
+An operation begins with the ledger that its caller has read, or assumes one. So a reservation without devices does not
+read before its first write. If the condition is not met, DynamoDB returns the item, and the operation decides again: it
+is done already, it is impossible, or it needs another write.
 
 Guarantees: the entries that bind added never exceed the owner's capacity. Each operation is idempotent: after
 a lost answer the caller may repeat it. A watcher of an earlier epoch cannot write.
@@ -31,16 +31,17 @@ from berth.scheduling.managed_resources.floating import Insufficient
 from berth.scheduling.managed_resources.pools import Shares, device_of
 
 TRIES = 20
-"""More tries than any race needs: few writers change one node, and most conditions are inequalities."""
+"""Maximum number of tries: more than any race needs, because few writers change one node, and most conditions are
+inequalities."""
 
 
 class LedgerOutcome(StrEnum):
-    """Outcome of one operation. If bind has the same outcome, the name is BindOutcome's.
+    """The outcome of one operation. Outcomes that bind returns have the same name in BindOutcome.
 
     DONE: the ledger is as intended, by this write or by an earlier one. ENTRY_DIFFERS: the pod's entry is not the
     expected one, or there is an entry where none was expected. INSUFFICIENT: a pool has too little left. NO_LEDGER: the
-    owner has no item, or the item is being rebuilt. STALE_EPOCH: a watcher of a later epoch has written. CONTENDED:
-    other writes came first at every try.
+    owner does not have an item, or the item is being rebuilt. STALE_EPOCH: a watcher of a later epoch has written.
+    CONTENDED: other writes came first at every try.
     """
 
     DONE = "done"
@@ -53,10 +54,8 @@ class LedgerOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LedgerResult:
-    """The outcome, and the ledger as the write left it, or as it was when the condition was not met.
-
-    ledger: None if the owner does not have an item.
-    """
+    """The outcome, and the ledger as the write left it, or as it was when the condition was not met. ledger: None if
+    the owner does not have an item."""
 
     outcome: LedgerOutcome
     ledger: NodeLedger | None
@@ -68,10 +67,8 @@ class LedgerResult:
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """The outcome of one reservation, and the ledgers by owner, as in LedgerResult.
-
-    A ledger that was neither read nor written is the guess with which the operation began.
-    """
+    """The outcome of one reservation, and the ledgers by owner, as in LedgerResult. A ledger that was neither read nor
+    written is the ledger that the operation assumed."""
 
     outcome: LedgerOutcome
     ledgers: Mapping[str, NodeLedger]
@@ -87,13 +84,14 @@ Plan = Callable[[NodeLedger], NodeWrite | LedgerOutcome]
 
 @dataclass(frozen=True, slots=True)
 class ReservationPlan:
-    """The write of one attempt at one owner. seen: the entry that it takes over; None: the pod must not have one."""
+    """The write of one attempt at one owner. seen: the entry that the attempt takes over; None: the pod must not have
+    an entry."""
 
     entry: Entry
     seen: Entry | None
 
     def guess(self, owner: str) -> NodeLedger:
-        """Return the ledger that the first write assumes: bind need not read before it writes."""
+        """Return the ledger that the first write assumes: bind does not have to read before it writes."""
         if self.seen is None:
             return NodeLedger(owner, avail=self.entry.shares)
         return NodeLedger(owner, avail=self._both(self.seen), entries={self.entry.pod.uid: self.seen})
@@ -121,7 +119,8 @@ class ReservationPlan:
 
 
 class Ledger:
-    """Stateless. Every method may raise TableUnavailable, and may then be repeated with the same arguments."""
+    """The operations. Stateless. Every method may raise TableUnavailable, and may then be repeated with the same
+    arguments."""
 
     def __init__(self, table: LedgerTable) -> None:
         self.table = table
@@ -134,12 +133,12 @@ class Ledger:
         """Write the RESERVED entries of one attempt, by owner: all of them or none. opened: the attempt's open
         reservation, which a transaction writes with the entries; for one owner, the caller has written it.
 
-        Without an entry of the pod, every pool must have enough. An entry that was seen is RESERVED by an earlier
-        attempt. It is taken over, so that the earlier attempt cannot release it. It keeps its amounts and gets what the
-        attempt needs in addition: a Binding of the earlier attempt may still arrive.
+        If the pod does not have an entry, every pool must have enough. An entry in `seen` is RESERVED by an earlier
+        attempt. It is taken over, so that the earlier attempt cannot release it. It keeps its amounts, because a
+        Binding of the earlier attempt may still arrive, and gets the amounts that the new attempt needs in addition.
 
-        ENTRY_DIFFERS: an entry is bound, gone, of another attempt, or was not seen. INSUFFICIENT, NO_LEDGER: nothing is
-        written.
+        ENTRY_DIFFERS: an entry is bound, gone, of another attempt, or not in `seen`. INSUFFICIENT, NO_LEDGER: nothing
+        is written.
         """
         plans = {owner: ReservationPlan(entry, seen.get(owner)) for owner, entry in wanted.items()}
         ledgers = {owner: plan.guess(owner) for owner, plan in plans.items()}
@@ -163,7 +162,7 @@ class Ledger:
             ((owner, write),) = writes.items()
             return {owner: self.table.write(owner, write).ledger}
         if self.table.write_together(writes, opened) is None:
-            # Only the parts that the writes change are known; the rest is a guess.
+            # Only the parts that the writes change are known; the other parts are assumed.
             return {owner: write.applied_to(seen[owner]) for owner, write in writes.items()}
         return {owner: self.table.node(owner) for owner in writes}
 
@@ -190,10 +189,10 @@ class Ledger:
     def release(
         self, node: str, seen: Entry, *, epoch: int | None = None, ledger: NodeLedger | None = None
     ) -> LedgerResult:
-        """Remove the entry that was seen: same attempt, same state. Its amounts reduce `owed` first.
+        """Remove the entry if it still has the attempt and the state of `seen`. Its amounts reduce `owed` first.
 
-        DONE also if the pod does not have an entry. ENTRY_DIFFERS: it has changed since. ledger: as last seen;
-        it saves a write if something is owed. epoch: the watcher's; None for bind.
+        DONE also if the pod does not have an entry. ENTRY_DIFFERS: the entry has changed. ledger: as last read; passing
+        it saves a write if amounts are owed. epoch: the watcher's epoch; None for bind.
         """
 
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
@@ -229,10 +228,8 @@ class Ledger:
         return self._write(plan, seen, epoch)
 
     def resize(self, seen: NodeLedger, capacity: Mapping[str, int], *, epoch: int) -> LedgerResult:
-        """Set the node's capacity. seen: the ledger as last read.
-
-        Growth reduces `owed` first. Amounts that the entries hold beyond a smaller capacity become owed.
-        """
+        """Set the node's capacity. seen: the ledger as last read. Growth reduces `owed` first. Amounts that the entries
+        hold beyond a smaller capacity become owed."""
 
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
             pools = capacity_changes(ledger, capacity)
@@ -284,10 +281,10 @@ ANY_AFTER = 2
 
 
 class ShareChoice:
-    """Choose the shares of one pod at an owner, by pool. Deterministic: the same input gives the same choice."""
+    """Chooses the shares of one pod at an owner, by pool. Deterministic: the same input gives the same choice."""
 
     def __init__(self, counting: Counting, demands: Sequence[Demand], floating: Shares, pod_uid: str) -> None:
-        """floating: the shares of floating pools, which leave no choice."""
+        """Prepare the choice. floating: the shares of floating pools, which are not chosen."""
         self._counting, self._demands, self._floating, self._uid = counting, demands, floating, pod_uid
 
     def without_devices(self) -> Shares | None:
@@ -318,10 +315,8 @@ class ShareChoice:
         return self._counting.choose(self._demands, ledger.capacity, own)
 
     def _spread(self, shares: Shares, ledger: NodeLedger, lost_races: int) -> Shares:
-        """Choose among equally good devices by a hash, so that concurrent binds do not all choose the same one.
-
-        Equally good: of the same size, with as much room. After ANY_AFTER lost races: of the same size, with enough.
-        """
+        """Choose among equally good devices by a hash, so that concurrent binds do not all choose the same one. Equally
+        good: of the same size, with as much room. After ANY_AFTER lost races: of the same size, with enough."""
         found: dict[str, int] = {}
         for pool, amount in shares.items():
             equal = _equal_devices(pool, amount, ledger, any_room=lost_races >= ANY_AFTER)
@@ -331,7 +326,8 @@ class ShareChoice:
 
 
 def _equal_devices(pool: str, amount: int, ledger: NodeLedger, *, any_room: bool) -> list[str]:
-    """Return devices of this pool's size with as much room; any_room: with enough. Empty if the pool is a resource."""
+    """Return the devices of this pool's size with as much room; any_room: with enough room for the amount. Empty if the
+    pool is not a device."""
     device, avail = device_of(pool), ledger.avail or {}
     if device is None:
         return []

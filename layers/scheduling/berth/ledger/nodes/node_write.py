@@ -1,4 +1,4 @@
-"""One write on a node's ledger: how it changes the pools and entries, and its conditions. Pure.
+"""One write on a node's ledger: its changes of the pools and entries, and its conditions.
 
 `avail` and `owed` are never both above 0. If the change cannot break that, the condition is an inequality, so that
 concurrent writes do not conflict. If `avail` or `owed` may cross 0, the condition names the expected value.
@@ -40,8 +40,8 @@ class EntryChange:
 class NodeWrite:
     """A write on a node's item. It also requires that the item exists and is not being rebuilt.
 
-    entries: of different pods; one, except for the members of a gang. epoch: the watcher's; the item's epoch must not
-    be later, and becomes this one. None: a write of bind.
+    entries: changes of different pods; several only for the members of a gang. epoch: the watcher's epoch, which
+    replaces the item's and must not be earlier; None: a write of bind.
     """
 
     entries: tuple[EntryChange, ...] = ()
@@ -105,7 +105,7 @@ def replace_changes(ledger: NodeLedger, held: Shares, wanted: Shares) -> dict[st
 
 
 def capacity_changes(ledger: NodeLedger, capacity: Mapping[str, int]) -> dict[str, PoolChange]:
-    """Set the node's capacity. The condition on the old capacity makes the write safe to repeat."""
+    """Set the node's capacity. The condition on the old capacity makes it safe to repeat the write."""
     pools = {pool: ledger.capacity.get(pool, 0) for pool in {**ledger.capacity, **capacity}}
     changes = {}
     for pool, before in pools.items():
@@ -117,7 +117,7 @@ def capacity_changes(ledger: NodeLedger, capacity: Mapping[str, int]) -> dict[st
 
 
 def _available_change(ledger: NodeLedger, pool: str, amount: int) -> PoolChange:
-    """Add the amount to the available one; a negative amount reduces it."""
+    """Add the amount to the available amount; a negative amount reduces the available one."""
     avail, owed = (ledger.avail or {}).get(pool, 0), ledger.owed.get(pool, 0)
     if amount > 0:
         paid = min(amount, owed)

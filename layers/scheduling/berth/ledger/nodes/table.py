@@ -1,7 +1,7 @@
 """The port of the ledger's table, for bind, the watcher and `berth reservations`.
 
 Guarantees: every read is consistent. Every write is one conditional or idempotent operation, so a caller may repeat it
-after a lost answer. `write_together` writes several items or none, all other writes one.
+after a lost answer. `write_together` writes several items or none; every other write changes one item.
 
 A ledger's owner is a node or a floating pool.
 
@@ -31,10 +31,8 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class NotWritten:
-    """The ledger that did not meet the condition (ALL_OLD). None: the node does not have an item.
-
-    If a transaction blocked a `write`, this is the ledger as read afterwards; it may meet the condition.
-    """
+    """The ledger that did not meet the condition (ALL_OLD). None: the node does not have an item. If a transaction
+    blocked a `write`, this is the ledger as read afterwards; it may meet the condition."""
 
     ledger: NodeLedger | None
 
@@ -48,10 +46,8 @@ class MarkerState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """The state of the whole table. A table without a marker is new, or its content was lost.
-
-    since: seconds since the epoch. nonce: different for each write, so that a concurrent write is detected.
-    """
+    """The state of the whole table. A table without a marker is new, or its content was lost. since: seconds since the
+    epoch. nonce: different for each write, so that a concurrent write is detected."""
 
     state: MarkerState
     epoch: int
@@ -97,27 +93,23 @@ class LedgerTable(ABC):
 
     @abstractmethod
     def delete_if_empty(self, node: str, epoch: int) -> Written | NotWritten:
-        """Delete the item if it has no entries and its epoch is not later. Written: the ledger that was deleted.
-
-        NotWritten(None): there is no item.
-        """
+        """Delete the item if it does not have entries and its epoch is not later. Written: the ledger that was deleted.
+        NotWritten(None): there is no item."""
 
     # ----------------------------------------------------------------------------------------------- open reservations
 
     @abstractmethod
     def put_open(self, reservation: OpenReservation) -> None:
-        """Put the reservation. Each attempt has its own item, so an existing item can only be the same."""
+        """Put the reservation. Each attempt has its own item, so an existing item can only be this reservation."""
 
     @abstractmethod
     def delete_open(self, uid: str, node: str, attempt: str) -> None:
-        """Delete the open reservation of this attempt if it exists. Those of other attempts stay."""
+        """Delete the open reservation of this attempt if it exists. Open reservations of other attempts stay."""
 
     @abstractmethod
     def open_reservations(self) -> Sequence[OpenReservation]:
-        """Return all open reservations, by one consistent query with all its pages.
-
-        A pod may have several on a node, one for each attempt. Its one entry names the attempt that owns it.
-        """
+        """Return all open reservations, by one consistent query with all its pages. A pod may have several on a node,
+        one for each attempt. Its one entry names the attempt that owns it."""
 
     # ---------------------------------------------------------------------------------------------------------- marker
 
@@ -126,12 +118,10 @@ class LedgerTable(ABC):
         """Return the marker, by a consistent read."""
 
     def marker_eventually(self) -> Marker | None:
-        """Return the marker for half a read unit, if the store has such reads. It may be older than a previous one."""
+        """Return the marker for half a read unit, if the store has such reads. It may be older than one read before."""
         return self.marker()
 
     @abstractmethod
     def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
-        """Replace the marker if it still has the nonce that was seen; otherwise return False.
-
-        If the table has this marker already, an earlier try has succeeded.
-        """
+        """Replace the marker if it still has the nonce that was seen; otherwise return False. If the table has this
+        marker already, an earlier try has succeeded."""

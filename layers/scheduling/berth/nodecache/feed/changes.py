@@ -36,8 +36,8 @@ def is_reduced(obj: Object) -> bool:
 
 
 def reduced_pods(pod: Object) -> Iterator[Object]:
-    """Yield smaller and smaller versions of a compact pod: without labels; without its placement rules; without both;
-    and also without the names, images and ports of its containers. Other objects do not have smaller versions."""
+    """Yield ever smaller versions of a projected pod: without labels; without placement rules; without both; and then
+    also without the names, images and ports of its containers. Other objects do not have smaller versions."""
     metadata, shared = pod.get("metadata"), _shared(pod)
     if not isinstance(metadata, Mapping) or shared is None:
         return
@@ -82,7 +82,7 @@ MAX_RAW_BYTES = 4_000_000
 """The largest decompressed size of an item. An API server accepts requests of 1.5 MiB."""
 
 _RAW_BYTES = 1_000_000
-_LONGEST_KEY = 10_000  # an API server accepts names and namespaces of 253 characters
+_LONGEST_KEY = 10_000  # an API server accepts names and namespaces of up to 253 characters
 _FASTEST = 1
 
 Object = Mapping[str, object]
@@ -110,7 +110,7 @@ class CorruptItem(Exception):
 
 
 class OmissionReason(StrEnum):
-    """The reason why an object cannot be stored as a whole. REDUCED: a pod is published without some of its fields."""
+    """The reason why an object cannot be stored completely. REDUCED: a pod is published without some of its fields."""
 
     TOO_LARGE = "too large for an item"
     REDUCED = "too large for an item, published without some of its fields"
@@ -120,7 +120,7 @@ class OmissionReason(StrEnum):
 @dataclass(frozen=True, slots=True)
 class PackedChanges:
     """The packed items of each part, and the objects that do not fit into an item. Such a pod is published without some
-    of its fields; any other object as deleted, because readers must not continue with its older state."""
+    of its fields. Any other object is published as deleted, because readers must not use its older state."""
 
     by_part: Mapping[SnapshotPart, Sequence[bytes]]
     omissions: Mapping[Key, OmissionReason]
@@ -156,7 +156,7 @@ def pack(changes: Iterable[Change]) -> PackedChanges:
 
 
 def _row(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:
-    """Return None if even the key cannot be stored: then a reader cannot have the object."""
+    """Return the row to pack; None if even the key cannot be stored, so that no reader has the object."""
     data = _dumped(change)
     if data is None:
         return _gone(change, OmissionReason.NOT_JSON, omissions)
@@ -187,7 +187,7 @@ def _gone(change: Change, cause: OmissionReason, omissions: dict[Key, OmissionRe
 
 
 def _dumped(change: Change) -> bytes | None:
-    """Return None if the object is not JSON: a lone surrogate, an integer above 64 bits, or nested too deeply."""
+    """Return the JSON; None if the object has a lone surrogate or an integer above 64 bits, or is nested too deeply."""
     try:
         return orjson.dumps(tuple(change))
     except orjson.JSONEncodeError:

@@ -65,8 +65,8 @@ class Expired:
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """A failure of the watch, which is retried after a backoff. Events are not lost. is_lasting: whether a retry cannot
-    succeed until somebody acts."""
+    """A failure of the watch, which is retried after a backoff. Events are not lost. is_lasting: whether a retry can
+    succeed only after an operator acts."""
 
     cause: str
     is_lasting: bool = False
@@ -109,8 +109,8 @@ class ClusterUnavailable(Exception):
 
 
 class ClusterWatch(ABC):
-    """Watches of all resources, for one consumer. Objects have only the fields that scheduling reads. A subclass
-    advances the positions with each event that `take` returns."""
+    """Watches of all resources, for one consumer. Objects have only the fields that scheduling reads. A subclass moves
+    `positions` with each event that `take` returns."""
 
     def __init__(self, resources: Iterable[str], positions: Mapping[str, Position]) -> None:
         self._positions = {name: positions.get(name) for name in resources}
@@ -126,7 +126,7 @@ class ClusterWatch(ABC):
 
     @property
     def observed_at(self) -> float | None:
-        """Return the oldest `observed_at` of all resources; None until each of them was listed."""
+        """Return the oldest `observed_at` of all resources; None until every resource was listed."""
         known = self.positions
         is_complete = len(known) == len(self._positions)
         return min((position.observed_at for position in known.values()), default=None) if is_complete else None

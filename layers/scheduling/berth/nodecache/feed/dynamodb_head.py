@@ -1,4 +1,4 @@
-"""The pointer in the head item, as DynamoDB attributes. lease/dynamodb_lock has those of the lease.
+"""The pointer in the head item, as DynamoDB attributes. lease/dynamodb_lock has the attributes of the lease.
 
 Attribute names would make the head larger than a kilobyte, and each publication would cost another write unit. So the
 values are in lists; lists of parts have the order of SnapshotPart. A later release may append elements to each list.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 MAX_CHUNKS = 10_000
-"""More than any cluster needs: 3.5 GB. A pointer with more is malformed; a reader must not request them."""
+"""More than any cluster needs: 3.5 GB. A pointer with more is malformed; a reader must not request so many chunks."""
 
 
 _PARTS = tuple(SnapshotPart)
@@ -107,7 +107,7 @@ def _read_pointer(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
 
 
 def _outline(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
-    """Return the attributes that all releases share: a watcher that cannot read the other ones continues from these."""
+    """Return the attributes that all releases share: a watcher that cannot read the others continues from these."""
     version, epoch, schema = int(item["version"]["N"]), int(item["lastEpoch"]["N"]), item["schemaVersion"]
     return Pointer(
         version=version,
@@ -120,7 +120,7 @@ def _outline(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
         heartbeat=0.0,
         writer_version=item.get("writerVersion", {}).get("S", ""),
         schema_version=int(schema["N"]),
-        # Without this attribute, only readers of its own schema can read it.
+        # Without this attribute, only readers of the item's own schema can read it.
         oldest_reader=int(item.get("oldestReader", schema)["N"]),
     )
 

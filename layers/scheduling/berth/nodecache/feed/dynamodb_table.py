@@ -6,7 +6,7 @@
 | log item | log#uid of the head#its part | its version |
 | snapshot chunk | snapshot#id#index | 0 |
 
-The same table has the configuration and the records of decisions.
+The same table contains the configuration and the records of decisions.
 
 A new on-demand table accepts 4,000 write units a second, and each of its partitions 1,000; an older table accepts more.
 It rejects further requests. A rejected request is free, but it takes time and competes with the renewal of the lease.
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Item = Mapping[str, AttributeValueTypeDef]
 
 WRITE_UNIT = 1024
-"""Bytes."""
+"""The bytes that one write unit pays for."""
 
 _SECONDS = 0.25
 _LEAST = 250.0
@@ -52,7 +52,7 @@ _SLOWER = 0.7
 @dataclass(slots=True)
 class WritePace:
     """The rate of one writer, in write units a second: at first half of a new table's rate, at least a quarter of one
-    partition's rate. It grows fast until the table throttles, and slowly afterwards."""
+    partition's rate. The rate grows fast until the table throttles, and slowly afterwards."""
 
     rate: float = 2_000.0
     is_limit_known: bool = False
@@ -79,7 +79,7 @@ _PARALLEL = 8
 
 
 class _ChunkWrite(Enum):
-    """The result of writing a chunk. WRITTEN_LATE: the client repeated the request, so the table is near its limit."""
+    """The result of writing a chunk. WRITTEN_LATE: it was repeated, so the table is near its limit."""
 
     WRITTEN = auto()
     WRITTEN_LATE = auto()
@@ -175,7 +175,7 @@ class DynamoDBCacheTable(CacheTableAdapter, CacheTable):
                 count = self._pace.count(len(chunks[index]) for index in left)
                 group, left = left[:count], left[count:]
                 results = list(pool.map(put, group))
-                # Retry rejected chunks last: their partitions do not have units left now, and others may have some.
+                # Retry rejected chunks last: their partitions do not have units left now, but other partitions may.
                 left += [index for index, result in zip(group, results, strict=True) if result is _ChunkWrite.REFUSED]
                 self._pace.adapt(throttled=any(result is not _ChunkWrite.WRITTEN for result in results))
                 if left:

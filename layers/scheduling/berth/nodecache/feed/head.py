@@ -1,7 +1,7 @@
-"""The head item: the one item a verb reads on every call, and the one conditional write that publishes.
+"""The head item: verbs read it in their calls, and a publication is one conditional write of it.
 
 It contains the lease of the leader (see lease/) and the pointer to the published version. Everything else in the table
-becomes visible only through it. A verb reads one unit for it, so it must stay below 2 KB.
+becomes visible only through it. It must stay below 2 KB: each publication pays one write unit per KB.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from berth.scheduling.snapshot.parts import Parts, SnapshotPart
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A position from which a watch can be resumed. Times are seconds since the epoch. `observed_at`: all events until
-    this time are known. `listed_at`: the time of the last list."""
+    """A position from which a watch can be resumed. Times are seconds since the epoch. `observed_at`: the watcher knows
+    all events until this time. `listed_at`: the time of the last list."""
 
     resource_version: str
     observed_at: float
@@ -24,12 +24,12 @@ class Position:
 
 
 SCHEMA_VERSION = 1
-"""The schema of head, log and snapshots that this release writes. Every change of the schema raises it, so that readers
-know whether the current writer or an earlier one wrote an attribute of the head."""
+"""The version of the schema of head, log and snapshots. Every change of the schema increases it, so that readers know
+whether the current writer or an earlier one wrote an attribute of the head."""
 
 OLDEST_READER = 1
-"""The oldest schema whose readers can read the items of this release; they may ignore unknown attributes. It is raised
-only if they would misread it, one release after the first one that can read the new schema."""
+"""The oldest schema whose readers can read the items of this release; they may ignore unknown attributes. Increase it
+only if older readers would misread the items, one release after the first that can read the new schema."""
 
 FUTURE_SCHEMA = (
     "the node cache was written by a newer release, in a form that this one does not read; "
@@ -38,7 +38,8 @@ FUTURE_SCHEMA = (
 
 
 class PublishedVersion(NamedTuple):
-    """A published version, and the epoch of the leader that packed it. In one head item they identify one content."""
+    """A published version, and the epoch of the leader that packed it. Under one head item, both identify one
+    content."""
 
     version: int
     epoch: int
@@ -58,8 +59,8 @@ def in_every_part(published: PublishedVersion) -> PartVersions:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPointer:
-    """An immutable snapshot, which is stored in chunks. `newest`: of each part in it; the part's log continues from
-    there. `chunks_by_part`: in the order of the chunks. `size`: the bytes of all chunks."""
+    """An immutable snapshot, which is stored in chunks. `newest`: the version of each part in it, from which the part's
+    log continues. `chunks_by_part`: in the order of the chunks. `size`: the bytes of all chunks."""
 
     id: str
     version: int
@@ -96,10 +97,10 @@ class Observation:
 class Pointer:
     """Points to the published version.
 
-    `version` increases by one with each log item of any part; `last_epoch` is that item's epoch. `newest`: the end of
-    each part's log. A reader below `compacted_version` must load the snapshot: log items up to this version may be
-    deleted or replaced by orphans. `log_bytes`: the bytes of all log items since the snapshot. `heartbeat`: the time of
-    the last publication, which is not the data's age.
+    `version` increases by one with each log item of any part; `last_epoch` is the epoch of the last item. `newest`: the
+    end of each part's log. A reader below `compacted_version` must load the snapshot: log items up to this version may
+    be deleted or replaced by orphans. `log_bytes`: the bytes of all log items since the snapshot. `heartbeat`: the time
+    of the last publication; it does not show the data's age.
     """
 
     version: int
@@ -127,10 +128,10 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The item as of one read. `uid`: each new item has another one; empty without a pointer. `pointer`: None until the
-    first publication. `configuration_hash`: empty until a document was applied. `plugin_version`: that of the custom
-    plugins with which the document was tried; may be empty. `counting_refusal`: why this store's ledger does not count,
-    or empty."""
+    """The item as of one read. `uid`: different for each new item; empty if there is no pointer. `pointer`: None until
+    the first publication. `configuration_hash`: empty until a document was applied. `plugin_version`: the version of
+    the custom plugins with which the document was tried; may be empty. `counting_refusal`: the reason why this store's
+    ledger does not count; empty if it counts."""
 
     uid: str
     pointer: Pointer | None

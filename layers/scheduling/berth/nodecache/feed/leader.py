@@ -1,14 +1,15 @@
-"""The leader: turns watch events into changes and publishes them, the first one after a pause at once, others together.
+"""The leader: turns watch events into changes and publishes them. After a pause it publishes the first change at once,
+and later changes together.
 
 Guarantees:
-- What is published is the state of the API server, per resource, up to the positions published with it. A successor
-  that resumes at these positions does not miss events.
-- Nothing is published before every resource was listed once.
+- For each resource, the published state is the API server's state at the position that is published with it. A
+  successor that resumes at these positions does not miss events.
+- The first publication follows after every resource was listed once.
 - An object that cannot be stored is omitted and counted (`omissions`, `events_without_name`). Publications continue.
 
 Not guaranteed:
-- That a leader that holds the lease publishes. While the table rejects writes, or before the first list, `heartbeat`
-  and `observed_at` of the head grow old.
+- That the holder of the lease publishes. While the table rejects writes, or before the first list, `heartbeat` and
+  `observed_at` of the head grow old.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ class ObjectsView:
 
 
 class ObservedState:
-    """The objects by resource and key, and the pending changes. For one thread. Of an object's changes the last state
-    is pending, and an earlier removal: consumers must know that a pod was deleted, even if another has its name by
-    then."""
+    """The objects by resource and key, and the pending changes. For one thread. If an object changes several times,
+    only its last state is pending, and also an earlier removal: consumers must learn that a pod was deleted, even if
+    another pod already has its name."""
 
     def __init__(self, objects: Mapping[Key, Object]) -> None:
         self.objects = dict(objects)
@@ -111,8 +112,8 @@ _TOLERANCE_SECONDS = 0.001  # sums of floats are not exact
 @dataclass(frozen=True, slots=True)
 class Publication:
     """One publication. epoch: the leadership that published. changes: in order; empty for a heartbeat. objects: all
-    that the leader knows. is_complete: whether all of these are published. omissions: objects that are not published as
-    a whole."""
+    objects that the leader knows. is_complete: whether all of them are published. omissions: objects that are not
+    published completely."""
 
     epoch: int
     changes: Sequence[Change]
@@ -124,8 +125,9 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class PublishIntervals:
-    """Seconds. flush: how long a change may wait for others. pause: a change does not wait if the last published one is
-    this old. heartbeat: shorter than the lease's retryPeriod, so that publications alone renew the lease."""
+    """The intervals in seconds. flush: how long a change may wait for others. pause: a change does not wait if the last
+    published change is this old. heartbeat: shorter than the lease's retryPeriod, so that publications alone renew the
+    lease."""
 
     flush: float = 0.5
     pause: float = 1.0
@@ -154,12 +156,12 @@ class Leader:
         on_published: Callable[[Publication], None],
         retention: Retention = RETENTION,
     ) -> None:
-        """`pointer`: the published pointer. `objects`: the state it points to; None if it cannot be read.
-        `on_published`: called after every publication; must not raise. Each change is in one publication; if the leader
-        begins anew, the first has all objects."""
+        """Begin to lead. `pointer`: the published pointer. `objects`: the state that it points to; None if it cannot be
+        read. `on_published`: called after every publication; must not raise. Each change is in one publication; if
+        `objects` cannot be used, the first publication has all objects."""
         self._cluster_uid = cluster.uid()
         positions: Mapping[str, Position] = {}
-        # Another cluster behind the same table: no object and no resourceVersion of the old one is valid.
+        # The table has the state of another cluster: none of its objects and resourceVersions is valid.
         if pointer is not None and pointer.observation.cluster_uid == self._cluster_uid and objects is not None:
             positions = pointer.observation.positions
         self._continues = bool(positions)

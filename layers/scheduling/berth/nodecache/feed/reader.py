@@ -4,18 +4,19 @@ It loads the parts of the state that its callers need. Each part has its own log
 for the parts of a call, the call does not read or wait. Otherwise all loaded parts are brought up to date.
 
 Guarantees:
-- A call gets the parts that it needs as they were published when it read the head, or later. Other parts may be older:
-  the whole state is always one that was published.
+- A call gets the parts that it needs as they were published when it read the head, or later. Other parts may be older,
+  but all parts together always are a state that was published.
 - Changes are applied together and in order. Within one head item the state never goes back.
 - The state never misses a change at or below its version. The head names the newest log item of each part by version
-  and epoch, and each item names the previous one. This chain tells published items from orphans, even if clocks differ.
+  and epoch, and each item names the previous one. This chain distinguishes published items from orphans, even if clocks
+  differ.
 - A missing or malformed log item costs a load of the snapshot.
 - States are immutable and shared.
 - Every call begins with the head, so the reader recovers when the table does.
 
 Not guaranteed:
 - The data may be old. The head's `observed_at` shows how old it is.
-- A table that was restored under the same name may go undetected until its version exceeds this reader's.
+- A table that was restored under the same name may go undetected until its version exceeds the reader's version.
 """
 
 from __future__ import annotations
@@ -66,10 +67,12 @@ def read_log(table: CacheTable, uid: str, since: LogPosition, through: PartVersi
 
 ATTEMPTS = 5
 RETRY_SECONDS = 0.05
-"""Chunks are read eventually consistent: one just written may be absent for some tens of milliseconds."""
+"""Seconds before the next attempt. Reads of chunks are eventually consistent: a new chunk may be missing for some tens
+of milliseconds."""
 
 LOG_ATTEMPTS = 3
-"""The log is read consistently: an item that is missing twice under a fresh head will not appear."""
+"""Maximum number of reads of the log. They are consistent: an item that is missing twice under a newly read head will
+not appear."""
 
 NOTHING_PUBLISHED = "the node cache is empty: no watcher has published yet; is its schedule enabled?"
 INCOMPLETE = "a part of the node cache is missing; the watcher's next snapshot replaces it"
@@ -92,7 +95,8 @@ class View(Protocol[S]):
 
 @dataclass(frozen=True, slots=True)
 class _Cursor(Generic[S]):
-    """The last version that this reader has applied. uid: the head item. newest: has exactly the parts of `state`."""
+    """The last version that this reader has applied. uid: the head item. newest: has exactly the parts of `state`, with
+    their versions."""
 
     uid: str
     published: PublishedVersion
@@ -150,9 +154,9 @@ class NodeCacheReader(Generic[S]):
         return NO_PARTS if self._cursor is None else self._cursor.parts
 
     def at(self, head: Head | None, remaining: Callable[[], float] = lambda: math.inf, parts: Parts = ALL_PARTS) -> S:
-        """Return these parts of the state that this head points to, or of a later one, and older parts that earlier
-        calls needed. Raises NothingPublished and TableUnavailable. `remaining`: the seconds left; at 0 neither a read
-        nor a wait begins."""
+        """Return the state that this head points to, or a later one: these parts, and the parts that earlier calls
+        needed, which may be older. Raises NothingPublished and TableUnavailable. `remaining`: the seconds left; at 0
+        neither a read nor a wait begins."""
         uid, pointer = _readable(head)
         cursor = self._cursor
         if cursor is not None and cursor.has(uid, pointer, parts):
@@ -160,7 +164,7 @@ class NodeCacheReader(Generic[S]):
                 self._move_on(cursor, pointer)
             return cursor.state
         if not remaining():
-            # Before the lock: the thread that has it may wait for the table.
+            # Do not wait for the lock: the thread that holds it may be waiting for the table.
             raise NothingPublished(DEADLINE_PASSED)
         with self._catching_up:
             for attempt in range(ATTEMPTS):
@@ -195,12 +199,12 @@ class NodeCacheReader(Generic[S]):
             return self._load_snapshot(uid, pointer, parts)
         needed = cursor.parts | parts
         if cursor.uid != uid:
-            # Nothing shows which of the two items is older.
+            # It is unknown which of the two head items is older.
             return self._load_snapshot(uid, pointer, needed) if is_current else _Missing.NEWER_HEAD
         if cursor.has(uid, pointer, parts):
             return cursor.moved_on(pointer)
         if cursor.version > pointer.version:
-            # A part that is loaded at an older version would take the others back.
+            # Loading one part at an older version would set the other parts back to that version.
             return _Missing.NEWER_HEAD
         followed = self._follow_log(cursor, pointer) if needed == cursor.parts else None
         return followed or self._load_snapshot(uid, pointer, needed)
@@ -224,7 +228,7 @@ class NodeCacheReader(Generic[S]):
     def _follow_log(self, cursor: _Cursor[S], pointer: Pointer) -> _Cursor[S] | None:
         """Apply the log from the cursor on. Return None if a change is missing or may be missing."""
         has_changed = any(pointer.newest[part] != newest for part, newest in cursor.newest.items())
-        # Below compactedVersion log items may be gone, and an old orphan may be in the gap.
+        # Log items below compactedVersion may be deleted, and an orphan may have the version of a deleted item.
         if has_changed and cursor.version < pointer.compacted_version:
             return None
         start = LogPosition(cursor.version, cursor.newest)
@@ -236,7 +240,7 @@ class NodeCacheReader(Generic[S]):
         if items is None:
             return None
         try:
-            # Decode all changes before the first is applied: a view may be unable to go back.
+            # Decode all changes before the first is applied: a view may be unable to undo changes.
             changes = list(unpack(item.data for item in items))
         except CorruptItem:
             return None

@@ -24,7 +24,7 @@ __all__ = ["CacheTable", "LogItem", "LogWrite", "StaleFence", "TableUnavailable"
 @dataclass(frozen=True, slots=True)
 class LogItem:
     """Packed changes of one part of the state by the leader of `epoch`. `previous`: the part's newest published version
-    before this one (see reader)."""
+    before this item (see reader)."""
 
     part: SnapshotPart
     version: int
@@ -50,8 +50,9 @@ class StaleFence(Exception):
 
 
 class CacheTable(ABC):
-    """Each part has a log, whose items are stored by version. The logs belong to one head item: its `uid` is part of
-    their keys. A new head item begins with epoch and version 0 again, and must not be combined with old log items."""
+    """The table. Each part has a log, whose items are stored by version. The logs belong to one head item: its `uid` is
+    part of their keys. A new head item begins with epoch and version 0 again, and must not be combined with old log
+    items."""
 
     @abstractmethod
     def head(self) -> Head | None:
@@ -60,7 +61,8 @@ class CacheTable(ABC):
 
     @abstractmethod
     def head_eventually(self) -> Head | None:
-        """Return the head by an eventually consistent read (half a unit). It may be older than the last read head."""
+        """Return the head by an eventually consistent read (half a unit). It may be older than a head that was read
+        before."""
 
     def configuration_hash(self) -> str:
         """Return the hash of the applied configuration by a consistent read; empty if no document was applied."""
@@ -75,8 +77,8 @@ class CacheTable(ABC):
     @abstractmethod
     def log(self, uid: str, after: int, through: Mapping[SnapshotPart, int]) -> list[LogItem]:
         """Return the log items of these parts with after < version <= through[part], ascending within each part, by a
-        consistent query for each part. Versions may be missing, and items may be orphans: the caller follows each
-        part's chain back from the head. Malformed items are left out."""
+        consistent query for each part. Items may be missing or orphans: the caller follows each part's chain back from
+        the head. Malformed items are left out."""
 
     @abstractmethod
     def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:

@@ -1,8 +1,8 @@
-"""The watcher: one run of it, from the election to the handover.
+"""One run of the watcher, from the election to the handover.
 
-A candidate that is not needed, because the leader stays or another one waits, ends after one or two reads. A candidate
-that waits follows the published state, so that it can continue at once. The leader resumes the watches at its
-predecessor's positions, publishes changes, and releases the lease when its time is over.
+A candidate ends after one or two reads if the leader stays or another candidate waits. A candidate that waits follows
+the published state, so that it can continue at once. The leader resumes the watches at its predecessor's positions,
+publishes changes, and releases the lease when its time is over.
 
 Guarantees:
 - A deposed leader stops. Its successor knows all that it has published.
@@ -11,7 +11,7 @@ Guarantees:
   gets each failure and its end at once, because a run may take 15 minutes.
 
 Not guaranteed:
-- That some process leads. After a crash the next candidate first waits until the lease has expired.
+- That any process leads. After a crash the next candidate first waits until the lease has expired.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class WatcherOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of one run. `reason`: the failure that ended it, or the last failure that did not. `omissions`: the
-    first ten objects that are not published as a whole. `events_without_name`: watch events with a nameless object."""
+    """The result of one run. `reason`: the failure that ended the run, otherwise the last failure. `omissions`: the
+    first ten objects that are not published completely. `events_without_name`: watch events with a nameless object."""
 
     outcome: WatcherOutcome
     publications: int = 0
@@ -71,8 +71,8 @@ class RunResult:
 
 
 FOLLOW_SECONDS = 5.0
-"""The interval at which a waiting candidate follows the publications. Each time costs a read. The leader loads what was
-published since the last time."""
+"""Seconds between two times at which a waiting candidate loads publications. Each time costs a read of the head. When
+it becomes the leader, it loads only later publications."""
 
 _TOLERANCE_SECONDS = 0.01
 _NAMED_OMISSIONS = 10
@@ -82,12 +82,12 @@ _WELL_SECONDS = 5.0
 
 @dataclass(eq=False)
 class Watcher:
-    """One candidate, and the leader if it is elected; for one thread. `sleep` may return early.
+    """A candidate, which leads if it is elected; for one thread. `sleep` may return early.
 
     `on_published`: see Leader. `may_wait`: called before each wait for the leader; returns False if another candidate
-    waits. `on_trouble`: called with each cause that prevents this run's work, or the watch of a resource; with an empty
-    text when there is no such cause any more, and when the run begins to work. `once`: end after the first publication
-    or failure. `new_id`: returns an id that is unique over all processes.
+    waits. `on_trouble`: called with each cause that prevents this run's work or the watch of a resource; called with an
+    empty text when the cause has ended, and when the run begins to work. `once`: end after the first publication or
+    failure. `new_id`: returns an id that is unique over all processes.
     """
 
     elector: LeaderElector
@@ -133,7 +133,7 @@ class Watcher:
                 self._survived_failure, self._failure = self._failure[1], None
             self._say_cause()
         except StaleEpoch as error:
-            # The elector may not know yet, or cannot know of another writer in this epoch.
+            # The elector may not know this yet, and does not detect another writer in this epoch.
             self._failure = WatcherOutcome.DEPOSED, str(error)
             return True
         except (NotLeading, StaleFence):
@@ -149,8 +149,8 @@ class Watcher:
         return self._is_over()
 
     def _say_cause(self) -> None:
-        """Report a new cause or its end, unless the run ends with its first failure (`once`): its result then has the
-        cause. A failure that recurs within _WELL_SECONDS has not ended."""
+        """Report a new cause or its end, unless the run ends with its first failure (`once`), whose cause is in the
+        result. A failure that recurs within _WELL_SECONDS has not ended."""
         leader, now = self._leader, self.clock.monotonic()
         cause = self._failure[1] if self._failure is not None else ""
         if leader is not None:

@@ -2,9 +2,9 @@
 
 Guarantees:
 - All changes of a publication become visible together, and publications become visible in order.
-- A writer publishes only while the head is held under its fence. A deposed leader's requests have no effect.
+- A writer publishes only while the head is held under its fence. Requests of a deposed leader are rejected.
 - A version and its epoch identify one content of one part. An attempt whose answer was lost is repeated with the same
-  bytes and the same nonce: it is found to have succeeded, or it succeeds now.
+  bytes and the same nonce: the table shows that it has succeeded, or it succeeds now.
 - Every change is announced once, after the publication that made it visible.
 
 Not guaranteed:
@@ -41,7 +41,7 @@ class Leadership(Protocol):
         """Return the fence for a publication that is sent now; None if the writer may not publish now."""
 
     def keep(self) -> bool:
-        """Renew the lease if that is due, during long work. Return False if the work has to end now."""
+        """Renew the lease if a renewal is due, during long work. Return False if the work has to end now."""
 
     def renewed(self, fence: Fence, at: Instant) -> Fence | None:
         """Report a successful publication with this fence, sent at this time: it has renewed the lease."""
@@ -56,8 +56,8 @@ class NotLeading(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Seconds and bytes. `lifetime`: the table may delete a log item or a chunk after this time. `least_log_bytes`:
-    smaller logs are not compacted. `retry`: the time between two attempts to write a snapshot."""
+    """Limits in seconds and bytes. `lifetime`: the table may delete a log item or a chunk after this time.
+    `least_log_bytes`: smaller logs are not compacted. `retry`: the time between two attempts to write a snapshot."""
 
     lifetime: float = 24 * 3600.0
     least_log_bytes: int = 256 * 1024
@@ -65,16 +65,17 @@ class Retention:
 
     @property
     def compaction_age(self) -> float:
-        """Return the maximum age of a snapshot or of an unpublished log item. The rest of the lifetime is for readers,
-        and for times without a watcher."""
+        """Return the maximum age of a snapshot or of an unpublished log item. The rest of the lifetime is a reserve for
+        readers, and for times without a watcher."""
         return self.lifetime / 4
 
     def is_compaction_due(self, pointer: Pointer, wall: float) -> bool:
-        """Return whether the log outgrew the last snapshot, or this is too old. wall: seconds since the epoch."""
+        """Return whether the log is larger than the last snapshot, or the snapshot is too old. wall: seconds since the
+        epoch."""
         if pointer.snapshot is None:
             return pointer.version > 0
         outgrown = pointer.log_bytes > max(pointer.snapshot.size, self.least_log_bytes)
-        # Clocks may be off either way: a snapshot from the future counts as old.
+        # Clocks may differ: a snapshot with a time in the future counts as old, too.
         age = abs(wall - pointer.snapshot.written_at)
         return outgrown or age > self.compaction_age
 
@@ -109,8 +110,9 @@ class _Attempt:
 @dataclass(eq=False)
 class Writer:
     """Publishes for one leadership; for one thread. Methods may raise NotLeading, TableUnavailable and StaleFence.
-    `pointer`: the predecessor's. `epoch`: the leaseTransitions. `new_id`: returns a unique id. `announce`: called after
-    every publication with the published changes, which may be empty, and the pointer. `sleep`: may return early."""
+    `pointer`: the predecessor's pointer. `epoch`: the leaseTransitions. `new_id`: returns a unique id. `announce`:
+    called after every publication with the published changes, which may be empty, and the pointer. `sleep`: may return
+    early."""
 
     table: CacheTable
     leadership: Leadership
@@ -123,16 +125,16 @@ class Writer:
     _: KW_ONLY
     sleep: Callable[[float], None]
     omissions: dict[Key, OmissionReason] = field(init=False, default_factory=dict)
-    """Objects that do not fit into an item. Readers see them as deleted; pods, without some of their fields."""
+    """Objects that do not fit into an item. Readers see pods without some fields, and other objects as deleted."""
     _unpublished: list[Change] = field(init=False, default_factory=list)
-    _packed_count: int = field(init=False, default=0)  # of the unpublished changes, those in the batches
+    _packed_count: int = field(init=False, default=0)  # the number of unpublished changes that are in batches
     _batches: list[_Batch] = field(init=False, default_factory=list)
     _unconfirmed: _Attempt | None = field(init=False, default=None)
     _compacted_at: float | None = field(init=False, default=None)
 
     def flush(self, changes: Iterable[Change], observation: Observation) -> None:
-        """Publish these changes, those of earlier flushes that are pending, and the observation. Pass each change once,
-        even if the flush fails."""
+        """Publish these changes, pending changes of earlier flushes, and the observation. Pass each change once, even
+        if the flush fails."""
         self._unpublished.extend(changes)
         self.retry_unconfirmed()
         self._pack_batches()
@@ -153,7 +155,7 @@ class Writer:
         """Publish all objects as a snapshot, without log items: for a leader that cannot continue the published log.
 
         `changes`: since the last call; `objects` contains them. Every reader has to load the snapshot, because each
-        part has its version from now on. It was never written before, so it also supersedes an unconfirmed publication.
+        part now has its version. That version is new, so the snapshot also replaces an unconfirmed publication.
         """
         self._unpublished.extend(changes)
         following = self._next_pointer(observation)
@@ -179,7 +181,7 @@ class Writer:
         if is_retry or not self.retention.is_compaction_due(pointer, self.clock.wall()):
             return False
         self._compacted_at = now
-        # Readers at or above the last snapshot can still follow the log: it stays for a grace period.
+        # Readers at the last snapshot's version or above can still follow the log, which stays for a grace period.
         following = replace(
             self._next_pointer(observation), compacted_version=pointer.snapshot.version if pointer.snapshot else 0
         )
@@ -273,8 +275,8 @@ class Writer:
         )
 
     def _fence(self) -> Fence:
-        """Return the fence for the next request. Raises NotLeading: an item that is sent after the lease has expired
-        might never be published."""
+        """Return the fence for the next request. Raises NotLeading: an item that was sent after the lease expired might
+        never be published."""
         fence = self.leadership.fence()
         if fence is None:
             raise NotLeading

@@ -24,7 +24,7 @@ SYSTEM_CLOCK = SystemClock()
 
 @dataclass(frozen=True, kw_only=True)
 class AuthorizerSettings(SchedulerSettings):
-    """Name the secret of Secrets Manager with the password. Mutual TLS does not use an authorizer."""
+    """The name of the secret with the password, in Secrets Manager. Mutual TLS does not use an authorizer."""
 
     authentication: Literal[Authentication.BASIC] = variable("BERTH_AUTHENTICATION", read=one_of(Authentication.BASIC))
     password_secret: str = variable("BERTH_PASSWORD_SECRET")
@@ -37,8 +37,8 @@ class AuthorizerEndpoint:
         self._clock = clock
 
     def handle(self, event: HTTPEvent) -> dict[str, bool]:
-        """Decide about the caller, as a simple response of payload format 2.0; after a denial the caller gets a 403.
-        Never raises: the gateway would answer 500, and ask again with every request."""
+        """Return the decision about the caller, as a simple response of payload format 2.0. A denied caller gets a 403.
+        Never raises: the gateway would answer 500, and call again for every request."""
         if is_from(event, WARM_UP_SOURCE):
             self._check.preload()
             return {"isAuthorized": False}

@@ -1,6 +1,6 @@
 """The bind function's endpoint: it connects to the cluster, reads counted resources and limits, and answers.
 
-A separate module, so that the other verbs start without the code that reserves.
+This is a separate module, so that the other verbs start without the code that reserves.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def rules_of(settings: BindSettings) -> Callable[[], BindRules]:
     if not settings.ledger_table:
         rules = BindRules(schedulers=settings.scheduler_names)
         return lambda: rules
-    # A reservation makes two calls, and the Binding needs time, too. The client does not retry: bind does so itself,
-    # while there is time.
+    # A reservation makes two calls, and the Binding needs time as well. The client does not retry: bind retries itself
+    # if there is time.
     seconds = min(CALL_SECONDS, (settings.http_timeout - 1) / 6)
     calls = Config(connect_timeout=seconds, read_timeout=seconds, retries={"total_max_attempts": 1})
     adapters = cache_adapters(settings, calls)
@@ -71,7 +71,7 @@ def rules_of(settings: BindSettings) -> Callable[[], BindRules]:
     assert announcement_log is not None
     assert gangs is not None
     assert identity is not None
-    # Without reservations: the ledger itself evaluates them.
+    # No reservations: the write to the ledger checks them.
     under_way = BindsUnderWay(None, adapters.announcements(), adapters.placed)
     cache = adapters.node_cache(under_way, CacheMetrics("bind", time.time).record, is_for_bind=True)
 
@@ -110,7 +110,7 @@ DEADLINE_PASSED = (
 
 
 def bind_endpoint(endpoint: EndpointSettings, settings: BindSettings) -> VerbEndpoint:
-    """Return the endpoint that these settings describe. This does not read tables."""
+    """Return the endpoint for these settings. This does not read tables."""
     import_kubeconfig(settings)
     handler = BindHandler(settings, rules_of(settings))
     return VerbEndpoint("bind", endpoint, handler.answer, failed, handler.warm_up)
@@ -137,12 +137,13 @@ class BindHandler:
         return answer_bind(body, binder, deadline, rules)
 
     def warm_up(self) -> int:
-        """Connect, and read which resources are counted; bind does not have a snapshot: the version is 0. A step that
-        fails here fails again in the next call, which reports it."""
+        """Connect, and read which resources are counted. Return 0 as the version, because bind does not have a
+        snapshot. A step that fails here fails again in the next call, which reports it."""
         with suppress(ClusterUnavailable, CountingLost, TableUnavailable, ConfigurationInvalid):
             self._connected()
         return 0
 
     def _connected(self) -> tuple[BindRules, PodBinder]:
-        """Return the two. Raises ClusterUnavailable, CountingLost, TableUnavailable and ConfigurationInvalid."""
+        """Return the rules and the binder. Raises ClusterUnavailable, CountingLost, TableUnavailable and
+        ConfigurationInvalid."""
         return self._rules(), connect(self._settings).binder

@@ -1,4 +1,4 @@
-"""Check whether a caller may call a function behind the HTTP API.
+"""The check whether a caller may call a function behind the HTTP API.
 
 With mutual TLS each function checks the certificate that the gateway has verified, before it reads the request. With
 Basic credentials the gateway has asked the authorizer. `berth serve` without certificates does not check callers.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The scheduler waits for this and the verb together, 5 s by default.
+# The caller check and the verb share the scheduler's httpTimeout, 5 s by default.
 CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
 
 NOT_READ_IN_TIME = "the allow-list or the password's secret was not read in time"
@@ -41,8 +41,8 @@ NOT_READ_IN_TIME = "the allow-list or the password's secret was not read in time
 
 @dataclass(frozen=True, kw_only=True)
 class CallerSettings(Settings):
-    """The allow-list is in the cache table or, with `berth serve`, a file. Authentication may be None only outside
-    Lambda, if `berth serve` listens without certificates."""
+    """The settings of the check. The allow-list is in the cache table or, with `berth serve`, in a file. Authentication
+    is None only outside Lambda, if `berth serve` listens without certificates."""
 
     authentication: Authentication | None = variable("BERTH_AUTHENTICATION", read=one_of(*Authentication), default=None)
     cache_table: str = variable("BERTH_CACHE_TABLE", default="")
@@ -60,7 +60,8 @@ class CallerSettings(Settings):
 
 
 class CallerCheck:
-    """Decides with an authorizer, and reports each decision as `verb=authorizer`, whichever function makes it."""
+    """Decides with an authorizer, and reports each decision as `verb=authorizer`, whichever function makes the
+    decision."""
 
     def __init__(self, authorizer: AnyAuthorizer) -> None:
         self._authorizer = authorizer
@@ -69,13 +70,13 @@ class CallerCheck:
         self._fell_back = CacheMetrics("authorizer", time.time).fell_back
 
     def decide(self, event: HTTPEvent, deadline: Deadline) -> Decision:
-        """Decide about the event's caller. Never raises: it denies a caller it cannot check before the deadline."""
+        """Decide about the event's caller. Never raises: a caller that cannot be checked in time is denied."""
         try:
             if self._authorizer.can_fall_back:
                 deadline = deadline.earlier(deadline.remaining() / 2)  # the verb needs the other half
             decision = self._authorizer.decide(event, partial(self._wait, deadline))
         except Exception as error:
-            # Only its type: a message or a stack trace may quote the presented credentials.
+            # Log only the type: a message or a stack trace may quote the caller's credentials.
             return Decision(AuthorizerOutcome.INTERNAL, type(error).__name__)
         if decision.is_fallback:
             self._fell_back()
@@ -97,7 +98,7 @@ class CallerCheck:
         )
 
     def preload(self) -> None:
-        """Read the record for the next request, and report a failure: without requests it is not reported otherwise."""
+        """Read the list for the next request, and report a failure, which otherwise only a request would report."""
         with suppress(Exception):
             started = perf_counter()
             failure = self._authorizer.preload()

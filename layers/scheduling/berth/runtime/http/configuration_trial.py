@@ -1,4 +1,4 @@
-"""A trial of a configuration before it is applied: can this function load it, and what would it change?
+"""A trial of a configuration before it is applied: whether this function can load it, and which decisions would change.
 
 `berth config apply` sends the event to each verb's function. The document does not take effect, and callers of the HTTP
 API cannot send the event (see events.py).
@@ -16,7 +16,7 @@ from berth.scheduling.policy_comparison import Comparison, Judgment, PolicyFaile
 from berth.scheduling.snapshot.parts import NODES_AND_PODS, Parts
 
 COMPARISON_SECONDS = 3.0
-"""No further pod is evaluated after this time. The function's own timeout is longer."""
+"""Seconds after which the trial does not evaluate further pods. The function's own timeout is longer."""
 MAX_REASONS = 3
 
 TrialCache = Callable[[Parts], NodeCache]
@@ -38,14 +38,14 @@ def try_configuration(
 
 
 def _judged(configured: ActiveConfiguration, cache: TrialCache, monotonic: Callable[[], float]) -> Mapping[str, object]:
-    # The pods to evaluate, and the parts of the state that the new policy reads.
+    # The trial also needs NODES_AND_PODS, from which it takes the pods that it evaluates.
     reads = NODES_AND_PODS | configured.policy.reads
     current = cache(reads).current(reads=reads)
     if isinstance(current.cluster, CacheUnavailable):
         return {"notJudged": current.cluster.reason}
     new, old = configured.policy.counting, current.policy.counting
     if missing := new.node_annotations - old.node_annotations | new.pod_annotations - old.pod_annotations:
-        # Without them, the trial would reject every node for every pod.
+        # Without these annotations, the trial would reject every node for every pod.
         return {"notJudged": f"the node cache has {', '.join(sorted(missing))} only once the document is applied"}
     end = monotonic() + COMPARISON_SECONDS
     pods = recent_pods(current.cluster)

@@ -1,4 +1,4 @@
-"""Endpoint of a function behind the HTTP API: check the caller, answer the request, catch unexpected exceptions.
+"""The endpoint of a function behind the HTTP API: checks the caller, answers, and catches unexpected exceptions.
 
 The deadline of a call is the scheduler's httpTimeout, less a reserve. The scheduler's timeout starts before the
 function: a cold authorizer and a cold start are over when the handler begins. So the gateway's clock shows when the
@@ -6,7 +6,7 @@ call began (`requestContext.timeEpoch`), and this machine's clock how long ago t
 
 - A request from the future has just arrived.
 - No scheduler waits longer than LONGEST_WAIT_SECONDS. If a request is older, the clocks differ: it has just arrived.
-- Any other age is used. A clock that is ahead shortens the call, and never lengthens it.
+- Any other age is used. A machine's clock that is ahead shortens the call; it never lengthens the call.
 
 A deadline is therefore never later than one that begins with the handler.
 """
@@ -71,7 +71,7 @@ class EndpointSettings(CallerSettings, SchedulerSettings):
 
 
 class Endpoint(ABC):
-    """Base of all routes. It does not read a request before it knows the caller."""
+    """The base of all routes. It checks the caller before it reads the request."""
 
     def __init__(
         self,
@@ -80,7 +80,8 @@ class Endpoint(ABC):
         warm_up: Callable[[], int] = lambda: 0,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """`warm_up`: prepares the next call on a warm-up event, and returns the version that it loaded."""
+        """Create the route. `warm_up`: prepares the next call on a warm-up event, and returns the version that it
+        loaded."""
         self._settings = settings
         self._clock = clock
         self._callers = caller_check(settings, clock.wall)
@@ -152,8 +153,8 @@ class VerbEndpoint(Endpoint):
         trial_cache: Callable[[Parts], NodeCache] | None = None,
         recorder: DecisionRecorder | None = None,
     ) -> None:
-        """`failed`: encodes a failure in the verb's format. `trial_cache`: returns the cache for a trial that reads
-        these parts. `recorder`: records decisions; by default the process's recorder."""
+        """Create the endpoint. `failed`: encodes a failure in the verb's format. `trial_cache`: returns the cache for a
+        trial that reads these parts. `recorder`: records decisions; by default the process's recorder."""
         super().__init__(verb, settings, warm_up, clock)
         self._verb = verb
         self._recorder = recorder or decision_recorder()
@@ -195,7 +196,7 @@ class VerbEndpoint(Endpoint):
         return answer
 
     def _record(self, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
-        """Record the decision. A failure does not affect the answer, and is logged once: every call would have it."""
+        """Record the decision. A failure does not affect the answer, and is logged only once."""
         try:
             self._recorder.record(self._verb, outcome, decision, milliseconds)
         except Exception as error:

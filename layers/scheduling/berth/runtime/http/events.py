@@ -21,7 +21,7 @@ HTTPEvent = Mapping[str, object]
 
 
 def body_of(event: HTTPEvent) -> str | bytes | Failure:
-    """Return the request's body, decoded if the gateway sent base64, or a Failure if it is malformed."""
+    """Return the request's body, decoded if the gateway sent base64; a Failure if the body is malformed."""
     body = event.get("body")
     if body is None:
         return ""
@@ -31,7 +31,7 @@ def body_of(event: HTTPEvent) -> str | bytes | Failure:
         return body
     try:
         return base64.b64decode(body, validate=True)
-    except ValueError:  # also binascii.Error; raised for an invalid character, too
+    except ValueError:  # binascii.Error is a ValueError; an invalid character raises one, too
         return bad_request("the event's body is not base64, though it is said to be")
 
 
@@ -64,20 +64,20 @@ GZIP_LEVEL = 1
 (docs/reference/performance.md)."""
 
 MAX_ANSWER_BYTES = 6_000_000
-"""Largest whole answer in JSON that a Lambda function returns, in round numbers."""
+"""The largest answer of a Lambda function in bytes, as complete JSON, rounded down."""
 
 _LARGEST_GROWTH = 3
 """Maximum bytes of JSON text per byte of UTF-8: `\\u00fc` stands for two, a pair of such escapes for four."""
 
 _ENVELOPE_BYTES = 200
-"""Status, headers and names of the answer's fields."""
+"""Bytes for the status, the headers and the names of the answer's fields."""
 
 _JSON = {"Content-Type": "application/json"}
 _GZIP = {**_JSON, "Content-Encoding": "gzip"}
 
 
 class HTTPAnswer(TypedDict):
-    """Answer from which the gateway makes its response; it adds Content-Length itself (fact 6)."""
+    """The answer from which the gateway makes its response. The gateway adds Content-Length (fact 6)."""
 
     statusCode: int
     headers: dict[str, str]
@@ -132,7 +132,7 @@ LONGEST_WAIT_SECONDS = 30.0
 
 
 def call_deadline(event: Mapping[str, object], http_timeout: float, clock: Clock) -> Deadline:
-    """Return the call's deadline. Call it when the handler begins. `http_timeout`: the scheduler's, in seconds."""
+    """Return the deadline. Call it when the handler begins. `http_timeout`: the scheduler's httpTimeout, in seconds."""
     return Deadline(http_timeout - RESERVE_SECONDS - _age(event, clock.wall()), clock.monotonic)
 
 

@@ -19,7 +19,7 @@ from berth.extender.deadline import BoundedReads, Deadline, DeadlinePassed
 from berth.runtime.environment import SchedulerSettings
 
 MAX_LOAD_SECONDS = 7.0
-"""The longest that a start waits for the load. After a restore a caller waits too: at most half of its httpTimeout."""
+"""The longest that a start waits for the load. After a restore a caller waits, but for at most half its httpTimeout."""
 
 log = logging.getLogger("berth")
 
@@ -35,7 +35,7 @@ def load_before_first_call(load: Callable[[], object], settings: SchedulerSettin
         except Exception as error:
             log.warning("the first call was not prepared: %s: %s", type(error).__name__, error)
 
-    # The values: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
+    # The values of the variable: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
     if settings.initialization_type == "provisioned-concurrency":
         attempt(MAX_LOAD_SECONDS)
     elif settings.initialization_type == "snap-start":

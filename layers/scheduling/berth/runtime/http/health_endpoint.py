@@ -14,8 +14,8 @@ VERBOSE = "verbose"
 
 
 def health_endpoint(settings: EndpointSettings, cache: CacheAdapters) -> PageEndpoint:
-    """Answer GET /healthz: 200 if the verbs can decide, else 503 and the reason. The query `verbose` adds the cluster
-    and the configuration in use. It ignores the rest of the request."""
+    """Return the endpoint of GET /healthz: 200 if the verbs can decide, else 503 with the reason. The query `verbose`
+    adds the cluster and the configuration in use. The rest of the request is ignored."""
     table, configurations, staleness = cache.tables.cache, cache.configurations, StalenessReason(SYSTEM_CLOCK)
 
     def page(event: HTTPEvent) -> Page:

@@ -18,13 +18,13 @@ from berth.runtime.telemetry.metrics import NAMESPACE, STACK, Group, Metrics
 INTERVAL_SECONDS = 60.0
 
 MAX_DATA = 1000
-"""CloudWatch accepts this many data in one call."""
+"""CloudWatch accepts at most this many metric data in one call."""
 
 Datum = Mapping[str, object]
 
 
 class CloudWatchMetrics(Metrics):
-    """Keep metrics and send them every minute. Any thread may call it. Close it to send the rest."""
+    """Keeps metrics and sends them every minute. Thread-safe. `close` sends the rest."""
 
     def __init__(
         self,
@@ -35,8 +35,8 @@ class CloudWatchMetrics(Metrics):
         monotonic: Callable[[], float],
         warn: Callable[[str], None],
     ) -> None:
-        """put_metric_data: a CloudWatch client's method. stack: the dimension of every metric. detailed: see Metrics.
-        warn: called with the cause of a failed call."""
+        """Prepare the metrics. put_metric_data: a CloudWatch client's method. stack: the dimension of every metric.
+        detailed: see Metrics. warn: called with the cause of a failed call."""
         super().__init__()
         self.detailed = detailed
         self._put_metric_data = put_metric_data
@@ -55,7 +55,8 @@ class CloudWatchMetrics(Metrics):
         values: Mapping[str, Sequence[float]],
         now: float,
     ) -> Mapping[str, object]:
-        """Keep the metrics, and send all kept metrics if the minute is over. Return {}: the log line has none."""
+        """Keep the metrics, and send all kept metrics if the minute is over. Return {}, because the log line does not
+        get metrics."""
         found = [each for one in groups for each in self._data(one, dimensions, values, now)]
         with self._lock:
             self._kept += found

@@ -1,7 +1,7 @@
 """Metrics in a function's log, in the Embedded Metric Format. docs/reference/metrics-and-alarms.md lists all of them.
 
-They have the format of Powertools, but are written without it: with 100 names in a request, Powertools took half of
-the whole call.
+The format is Powertools', but Berth writes it itself: with 100 names in a request, Powertools took half of the whole
+call.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Group = Mapping[str, object]
 
 
 def group(dimensions: Sequence[Sequence[str]], units: Mapping[str, str]) -> Group:
-    """Return a group. units: by metric. Dimensions must not be pods or nodes: each value costs another metric."""
+    """Return a group. units: by metric. Do not use pods or nodes as dimensions: each value costs another metric."""
     return {
         "Namespace": NAMESPACE,
         "Dimensions": [[STACK, *names] for names in dimensions],
@@ -44,8 +44,8 @@ def group(dimensions: Sequence[Sequence[str]], units: Mapping[str, str]) -> Grou
 
 @dataclass(slots=True)
 class Measures:
-    """Hold groups of metrics and their values, for the log line of one call. waited: the seconds in which it waited for
-    other members of its gang."""
+    """Groups of metrics and their values, for the log line of one call. waited: the seconds for which the call waited
+    for other members of its gang."""
 
     groups: list[Group] = field(default_factory=list)
     values: dict[str, list[float]] = field(default_factory=dict)
@@ -68,8 +68,8 @@ SLOW_CALLS = group([[]], {"SlowCalls": COUNT})
 
 
 def record_slow_call(seconds_left: float, http_timeout: float) -> None:
-    """Count the current call as slow if it took three quarters of the httpTimeout, without its wait for a gang.
-    seconds_left: until the httpTimeout. The gateway's own time is not known here."""
+    """Count the current call as slow if it took three quarters of the httpTimeout, not counting its wait for a gang.
+    seconds_left: until the httpTimeout, without the gateway's own time, which is unknown."""
     call = measures_of_call()
     if seconds_left + call.waited <= http_timeout / 4:
         call.groups.append(SLOW_CALLS)
@@ -77,14 +77,14 @@ def record_slow_call(seconds_left: float, http_timeout: float) -> None:
 
 
 def wait_for_gang(seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
-    """Sleep. A member waits for as long as httpTimeout allows, so this time does not make its call slow."""
+    """Sleep, and do not count this time for `record_slow_call`: a member may wait for as long as httpTimeout allows."""
     sleep(seconds)
     measures_of_call().waited += seconds
 
 
 class Metrics:
-    """Print metrics, unless POWERTOOLS_METRICS_DISABLED is set. Each names its stack. detailed: also print metrics that
-    the default alarms do not need; each combination of dimensions has a price."""
+    """Prints metrics, unless POWERTOOLS_METRICS_DISABLED is set. Each has its stack as a dimension. detailed: also
+    print metrics that the default alarms do not need; each combination of dimensions has a price."""
 
     def __init__(self) -> None:
         self._measured = os.environ.get("POWERTOOLS_METRICS_DISABLED", "").lower() not in ("true", "1")
@@ -98,8 +98,8 @@ class Metrics:
         values: Mapping[str, Sequence[float]],
         now: float,
     ) -> Mapping[str, object]:
-        """Return the members that add metrics to a log line; empty without metrics. now: seconds since the epoch.
-        dimensions: other fields of that line, which the members do not repeat."""
+        """Return the JSON members that add metrics to a log line; empty if there are no metrics. now: seconds since the
+        epoch. dimensions: other fields of that line, which the members do not repeat."""
         if not self._measured or not groups:
             return {}
         return {"_aws": {"Timestamp": int(now * 1000), "CloudWatchMetrics": groups}, STACK: self._stack, **values}
@@ -111,7 +111,7 @@ class Metrics:
         values: Mapping[str, Sequence[float]],
         now: float,
     ) -> None:
-        """Print a line with these metrics alone. now: seconds since the epoch."""
+        """Print a line with only these metrics. now: seconds since the epoch."""
         line = self.members(groups, dimensions, values, now)
         if line:
             print(orjson.dumps({**line, **dimensions}).decode())
@@ -124,10 +124,11 @@ FAILURES = group([[]], {"Failures": COUNT})
 CACHE_AGE = group([[]], {"CacheAge": SECONDS})
 
 WARM_UP_LINE_SECONDS = 45.0
-"""Time between two lines of warm-up events, which come every ten seconds: alarm CacheStale uses whole minutes."""
+"""Seconds between two lines of warm-up events, which come every ten seconds: the alarm CacheStale uses whole
+minutes."""
 
 OLD_SECONDS = 90.0
-"""Older data gets a line at once: the alarm fires at 150 s."""
+"""Data that is older by seconds than this gets a line at once, because the alarm fires at 150 s."""
 
 
 class CacheMetrics:
@@ -138,11 +139,8 @@ class CacheMetrics:
         self._line_at = -math.inf
 
     def record(self, age: float) -> None:
-        """Record that a call has read the published state.
-
-        The metric joins the call's log line. A warm-up event has no line: the events of about a minute share one, with
-        the oldest age.
-        """
+        """Record that a call has read the published state. The metric joins the call's log line. A warm-up event does
+        not have a line: the events of about a minute share a line, with the oldest age."""
         if _CALL.get() is not None:
             self._add(CACHE_AGE, {"CacheAge": [age]})
             return
@@ -153,7 +151,7 @@ class CacheMetrics:
 
     def fell_back(self) -> None:
         """Record that a call used another configuration, or earlier credentials, because those in force cannot be
-        loaded: a failure, although the call gets an answer. The alarm Failures notices it."""
+        loaded: a failure, although the call gets an answer. The alarm Failures counts it."""
         self._add(FAILURES, {"Failures": [1.0]})
 
     def _add(self, metrics: Group, values: Mapping[str, list[float]]) -> None:

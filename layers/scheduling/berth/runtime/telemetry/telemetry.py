@@ -1,6 +1,6 @@
-"""Write one log line per call, with its metrics in it. Calls do not share state here.
+"""The log: one line per call, with the call's metrics. Calls do not share state here.
 
-A line has the format of Powertools, but is written without it: Powertools took half of a call with 100 names.
+The format is Powertools', but Berth writes it itself: Powertools took half of a call with 100 names.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CALLS_IN_DETAIL = group([[VERB, OUTCOME], [VERB]], {"Calls": COUNT, "Duration": 
 REASONS_IN_DETAIL = group([[VERB, REASON_CODE]], {"NoNodeFits": COUNT})
 
 ALARMED_OUTCOMES = frozenset({"ledger-unavailable"})
-"""Outcomes of bind that an alarm of every stack counts."""
+"""The outcomes of bind that an alarm of every stack counts."""
 
 
 def _log_trouble(cause: str) -> None:
@@ -66,7 +66,7 @@ _observer: ContextVar[Observer] = ContextVar("observer", default=Observer())  # 
 
 
 def observed_by(observer: Observer) -> AbstractContextManager[None]:
-    """Let functions that are loaded until the block ends use the observer, as long as they live."""
+    """Give the observer to every function that is loaded inside the block; it keeps the observer afterwards."""
     return set_until_end(_observer, observer)
 
 
@@ -75,7 +75,7 @@ def current_observer() -> Observer:
 
 
 class Telemetry:
-    """Log and measure calls. Keys are the same for every verb: verb, outcome, pod, detail, milliseconds."""
+    """Logs and measures calls. Keys are the same for every verb: verb, outcome, pod, detail, milliseconds."""
 
     def __init__(self, verb: str, metrics: Metrics | None = None) -> None:
         self._verb = verb
@@ -117,10 +117,10 @@ class Telemetry:
     ) -> Mapping[str, object]:
         call = measures_of_call()
         groups, values = [*call.groups], dict(call.values)
-        # An alarm evaluates one metric, so failures of all outcomes share one.
+        # An alarm evaluates one metric, so failures of all outcomes share a metric.
         if outcome.startswith("failure-"):
             values["Failures"] = [1.0]
-            if FAILURES not in groups:  # a fallback of the configuration has counted the call
+            if FAILURES not in groups:  # unless `fell_back` has already counted the call
                 groups.append(FAILURES)
         if self._metrics.detailed:
             groups.append(CALLS_IN_DETAIL)

@@ -1,4 +1,4 @@
-"""Metrics of the watcher: that it publishes, the age of its data, and the events of reservations.
+"""Metrics of the watcher: its publications, the age of its data, and the events of reservations.
 
 It publishes twice a second; a line is printed every 15 s, and at its end.
 """
@@ -13,20 +13,20 @@ from berth.runtime.telemetry.metrics import COUNT, FAILURES, HAPPENING, SECONDS,
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 
 INTERVAL_SECONDS = 15.0
-"""Several times a minute, so that every minute with publications has a metric of them."""
+"""Seconds between two lines: short, so that every minute with publications has a metric."""
 
 PUBLISHED = group([[]], {"PublishedAge": SECONDS})
 RESERVATIONS = group([[HAPPENING]], {"Reservations": COUNT})
 
 ALARMED_EVENTS = frozenset({ReservationEventType.OWED, ReservationEventType.OUTRANKED})
-"""Events that alarms of every stack count."""
+"""The events that alarms of every stack count."""
 
 
 class WatcherMetrics:
     """The metrics of one run. Two threads call it: the one that publishes and the one that reconciles."""
 
     def __init__(self, wall: Callable[[], float], metrics: Metrics | None = None) -> None:
-        """wall: seconds since the epoch."""
+        """Prepare the metrics. wall: returns the seconds since the epoch."""
         self._wall = wall
         self._metrics = metrics or Metrics()
         self._lock = Lock()
@@ -36,8 +36,8 @@ class WatcherMetrics:
         self._happened: Counter[str] = Counter()
 
     def published(self, observed_at: float, left_out: int = 0) -> None:
-        """Note a publication. observed_at: its data's, in seconds since the epoch. left_out: objects that the cache
-        lacks, or has without some of their fields."""
+        """Count a publication. observed_at: the time of its data, in seconds since the epoch. left_out: the number of
+        objects that the cache lacks, or has without some of their fields."""
         now = self._wall()
         with self._lock:
             self._oldest = max(self._oldest or 0.0, now - observed_at)
@@ -62,7 +62,7 @@ class WatcherMetrics:
         if oldest is not None:
             self._metrics.emit([PUBLISHED], {}, {"PublishedAge": [oldest]}, now)
         if left_out:
-            # The alarm on failures notices it.
+            # The alarm Failures counts it.
             self._metrics.emit([FAILURES], {}, {"Failures": [1.0]}, now)
         for event_type, times in sorted(happened.items()):
             self._metrics.emit([RESERVATIONS], {HAPPENING: event_type}, {"Reservations": [float(times)]}, now)

@@ -1,1 +1,1 @@
-"""Assemble and execute runs of the watcher function."""
+"""The watcher function, which assembles and executes its runs."""

@@ -1,4 +1,4 @@
-"""Run parts of the leader's work in threads, so that calls to a table or the API server do not delay publications.
+"""Runs parts of the leader's work in threads, so that calls to a table or the API server do not delay publications.
 
 The reconciler gets each publication in order. It ends with the run; the next leader's reconciler continues its work.
 """
@@ -23,11 +23,11 @@ from berth.upkeep.reconciler.reconciler import Reconciler
 
 
 class BackgroundSteps:
-    """Repeat a step in a thread, from the first publication of a leadership to its end."""
+    """Repeats a step in a thread, from the first publication of a leadership to its end."""
 
     def __init__(self, step: Callable[[], float], name: str, failure: str, *, once: bool = False) -> None:
-        """step: does a piece of work and returns the seconds until the next one. failure: begins the log line if it
-        raises. once: the run publishes once and ends, so the step is done at once, without a thread."""
+        """Prepare the step. step: does a piece of work and returns the seconds until the next one. failure: begins the
+        log line of an exception. once: the run publishes once and ends, so the step runs once, without a thread."""
         self._step = step
         self._name = name
         self._failure = failure
@@ -71,10 +71,10 @@ class BackgroundSteps:
 
 
 STOP_SECONDS = 4.0
-"""Maximum wait for a thread to end, part of the run's margin. A call that hangs for longer does no harm."""
+"""Maximum seconds to wait for a thread's end, as part of the run's margin. A call that hangs longer does no harm."""
 
 PAUSE_SECONDS = 5.0
-"""Pause before the next attempt after a defect in Berth."""
+"""Seconds before the next attempt after a defect in Berth."""
 
 T = TypeVar("T")
 
@@ -84,10 +84,10 @@ _Published = tuple[tuple[Change, ...], float]
 
 
 class ReconcilerFeed:
-    """Pass publications to the reconciler of a leadership. The publishing thread calls `published`, another `step`."""
+    """Passes publications to a leadership's reconciler. The publishing thread calls `published`, another one `step`."""
 
     def __init__(self, begin: Callable[[int], Reconciler]) -> None:
-        """begin: creates the reconciler of a leadership's epoch; called once, in the thread of the steps."""
+        """Prepare the feed. begin: creates the reconciler for an epoch; called once, by the thread of `step`."""
         self._begin = begin
         self._queue: deque[_Published] = deque()
         self._epoch: int | None = None
@@ -95,12 +95,12 @@ class ReconcilerFeed:
 
     @property
     def is_deposed(self) -> bool:
-        """Return whether the ledger has a later epoch than this leadership's."""
+        """Return whether the ledger has a later epoch than this leadership."""
         return self._reconciler is not None and self._reconciler.is_deposed
 
     def published(self, publication: Publication) -> bool:
-        """Queue the publication's changes; at first all objects, once all of them are published. Return False before
-        that."""
+        """Queue the publication's changes; the first time all objects, once all of them are published. Return False
+        until then."""
         changes: Iterable[Change] = publication.changes
         if self._epoch is None:
             if not publication.is_complete:
@@ -126,20 +126,21 @@ class ReconcilerFeed:
 
 
 def _readable(latest: DecodedResource[T]) -> dict[str, T | None]:
-    """Omit unreadable objects. Decisions treat them as deleted; here their reservations must be kept."""
+    """Omit unreadable objects: decisions treat them as deleted, but their reservations must be kept."""
     return {key: found for key, found in latest.found.items() if key not in latest.unreadable}
 
 
 INTERVAL_SECONDS = 10.0
-"""Time between two warm-up events. They go to the alias, so they start a deployed version of every function soon.
-Lambda keeps an environment that is invoked this often, and there are few changes to load."""
+"""Seconds between two warm-up events. They go to the alias, so they soon start a newly deployed version. Lambda keeps
+an environment that is invoked this often, and there are few changes to load."""
 
 
 class WarmUp:
     def __init__(
         self, client: Callable[[], LambdaClient], functions: Sequence[str], warn: Callable[[str], None]
     ) -> None:
-        """`client`: called when the first event is sent. `warn`: called with the cause of a failed invocation."""
+        """Prepare the events. `client`: called when the first event is sent. `warn`: called with the cause of a failed
+        invocation."""
         self._client = client
         self._functions = functions
         self._warn = warn

@@ -1,4 +1,4 @@
-"""The leader's work for gangs: it ends rounds that no call finishes, and reports why gangs wait."""
+"""The leader's work for gangs: it ends rounds that the calls did not finish, and reports why gangs wait."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WARNINGS = frozenset({GangEventType.DEGRADED, GangEventType.TIMED_OUT})
 
 
 class GangWork:
-    """Do a leadership's work for gangs. The expiry of reservations uses `watch` even if gangs are not enabled now."""
+    """Does a leadership's work for gangs. The expiry of reservations uses `watch` even if gangs are not enabled now."""
 
     def __init__(
         self,
@@ -37,8 +37,8 @@ class GangWork:
         *,
         once: bool = False,
     ) -> None:
-        """observe: called with each event of a gang. record: writes an event on a pod soon. on_closed: if another gang
-        may be placed. once: as for steps."""
+        """Prepare the work. observe: called with each event of a gang. record: queues an event on a pod. on_closed:
+        called when another gang may be placed. once: see BackgroundSteps."""
         self._once = once
         self._table = table
         self._clock = clock

@@ -20,7 +20,7 @@ from berth.scheduling.objects.projection import WAITS_FOR_POOL
 INTERVAL_SECONDS = 60.0
 
 MAX_POOLS = 20
-"""Each pool costs three metrics, and the owners of pods determine the number of namespaces."""
+"""Maximum number of pools: each costs three metrics, and users of the cluster determine the number of namespaces."""
 
 POOL = "pool"
 METRICS = "PoolCapacity", "PoolHeld", "PoolWaiting"
@@ -28,11 +28,11 @@ LEVELS = group([[POOL]], dict.fromkeys(METRICS, COUNT))
 
 
 class PoolLevels:
-    """Measure the pools of the cluster and of nodes' labels, and those of namespaces in which pods wait, in one
-    leadership. One thread calls `published`, another one `step`."""
+    """Measures floating pools in one leadership: of the cluster, of nodes' labels, and of namespaces with waiting pods.
+    One thread calls `published`, another one `step`."""
 
     def __init__(self, counting: Counting, table: LedgerTable, metrics: Metrics, wall: Callable[[], float]) -> None:
-        """wall: seconds since the epoch."""
+        """Prepare the metrics. wall: returns the seconds since the epoch."""
         self._counting, self._table, self._metrics, self._wall = counting, table, metrics, wall
         self._lock = Lock()
         self._waiting: dict[str, Object] = {}
@@ -55,7 +55,7 @@ class PoolLevels:
                     self._of_nodes[key] = self._counting.floating.of_labels(texts)
 
     def step(self) -> float:
-        """Measure the pools that most pods wait for. Return the seconds until the next measurement."""
+        """Measure the MAX_POOLS pools with the most waiting pods. Return the seconds until the next measurement."""
         with self._lock:
             objects = list(self._waiting.values())
             of_labels = frozenset[str]().union(*self._of_nodes.values())

@@ -1,9 +1,10 @@
 """The leader's check whether schedulers can call the verbs: pods without a decision, and certificates that expire.
 
-The API counts only calls that reach it. A stopped scheduler does not call, and with an expired certificate, or if DNS
-or the network fails, a call does not reach it. A pod's condition PodScheduled shows both (UNDECIDED): no scheduler has
-tried the pod, or the scheduler did not get a response from the extender. Pods that Berth or the scheduler rejected do
-not count, however long they wait. Gated and nominated pods and pods that are being deleted do not count either.
+The API counts only calls that reach it. A stopped scheduler does not call. If its certificate has expired, or DNS or
+the network fails, its calls do not reach the API. A pod's condition PodScheduled shows both cases (UNDECIDED): no
+scheduler has tried the pod, or the scheduler did not get a response from the extender. Pods that Berth or the scheduler
+rejected do not count, however long they wait. Gated and nominated pods and pods that are being deleted do not count
+either.
 
 A long queue is not an outage. So a pod that was not tried waits only since the last time that its scheduler tried
 another pod, and a pod whose call failed only since the last decision of a verb about another pod of its scheduler.
@@ -27,10 +28,10 @@ from berth.scheduling.objects.projection import UNDECIDED, rejected_by_berth
 from berth.upkeep.wake_up import is_unscheduled, pod_field
 
 INTERVAL_SECONDS = 30.0
-"""Every minute needs a value: the alarm uses the smallest value of each minute."""
+"""Seconds between two checks: every minute needs a value, because the alarm uses the smallest value of each minute."""
 
 PATIENCE_SECONDS = 60.0
-"""The alarm's threshold. A scheduler that starts again, or waits for a slow bind, takes less."""
+"""The alarm's threshold in seconds: a scheduler that restarts, or waits for a slow bind, takes less."""
 
 DAY_SECONDS = 86_400.0
 
@@ -52,8 +53,8 @@ class UndecidedPod(NamedTuple):
 
 @dataclass(eq=False)
 class SchedulerAccess:
-    """Measure in one leadership. One thread calls `published`, another one `step`. schedulers: the schedulerNames that
-    Berth serves. allow_list: None without a table. wall: seconds since the epoch."""
+    """Measures in one leadership. One thread calls `published`, another one `step`. schedulers: the schedulerNames that
+    Berth serves. allow_list: None without a table. wall: returns the seconds since the epoch."""
 
     schedulers: Container[str]
     allow_list: Callable[[], AllowListStore] | None
@@ -78,7 +79,7 @@ class SchedulerAccess:
 
     def step(self) -> float:
         undecided, certificate = self.undecided_seconds(), self._certificate_seconds()
-        if undecided or self._was_undecided:  # a last 0, because the alarm uses the smallest value of a minute
+        if undecided or self._was_undecided:  # at the end also a 0: the alarm uses a minute's minimum
             self.metrics.emit([UNDECIDED_AGE], {}, {"UndecidedAge": [undecided]}, self.wall())
         self._was_undecided = undecided > 0
         if certificate is not None and certificate < NOTICE_DAYS * DAY_SECONDS:
@@ -86,7 +87,8 @@ class SchedulerAccess:
         return INTERVAL_SECONDS
 
     def undecided_seconds(self) -> float:
-        """Return for how long the oldest undecided pod waits; 0 if no pod does. Log a pod that waits for too long."""
+        """Return how many seconds the oldest undecided pod has waited; 0 if there is none. Log it if it waits too
+        long."""
         with self._lock:
             since = {
                 key: max(pod.created_at, self._progress.get((pod.scheduler, pod.call_failed), 0.0))
@@ -118,7 +120,7 @@ class SchedulerAccess:
         if before is None or obj is None:
             return
         is_decided = bool(pod_field(obj, "spec", "nodeName")) or rejected_by_berth(obj)
-        if pod is None:  # rejected by others, unless it is being deleted or has ended
+        if pod is None:  # a rule outside Berth rejected it, or it is being deleted or has ended
             is_tried = is_unscheduled(obj) and not pod_field(obj, "metadata", "deletionTimestamp")
         else:
             is_tried = pod.call_failed and not before.call_failed

@@ -28,11 +28,11 @@ CONFIGURATION_SECONDS = 15.0
 
 class LambdaContext(Protocol):
     def get_remaining_time_in_millis(self) -> int:
-        """Milliseconds until Lambda ends the invocation."""
+        """Return the milliseconds until Lambda ends the invocation."""
 
 
 class WatcherFunction:
-    """Handle the schedule's events. An event with a `mode` overrides the mode of the settings."""
+    """Handles the schedule's events. An event with a `mode` overrides the mode of the settings."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class WatcherFunction:
         metrics: Metrics | None = None,
         on_new_leader: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """metrics: by default they go into the function's log. on_new_leader: see Invocation."""
+        """Create the function. metrics: by default printed to the function's log. on_new_leader: see Invocation."""
         self._settings = settings
         self._adapters = cache_adapters(settings)
         self._on_new_leader, self._observer = on_new_leader, current_observer()
@@ -76,7 +76,7 @@ class WatcherFunction:
 
 
 def watch(invocation: Invocation, adapters: CacheAdapters) -> RunResult:
-    """Run until the invocation's time is over or no run is needed. Failures are outcomes."""
+    """Run until the invocation's time is over or this candidate is not needed. Failures are outcomes."""
     try:
         connection = connect(invocation.settings)
         while True:
@@ -95,7 +95,7 @@ def watch(invocation: Invocation, adapters: CacheAdapters) -> RunResult:
 
 
 class _AppliedConfiguration:
-    """Hold the configuration that a run begins with. Raises ConfigurationInvalid and TableUnavailable when made."""
+    """The configuration that a run begins with. The constructor raises ConfigurationInvalid and TableUnavailable."""
 
     def __init__(self, table: CacheTable, configurations: Configurations, monotonic: Callable[[], float]) -> None:
         self._table, self._monotonic = table, monotonic
@@ -105,12 +105,12 @@ class _AppliedConfiguration:
         self._is_outdated = False
 
     def is_outdated(self) -> bool:
-        """Return whether another configuration was applied since. Checks every 15 s; once True it stays True."""
+        """Return whether another configuration was applied meanwhile. Checks every 15 s; once True it stays True."""
         now = self._monotonic()
         if not self._is_outdated and now - self._checked_at >= CONFIGURATION_SECONDS:
             self._checked_at = now
             try:
-                # This costs half a read unit. It may miss the last seconds; the next check finds the change.
+                # This costs half a read unit. It may miss a change of the last seconds, which the next check finds.
                 self._is_outdated = _hash(self._table.head_eventually()) != self._hash
             except TableUnavailable:
                 return False

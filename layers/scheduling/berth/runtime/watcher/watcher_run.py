@@ -42,22 +42,22 @@ from berth.upkeep.reconciler.reconciler import Reconciler
 from berth.upkeep.wake_up import WakeUp, waiting_pod
 
 MARGIN_SECONDS = 8.0
-"""The watcher stops this long before Lambda ends it, to release the lease, end the watches and answer."""
+"""The watcher stops this many seconds before Lambda ends it, to release the lease, end the watches and answer."""
 
 HORIZON_SECONDS = 185.0
-"""A candidate waits for a handover that is announced within this time. Two starts can be two minutes apart, three if
-one is dropped, and a cold one comes some seconds late."""
+"""A candidate waits if a handover is announced within this many seconds. Two starts are up to two minutes apart, three
+if one is dropped, and a cold start takes some seconds."""
 
 LONGEST_SLEEP_SECONDS = 0.5
-"""Limit of one sleep, so that a run ends soon after its time is over."""
+"""The longest sleep, so that a run ends soon after its time is over."""
 
 IN_PROCESS = PublishIntervals(flush=LOOK_SECONDS, pause=0.0)
-"""Intervals for a store in this process: publish after each read of the watches, as that does not need a request."""
+"""Intervals for a store in this process: publish after each read of the watches: it does not cost a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunLimit:
-    """The time that an invocation has. remaining: seconds until Lambda ends it. wall: seconds since the epoch."""
+    """The time that an invocation has. remaining: returns the seconds until Lambda ends it. wall: since the epoch."""
 
     remaining: Callable[[], float]
     wall: Callable[[], float] = time.time
@@ -67,7 +67,7 @@ class RunLimit:
         return self._usable() <= 0.0
 
     def sleep(self, seconds: float) -> None:
-        """Sleep at most this long, at most LONGEST_SLEEP_SECONDS, and not beyond the handover."""
+        """Sleep for this many seconds, but at most LONGEST_SLEEP_SECONDS, and not beyond the handover."""
         self.pause(max(0.0, min(seconds, LONGEST_SLEEP_SECONDS, self._usable())))
 
     def handover(self, horizon: float) -> Handover:
@@ -160,11 +160,11 @@ class WatcherRun:
             for levels in self._pool_levels(configured):
                 steps.append(BackgroundSteps(levels.step, "pools", "the pools were not measured", once=once))
                 observers.append(levels.published)
-            # No scheduler tries the pods of a dump.
+            # The pods of a dump do not have a scheduler.
             observers += [wake_up.published, *([access.published] if self._settings.dump is None else [])]
             for each in steps:
                 cleanup.callback(each.close)
-            # Waiting pods are woken after the work that may free capacity.
+            # Wake waiting pods after the work that may free capacity.
             steps += [wake_ups, warm_ups, access_checks]
 
             def on_published(publication: Publication) -> None:
@@ -275,7 +275,7 @@ class WatcherRun:
         )
 
     def _holder(self) -> list[BackgroundSteps]:
-        """Return the step that holds the ledger's Lease; empty if no other store can know of the cluster."""
+        """Return the step that holds the ledger's Lease; empty if other stores cannot know of the cluster."""
         lease, table, identity = self._connection.ledger_lease, self._tables.ledger, self._tables.identity
         if lease is None or table is None or identity is None:
             return []
@@ -299,11 +299,11 @@ class WatcherRun:
 
     @property
     def has_stale_epoch(self) -> bool:
-        """Return whether the ledger's epoch is later than this run's: the next leadership has to take a higher one."""
+        """Return whether the ledger's epoch is later than this run's; the next leadership then takes a higher epoch."""
         return self._reconciler_feed is not None and self._reconciler_feed.is_deposed
 
     def _epoch_floor(self) -> int:
-        """Return an epoch above all in the ledger: a recreated head begins at 0, but the ledger keeps its epochs."""
+        """Return an epoch above all epochs in the ledger, which keeps them while a recreated head begins at 0."""
         table = self._tables.ledger
         try:
             marker = None if table is None else table.marker()
@@ -332,7 +332,7 @@ class WatcherRun:
 
 
 def restore_configuration(adapters: CacheAdapters) -> None:
-    """Bring back an applied configuration that one of the tables has lost. Failures are logged."""
+    """Restore an applied configuration that one of the tables has lost. Failures are logged."""
     try:
         repaired = adapters.tables.configuration.restore()
     except TableUnavailable as error:

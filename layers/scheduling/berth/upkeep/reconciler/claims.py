@@ -1,5 +1,5 @@
-"""Compares the claims of pods on a node, by requests and annotations, and their charges with their entries in the
-ledger."""
+"""Compares the amounts that pods on a node claim, by requests and annotations, and are charged, with their ledger
+entries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from berth.scheduling.objects import Pod
 
 def diverging_claim(counting: Counting, pod: Pod, entry: Entry, capacity: Mapping[str, int]) -> Shares | None:
     """Return the amounts or devices that the pod claims, if they differ from its entry; empty if it does not claim any,
-    or lacks a device. None: they agree, or the pod is not confirmed yet. capacity: the node's."""
+    or lacks a device. None: claim and entry agree, or the pod is not confirmed yet. capacity: of the node."""
     if entry.state is not EntryState.BOUND:
         return None
     claimed = counting.shares(pod, capacity)
@@ -28,18 +28,19 @@ def diverging_claim(counting: Counting, pod: Pod, entry: Entry, capacity: Mappin
 
 
 def beyond_limit(counting: Counting, pod: Pod, entry: Entry, capacity: Mapping[str, int]) -> Shares:
-    """Return the resources of which a pod that others bound requests more than a pod is charged, with that amount."""
+    """Return the amounts that a pod of another scheduler requests, of the resources of which it requests more than a
+    pod can be charged."""
     # Amounts that Berth reserved are charged in full.
     return {} if entry.attempt or entry.state is not EntryState.BOUND else counting.beyond_limit(pod, capacity)
 
 
 def uncounted(counting: Counting, pod: Pod, entry: Entry | None) -> Shares:
-    """Return the resources that a pod bound by others is not charged for, because no request of them can be read."""
+    """Return the resources that a pod of another scheduler is not charged for: their requests are unreadable."""
     if entry is None:
         return dict.fromkeys(counting.uncounted(pod), 0)
     if entry.attempt or entry.state is not EntryState.BOUND:
         return {}
-    # Amounts that were charged before the request became unreadable stay.
+    # Amounts that were charged before the request became unreadable are kept.
     return dict.fromkeys(counting.uncounted(pod) - set(map(resource_of, entry.shares)), 0)
 
 
@@ -50,7 +51,7 @@ def _without(shares: Shares, resources: Shares) -> Shares:
 def held(
     counting: Counting, pod: Pod | None, entry: Entry, before: Mapping[str, int], capacity: Mapping[str, int]
 ) -> Shares:
-    """Return the shares of the pod. before: the capacity in the ledger; capacity: the published one."""
+    """Return the pod's shares. before: the capacity in the ledger; capacity: the published capacity."""
     if pod is None:
         return entry.shares
     shares = entry.shares
@@ -62,14 +63,14 @@ def held(
 def first_seen(
     counting: Counting, pods: Sequence[Pod], capacity: Mapping[str, int], used: dict[str, int]
 ) -> Iterator[tuple[str, Shares]]:
-    """Yield the charges of pods without an entry, by UID. used: the amounts charged so far; it grows."""
+    """Yield the charges of pods without an entry, by UID. used: the amounts charged so far; each charge is added."""
     later: list[Pod] = []
     for pod in sorted(pods, key=lambda each: (each.start_time or 0, each.uid)):
         if counting.has_room_as_annotated(pod, capacity, left(capacity, used)):
             yield pod.uid, _charge(counting, pod, capacity, used)
         else:
             later.append(pod)
-    # Pods that name a device without room come last: they are charged to the device that is fullest then.
+    # Charge pods last that name a device without room: they are charged to the device that is fullest then.
     for pod in sorted(later, key=counting.names_devices):
         yield pod.uid, _charge(counting, pod, capacity, used)
 

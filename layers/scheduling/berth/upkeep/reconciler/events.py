@@ -8,17 +8,16 @@ from enum import StrEnum
 
 
 class ReservationEventType(StrEnum):
-    """Type of a change. The values are stored as a metric dimension.
+    """The type of a change. The values are stored as a metric dimension.
 
     CONFIRMED: the reserved pod is on the node. CORRECTED: its share of a device changed with the size of the device.
     DIVERGED: annotations of a bound pod claim other amounts or devices than its entry, which stays. ADOPTED: another
     scheduler bound the pod, or the pod was there before the ledger. BEYOND_LIMIT: such a pod requests more than one pod
-    can have there, or an amount that cannot be read, and is charged less. RELEASED: the pod has ended, or is on
-    another node. EXPIRED: its bind never completed. POSTPONED: a reservation is old, but cannot be released yet;
-    detail says why. CREATED, DELETED: the ledger of a node. RESIZED: the node's capacity changed. OWED: the pods of a
-    node hold more than its capacity. REBUILDING: a rebuild of all ledgers begins. REBUILT: the ledger of one node was
-    rebuilt from the pods there. READY: all of them were. OUTRANKED: the ledger has a later epoch, so this watcher
-    resigns.
+    can have there, or an unreadable amount, and is charged less. RELEASED: the pod has ended, or is on another node.
+    EXPIRED: its bind never completed. POSTPONED: a reservation is old, but cannot be released yet; `detail` has the
+    reason. CREATED, DELETED: the ledger of a node. RESIZED: the node's capacity changed. OWED: the entries of a node
+    exceed its capacity. REBUILDING: a rebuild of all ledgers begins. REBUILT: the ledger of one node was rebuilt from
+    the pods there. READY: all ledgers were rebuilt. OUTRANKED: the ledger has a later epoch, so this watcher resigns.
     COUNTED_ELSEWHERE: another store counts the cluster's resources, so this store's binds fail.
     """
 
@@ -61,8 +60,8 @@ WARNING_EVENTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ReservationEvent:
-    """A change of the ledger. pod: `namespace/name`. uid: the pod's, set for DIVERGED and BEYOND_LIMIT. amounts: by
-    pool; for OWED, the amounts beyond the capacity."""
+    """A change of the ledger. pod: `namespace/name`. uid: of the pod; set for DIVERGED and BEYOND_LIMIT. amounts: by
+    pool; for OWED, the amounts above the capacity."""
 
     type: ReservationEventType
     node: str = ""

@@ -1,12 +1,14 @@
-"""Expiry: releases a reservation whose bind never completed.
+"""Expiry: releases reservations whose binds never completed.
 
 Guarantees: released amounts can be reserved for another pod, because no Binding of the first pod can succeed any more.
 Either the pod is gone, has ended, or is on another node for good. Or it was found unbound and then touched: every
 Binding that was sent before now fails by its resourceVersion precondition. The entry is released only if it still
 belongs to the attempt that was read before the touch. A later attempt reads the touched pod and writes itself into the
-entry before it sends its Binding. So either the release fails, or the later attempt finds no entry and reserves again.
+entry before it sends its Binding. So either the release fails, or the later attempt does not find an entry and reserves
+again.
 
-Not guaranteed: that a reservation expires at a certain age. Age only decides when expiry begins; it proves nothing.
+Not guaranteed: that a reservation expires at a certain age. Age only decides when expiry begins; it does not prove
+anything.
 """
 
 from __future__ import annotations
@@ -30,10 +32,10 @@ MAX_TOUCHES = 3
 class ExpiryOutcome(StrEnum):
     """The outcome of an expiry.
 
-    RELEASED: the reserved amounts are available again. NO_ENTRY: this attempt does not own an entry; its open
-    reservation is deleted. ON_NODE: the pod is on a node, and its publication will confirm the reservation.
-    CONFIRMED: the publication has confirmed it. CLUSTER_UNAVAILABLE: the API server did not answer. CONTENDED: the pod
-    or the entry changed at every try.
+    RELEASED: the reserved amounts are available again. NO_ENTRY: the attempt does not own an entry, and its open
+    reservation is deleted. ON_NODE: the pod is on a node, and its publication will confirm the reservation. CONFIRMED:
+    the publication has confirmed the reservation. CLUSTER_UNAVAILABLE: the API server did not answer. CONTENDED: the
+    pod or the entry changed at every try.
     """
 
     RELEASED = "released"
@@ -66,7 +68,8 @@ class OnNode:
 
 
 class Expiry:
-    """Expire entries in one leadership's thread. Methods raise TableUnavailable or StaleEpoch, and may be repeated."""
+    """Expires reservations in one leadership's thread. Methods raise TableUnavailable or StaleEpoch, and may be
+    repeated."""
 
     def __init__(self, table: LedgerTable, pods: ReservedPods, epoch: int) -> None:
         self._table = table
@@ -76,7 +79,7 @@ class Expiry:
 
     def expire(self, reservation: OpenReservation) -> ExpiryResult:
         """Release a reservation that is older than any bind, unless the pod is on the node."""
-        # Read them before the pod: only the entries that existed before the touch may be released.
+        # Read the entries before the pod: only the entries that existed before the touch may be released.
         entries = self._entries(reservation)
         if not entries:
             # The entries of another attempt have an open reservation of their own.
@@ -88,7 +91,7 @@ class Expiry:
             case ExpiryResult() as result:
                 return result
             case OnNode(node=node):
-                # A floating pool may count the pod on any node: its publication confirms the entry, or releases it.
+                # A floating pool may count the pod on any node: the pod's publication confirms or releases the entry.
                 kept = {each for each in reserved if each == node or is_floating(each)}
                 others = {owner: entry for owner, entry in reserved.items() if owner not in kept}
                 result = self._release(reservation, others, keeps_open=bool(kept))
@@ -98,15 +101,13 @@ class Expiry:
                 return self._release(reservation, reserved)
 
     def close(self, reservation: OpenReservation) -> None:
-        """Delete the open reservation, unless an entry of its attempt is still RESERVED.
-
-        The pod may have ended after it was published on the node. Then only the open reservation leads to the entry.
-        """
+        """Delete the open reservation, unless an entry of its attempt is still RESERVED. The pod may have ended after
+        it was published on the node. Then the entry can be found only by the open reservation."""
         if all(entry.state is EntryState.BOUND for entry in self._entries(reservation).values()):
             self.delete_open(reservation, ExpiryOutcome.CONFIRMED)
 
     def release_elsewhere(self, reservation: OpenReservation, owner: str) -> bool:
-        """Release the attempt's entries at all owners but this one, and delete its open reservation. Call this after
+        """Release the attempt's entries at all other owners, and delete its open reservation. Call this after
         `invalidate_bindings`. Return False if other writes were faster at every try."""
         reserved = {
             each: entry
@@ -121,10 +122,8 @@ class Expiry:
         return ExpiryResult(outcome)
 
     def invalidate_bindings(self, pod: PodKey) -> OnNode | ExpiryResult | None:
-        """Make every earlier Binding of the pod fail, and return None.
-
-        OnNode: the pod is bound already. ExpiryResult: the state of the pod is unknown.
-        """
+        """Make every earlier Binding of the pod fail, and return None. OnNode: the pod is bound already. ExpiryResult:
+        the state of the pod is unknown."""
         for _ in range(MAX_TOUCHES):
             answer: FoundPod | PodNotFound | Unanswered | PodTouched | PodChanged = self._pods.find(pod)
             if isinstance(answer, FoundPod) and answer.uid == pod.uid and not answer.finished:
@@ -136,7 +135,7 @@ class Expiry:
                     return ExpiryResult(ExpiryOutcome.CLUSTER_UNAVAILABLE, cause)
                 case PodChanged():
                     pass
-                case FoundPod() | PodNotFound() | PodTouched():  # FoundPod: it has ended, or is another pod
+                case FoundPod() | PodNotFound() | PodTouched():  # FoundPod: the pod has ended, or has another UID
                     return None
         return ExpiryResult(ExpiryOutcome.CONTENDED)
 
@@ -162,19 +161,19 @@ class Expiry:
                 raise stale_epoch(result)
             if result.outcome is LedgerOutcome.CONTENDED:
                 return ExpiryResult(ExpiryOutcome.CONTENDED)
-            # ENTRY_DIFFERS: the entry belongs to another attempt, which has an open reservation of its own.
+            # ENTRY_DIFFERS: the entry belongs to another attempt, which has its own open reservation.
             if result.outcome is not LedgerOutcome.ENTRY_DIFFERS:
                 outcome = ExpiryOutcome.RELEASED
-        # Delete it last, so that every entry has an open reservation, by which the next watcher finds it.
+        # Delete the open reservation last, because the next watcher finds the entry by it.
         return ExpiryResult(outcome) if keeps_open else self.delete_open(reservation, outcome)
 
 
 ReservationKey = tuple[str, str, str]
-"""The pod's UID, the node or an entry's owner, the attempt."""
+"""The pod's UID, the node or the owner of an entry, and the attempt."""
 
 
 class OpenReservations:
-    """Hold open reservations for one thread, and reserved entries whose open reservation is missing in the table."""
+    """Open reservations, and reserved entries whose open reservation is missing in the table; for one thread."""
 
     def __init__(self, wall: Callable[[], float], monotonic: Callable[[], float]) -> None:
         self._wall = wall
@@ -187,7 +186,7 @@ class OpenReservations:
         """Reserved entries without an open reservation in the table."""
 
     def refresh(self, found: Iterable[OpenReservation], read_at: float) -> Mapping[ReservationKey, OpenReservation]:
-        """Return `found` (all in the table, read at `read_at`, monotonic), and entries without open reservation."""
+        """Return `found` and the entries without an open reservation. read_at: the monotonic time of the read."""
         open_now = {key_of(each): each for each in found}
         known_entries = {(each.pod.uid, owner, each.attempt) for each in open_now.values() for owner in each.owners}
         for key in known_entries & self._entries_only.keys():
@@ -198,7 +197,7 @@ class OpenReservations:
         return known
 
     def add_entry(self, owner: str, entry: Entry) -> None:
-        """Add a reserved entry of this owner, which may lack an open reservation."""
+        """Add a reserved entry of this owner, whose open reservation may be missing in the table."""
         reservation = entry.open_on(owner)
         self._entries_only[key_of(reservation)] = reservation
         self._first_seen.setdefault(key_of(reservation), self._monotonic())
@@ -210,7 +209,7 @@ class OpenReservations:
         self._entries_only.pop(key_of(reservation), None)
 
     def age(self, reservation: OpenReservation) -> float:
-        """Return the age in seconds, by its own time or by this process's clock, whichever is greater."""
+        """Return the age in seconds, since the reservation's time or since it was first seen, whichever is greater."""
         age = self._wall() - reservation.since
         return max(age, self._monotonic() - self._first_seen[key_of(reservation)])
 

@@ -1,9 +1,9 @@
 """Brings the ledger of one owner, a node or a floating pool, to the published state.
 
 Guarantees: every write changes one entry or the capacity, and is fenced: it fails if a watcher of a later epoch has
-written the item. A late write of a slow watcher does no harm if the published fact stays true (a pod never changes
-its node, an ended pod never returns). The capacity, and that a pod is there, do not stay true. So each watcher claims
-the item first, by writing its epoch, and then reads it: no earlier watcher can change it any more.
+written the item. A late write of a slow watcher does no harm if the published fact stays true (a pod never changes its
+node, an ended pod never returns). The capacity may change, and a pod may leave. So each watcher claims the item first,
+by writing its epoch, and then reads it: earlier watchers can no longer change it.
 
 A bound entry is released only on proof that its pod has ended. A publication may lack a running pod. So without a
 published end the pod is read from the API server, once in a leadership.
@@ -26,17 +26,15 @@ from berth.upkeep.reconciler.events import Report, ReservationEvent, Reservation
 from berth.upkeep.reconciler.published_pods import Presence, PublishedPods
 
 LOOK_SECONDS = 1.0
-"""Interval between reads of reservations from before this leadership."""
+"""Seconds between two reads of reservations from before this leadership."""
 
 PodAmounts = Mapping[str, Shares]
 """Amounts by the UID of a pod."""
 
 
 class StaleEpoch(Exception):
-    """A watcher of a later epoch has written: this watcher must not write any more, and resigns.
-
-    later: that epoch. It is a successor's, or was left behind by a leadership of a head item that is lost.
-    """
+    """A watcher of a later epoch has written: this watcher must not write any more, and resigns. later: that epoch, of
+    a successor or of an earlier leadership whose head item was lost."""
 
     def __init__(self, item: str, later: int) -> None:
         super().__init__(item)
@@ -45,12 +43,13 @@ class StaleEpoch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NodeResult:
-    """reserved: entries whose pod is not published on a node yet. needs_rebuild: the ledger has no `avail`.
+    """The result. reserved: entries whose pod is not published on a node yet. needs_rebuild: the ledger does not have
+    `avail`.
 
     is_growth_deferred: the capacity can be set only after the older of these entries are confirmed or released.
-    must_retry: other writes came first at every try, or something changed meanwhile. unanswered: the API server's error
-    when it was asked whether a pod has ended; the entry stays, and the node has to be reconciled again. leaves_open: an
-    open reservation is left that may have no reserved entry any more.
+    must_retry: other writes came first at every try, or the state changed meanwhile. unanswered: the error of a request
+    to the API server whether a pod has ended; the entry stays, and the node has to be reconciled again. leaves_open: an
+    open reservation is left whose entries may all be confirmed or released.
     """
 
     reserved: tuple[Entry, ...] = ()
@@ -62,7 +61,8 @@ class NodeResult:
 
 
 class NodeReconciliation:
-    """Reconcile nodes in one leadership's thread. Methods raise TableUnavailable or StaleEpoch, and may be repeated."""
+    """Reconciles nodes in one leadership's thread. Methods may raise TableUnavailable or StaleEpoch; then call them
+    again."""
 
     def __init__(
         self,
@@ -74,10 +74,9 @@ class NodeReconciliation:
         report: Report,
         is_table_ready: Callable[[], bool],
     ) -> None:
-        """is_table_ready: whether the marker is READY, checked before an item is created for a node without one.
-
-        If the table's content was lost, creating the item would forget the reservations.
-        """
+        """Create the reconciliation. is_table_ready: returns whether the marker is READY; called before an item is
+        created for an owner that does not have an item. If the table's content was lost, creating the item would forget
+        the reservations."""
         self._table = table
         self._ledger = Ledger(table)
         self._pods = pods
@@ -88,11 +87,11 @@ class NodeReconciliation:
         self._is_table_ready = is_table_ready
         self._began_at = self._older_until = wall()
         self._older: list[OpenReservation] | None = None
-        """Open reservations from before this leadership, once they are needed. Their number only shrinks."""
+        """Open reservations from before this leadership; None before the first use. Their number only decreases."""
         self._claimed: set[str] = set()
         self._unanswered, self._leaves_open = "", False
         self._reported: dict[tuple[ReservationEventType, str], Mapping[str, Shares]] = {}
-        """The amounts that were reported of pods, by type, node and UID."""
+        """The amounts that were reported for pods, by event type and node, then by UID."""
 
     def reconcile(self, node: str) -> NodeResult:
         self._unanswered, self._leaves_open = "", False
@@ -107,7 +106,7 @@ class NodeReconciliation:
         return self._update(found)
 
     def rebuild(self, node: str) -> bool:
-        """Create the ledger from the published pods, and replace one that is being rebuilt, if there is one.
+        """Create the ledger from the published pods, and replace the ledger that is being rebuilt, if there is one.
 
         Entries that still exist are kept if their pods are on the node. Return False, without a write, if the API
         server did not show whether a pod is there.
@@ -116,7 +115,7 @@ class NodeReconciliation:
         found = self._table.node(node)
         for uid, entry in (found.entries if found is not None else {}).items():
             if self._published.presence(uid, node) is Presence.UNKNOWN:
-                # Check a reserved pod, too: a Binding can no longer follow, but one may have succeeded.
+                # Check a reserved pod, too: its Bindings can no longer succeed, but one may have succeeded.
                 self._has_ended_at_api_server(node, entry)
         if self._unanswered:
             return False
@@ -177,8 +176,8 @@ class NodeReconciliation:
         return NodeResult(reserved, bool(deferred), unanswered=self._unanswered, leaves_open=self._leaves_open)
 
     def _deferred_pools(self, ledger: NodeLedger) -> Set[str]:
-        """Return the pools that must not grow yet: their resource is counted anew, and an entry may hold other pools of
-        it. Reservations that are older than this leadership may be by an earlier configuration."""
+        """Return the pools that must not grow yet: the ledger begins to count their resource in them, and an entry may
+        still hold other pools. Reservations from before this leadership may come from an earlier configuration."""
         anew = self._published.pools_counted_anew(ledger)
         entries = ledger.entries.values() if anew else ()
         is_older = any(each.state is EntryState.RESERVED and each.since < self._began_at for each in entries)
@@ -188,7 +187,7 @@ class NodeReconciliation:
 
     def _has_other_reservations(self, pools: Iterable[str]) -> bool:
         """Return whether a bind that is older than this leadership has reserved a resource of these pools in other
-        domains, by an earlier configuration: these pools do not count it yet."""
+        domains, by an earlier configuration: these pools do not count that reservation yet."""
         if not pools:
             return False
         if self._older is None or (self._older and self._wall() >= self._older_until):
@@ -209,10 +208,8 @@ class NodeReconciliation:
         self._published.forget_ended(ledger.owner, ledger.entries.keys())
 
     def _is_over(self, node: str, entry: Entry) -> bool:
-        """Return whether the entry's pod has ended or is on another node; True only on proof.
-
-        A reserved pod may not be published or bound yet; Expiry decides then.
-        """
+        """Return whether the entry's pod has ended or is on another node; True only on proof. A reserved pod may not be
+        published or bound yet; Expiry decides then."""
         presence = self._published.presence(entry.pod.uid, node)
         if presence is Presence.UNKNOWN and entry.state is EntryState.BOUND:
             return self._has_ended_at_api_server(node, entry)
@@ -220,7 +217,7 @@ class NodeReconciliation:
 
     def _has_ended_at_api_server(self, owner: str, entry: Entry) -> bool:
         if self._unanswered:
-            # One timeout is enough: the node is reconciled again.
+            # Do not ask again after a timeout: the node is reconciled again.
             return False
         match self._pods.find(entry.pod):
             case Unanswered(cause=cause):
@@ -229,7 +226,7 @@ class NodeReconciliation:
             case FoundPod() as found if found.uid == entry.pod.uid and not found.finished:
                 if found.node:
                     self._published.keep(entry.pod, found.node, (owner,))
-                # A kept pod has a presence from now on.
+                # From now on `presence` is known for the kept pod.
                 return bool(found.node) and self._published.presence(entry.pod.uid, owner) is not Presence.HERE
             case _:
                 return True
@@ -253,7 +250,7 @@ class NodeReconciliation:
         elif known.state is EntryState.BOUND:
             self._report_entry(ReservationEventType.CORRECTED, ledger.owner, entry)
         else:
-            # Delete it only now: filter counts the pod by its open reservation until the cache has the pod.
+            # Delete the open reservation only now: filter counts the pod by it until the cache has the pod.
             self._delete_open(ledger.owner, known)
             self._report_entry(ReservationEventType.CONFIRMED, ledger.owner, entry)
         return now
@@ -261,7 +258,7 @@ class NodeReconciliation:
     def _delete_open(self, owner: str, entry: Entry) -> None:
         """Delete the open reservation of an entry that is no longer reserved."""
         if self._published.floats:
-            # The attempt may have entries at other owners: only its open reservation lists all of them (see Expiry).
+            # The attempt may have entries at other owners, which only its open reservation lists (see Expiry).
             self._leaves_open = True
         else:
             self._table.delete_open(entry.pod.uid, owner, entry.attempt)

@@ -1,8 +1,8 @@
 """Tracks the pods of each node and floating pool, as published in the node cache, and derives their entries.
 
-An owner is a node or a floating pool: each has its own ledger. A node's pods are also those of its floating pools.
+An owner is a node or a floating pool: each has its own ledger. The pods of a node are also pods of its floating pools.
 
-A pod's annotations can be changed by its owner at any time. So they are used once, when a pod without an entry is seen.
+A pod's annotations can be changed by its owner at any time. So they are used only when a pod without an entry is seen.
 From then on the ledger's entry decides, until the pod has ended.
 
 A pod that is not published may still run: its object may be too large for the cache. So an absent pod may still be on
@@ -24,10 +24,10 @@ from berth.upkeep.reconciler.claims import beyond_limit, diverging_claim, first_
 
 
 class Presence(Enum):
-    """Proof of the published state that a pod is on a node.
+    """Whether a pod is on a node, as the published state proves.
 
     HERE: the pod is on the node, or in the pool's domain. GONE: it was deleted, has finished, or is elsewhere. UNKNOWN:
-    it is not published as bound or as ended; it may run there nevertheless.
+    it is not published as bound or as ended; it may still run there.
     """
 
     HERE = "here"
@@ -37,8 +37,8 @@ class Presence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _TrackedPod:
-    """A pod that is kept. node: empty if the pod is not bound or has finished. resources: all that it has requested
-    since it is kept."""
+    """A tracked pod. node: empty if the pod is not bound or has finished. resources: all resources that it has
+    requested since it was first tracked."""
 
     key: PodKey
     node: str
@@ -51,30 +51,27 @@ class _TrackedPod:
 
 
 class PublishedPods:
-    """Keep the owners with counted resources, finished pods, and the pods that request such resources, did so before,
-    or were found with an entry (`keep`). For one thread.
-
-    Other pods are not kept.
-    """
+    """Tracks the owners with counted resources, finished pods, and pods that request such resources, did so before, or
+    were found with an entry (`keep`). For one thread. Other pods are not kept."""
 
     def __init__(self, counting: Counting) -> None:
         self._counting = counting
         self.floats = counting.floating.exist
         self._capacity: dict[str, Mapping[str, int]] = {}
         self._pods_by_owner: dict[str, dict[str, Pod]] = {}
-        """Pods on nodes by owner, then by UID. Pods that only the API server showed are missing."""
+        """Pods on nodes by owner, then by UID. Without pods that only the API server showed."""
         self._labels: dict[str, Mapping[str, str]] = {}
-        """The labels of nodes whose values are domains, by node; also of a removed node that has pods."""
+        """By node, the labels whose values are domains; also of a removed node that has pods."""
         self._of_nodes = {"": counting.floating.of_cluster}
-        """The pools of the domains that a published node is in, by node, and those of the cluster."""
+        """By node, the pools of the domains that the published node is in, and the cluster's pools."""
         self._of_namespaces: dict[str, set[str]] = {}
         """The UIDs of the pods that have not ended, by the pool of their namespace."""
         self._by_key: dict[str, _TrackedPod] = {}
         self._by_uid: dict[str, _TrackedPod] = {}
         self._ended: dict[str, set[str]] = {}
-        """UIDs of pods that were there and have ended, until the ledger agrees; by owner."""
+        """By owner, the UIDs of pods that have ended there, until the ledger has released their entries."""
         self._holders: dict[str, set[str]] = {}
-        """The owners whose ledgers had an entry of a pod, by UID: its present requests and labels do not show them."""
+        """The owners whose ledgers had an entry of a pod, by UID: its current requests and labels may not show them."""
 
     @property
     def owners(self) -> Set[str]:
@@ -90,17 +87,17 @@ class PublishedPods:
         return {owner: amount} if amount else {}
 
     def pools_counted_anew(self, ledger: NodeLedger) -> Set[str]:
-        """Return the owner's pools of resources that its ledger does not count yet, or counts with other pools."""
+        """Return the owner's pools of resources that its ledger does not count yet, or counts in other pools."""
         capacity = self.capacity(ledger.owner)
         anew = self._counting.at(ledger.owner).counted_anew(ledger.capacity, capacity)
         return {pool for pool in capacity if resource_of(pool) in anew}
 
     def counts_otherwise(self, shares: Shares, pools: Iterable[str]) -> bool:
-        """Return whether another configuration, without these pools, may have reserved these shares."""
+        """Return whether a configuration without these pools may have reserved these shares."""
         return self._counting.counts_otherwise(shares, set(map(resource_of, pools)))
 
     def has_other_pools(self, ledger: NodeLedger) -> bool:
-        """Return whether an entry holds pools in which its resource is not counted any more."""
+        """Return whether an entry holds a pool in which its resource is no longer counted."""
         pools, counting = {pool for entry in ledger.entries.values() for pool in entry.shares}, self._counting
         return any(counting.at(ledger.owner).has_other_pools(pool, set(counting.resources)) for pool in pools)
 
@@ -114,7 +111,7 @@ class PublishedPods:
         return uid in self._by_uid
 
     def is_bound_or_finished(self, uid: str) -> bool:
-        """Return whether the pod is on a node or has ended: then no Binding of it can succeed any more."""
+        """Return whether the pod is on a node or has ended: then its Bindings can no longer succeed."""
         pod = self._by_uid.get(uid)
         return pod is not None and not pod.is_unbound
 
@@ -125,11 +122,11 @@ class PublishedPods:
         return Presence.GONE if uid in self._ended.get(owner, ()) else Presence.UNKNOWN
 
     def _is_at(self, namespace: str, node: str, owner: str) -> bool:
-        """Return whether a pod of this namespace on this node is counted by the owner, whatever it requests now."""
+        """Return whether the owner counts pods of this namespace on this node, whatever they request now."""
         if not is_floating(owner):
             return node == owner
         labels = self._labels.get(node)
-        # Without the node's labels there is no proof that the pod is elsewhere.
+        # Without the node's labels nothing proves that the pod is elsewhere.
         return labels is None or owner in self._counting.floating.of((resource_of(owner),), namespace, labels)
 
     def _owners(self, pod: _TrackedPod) -> set[str]:
@@ -138,15 +135,17 @@ class PublishedPods:
         return {*self._floating(pod), *self._holders.get(pod.key.uid, ()), *([pod.node] if is_on_node else ())}
 
     def _floating(self, pod: _TrackedPod) -> frozenset[str]:
-        """Return the floating pools of all that the pod has requested: those of its node, or only of its namespace."""
+        """Return the floating pools of all resources that the pod has requested: of its node and namespace, or only of
+        its namespace."""
         pools = self._counting.floating.of(pod.resources, pod.key.namespace, self._labels.get(pod.node, {}))
         return pools if pod.node else frozenset(filter(limits_namespace, pools))
 
     def entries(self, owner: str, ledger: NodeLedger | None, now: float) -> Mapping[str, Entry]:
-        """Return the entries of the owner's pods, by UID. now: `since` of new entries, seconds since the epoch.
+        """Return the entries of the owner's pods, by UID. now: the time of new entries, in seconds since the epoch.
 
         A pod with an entry in `ledger` keeps its amounts and devices. The others are charged by their annotations, by
-        `Counting.charged`: first the pods whose devices have room, so that no other pod is charged for these.
+        `Counting.charged`: first the pods whose devices have room, so that another pod is not charged for the same
+        devices.
         """
         pods, capacity, counting = self._at(owner)
         before: Mapping[str, int] = {} if ledger is None else ledger.capacity
@@ -171,9 +170,7 @@ class PublishedPods:
 
     def divergences(self, ledger: NodeLedger) -> Mapping[str, Shares]:
         """Return the owner's bound pods whose annotations or requests claim other amounts or devices than the entries.
-
-        The claims are by UID; a claim is empty if the pod claims nothing, or no device.
-        """
+        The claims are by UID; a claim is empty if the pod does not claim any amount, or lacks a device."""
         pods, capacity, counting = self._at(ledger.owner)
         found = {
             uid: diverging_claim(counting, pods[uid], entry, capacity)
@@ -183,11 +180,8 @@ class PublishedPods:
         return {uid: claim for uid, claim in found.items() if claim is not None}
 
     def beyond_limits(self, ledger: NodeLedger) -> Mapping[str, Shares]:
-        """Return the pods that others bound, and that request more than one pod is charged there at most.
-
-        The amounts are by UID and resource: 0 if the request cannot be read. A pod that is charged nothing at all does
-        not have an entry.
-        """
+        """Return the pods of other schedulers that request more than one pod can be charged there. The amounts are by
+        UID and resource: 0 if the request cannot be read. A pod that is not charged at all does not have an entry."""
         pods, capacity, counting = self._at(ledger.owner)
         found: dict[str, Shares] = {}
         for uid, pod in pods.items():
@@ -201,10 +195,8 @@ class PublishedPods:
         return self._by_uid[uid].key
 
     def keep(self, pod: PodKey, node: str, owners: Iterable[str]) -> None:
-        """Track a pod that the API server shows on this node, until it ends. owners: the known owners of its entries.
-
-        The pod is not published there: its object is too large, or it no longer requests a counted resource.
-        """
+        """Keep a pod that the API server shows on this node, until it ends. owners: the known owners of its entries.
+        The pod is not published there: its object is too large, or it no longer requests a counted resource."""
         key = f"{pod.namespace}/{pod.name}"
         known = self._by_key.get(key)
         if known is None or (known.key.uid == pod.uid and known.is_unbound):
@@ -216,7 +208,7 @@ class PublishedPods:
         self._holders.setdefault(pod.uid, set()).update(owners)
 
     def forget_ended(self, owner: str, uids: Set[str]) -> None:
-        """Forget the other pods that have ended: the ledger of the owner has entries of these pods only."""
+        """Forget ended pods except these: the owner's ledger no longer has entries of the others."""
         ended = self._ended.get(owner, set()) & uids
         if ended:
             self._ended[owner] = ended
@@ -232,10 +224,11 @@ class PublishedPods:
         capacity: Mapping[str, int],
         used: dict[str, int],
     ) -> None:
-        """Charge pods with an entry for resources that the entry lacks: the configuration has changed since.
+        """Charge pods for resources that their entries lack because the configuration has changed.
 
-        These are the resources that the ledger does not count yet; for a pod that is being confirmed, all resources:
-        it was reserved by the earlier configuration. Only then: an owner can change the annotations of a running pod.
+        These are the resources that the ledger does not count yet; for a pod that is being confirmed, all resources,
+        because the earlier configuration reserved for it. Annotations are not used in other cases: an owner can change
+        them while the pod runs.
         """
         if ledger is None:
             return
@@ -273,7 +266,7 @@ class PublishedPods:
         return changed | {name}
 
     def _put_labels(self, name: str, node: NodeInfo | None) -> set[str]:
-        """Put the node into the domains of its labels, and its pods with it. Return the pools that changed."""
+        """Put the node and its pods into the domains of its labels. Return the pools that changed."""
         before, pods = self._of_nodes.pop(name, frozenset()), self._pods_by_owner.get(name, {})
         if node is None:
             # Pods of a deleted node may still run for a while.
@@ -304,7 +297,7 @@ class PublishedPods:
             changed |= self._add_to_namespaces(now)
             if now.node:
                 found = pod if pod.uid else replace(pod, uid=uid)
-                # The node keeps all pods, to find them if its labels change.
+                # Keep all pods under the node, to find them if its labels change.
                 changed |= self._arrive(uid, found, {now.node, *self._floating(now)}) & self._owners(now)
         return changed
 

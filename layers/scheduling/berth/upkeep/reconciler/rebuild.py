@@ -7,11 +7,11 @@ A lost table does not contain the binds that were under way. So the order of the
 1. Remove `avail` from the item: from now on no bind can reserve on the node.
 2. Read the open reservations of the node: a bind that reserved before step 1 has written one.
 3. Wait until no bind that began before step 1 can still run, and until a later state of the cluster is published.
-4. Invalidate the Bindings of every pod that may have been reserved for (see expiry): the pods of the open reservations
-   and of the old reserved entries. If all ledgers are rebuilt, also every unbound pod that requests a counted resource:
-   a lost table has no trace of its binds. A pod that turns out to be on a node has to be published there first.
+4. Invalidate the Bindings of every pod that may have a reservation (see expiry): the pods of the open reservations and
+   of the old reserved entries. If all ledgers are rebuilt, also every unbound pod that requests a counted resource: a
+   lost table does not show its binds. A pod that turns out to be on a node has to be published there first.
 5. Write the entries of the pods that are published on the node, with `avail`: now binds can reserve again. Bound
-            entries that the item still has are kept. Only if they are lost, the pods' annotations decide.
+   entries that the item still has are kept. The pods' annotations are used only for lost entries.
 
 A table that ends with its process (`is_lost_with_process`) does not lose items while the process lives. Binds reserve
 only on a node with an item, so a node without an item skips step 3: only another store's binds can have reserved there.
@@ -40,7 +40,7 @@ from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome, ExpiryResult, 
 from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation, StaleEpoch
 
 LATE_SECONDS = 5.0
-"""Time after the scheduler's httpTimeout in which a Binding may still arrive."""
+"""Seconds after the scheduler's httpTimeout in which a Binding may still arrive."""
 
 
 @dataclass(slots=True)
@@ -48,9 +48,9 @@ class _NodeRebuild:
     """A node between step 2 and step 5. unconfirmed: the reservations whose Binding may still arrive.
 
     binds_end_at: the end of all binds that began before step 1, in monotonic seconds. observed_after: the published
-    state must be later than this, in seconds since the epoch. bound: the times at which the API server showed pods on
-    the node, by UID. Each such pod has to be published there; if it is too large to be published, the published state
-    must be later than its time.
+    state must be later than this, in seconds since the epoch. bound: by UID, the times at which the API server showed
+    pods on the node. Before step 5 each of them must be published there, or the published state must be later than its
+    time.
     """
 
     unconfirmed: list[OpenReservation]
@@ -60,10 +60,8 @@ class _NodeRebuild:
 
 
 class Rebuild:
-    """Rebuild the ledgers of nodes that need it, in one thread and one leadership.
-
-    Methods may raise TableUnavailable and StaleEpoch, and may be repeated.
-    """
+    """Rebuilds the ledgers of nodes that need a rebuild, in one thread and one leadership. Methods may raise
+    TableUnavailable and StaleEpoch, and may be repeated."""
 
     def __init__(
         self,
@@ -81,7 +79,7 @@ class Rebuild:
         is_published: Callable[[str], bool],
         is_lost_with_process: bool = False,
     ) -> None:
-        """bind_seconds: the longest time from the start of a bind to the arrival of its Binding.
+        """Create the rebuild. bind_seconds: the longest time from the start of a bind to the arrival of its Binding.
 
         unpublished_pods: the pods that request a counted resource and are not published on a node; None: the API server
         did not answer. is_published: whether the pod with this UID is published on a node or has ended.
@@ -100,20 +98,21 @@ class Rebuild:
         self._is_published = is_published
         self._is_lost_with_process = is_lost_with_process
         self._queue: dict[str, None] = {}
-        """Nodes before step 1, in order."""
+        """The nodes before step 1, in order."""
         self._without_avail: dict[str, list[OpenReservation]] = {}
-        """Nodes between steps 1 and 2, with the reserved entries of the old ledger."""
+        """The nodes between steps 1 and 2, with the reserved entries of the old ledger."""
         self._never_reserved: set[str] = set()
         """The nodes between steps 1 and 2 on which no bind of this store can have reserved."""
         self._waiting: dict[str, _NodeRebuild] = {}
-        """Nodes between steps 2 and 5."""
+        """The nodes between steps 2 and 5."""
         self._rebuilt: set[str] = set()
         self._marker: Marker | None = None
-        """The marker that this watcher wrote, while it rebuilds all ledgers."""
+        """The marker that this watcher wrote; None unless it rebuilds all ledgers."""
         self._pods_to_invalidate: list[PodKey] | None = None
         self._observed_at = 0.0
         self.is_registered = False
-        """Whether the marker has this leadership's epoch. Nothing is written before: leaderships never share one."""
+        """Whether the marker has this leadership's epoch. Until then this leadership does not write, because two
+        leaderships must not share an epoch."""
 
     @property
     def is_under_way(self) -> bool:
@@ -123,10 +122,8 @@ class Rebuild:
         return self._is_known(node) or (self._marker is not None and node not in self._rebuilt)
 
     def follow_marker(self, marker: Marker | None, nodes: Iterable[str]) -> None:
-        """Register the epoch in the marker; if the marker is absent or requests it, rebuild these nodes, which are all.
-
-        A table that ends with its process has a marker only after the holder of the Lease has requested its rebuild.
-        """
+        """Register the epoch in the marker. If the marker is absent or requests a rebuild, rebuild all nodes. A table
+        that ends with its process has a marker only after the holder of the Lease has requested its rebuild."""
         if marker is None and self._is_lost_with_process:
             return
         if marker is not None and marker.epoch >= self._epoch + self.is_registered:
@@ -139,7 +136,7 @@ class Rebuild:
             return
         rebuilding = Marker(MarkerState.REBUILDING, self._epoch, self._wall(), self._new_id())
         if not self._table.put_marker(rebuilding, marker):
-            return  # the table has another marker by now; the next call reads it
+            return  # another process wrote a marker; the next call reads it
         self._marker, self.is_registered = rebuilding, True
         self._waiting, self._without_avail, self._rebuilt = {}, {}, set()
         self._never_reserved = set()
@@ -149,7 +146,7 @@ class Rebuild:
         self._report(ReservationEvent(ReservationEventType.REBUILDING, detail=detail))
 
     def record_epoch(self, later: int) -> None:
-        """Leave a later epoch in the marker: the next leadership then takes one above it (see LeaderElector)."""
+        """Write a later epoch into the marker, so that the next leadership takes a higher one (see LeaderElector)."""
         marker = self._table.marker()
         if marker is None:
             self._table.put_marker(Marker(MarkerState.REBUILDING, later, self._wall(), self._new_id()), None)
@@ -157,7 +154,7 @@ class Rebuild:
             self._table.put_marker(replace(marker, epoch=later, nonce=self._new_id()), marker)
 
     def _register(self, marker: Marker) -> bool:
-        """Return False if the table has another marker by now; the next call reads it."""
+        """Write this leader's epoch into the marker. Return False if the marker has changed; the next call reads it."""
         return self._table.put_marker(replace(marker, epoch=self._epoch, nonce=self._new_id()), marker)
 
     def add(self, node: str) -> None:
@@ -165,10 +162,8 @@ class Rebuild:
             self._queue[node] = None
 
     def step(self, observed_at: float) -> bool:
-        """Do one step for one node, or end the rebuild. Return False if there is nothing to do yet.
-
-        observed_at: when the published pods were observed, in seconds since the epoch.
-        """
+        """Do one step for one node, or end the rebuild. Return False if there is nothing to do yet. observed_at: when
+        the published pods were observed, in seconds since the epoch."""
         if self._queue:
             self._remove_avail()
             return True
@@ -220,7 +215,7 @@ class Rebuild:
         if self._marker is None:
             return True
         if self._pods_to_invalidate is None:
-            # The pods of a table that may be lost at any time are published by now, on a node or unbound.
+            # For a table that can lose items at any time, step 3 has waited until these pods are published.
             found = self._unpublished_pods()
             if found is None:
                 return False
@@ -232,13 +227,13 @@ class Rebuild:
         return True
 
     def _finish_node(self, node: str, rebuild: _NodeRebuild) -> bool:
-        """Do steps 4 and 5 for one node. Return False if it has to wait before it can go on."""
+        """Do steps 4 and 5 for one node. Return False if the node has to wait."""
         while rebuild.unconfirmed:
             if not self._close(rebuild.unconfirmed[-1], node):
                 return False
             rebuild.unconfirmed.pop()
         if not self._are_published(rebuild):
-            return True  # a pod was bound here meanwhile
+            return True  # a pod on this node is not published yet
         if not self._reconciliation.rebuild(node):
             return False
         self._rebuilt.add(node)
@@ -246,22 +241,22 @@ class Rebuild:
         return True
 
     def _close(self, reservation: OpenReservation, owner: str) -> bool:
-        """Do step 4 for a reservation. Return False if it has to be tried again."""
+        """Do step 4 for a reservation. Return False if the step has to be repeated."""
         found = self._invalidated(reservation.pod)
         if isinstance(found, ExpiryResult):
             return False
         if reservation.owners == {owner}:
             self._expiry.delete_open(reservation, ExpiryOutcome.NO_ENTRY)
             return True
-        # If the pod is on a node, its publication confirms the entries at the other owners.
+        # If the pod is on a node, its publication confirms its other entries.
         return found is not None or self._expiry.release_elsewhere(reservation, owner)
 
     def _invalidate_bindings(self, pod: PodKey) -> bool:
-        """Return whether every earlier bind of the pod has failed or will be published."""
+        """Make earlier Bindings of the pod fail. Return False if its state is unknown."""
         return not isinstance(self._invalidated(pod), ExpiryResult)
 
     def _invalidated(self, pod: PodKey) -> OnNode | ExpiryResult | None:
-        """Make every earlier bind of the pod fail. If the pod is on a node, it must be published there first."""
+        """Make every earlier Binding of the pod fail. If the pod is on a node, step 5 waits for its publication."""
         found = self._expiry.invalidate_bindings(pod)
         if isinstance(found, OnNode):
             for owner, rebuild in self._waiting.items():
@@ -275,6 +270,6 @@ class Rebuild:
         ready = Marker(MarkerState.READY, self._epoch, self._wall(), self._new_id())
         if self._table.put_marker(ready, self._marker):
             self._report(ReservationEvent(ReservationEventType.READY))
-        # Otherwise another rebuild was requested meanwhile; the next follow_marker begins it.
+        # If the write fails, another rebuild was requested; the next follow_marker begins it.
         self._marker = None
         return True

@@ -5,8 +5,8 @@ does no harm. After a crash between any two calls, the next watcher finds the re
 by the open reservations, or by reconciling every node once. While the table or the API server is unavailable, the
 ledger does not change, and the work is repeated.
 
-Not guaranteed: the ledger may lag behind the published state. Until it has caught up, amounts are reserved for too
-long, never too short.
+Not guaranteed: the ledger may lag behind the published state. Until it has caught up, amounts stay reserved for too
+long, but are never released too early.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CAPACITY_EVENTS = frozenset(
         ReservationEventType.REBUILT,
     }
 )
-"""Events after which more can be reserved than before."""
+"""Events that increase the amounts that can be reserved."""
 
 
 MayExpire = Callable[[OpenReservation], bool]
@@ -44,24 +44,24 @@ MayExpire = Callable[[OpenReservation], bool]
 
 
 POLL_SECONDS = 2.0
-"""Interval between reads of the open reservations and the marker."""
+"""Seconds between two reads of the open reservations and the marker."""
 
 SOON_SECONDS = 0.1
-"""The same interval after a reservation with several owners was confirmed: until it is closed, filter counts the pod,
-even if the pod has ended."""
+"""The same interval after a reservation with several owners was confirmed: until its open reservation is deleted,
+filter counts the pod, even if the pod has ended."""
 
 EXPIRY_SECONDS = 30.0
-"""Age at which a reservation is checked. Binds do not take so long."""
+"""Age in seconds at which a reservation is checked: longer than any bind takes."""
 
 SWEEP_SECONDS = 0.05
-"""Interval between reconciliations of unchanged nodes."""
+"""Seconds between two reconciliations of unchanged nodes."""
 
 RETRY_SECONDS = 1.0
-"""Pause after the table has refused."""
+"""Seconds before the next attempt after an error of the table."""
 
 
 class Reconciler:
-    """Reconcile the ledger in one thread and one leadership. `update` and `work` raise only programming errors."""
+    """Reconciles the ledger in one thread and one leadership. `update` and `work` raise only programming errors."""
 
     def __init__(
         self,
@@ -79,11 +79,11 @@ class Reconciler:
         is_lost_with_process: bool = False,
         expiry_check: Callable[[], MayExpire] | None = None,
     ) -> None:
-        """epoch: this leadership's epoch. http_timeout: the scheduler's for the extender, in seconds.
-        is_lost_with_process: see Rebuild.
+        """Create the reconciler. epoch: of this leadership. http_timeout: the httpTimeout of the extender in the
+        scheduler's configuration, in seconds. is_lost_with_process: see Rebuild.
 
-        on_capacity_released: called when pods may fit that did not fit before, without a publication of a change.
-        expiry_check: called once for the reservations of each poll, after they are read; None: there are no gangs.
+        on_capacity_released: called when waiting pods may fit now although no change was published. expiry_check:
+        called once for the reservations of each poll, after they are read; None: there are no gangs.
         """
         self._table = table
         self._published = PublishedPods(counting)
@@ -125,16 +125,14 @@ class Reconciler:
         """Whether the ledger has a later epoch; then this reconciler stops, and its watcher resigns."""
 
     def update(self, nodes: Mapping[str, NodeInfo | None], pods: Mapping[str, Pod | None], observed_at: float) -> None:
-        """Apply a publication, by key, None for a deleted object. The first one has all objects.
-
-        observed_at: when the pods were observed, in seconds since the epoch.
-        """
+        """Apply a publication, by key; None for a deleted object. The first publication has all objects. observed_at:
+        when the pods were observed, in seconds since the epoch."""
         changed = self._published.update(nodes, pods)
         self._observed_at = observed_at
         if self._has_state:
             self._changed_nodes |= dict.fromkeys(sorted(changed))
         else:
-            # Reconcile one by one: first changed owners, then pools, because more pods wait for them.
+            # Reconcile owners one by one: first changed owners, then floating pools, because more pods wait for them.
             self._to_sweep.extend(sorted(self._published.owners, key=lambda owner: (not is_floating(owner), owner)))
             self._has_state = True
 
@@ -199,7 +197,7 @@ class Reconciler:
             self._to_sweep.popleft()
 
     def _listed_pods(self) -> list[PodKey] | None:
-        """List pods that request a counted resource and are not published on a node. None: the API server failed."""
+        """List pods that request a counted resource and are not published on a node. None: the list failed."""
         found = self._pods.list_pods(lambda pod: bool(self._counting.demands(pod)))
         if isinstance(found, Unanswered):
             self._report(ReservationEvent(ReservationEventType.CLUSTER_UNAVAILABLE, detail=found.cause))
@@ -224,7 +222,7 @@ class Reconciler:
             if result.leaves_open:
                 self._poll_at = min(self._poll_at, self._polled_at + SOON_SECONDS)
             if result.must_retry or result.unanswered:
-                # Put it behind the others, so that one node does not delay them.
+                # Put the node behind the others, so that it does not delay them.
                 self._to_sweep.append(node)
             if result.unanswered:
                 self._sweep_at = self._monotonic() + RETRY_SECONDS
@@ -250,8 +248,8 @@ class Reconciler:
                 self._to_expire.append(reservation)
 
     def _is_old(self, reservation: OpenReservation) -> bool:
-        """Return whether to ask the API server. A pod missing in a later state was bound and deleted meanwhile,
-        or is about to be published: it need not keep its amounts for as long as a bind may take."""
+        """Return whether to check the pod at the API server. If a later state lacks the pod, it was bound and deleted
+        meanwhile, or is about to be published: do not wait for as long as a bind may take."""
         is_missing = self._observed_at > reservation.since and not self._published.has(reservation.pod.uid)
         return is_missing or self._open.age(reservation) >= EXPIRY_SECONDS
 
@@ -261,13 +259,13 @@ class Reconciler:
         if self._expiry_check is not None:
             self._may_expire = self._may_expire or self._expiry_check()
             if not self._may_expire(reservation):
-                # The next poll finds it again.
+                # The next poll finds the reservation again.
                 return
         result = self._expiry.expire(reservation)
         if result.outcome is ExpiryOutcome.ON_NODE:
             if self._open.was_on_node_before(reservation, self._observed_at):
-                # The pod is published by now, but PublishedPods does not have it: it no longer requests a counted
-                # resource. The next poll finds it, and the reservation is confirmed.
+                # The pod is published, but PublishedPods does not have it, because it no longer requests a counted
+                # resource. The next poll finds the pod there, and confirms the reservation.
                 self._published.keep(reservation.pod, result.node, reservation.owners)
                 return
             self._open.mark_on_node(reservation)
@@ -282,7 +280,7 @@ class Reconciler:
                 self._report(ReservationEvent(ReservationEventType.EXPIRED, node, pod, reservation.shares))
                 self._on_capacity_released()
             case ExpiryOutcome.NO_ENTRY:
-                # filter has counted the reservation until now.
+                # Filter has counted the reservation until now.
                 self._on_capacity_released()
             case ExpiryOutcome.CONFIRMED:
                 pass
