@@ -49,7 +49,7 @@ def list_(source: StateSource, output: str) -> None:
 
 
 def _of_tables(opened: OpenTables) -> Mapping[str, Any]:
-    """Return the document of the gangs. Gangs that are not in bind are included only if the cache table is known."""
+    """Return all gangs as a document. It includes gangs that are not in bind only if the cache table is known."""
     from berth_cli.ledger.claims import NotRead, claim_sources
     from berth_cli.ledger.gangs import Gangs, document, statuses_in
 

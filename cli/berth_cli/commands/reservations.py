@@ -67,7 +67,7 @@ def list_(source: StateSource, output: str) -> None:
 
 
 def _of_tables(opened: OpenTables) -> Mapping[str, Any]:
-    """Return the document of the ledger, compared with the pods in the node cache if the cache table is known."""
+    """Return the ledger as a document. If the cache table is known, compare it with the pods in the node cache."""
     from berth_cli.ledger.claims import NotRead, claim_sources, diverging_claims
     from berth_cli.ledger.reservations import document
 
