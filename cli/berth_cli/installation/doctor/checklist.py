@@ -56,7 +56,8 @@ INPUT_ERRORS = {
     CheckName.CLUSTER: {CheckName.KUBECONFIG, CheckName.KUBECONFIG_SECRET},
     CheckName.ACCOUNT: {CheckName.STACK},
 }
-"""Findings that already explain why an input is missing: the checks that need it do not ask for it again."""
+"""Findings that explain why an input is missing, by check: then the checks that need the input do not ask for it
+again."""
 
 DEPLOY_REMEDY = "check stack, region and credentials, or deploy the stack again"
 # Not "deploy again": CloudFormation restores a deleted resource only if the template changed.
@@ -65,8 +66,8 @@ KUBECONFIG_REMEDY = "check whether this kubeconfig is of the cluster, and whethe
 
 
 class Check(NamedTuple):
-    """A check. `run`: may raise ClusterUnavailable, AccountUnavailable and StackUnavailable. `remedy`: for the latter
-    two."""
+    """A check. `run`: may raise ClusterUnavailable, AccountUnavailable and StackUnavailable. `remedy`: the remedy for
+    the last two errors."""
 
     name: CheckName
     run: Callable[[], Iterable[Finding]]
@@ -74,7 +75,8 @@ class Check(NamedTuple):
 
 
 def run_checks(inputs: Inputs, now: Callable[[], float]) -> Iterator[Finding]:
-    """Run all checks sequentially, so that they do not distort measured times. now: seconds since the epoch."""
+    """Run all checks sequentially, so that they do not distort measured times. now: returns the seconds since the
+    epoch."""
     yield from inputs.findings
     yield from _run([Check(CheckName.CONFIGURATION, lambda: _configuration_findings(inputs))])
     for group in (_account, _cluster, _scheduler, _address):
@@ -215,7 +217,7 @@ def _address(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
     if not reaches_berth(answer):
         return
     if inputs.account is None and (inputs.scheduler_side or inputs.reader):
-        # These checks do not apply to a server on a dump.
+        # The following checks do not apply to a server on a dump.
         yield Check(CheckName.SAME_CLUSTER, lambda: check_cluster_of(inputs.running, None))
     yield Check(CheckName.CACHE, lambda: check_healthz(endpoint))
     if inputs.account is None and inputs.wanted.counting.floating.exist:
