@@ -1,4 +1,4 @@
-"""The options of `berth serve`, the checks of their combinations, and the store that they name."""
+"""The options of `berth serve`: checks their combinations, and describes the store that they name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEDGER_TABLE = "berth-ledger"
 
 @dataclass(frozen=True, slots=True)
 class DynamoDBStore:
-    """Existing tables. `region` and `endpoint_url`: by default the environment's."""
+    """Existing tables. `region`, `endpoint_url`: by default those of the environment."""
 
     cache_table: str = CACHE_TABLE
     ledger_table: str = LEDGER_TABLE

@@ -12,7 +12,7 @@ import orjson
 import yaml
 
 MAX_RICH_ROWS = 500
-"""rich takes about 2 ms for each row."""
+"""The maximum number of rows that rich formats, which takes about 2 ms for each row."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
