@@ -63,8 +63,7 @@ def _profile(frame: FrameType, event: str, called: object) -> None:
 
 
 def _clock_or_random(called: object) -> str:
-    """Return a name such as `time.monotonic` or `random.random`; empty if the function is neither a clock nor
-    random."""
+    """Return a name such as `time.monotonic`, `datetime.now`, `random.random`; empty for other functions."""
     name, owner = getattr(called, "__name__", ""), getattr(called, "__self__", None)
     module = getattr(called, "__module__", None)
     if module == "time" and name in _CLOCKS:
@@ -99,8 +98,7 @@ class PluginHarness:
         pods: Iterable[Pod] = (),
         args: Mapping[str, object] | None = None,
     ) -> Self:
-        """Make a harness for a plugin class. pods: the pods on the nodes. args: the arguments as in the
-        configuration."""
+        """Make a harness for a plugin class. pods: the pods on the nodes. args: arguments as in the configuration."""
         path = f"{plugin.__module__}:{plugin.__qualname__}"
         checked, arguments = checked_plugin(plugin, path), arguments_of(plugin, path).model_validate(args or {})
 

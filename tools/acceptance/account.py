@@ -51,8 +51,7 @@ class Account:
         return self._may_delete and self._exists()
 
     def wait_for_alarm(self, logical_id: str, limit: float) -> float:
-        """Wait until the stack's alarm fires. Return the seconds until then. Raises StepFailed; StepSkipped in an
-        emulator."""
+        """Wait until the stack's alarm fires. Return the seconds. Raises StepFailed; StepSkipped in an emulator."""
         client, started = self._client("cloudwatch"), time.monotonic()
         if not client.list_metrics(Namespace="Berth", MetricName="PublishedAge")["Metrics"]:
             raise StepSkipped("CloudWatch has no metrics from the functions' log lines, as in an emulator")
@@ -64,8 +63,7 @@ class Account:
         return time.monotonic() - started
 
     def delete(self) -> list[str]:
-        """Delete the stack that this run created, and its ledger. Raises StepFailed; StepSkipped if there is no
-        stack."""
+        """Delete the stack that this run created, and its ledger. Raises StepFailed; StepSkipped without a stack."""
         if not self.created:
             raise StepSkipped("this run created no stack")
         ledger = self.stack.outputs.get(LEDGER_TABLE_NAME)

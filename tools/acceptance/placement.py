@@ -25,8 +25,7 @@ WAIT_SECONDS, CALL_SECONDS, POLL_SECONDS = 120, 10.0, 0.02
 
 
 def scheduler_command(given: str | None) -> list[str]:
-    """Return the command of the given scheduler, or else of the one that `make e2e` built, or else of the one on the
-    PATH."""
+    """Return the given scheduler, or else the one that `make e2e` built, or else the one on the PATH."""
     if given:
         return shlex.split(given)
     return [str(BUILT_SCHEDULER), "kube-scheduler"] if BUILT_SCHEDULER.exists() else ["kube-scheduler"]

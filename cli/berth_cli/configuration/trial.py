@@ -1,5 +1,5 @@
-"""Tries a configuration on the verbs before it takes effect: can each verb load it, and which decisions would it
-change?"""
+"""Tries a configuration on the verbs before it takes effect: loads it there, and finds the decisions that it
+changes."""
 
 from __future__ import annotations
 
@@ -126,8 +126,7 @@ def deployed_functions(stack: DeployedStack) -> Mapping[str, Invoke]:
 
 
 def verbs_of_aliases(aliases: Mapping[str, str]) -> Mapping[str, str]:
-    """Map each verb to its function's alias. aliases: by logical id, which SAM generates from the logical ids of
-    function and alias."""
+    """Map each verb to its function's alias. aliases: by logical id, which SAM builds from those of both."""
     return {
         verb: physical_id
         for function, verb in VERB_FUNCTIONS.items()

@@ -61,8 +61,7 @@ class DecisionSource(ABC):
 
     @abstractmethod
     def of_pod(self, namespace: str, name: str) -> Sequence[Mapping[str, Any]]:
-        """Return the records of pods with this name, the oldest first, as far as they were read: does not read the
-        table."""
+        """Return the known records of pods with this name, the oldest first. Does not read the table."""
 
 
 class DecisionsHere(DecisionSource):

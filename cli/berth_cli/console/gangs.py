@@ -1,4 +1,4 @@
-"""`/api/gangs` and `/api/gang`: all gangs of the cluster with the reasons why they wait, and the explanation of one
+"""`/api/gangs` and `/api/gang`: the gangs of the cluster with the reasons why they wait, and the explanation of a
 gang."""
 
 from __future__ import annotations

@@ -27,8 +27,7 @@ def pending_target(pod: Pod, observed: ObservedCluster) -> Target:
 
 
 def pending_state(pod: Pod, observed: ObservedCluster) -> PodState:
-    """Return the pod's state. A node cache does not contain the fields that schedulers write, so its pods count as
-    tried."""
+    """Return the pod's state. A node cache lacks the fields that schedulers write, so its pods count as tried."""
     known, found = observed.pending.get(f"{pod.namespace}/{pod.name}"), dict(pod_document(pod))
     if known is None:
         return replace(read_state(found), was_tried=True, created_at=pod.created_at)
@@ -36,8 +35,7 @@ def pending_state(pod: Pod, observed: ObservedCluster) -> PodState:
 
 
 def recorded_cause(target: Target, records: Sequence[Mapping[str, object]]) -> Cause | None:
-    """Return why the pod waits although it fits, according to the records of its calls. records: the records of pods
-    with this name, oldest first."""
+    """Return why the pod waits although it fits. records: the records of pods with this name, oldest first."""
     read = [Attempt.model_validate(each) for each in records]
     # Calls for an earlier pod with this name are excluded. A failed call has no UID.
     own = [each for each in read if each.uid in (target.case.pod.uid, "")]

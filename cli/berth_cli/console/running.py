@@ -134,8 +134,8 @@ def stack_contents(stack: str, region: str | None, weight: int) -> ConsoleConten
 
 
 def serve_contents(address: str, adapters: CacheAdapters, recent: RecentDecisions) -> ConsoleContents:
-    """Show the cluster that the verbs of `berth serve` in this process use, and their decisions. address: the server's
-    address."""
+    """Show the cluster that the verbs of `berth serve` in this process use, and their decisions. address: of the
+    server."""
     tables, configurations = adapters.tables, adapters.configurations
     source = NodeCacheSource(address, tables.cache, adapters.reader, configurations, Event(), SERVE_LOOK_SECONDS)
     return ConsoleContents(source, DecisionsHere(recent), tables.gangs)

@@ -35,8 +35,7 @@ TIMEOUT_SECONDS = 20.0
 
 
 def configuration(others: Mapping[str, str]) -> BerthConfiguration:
-    """Return a configuration with the example's counted resources, gangs, and the other scenarios' profiles by
-    scheduler name."""
+    """Return a configuration with the example's counted resources, gangs, and the profiles of the other scenarios."""
     example = load_configuration(EXAMPLE / "configuration.yaml", None)
     profiles = {"profile": LABEL_PRIORITY, "profiles": {**PROFILES, **others}}
     return example.model_copy(update={**profiles, "gangs": GangsConfiguration(enabled=True)})

@@ -29,8 +29,7 @@ ByDomain = Mapping[tuple[str, str], Sequence[Pod]]
 
 
 class Blockers:
-    """Finds the pods that keep a pod away from nodes. Pods that do so by anti-affinity may be on any node of the same
-    domain."""
+    """Finds the pods that keep a pod away. Pods that do so by anti-affinity may be on any node of the same domain."""
 
     def __init__(self, pod: Pod, snapshot: Snapshot) -> None:
         self._pod, self._snapshot = pod, snapshot

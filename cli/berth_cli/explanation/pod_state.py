@@ -22,7 +22,7 @@ SCHEDULER_ERROR, UNSCHEDULABLE = "SchedulerError", "Unschedulable"
 
 class Verdict(StrEnum):
     """The verdict on a pod. The names are part of the JSON output. PLACEABLE: a node fits now. PREEMPTING: a node fits
-    after evictions. Verdicts in FAILS: a node fits now or after evictions, but a call or the scheduler's cycle
+    after evictions. Verdicts in FAILS: a node fits, maybe after evictions, but a call or the scheduler's cycle
     fails."""
 
     PLACED = "placed"

@@ -83,8 +83,7 @@ class Rules:
         return self.berth.plans(pod) and self.berth.planner.is_member(pod, snapshot)
 
     def placement(self, pod: Pod, snapshot: Snapshot) -> GangPlacement | InvalidGang | None:
-        """Return the placement of the pod's gang; None if no member waits. snapshot: the cluster, with or without the
-        pod."""
+        """Return the placement of the pod's gang; None if no member waits. snapshot: with or without the pod."""
         snapshot = snapshot.with_changes(Changes(pods=(pod,)))
         gang = gang_of(pod, snapshot.pod_groups, self.configuration.gangs)
         if not isinstance(gang, Gang):
@@ -168,7 +167,7 @@ _OTHER_NODES = {
 
 
 def by_reason(rejected: Mapping[str, Rejection], pod: Pod, snapshot: Snapshot) -> Reasons:
-    """Group the nodes by reason. Reasons of nodes that could otherwise take the pod are first; then the most frequent
+    """Group the nodes by reason: first reasons of nodes that could otherwise take the pod, then the most frequent
     reasons."""
     found: dict[Reason, list[str]] = {}
     for name, rejection in rejected.items():

@@ -201,8 +201,8 @@ class CertificateDirectory:
         return issued
 
     def revoke(self, name_or_serial: str, now: datetime) -> tuple[IssuedCertificate, ...]:
-        """Revoke all certificates of a client, or one certificate by its serial. Raises CertificateError if there is
-        none to revoke."""
+        """Revoke all certificates of a client, or one certificate by its serial. Raises CertificateError without
+        one."""
         record = self.record()
         found = tuple(each for each in record.find(name_or_serial) if each.state(now) is not CertificateState.REVOKED)
         if not found:

@@ -104,8 +104,7 @@ def template_node(pool: Mapping[str, Any]) -> NodeInfo:
 
 
 def rejections(configuration: BerthConfiguration, node: NodeInfo) -> Iterator[str]:
-    """Yield the reasons for which the policy rejects such a node. Reasons about fields that a template lacks are left
-    out."""
+    """Yield the reasons for which the policy rejects such a node, except about fields that a template cannot state."""
     for plugin in _filters(configuration):
         if isinstance(plugin, NodePriorityLabel) and not is_of_provider(plugin.label):
             yield from plugin.filter(_ANY_POD, node).reasons

@@ -52,8 +52,8 @@ class ClaimSources:
     configurations: Configurations
 
     def read(self, view: View[T], reads: Callable[[Policy], bool], otherwise: str) -> tuple[Policy, T] | NotRead:
-        """Read the whole cache if `reads` returns true for the policy in force. otherwise: the reason if it returns
-        false."""
+        """Read the whole cache if `reads` returns true for the policy in force. otherwise: the reason if it does
+        not."""
         if self.table is None:
             return NotRead("give --cache-table too")
         try:

@@ -25,8 +25,7 @@ HEADER = ("GANG", "STATE", "MEMBERS", "IN BIND", "ON NODES", "PRIORITY", "AGE", 
 
 @dataclass(frozen=True, slots=True)
 class Gangs:
-    """The known state of the gangs. items, domain: read from the ledger's table. statuses: computed from the node
-    cache."""
+    """The known state of the gangs. items, domain: from the ledger's table. statuses: computed from the node cache."""
 
     items: Sequence[GangItem] = ()
     domain: Domain = field(default_factory=Domain)

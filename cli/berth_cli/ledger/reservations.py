@@ -127,8 +127,7 @@ def _reservation(
 
 
 def _is_counted(pool: str, claims: Claims | NotRead) -> bool:
-    """Return whether the pool's resource is counted, or true if this is unknown: entries of other resources may
-    remain."""
+    """Return whether the pool's resource is counted, or true if unknown: entries of other resources may remain."""
     return isinstance(claims, NotRead) or resource_of(pool) in claims.resources
 
 

@@ -49,8 +49,7 @@ def eviction_warnings(evicted: int, budgets: Collection[object]) -> Iterator[str
 
 
 def pod_warnings(pod: Object, kinds: Counter[str], gangs: GangsConfiguration = NO_GANGS) -> Iterator[str]:
-    """Warn about a pod to place. pod: the pod as it was given. kinds: the number of objects of each kind in the
-    dump."""
+    """Warn about a pod to place. pod: as it was given. kinds: the number of objects of each kind in the dump."""
     spec = part(pod, "spec")
     yield from unchecked_claims(pod)
     yield from _lacking(pod, spec, kinds)

@@ -27,8 +27,7 @@ MAX_CALLS = 16
 """The maximum number of calls at once, except bind, which may wait for a gang."""
 
 LARGE_BYTES, MAX_LARGE_CALLS = 1_000_000, 2
-"""The size in bytes of a large request, and how many are answered at once: each takes several times its size in
-memory."""
+"""The size of a large request in bytes, and how many are answered at once: each takes several times as much memory."""
 
 BIND = "POST /scheduler/bind"
 MAX_BINDING_BYTES = 4_000
@@ -94,7 +93,7 @@ class Gateway:
         self._calls, self._large_calls = BoundedSemaphore(MAX_CALLS), BoundedSemaphore(MAX_LARGE_CALLS)
 
     def begin(self, request: Request) -> Response | None:
-        """Refuse a request with an unknown route or a bad header. Set its time, because the scheduler's httpTimeout has
+        """Refuse a request with an unknown route or a bad header. Set its time: the scheduler's httpTimeout has
         begun."""
         request.arrived_at = self._wall()
         if request.route not in self.handlers:

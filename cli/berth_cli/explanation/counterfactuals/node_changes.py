@@ -131,8 +131,7 @@ def free(case: Case, pods: Iterable[Pod], shortages: Mapping[str, int], held: He
 
 
 def end_blockers(case: Case, pods: Sequence[Pod], node: str = "") -> Iterator[Option]:
-    """End the pods that keep the pod away. node: the node that the change is for; empty if the pods may be on any
-    node."""
+    """End the pods that keep the pod away. node: the node of the change; empty if the pods may be on any node."""
     if pods and len(pods) <= MAX_PODS and len(_removable(case, pods)) == len(pods):
         yield (_end(pods, node, {}, {}),)
 

@@ -40,8 +40,7 @@ Answer = Callable[[Rejected], Iterator[Option]]
 
 
 def proposals(rejected: Rejected, status: Status) -> Iterator[Option]:
-    """Yield changes that might remove all reasons of one plugin's status. Yields nothing if the remedy of a reason is
-    unknown."""
+    """Yield changes that might remove all reasons of one plugin's status; nothing if a reason's remedy is unknown."""
     answers = dict.fromkeys(ANSWERS.get(code) for code in status.reason_codes)
     options = [[] if answer is None else list(answer(rejected)) for answer in answers]
     for chosen in product(*options):
@@ -142,5 +141,4 @@ ANSWERS: Mapping[ReasonCode, Answer] = {
     ReasonCode.REQUEST_ABOVE_POOL: _pools,
     **{code: partial(_blockers, code) for code in BLOCKED},
 }
-"""Maps the code of a plugin's reason to its proposals. Reasons of gangs are missing: the search handles the whole
-gang."""
+"""Maps the code of a plugin's reason to its proposals. Reasons of gangs are missing: the search handles whole gangs."""

@@ -55,8 +55,7 @@ IsOver = Callable[[], bool]
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
     """Changes after which the pod fits, according to all rules on the changed state. fits: the nodes that then pass,
-    after the pods that are tried first are placed. taker: the waiting pod that takes this room first; None if no pod
-    does."""
+    beside the pods that are tried first. taker: the waiting pod that takes this room first; may be None."""
 
     changes: Option
     fits: Sequence[str]
@@ -150,8 +149,8 @@ class _Trial:
         return None if found is None or found.taker is not None else found
 
     def without_needless(self, found: Counterfactual) -> Counterfactual:
-        """Remove unnecessary changes: one change may remove two reasons, and with fewer changes the pod may fit on
-        another node."""
+        """Remove unnecessary changes: one change may remove two reasons, and the pod may fit on another node with
+        fewer."""
         changes = found.changes
         for index in range(len(changes)) if len(changes) > 1 else ():
             if fewer := self.places((*changes[:index], *changes[index + 1 :])):
@@ -160,8 +159,7 @@ class _Trial:
 
 
 def _covers(known: Counterfactual, changes: Option) -> bool:
-    """Return whether the known result makes these changes superfluous: fewer changes, or the end of fewer pods, are
-    enough."""
+    """Return whether the known result makes these changes superfluous: it has fewer changes, or ends fewer pods."""
     ended = frozenset(uid for each in changes for uid in each.ended)
     return _signature(known.changes) <= _signature(changes) or all(
         each.ended and each.ended <= ended for each in known.changes
@@ -238,7 +236,7 @@ def _kinds(case: Case, rules: Rules) -> tuple[Sequence[tuple[Option, str]], bool
 
 
 def _is_sound(node: NodeInfo) -> bool:
-    """Return whether the node can take pods now. Other nodes are not models of new nodes: their node pool may be
+    """Return whether the node can take pods now. Other nodes are not models of new ones: their node pool may be
     broken."""
     is_up = node.ready in ("", "True") and node.phase in ("", "Running") and not node.defect
     return is_up and not node.unschedulable and not any(is_node_state(each.key) for each in node.taints)
@@ -330,9 +328,8 @@ def _merge(options: Iterable[Option]) -> Option:
 
 
 def _closest(case: Case, failing: Mapping[str, Sequence[Status]]) -> tuple[list[str], int]:
-    """Return the rejected nodes that are the closest to fitting, and the number of the others. Sort them by number of
-    reasons, then nodes without a counted resource last, then by shortage. Only MAX_ALIKE nodes of a kind precede the
-    others."""
+    """Return the rejected nodes that are the closest to fitting, and the number of the others. Sort by number of
+    reasons, then nodes without a counted resource last, then by shortage. At most MAX_ALIKE of a kind are first."""
     rejected = {name: statuses for name, statuses in failing.items() if statuses}
     nodes = case.snapshot.nodes
 

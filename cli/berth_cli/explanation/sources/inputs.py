@@ -25,8 +25,7 @@ CONFIGURATION_UNKNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The sources of the pod, its cluster and its attempts. stack: the name of a deployed stack, which has all of
-    them."""
+    """The sources of the pod, its cluster and its attempts. stack: the name of a deployed stack, which has them all."""
 
     cluster: Path | None = None
     kubeconfig: Path | None = None

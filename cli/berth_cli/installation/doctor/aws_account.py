@@ -142,8 +142,7 @@ class AWSAccount:
         return [Schedule(each["Name"], each["State"], each["ScheduleExpression"]) for each in found]
 
     def concurrent_executions(self) -> int:
-        """Return the limit of bind's concurrent executions: the number that the stack reserves, or the account's
-        limit."""
+        """Return the limit of bind's concurrent executions: the number that the stack reserves, or the account's."""
         reserved = int(self._stack.parameters.get("ReservedConcurrency", "0"))
         if reserved:
             return reserved

@@ -56,8 +56,7 @@ INPUT_ERRORS = {
     CheckName.CLUSTER: {CheckName.KUBECONFIG, CheckName.KUBECONFIG_SECRET},
     CheckName.ACCOUNT: {CheckName.STACK},
 }
-"""Findings that explain why an input is missing, by check: then the checks that need the input do not ask for it
-again."""
+"""Findings that explain why an input is missing: then the checks that need the input do not ask for it again."""
 
 DEPLOY_REMEDY = "check stack, region and credentials, or deploy the stack again"
 # Not "deploy again": CloudFormation restores a deleted resource only if the template changed.
@@ -66,8 +65,8 @@ KUBECONFIG_REMEDY = "check whether this kubeconfig is of the cluster, and whethe
 
 
 class Check(NamedTuple):
-    """A check. `run`: may raise ClusterUnavailable, AccountUnavailable and StackUnavailable. `remedy`: the remedy for
-    the last two errors."""
+    """A check. `run`: may raise ClusterUnavailable, AccountUnavailable and StackUnavailable. `remedy`: for the last
+    two."""
 
     name: CheckName
     run: Callable[[], Iterable[Finding]]
@@ -75,8 +74,7 @@ class Check(NamedTuple):
 
 
 def run_checks(inputs: Inputs, now: Callable[[], float]) -> Iterator[Finding]:
-    """Run all checks sequentially, so that they do not distort measured times. now: returns the seconds since the
-    epoch."""
+    """Run all checks one by one, so that they do not distort measured times. now: returns seconds since the epoch."""
     yield from inputs.findings
     yield from _run([Check(CheckName.CONFIGURATION, lambda: _configuration_findings(inputs))])
     for group in (_account, _cluster, _scheduler, _address):

@@ -11,8 +11,7 @@ import click
 
 
 class Result(StrEnum):
-    """The result of a check. SKIPPED: not checked; the message states the reason. WARNING: the part works but has a
-    drawback."""
+    """The result of a check. SKIPPED: not checked; the message states why. WARNING: it works but has a drawback."""
 
     OK = "ok"
     WARNING = "warning"

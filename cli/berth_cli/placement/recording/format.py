@@ -115,8 +115,8 @@ class RecordingWriter:
         self.write(header)
 
     def numbered(self, names: Sequence[str]) -> tuple[Sequence[int], Sequence[str]]:
-        """Return the numbers of these nodes, and the names that are new. The next line must be the decision that has
-        these names."""
+        """Return the numbers of these nodes, and the names that are new. The next line must be a decision with these
+        names."""
         new = [name for name in dict.fromkeys(names) if name not in self._numbers]
         self._numbers |= {name: number for number, name in enumerate(new, len(self._numbers))}
         return [*map(self._numbers.__getitem__, names)], new

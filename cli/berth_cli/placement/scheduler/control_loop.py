@@ -114,8 +114,7 @@ class ControlLoop:
         self._preemptor = Preemptor(extender)
         self._together: dict[str, _MemberOutcome] = {}
         self._noted: list[Pod] = []
-        """Pods of one priority that began or ended to wait for a floating pool. The snapshot does not contain this
-        yet."""
+        """Pods of one priority whose wait for a floating pool began or ended. The snapshot does not show it yet."""
 
     def run(self, pods: Iterable[Pod]) -> Iterator[Outcome]:
         """Yield the outcome of each pod, in order. Each pod is scheduled when its outcome is requested.
@@ -165,14 +164,12 @@ class ControlLoop:
         return outcome
 
     def _keep_for_waiting(self, pod: Pod) -> None:
-        """Add the waiting pods to the snapshot before a pod of another priority is scheduled: free units are kept for
-        them."""
+        """Add waiting pods to the snapshot before a pod of another priority is scheduled: units are kept for them."""
         if self._noted and (self._noted[-1].priority or 0) != (pod.priority or 0):
             self.snapshot, self._noted = self.snapshot.with_changes(Changes(pods=self._noted)), []
 
     def schedule(self, pod: Pod) -> Outcome:
-        """Run one scheduling cycle, and another one after a preemption. A pod that stays pending does not change the
-        nodes."""
+        """Run one scheduling cycle, and another one after a preemption. A pending pod does not change the nodes."""
         self._keep_for_waiting(pod)
         # An earlier preemption may have cleared this pod's nomination.
         pod = self.snapshot.unbound.get(pod.uid, pod)

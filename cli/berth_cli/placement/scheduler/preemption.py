@@ -137,8 +137,7 @@ def evaluate(
 def _violated(
     pod: Pod, node: NodeInfo, candidates: Mapping[str, Victims], budgets: DisruptionBudgets
 ) -> Mapping[str, Sequence[str]]:
-    """Return the budgets that the evictions violate. As in the choice of victims, pods that are spared use up budgets,
-    too."""
+    """Return the violated budgets by victim. As in the choice of victims, pods that are spared use up budgets, too."""
     violated = budgets.violated(potential_victims(node.pods, pod))
     return {victim.uid: violated[victim.uid] for victim in candidates[node.name].pods if victim.uid in violated}
 

@@ -32,7 +32,7 @@ def victims_on(evaluation: Evaluation, pod: Pod, node: NodeInfo, budgets: Disrup
 
 @dataclass(frozen=True, slots=True)
 class _CachedVictims:
-    """The victims on one node for priorities above `over` and up to `up_to`, valid while the same budgets cover the
+    """The victims on one node for priorities above `over` and up to `up_to`, while the same budgets cover the
     demand."""
 
     node: NodeInfo

@@ -70,8 +70,7 @@ class _Wanted:
 
 
 def decisions_endpoint(settings: EndpointSettings, recent: RecentDecisions) -> PageEndpoint:
-    """Return decisions from memory. Scores by plugin are computed for each request that is for one pod or few
-    decisions."""
+    """Return decisions from memory. Requests for one pod or few decisions compute the scores by plugin."""
 
     def page(event: HTTPEvent) -> Page:
         wanted = _Wanted.read(str(event.get("rawQueryString", "")))

@@ -80,6 +80,5 @@ class EmbeddedStore:
         return self._tables
 
     def mark_ledger_ready(self) -> None:
-        """Skip the rebuild. Allowed if the cluster is in the same process: then binds cannot have begun before the
-        process."""
+        """Skip the rebuild. Allowed if the cluster is in the same process: then earlier binds have ended."""
         self.ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), self.identity), None)

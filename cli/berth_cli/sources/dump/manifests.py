@@ -61,8 +61,7 @@ def manifests_of(objects: Iterable[Object], where: str) -> Manifests:
 
 
 def _convert(sources: Iterable[tuple[Iterable[Object], str]]) -> Manifests:
-    """Convert the manifests of each file. sources: file names with manifests. Of pods with the same name, the last one
-    counts."""
+    """Convert the manifests. sources: file names with their manifests. Of pods with the same name, the last counts."""
     pods: dict[object, Object] = {}
     others: list[Object] = []
     left_out: Counter[str] = Counter()

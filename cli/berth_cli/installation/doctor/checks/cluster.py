@@ -104,7 +104,7 @@ def check_wake_up(access: ClusterAccess, mode: WakeUp) -> Finding:
 
 
 def check_same_cluster(access: ClusterAccess, cached: str) -> Finding:
-    """Check that the cache belongs to this cluster. `cached`: `UID/FORMAT`, the cache's cluster and the format of its
+    """Check that the cache belongs to this cluster. `cached`: `UID/FORMAT`, the cluster and the format of its
     objects."""
     of, uid = cached.partition("/")[0], access.uid()
     if uid == of:
