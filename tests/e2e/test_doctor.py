@@ -88,14 +88,14 @@ def _until(examine: Callable[[], Diagnosis], wanted: Callable[[Diagnosis], bool]
     return diagnosis
 
 
-def test_doctor_has_no_findings_for_the_documented_setup(installation: Installation) -> None:
+def test_doctor_passes_for_the_documented_setup(installation: Installation) -> None:
     diagnosis = berth_doctor(*installation.options, "--strict")
     assert diagnosis.exit_status == 0, diagnosis.findings
     for check in ("watcher-rights", "bind-rights", "wake-up", "managedResources", "httpTimeout", "cache"):
         assert diagnosis.result(check) == {"ok"}, diagnosis.findings
 
 
-def test_doctor_reports_a_missing_right(installation: Installation) -> None:
+def test_doctor_reports_a_missing_permission(installation: Installation) -> None:
     with installation.without_right("berth-watcher", "watch", "pods"):
         found = _until(lambda: doctor_in_process(*installation.options), lambda each: bool(each.bad))
     assert found.bad.keys() == {CheckName.WATCHER_RIGHTS}, found.findings

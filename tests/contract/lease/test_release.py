@@ -61,7 +61,7 @@ class TestUpstreamRelease:
             pytest.param([Fault.THROTTLED, Fault.THROTTLED], id="get fails"),
         ],
     )
-    def test_cancel_releases_while_renewal_fails(self, store: LeaseStore, faults: list[Fault | None]) -> None:
+    def test_cancelled_leader_releases_if_renewals_fail(self, store: LeaseStore, faults: list[Fault | None]) -> None:
         """The fast path fails, and then the update or the get of the slow path; meanwhile it is stopped."""
         baz = Contender(store, "baz")
         waits: list[float] = []

@@ -270,7 +270,7 @@ def of_row(row: Row) -> tuple[str, str]:
     return key
 
 
-def test_every_row_of_the_page_is_tested() -> None:
+def test_every_problem_in_the_documentation_is_tested() -> None:
     assert sorted(map(of_row, rows())) == sorted((*BREAKS, *TESTED_ELSEWHERE))
     sources = "".join(path.read_text() for path in (PROJECT / "tests" / "unit").rglob("test_*.py"))
     assert [name for name in TESTED_ELSEWHERE.values() if f"def {name}(" not in sources] == []

@@ -54,7 +54,7 @@ def test_role_grants_match_the_table(processed: dict[str, Any], function: str) -
     assert all(statement["Effect"] == "Allow" for statement in found)
 
 
-def test_table_lists_every_function_role(processed: dict[str, Any]) -> None:
+def test_every_function_role_is_in_the_table_of_grants(processed: dict[str, Any]) -> None:
     assert roles(processed).keys() == GRANTS.keys()
 
 
