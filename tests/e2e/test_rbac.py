@@ -251,9 +251,7 @@ def test_api_server_rejects_requests_beyond_the_permissions_of_the_watcher(users
     _assert_rejected(KubernetesApi(users.watcher), right)
 
 
-def test_counted_resources_permit_neither_creating_nor_deleting_pods(
-    control_plane: ControlPlane, users: Identities
-) -> None:
+def test_watcher_may_never_create_or_delete_pods(control_plane: ControlPlane, users: Identities) -> None:
     api = KubernetesApi(users.watcher)
     with counted_resources(control_plane):
         deadline = time.monotonic() + RBAC_SECONDS

@@ -138,7 +138,7 @@ SITUATIONS = (
     ],
 )
 @pytest.mark.parametrize("situation", SITUATIONS)
-def test_next_watcher_completes_the_work_of_a_dead_watcher(
+def test_next_watcher_completes_interrupted_work(
     situation: Callable[[ReconcilerHarness], None], counting: Counting
 ) -> None:
     boundaries = 0

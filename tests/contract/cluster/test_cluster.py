@@ -166,9 +166,7 @@ def test_data_has_an_age_only_after_every_resource_was_listed(
     assert {(position.observed_at, position.listed_at) for position in watch.positions.values()} == {(clock(), clock())}
 
 
-def test_change_is_reported_and_makes_the_data_current(
-    watch: ClusterWatch, setting: Setting, clock: HandDrivenClock
-) -> None:
+def test_change_is_reported_and_renews_the_data(watch: ClusterWatch, setting: Setting, clock: HandDrivenClock) -> None:
     state = ObservedState({})
     follow(watch, state, lambda: watch.observed_at is not None)
     before = watch.positions["pods"]

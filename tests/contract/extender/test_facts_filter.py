@@ -97,9 +97,7 @@ def test_fact_13_full_mode_uses_labels_from_the_request(verbs: Verbs) -> None:
         pytest.param(full_mode([node_object("plain")]), id="full mode"),
     ],
 )
-def test_fact_14_rejecting_every_node_is_not_an_error(
-    verbs: Verbs, verb: str, request_body: Mapping[str, object]
-) -> None:
+def test_fact_14_infeasible_pod_is_not_an_error(verbs: Verbs, verb: str, request_body: Mapping[str, object]) -> None:
     assert verbs.ask(verb, request_body).error == ""
 
 

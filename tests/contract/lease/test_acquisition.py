@@ -108,9 +108,7 @@ class TestEpochFloor:
             pytest.param(stored_lease("baz", lease_transitions=4), 7, 4, id="its own claim keeps its epoch"),
         ],
     )
-    def test_claims_an_epoch_at_or_above_the_lowest_allowed(
-        self, store: LeaseStore, item: Any, floor: int, epoch: int
-    ) -> None:
+    def test_claims_at_least_the_lowest_epoch(self, store: LeaseStore, item: Any, floor: int, epoch: int) -> None:
         if item is not None:
             store.put(item)
         baz = Contender(store, "baz", epoch_floor=lambda: floor)

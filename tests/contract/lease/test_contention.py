@@ -99,9 +99,7 @@ class TestLostAnswers:
             pytest.param({"version": 1}, 1, id="first record of an item"),
         ],
     )
-    def test_recognizes_its_claim_after_a_lost_response(
-        self, store: LeaseStore, item: Any, epoch: int, fault: Fault
-    ) -> None:
+    def test_recognizes_claim_with_lost_response(self, store: LeaseStore, item: Any, epoch: int, fault: Fault) -> None:
         if item is not None:
             store.put(item)
         beta = Contender(store, "beta")

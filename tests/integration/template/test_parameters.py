@@ -228,8 +228,6 @@ def test_functions_that_load_a_configuration_have_the_plugin_layer(template: dic
         ("periodic", ("periodic", "false")),
     ],
 )
-def test_parameter_sets_the_mode_of_the_watcher_function(
-    template: dict[str, Any], mode: str, variables: tuple[str, str]
-) -> None:
+def test_parameter_sets_the_watcher_mode(template: dict[str, Any], mode: str, variables: tuple[str, str]) -> None:
     found = functions(template, WatcherMode=mode)["WatcherFunction"]["Environment"]["Variables"]
     assert (found["BERTH_WATCHER_MODE"], found["BERTH_WATCHER_STANDBY"]) == variables

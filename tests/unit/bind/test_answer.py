@@ -34,7 +34,7 @@ def world_with(requests: Mapping[str, str]) -> BindWorld:
         pytest.param({"cpu": "1"}, ["GET", "Binding"], id="no counted resource"),
     ],
 )
-def test_makes_few_calls_if_uncontended(requests: Mapping[str, str], calls: list[str]) -> None:
+def test_makes_only_the_expected_calls_without_contention(requests: Mapping[str, str], calls: list[str]) -> None:
     world, wire = world_with(requests), Wire()
     assert world.bind(POD, UID, "n1", wire) is BindOutcome.BOUND
     assert wire.calls == calls

@@ -237,7 +237,7 @@ def test_returns_the_version_of_plugins_named_in_the_document(tmp_path: Path) ->
         pytest.param("", "1.0.0+a", "", id="an earlier document, without plugins, is used"),
     ],
 )
-def test_reports_a_plugin_difference(here: str, applied: str, difference: str) -> None:
+def test_reports_plugins_that_differ_from_those_at_apply(here: str, applied: str, difference: str) -> None:
     configured = replace(Environment(OLDER).configurations.at("hash"), plugin_version=here)
     assert configured.plugin_difference(applied) == difference
 

@@ -91,7 +91,7 @@ def test_reports_every_failure_that_follows_a_written_record() -> None:
     assert written.warnings == [failed, "", failed, ""]
 
 
-def test_calls_do_not_wait_for_a_hanging_writer() -> None:
+def test_calls_do_not_wait_for_a_writer_that_hangs() -> None:
     released = Event()
 
     def hang(_: Mapping[str, object]) -> None:

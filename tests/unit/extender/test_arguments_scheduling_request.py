@@ -154,7 +154,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("place", BROKEN)
-def test_rejects_invalid_json(place: str) -> None:
+def test_rejects_a_body_of_invalid_json(place: str) -> None:
     body = body_of(large())
     read(body)
     found = read_scheduling_request(body.replace(*BROKEN[place]), "unreadable")

@@ -55,7 +55,7 @@ def cached(*names: str, **fields: object) -> Mapping[str, Pod]:
         pytest.param(ApiServer().of("train-1", phase="Running"), MemberLiveness.LIVES, id="one runs"),
     ],
 )
-def test_commit_counts_as_alive_while_one_of_its_members_lives(server: ApiServer, liveness: MemberLiveness) -> None:
+def test_commit_counts_as_alive_while_a_member_exists(server: ApiServer, liveness: MemberLiveness) -> None:
     assert liveness_of("uid-new", COMMITTED, {}, server.get) is liveness
 
 
@@ -99,7 +99,7 @@ def test_member_on_a_node_proves_a_commit_whose_item_is_lost() -> None:
         pytest.param(1000, MAX_GETS, MemberLiveness.UNKNOWN, id="a large gang"),
     ],
 )
-def test_number_of_requests_is_bounded(gone: int, gets: int, liveness: MemberLiveness) -> None:
+def test_number_of_requests_for_members_is_bounded(gone: int, gets: int, liveness: MemberLiveness) -> None:
     server = ApiServer()
     assert liveness_of("uid-new", [intent(f"train-{number}") for number in range(gone)], {}, server.get) is liveness
     assert len(server.asked) == gets

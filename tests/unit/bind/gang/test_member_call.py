@@ -72,7 +72,7 @@ class TestSlowTable:
         world.run(60.0)
         assert world.bound() == set(world.members)
 
-    def test_no_member_takes_over_from_a_slow_coordinator_too_early(self) -> None:
+    def test_members_do_not_take_over_early_from_a_slow_coordinator(self) -> None:
         """At 0.3 s a request, a commit of 300 nodes takes 3 s: longer than members that wait are patient otherwise."""
         world = GangWorld(gang_of(300), http_timeout=15.0, request_seconds=0.3)
         world.run(15.0, tries=1)
@@ -106,7 +106,7 @@ class TestUnansweredCall:
         world.world.run(6.0)
         assert world.outcomes == {BindOutcome.BOUND: 4}
 
-    def test_reports_an_unavailable_table_if_it_never_responds(self) -> None:
+    def test_reports_a_table_that_never_responds_as_unavailable(self) -> None:
         [first, *_] = members = gang_of(4)
         world = GangWorld(members)
         world.schedule(first, tries=1)

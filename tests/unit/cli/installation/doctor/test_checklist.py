@@ -88,7 +88,7 @@ def bad(findings: list[Finding]) -> list[str]:
     return list(dict.fromkeys(each.check for each in findings if each.result in (Result.FAILED, Result.WARNING)))
 
 
-def test_correct_installation_has_no_findings() -> None:
+def test_correct_installation_passes_every_check() -> None:
     found = diagnose(inputs())
     assert not bad(found), found
     checked = {each.check for each in found if each.result is Result.OK}
@@ -250,14 +250,16 @@ class Owing(FakeAccount):
         pytest.param(NoResponse("no response in time"), False, id="no response"),
     ],
 )
-def test_warns_about_a_pool_that_owes(answer: HttpResponse | NoResponse, is_owed: bool) -> None:
+def test_warns_about_a_pool_whose_reservations_exceed_its_capacity(
+    answer: HttpResponse | NoResponse, is_owed: bool
+) -> None:
     endpoint = Serving(verbs={"filter": FITS}, health=healthy(configuration=FLOATING.model_dump(mode="json")))
     endpoint.reservations = answer
     found = [each.message for each in diagnose(inputs(endpoint=endpoint, reader=None)) if "beyond" in each.message]
     assert found == ([f"pods hold 2 of {POOL} beyond its capacity"] if is_owed else [])
 
 
-def test_warns_about_a_pool_of_a_stack_that_owes() -> None:
+def test_warns_about_a_stacks_pool_whose_reservations_exceed_its_capacity() -> None:
     account = Owing(stack(1).item)
     found = diagnose(Inputs(account=account, configuration=FLOATING))
     assert [each.message for each in found if each.check is CheckName.MANAGED_RESOURCES] == [

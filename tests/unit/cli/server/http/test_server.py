@@ -42,7 +42,9 @@ def call(listener: socket.socket) -> bytes:
         return client.recv(1000)
 
 
-def test_refuses_a_connection_that_gets_no_thread(listener: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_a_connection_if_a_thread_cannot_start(
+    listener: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class NoThread(Thread):
         def start(self) -> None:
             if self.name == "connection":
@@ -69,7 +71,7 @@ def test_pauses_if_no_connection_can_be_accepted(monkeypatch: pytest.MonkeyPatch
     assert (len(tried), pauses) == (1, [server.TICK_SECONDS])
 
 
-def test_can_be_stopped_after_its_end(listener: socket.socket) -> None:
+def test_server_can_be_stopped_before_and_after_it_runs(listener: socket.socket) -> None:
     made = Server(Answers())
     made.stop(listener)
     made.run(listener)
