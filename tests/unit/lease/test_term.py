@@ -60,7 +60,7 @@ def test_observation_time_restarts_only_for_a_changed_record(found: Lease, now: 
         pytest.param(9e9, True, True, id="renewal observed directly"),
     ],
 )
-def test_recognizes_healthy_lease(seen_at: float, changed: bool, healthy: bool) -> None:
+def test_lease_is_healthy_while_the_holder_renews_it(seen_at: float, changed: bool, healthy: bool) -> None:
     observation = Observation(LEASE, Instant(50, seen_at), changed)
     assert observation.looks_healthy(LeaderElectionConfig()) is healthy
 

@@ -56,7 +56,7 @@ def sidecar(cpu: str, **fields: Any) -> Object:
         pytest.param({"containers": [container("1500u"), container("1500u")]}, 3, id="summed before rounding"),
     ],
 )
-def test_asks_for_what_the_spec_states(spec: Object, cpu: int | None) -> None:
+def test_sums_the_requests_of_the_containers_in_the_spec(spec: Object, cpu: int | None) -> None:
     assert read_requests(spec, {}).asked.get("cpu") == cpu
 
 
@@ -129,7 +129,7 @@ def test_resizes_the_pod_level() -> None:
         ),
     ],
 )
-def test_assumes_defaults_for_scores(spec: Object, non_zero: int, scored: int) -> None:
+def test_assumes_default_requests_only_for_scores(spec: Object, non_zero: int, scored: int) -> None:
     found = read_requests(spec, {})
     assert (found.non_zero_cpu, found.scored["cpu"]) == (non_zero, scored)
 

@@ -130,7 +130,7 @@ def test_unnamed_scheduling_group_is_invalid_instead_of_no_gang() -> None:
     assert isinstance(gang_of(unnamed, GROUPS, ENABLED), InvalidGang)
 
 
-def test_pod_group_of_another_namespace_is_a_different_one() -> None:
+def test_pod_groups_of_the_same_name_in_two_namespaces_are_different() -> None:
     elsewhere = member(gang=None, group="train", namespace="other")
     assert gang_of(elsewhere, GROUPS, ENABLED) == InvalidGang(GangError.NO_POD_GROUP, GangKey("other", "train"))
 

@@ -217,7 +217,7 @@ SPREAD = {"name": MEMORY, "devices": {"sizes": {"nodeAnnotation": SIZES}, "packi
         pytest.param(SLICES, 3000, (2999, 2999), None, id="one request is not split among devices"),
     ],
 )
-def test_chooses_device_by_packing(
+def test_chooses_the_device_by_the_configured_packing(
     resource: Mapping[str, object], amount: int, free: tuple[int, int], device: int | None
 ) -> None:
     demands = (Demand(MEMORY, amount),)
@@ -243,7 +243,7 @@ def test_percentage_refers_to_one_device(percent: int, shares: Mapping[str, int]
     assert counting().choose((Demand(MEMORY, percent, percent=True),), CAPACITY, CAPACITY) == shares
 
 
-def test_rounds_percentage_up() -> None:
+def test_rounds_the_amount_of_a_percentage_up() -> None:
     assert Demand(MEMORY, 33, percent=True).of(10) == 4
     assert Demand(MEMORY, 1, percent=True).of(1) == 1
 
