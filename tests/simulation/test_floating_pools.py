@@ -31,9 +31,7 @@ def pods_are_only_on_their_node(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("broken", [expiry_by_age_alone, pods_are_only_on_their_node])
-def test_simulation_fails_if_the_ledger_lacks_a_rule_about_pools(
-    broken: Break, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_simulation_fails_if_the_ledger_lacks_a_pool_rule(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     assert any(map(_fails, (*range(HISTORIES), *LATE_BINDINGS)))
 

@@ -28,9 +28,7 @@ def test_never_overcommits_and_keeps_the_reservations_of_running_pods(first: int
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_simulation_fails_if_the_ledger_lacks_a_rule_about_owners(
-    broken: Break, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_simulation_fails_if_the_ledger_lacks_an_owner_rule(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     assert any(_fails(first + number) for first in FIRST for number in range(PER_TEST))
 

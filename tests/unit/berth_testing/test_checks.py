@@ -174,9 +174,7 @@ WAITING = pod("apart", {"app": "db"}, affinity=ANTI_AFFINITY)
     ("plugin", "events"),
     [pytest.param(NeedsPod, [ADD, UPDATE], id="node filter"), pytest.param(OneEach, [DELETE], id="cluster filter")],
 )
-def test_check_reports_a_plugin_that_does_not_register_an_event(
-    plugin: type[Plugin], events: list[ClusterEvent]
-) -> None:
+def test_check_reports_a_plugin_that_misses_an_event(plugin: type[Plugin], events: list[ClusterEvent]) -> None:
     """Each of these is needed. Those of Berth's own plugins: tests/property/test_registered_events.py."""
     for event in events:
         snapshot = cluster(NODES, PLACED, namespaces={"default": {}})

@@ -276,9 +276,7 @@ def test_creation_time_of_pods_is_dropped_without_gangs() -> None:
 
 @pytest.mark.parametrize(("needs", "is_own"), [(GANGS, True), (LITTLE, False)], ids=["enabled", "off"])
 @pytest.mark.parametrize("reason", ["gang waits for members", "gang does not fit", "gang size is below 1"])
-def test_gang_reasons_count_as_reasons_of_berth_with_gangs_enabled(
-    reason: str, needs: RequiredFields, is_own: bool
-) -> None:
+def test_gang_reasons_are_berths_only_if_gangs_are_enabled(reason: str, needs: RequiredFields, is_own: bool) -> None:
     condition = {"type": "PodScheduled", "status": "False", "message": f"0/3 nodes are available: 3 {reason}. no new"}
     assert rejected_by_berth(kept(PODS, WHOLE_POD | {"status": {"conditions": [condition]}}, needs)) is is_own
 

@@ -190,9 +190,7 @@ def test_waits_for_all_members_if_only_a_stale_cache_shows_others_on_nodes() -> 
     ],
 )
 @pytest.mark.parametrize("when_stale", [*WhenStale])
-def test_places_members_together_without_the_cache(
-    annotated: bool, outcome: BindOutcome, when_stale: WhenStale
-) -> None:
+def test_binds_members_together_without_the_cache(annotated: bool, outcome: BindOutcome, when_stale: WhenStale) -> None:
     world = GangWorld(gang_of(4))
     world.cache = FixedNodeCache(CONFIGURATION, CacheUnavailable("the data is 300 s old", when_stale))
     if not annotated:

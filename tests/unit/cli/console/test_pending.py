@@ -210,9 +210,7 @@ def tried(message: str = "", reason: str = "Unschedulable", **fields: Any) -> di
         pytest.param(tried(metadata={**CREATED, **DELETED}), None, id="a pod that is being deleted: not listed"),
     ],
 )
-def test_verdict_equals_the_verdict_of_berth_explain(
-    tmp_path: Path, fields: dict[str, Any], wanted: tuple[str, str] | None
-) -> None:
+def test_verdict_equals_berth_explain(tmp_path: Path, fields: dict[str, Any], wanted: tuple[str, str] | None) -> None:
     objects = [node_with("n1"), pod_with("p", **fields)]
     dump = tmp_path / "dump.json"
     dump.write_bytes(orjson.dumps({"kind": "List", "items": objects}))

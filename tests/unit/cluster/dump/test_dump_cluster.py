@@ -79,9 +79,7 @@ def test_reads_output_of_kubectl(tmp_path: Path) -> None:
         pytest.param("a: !!python/object:os.system {}", "is neither JSON nor YAML", id="a tag that would run code"),
     ],
 )
-def test_rejects_files_of_other_kinds_in_one_line_with_their_name(
-    tmp_path: Path, text: str | bytes, message: str
-) -> None:
+def test_rejects_files_of_other_kinds_with_their_name(tmp_path: Path, text: str | bytes, message: str) -> None:
     with pytest.raises(ClusterUnavailable) as caught:
         cluster(tmp_path, text).uid()
     assert str(caught.value).startswith(f"dump {tmp_path}/dump.yaml")

@@ -188,9 +188,7 @@ def test_reports_reduced_pods_of_its_predecessor() -> None:
         pytest.param("cluster", None, id="a state that cannot be read"),
     ],
 )
-def test_starts_with_a_list_and_a_snapshot_if_watches_cannot_be_resumed(
-    uid: str, objects: Mapping[Key, Object] | None
-) -> None:
+def test_lists_and_writes_a_snapshot_if_it_cannot_resume(uid: str, objects: Mapping[Key, Object] | None) -> None:
     store = Store()
     Leading(store).listed("n1")
     leading = Leading(store, uid=uid, objects=objects)

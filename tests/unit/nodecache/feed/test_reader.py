@@ -59,9 +59,7 @@ def test_reader_below_compacted_version_loads_the_snapshot(store: Store, leader:
     assert reading.calls() == ["head", "chunks"]
 
 
-def test_unpublished_item_in_place_of_an_expired_one_makes_the_reader_load_a_snapshot(
-    store: Store, leader: Writing
-) -> None:
+def test_unpublished_item_in_place_of_an_expired_one_causes_a_snapshot_load(store: Store, leader: Writing) -> None:
     """A reader that held its head for as long as an item lives; `compactedVersion` says nothing of it."""
     reading = Reading(store)
     reading.read()

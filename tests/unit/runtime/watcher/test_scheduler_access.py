@@ -124,9 +124,7 @@ def _blip(scene: Scene, second: float) -> None:
         pytest.param([pod("old", rejectedByBerth=True)], _blip, id="single failed calls"),
     ],
 )
-def test_alarm_stays_off_unless_a_pod_waits_too_long(
-    there_are: list[Change], happening: Callable[[Scene, float], None]
-) -> None:
+def test_alarm_is_off_while_scheduler_works(there_are: list[Change], happening: Callable[[Scene, float], None]) -> None:
     scene = Scene(*there_are)
     scene.run(29 * MINUTE, happening)
     assert not any(scene.states(PODS))

@@ -100,9 +100,7 @@ def namespace(name: str, **labels: str) -> Object:
         ),
     ],
 )
-def test_required_terms_decide_whether_a_node_passes(
-    affinity: Object | None, others: list[Object], wanted: str
-) -> None:
+def test_required_terms_decide_which_nodes_pass(affinity: Object | None, others: list[Object], wanted: str) -> None:
     """wanted: a letter of LETTERS for each node."""
     expected = {node: LETTERS[letter] for node, letter in zip("abcd", wanted, strict=True)}
     assert verdicts(plugin, pod(affinity), A, B, C, NO_ZONE, *others) == expected
@@ -277,9 +275,7 @@ SOFT = placed("soft", "b", affinity=preferring("podAffinity", (10, term(WEB, HOS
         ),
     ],
 )
-def test_arguments_change_the_score_of_affinity_terms(
-    args: Object, affinity: Object | None, wanted: tuple[int, ...]
-) -> None:
+def test_arguments_change_affinity_scores(args: Object, affinity: Object | None, wanted: tuple[int, ...]) -> None:
     configured = InterPodAffinity(InterPodAffinityArgs.model_validate(args))
     assert tuple(scores(configured, pod(affinity), A, B, C, HARD, SOFT).values()) == wanted
 

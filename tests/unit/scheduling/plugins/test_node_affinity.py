@@ -188,9 +188,7 @@ BOTH = expression("disk", "In", "ssd")
         pytest.param([], {"a": 0, "b": 0}, id="no preferred terms"),
     ],
 )
-def test_preferred_node_affinity_terms_determine_the_score(
-    terms: list[tuple[int, Term]], wanted: dict[str, int]
-) -> None:
+def test_preferred_terms_of_the_pod_determine_the_score(terms: list[tuple[int, Term]], wanted: dict[str, int]) -> None:
     assert scores(plugin, preferring(*terms), node("a"), node("b")) == wanted
 
 

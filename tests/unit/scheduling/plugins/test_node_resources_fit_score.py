@@ -32,9 +32,7 @@ def score(args: dict[str, Any], pod: dict[str, Any], *placed: dict[str, Any], **
         pytest.param(asking(cpu="0", memory="0"), [other()], 97, id="pods on the node also count with defaults"),
     ],
 )
-def test_least_allocated_prefers_nodes_with_more_free_amounts(
-    pod: dict[str, Any], placed: list[dict[str, Any]], wanted: int
-) -> None:
+def test_least_allocated_prefers_emptier_nodes(pod: dict[str, Any], placed: list[dict[str, Any]], wanted: int) -> None:
     assert score({}, pod, *placed) == wanted
 
 
@@ -45,7 +43,7 @@ def test_least_allocated_prefers_nodes_with_more_free_amounts(
         pytest.param(asking(cpu="5", memory="2Gi"), 62, id="usage above capacity counts as full"),
     ],
 )
-def test_most_allocated_prefers_nodes_with_fewer_free_amounts(pod: dict[str, Any], wanted: int) -> None:
+def test_most_allocated_prefers_fuller_nodes(pod: dict[str, Any], wanted: int) -> None:
     assert score({"type": "MostAllocated"}, pod) == wanted
 
 

@@ -54,9 +54,7 @@ THREE = [taint("PreferNoSchedule", key=key) for key in "kji"]
         pytest.param([ADVICE], [{"key": "k", "operator": "Exists", "effect": "NoSchedule"}], 67, id="another effect"),
     ],
 )
-def test_untolerated_soft_taints_lower_the_score(
-    taints: list[Strings], tolerations: list[Strings], wanted: int
-) -> None:
+def test_untolerated_soft_taints_lower_scores(taints: list[Strings], tolerations: list[Strings], wanted: int) -> None:
     worst = node_with("worst", taints=[taint("PreferNoSchedule", key=key) for key in "xyz"])
     found = scores(plugin, pod_with(tolerations=tolerations), node_with("n", taints=taints), worst)
     assert found == {"n": wanted, "worst": 0}

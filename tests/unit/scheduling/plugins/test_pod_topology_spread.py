@@ -75,9 +75,7 @@ NO_ZONE = node_with("d", SSD)
         pytest.param(pod(), on("a", "b"), "++++", id="no constraints"),
     ],
 )
-def test_node_is_rejected_if_the_pod_would_exceed_the_maximum_skew(
-    asking: Object, others: list[Object], wanted: str
-) -> None:
+def test_node_is_rejected_if_the_skew_would_be_too_large(asking: Object, others: list[Object], wanted: str) -> None:
     """wanted: a letter of LETTERS for each node."""
     expected = {node: LETTERS[letter] for node, letter in zip("abcd", wanted, strict=True)}
     assert verdicts(plugin(), asking, A, B, C, NO_ZONE, *others) == expected
@@ -147,9 +145,7 @@ def test_node_excluded_from_counting_passes() -> None:
         pytest.param(None, {"hash": "2"}, SKEWED, id="no keys"),
     ],
 )
-def test_match_label_keys_narrow_the_counted_pods(
-    keys: list[str] | None, others: dict[str, str], wanted: Status
-) -> None:
+def test_match_label_keys_limit_counted_pods(keys: list[str] | None, others: dict[str, str], wanted: Status) -> None:
     asking = pod(constraint(matchLabelKeys=keys), metadata={"labels": {"app": "web", "hash": "1"}})
     other = pod_with("o", {"app": "web", **others}, nodeName="a")
     assert verdicts(plugin(), asking, A, C, other)["a"] == wanted
@@ -199,9 +195,7 @@ def controller(kind: str, selector: Object) -> Object:
         pytest.param(pod(constraint(HOST, 5, "ScheduleAnyway")), SERVICE, SUCCESS, id="of either constraint kind"),
     ],
 )
-def test_default_constraints_apply_to_pods_without_constraints(
-    asking: Object, workload: Object, wanted: Status
-) -> None:
+def test_default_constraints_apply_to_pods_without_others(asking: Object, workload: Object, wanted: Status) -> None:
     assert verdicts(plugin(**DEFAULTS), asking, A, C, workload, *on("a"))["a"] == wanted
 
 
@@ -238,9 +232,7 @@ def soft(key: str = ZONE, skew: int = 1, **fields: Any) -> Object:
         pytest.param(pod(constraint(HOST, 9)), on("a"), (0, 0, 0, 0), id="DoNotSchedule: no score"),
     ],
 )
-def test_node_that_reduces_the_skew_scores_higher(
-    asking: Object, others: list[Object], wanted: tuple[int, ...]
-) -> None:
+def test_node_that_reduces_skew_scores_higher(asking: Object, others: list[Object], wanted: tuple[int, ...]) -> None:
     assert tuple(scores(plugin(), asking, A, B, C, NO_ZONE, *others).values()) == wanted
 
 

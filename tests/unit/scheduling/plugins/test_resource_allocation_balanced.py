@@ -37,9 +37,7 @@ def score(pod: dict[str, Any], *placed: dict[str, Any], args: dict[str, Any] | N
         pytest.param(pod_with(resources={"requests": {"cpu": "4"}}), [], 50, id="pod-level requests count"),
     ],
 )
-def test_balanced_use_of_resources_scores_higher(
-    pod: dict[str, Any], placed: list[dict[str, Any]], wanted: int
-) -> None:
+def test_balanced_use_of_resources_scores_best(pod: dict[str, Any], placed: list[dict[str, Any]], wanted: int) -> None:
     assert score(pod, *placed) == wanted
 
 
@@ -55,9 +53,7 @@ THREE = {"resources": [{"name": name, "weight": 1} for name in ("cpu", "memory",
         pytest.param(asking(cpu="4"), {"memory": "0"}, 75, id="a single resource is balanced"),
     ],
 )
-def test_score_uses_the_resources_of_the_arguments(
-    pod: dict[str, Any], allocatable: dict[str, str], wanted: int
-) -> None:
+def test_score_uses_resources_of_the_arguments(pod: dict[str, Any], allocatable: dict[str, str], wanted: int) -> None:
     assert score(pod, args=THREE, **allocatable) == wanted
 
 

@@ -106,9 +106,7 @@ def test_pod_with_gpu_request_never_uses_other_nodes() -> None:
         pytest.param("required", {}, None, id="equal scores if only GPU nodes are left"),
     ],
 )
-def test_mode_decides_whether_nodes_get_scores(
-    mode: str, requests: Mapping[str, str], wanted: list[int] | None
-) -> None:
+def test_mode_decides_how_nodes_are_scored(mode: str, requests: Mapping[str, str], wanted: list[int] | None) -> None:
     plugin = ResourceSegregation(ResourceSegregationArgs.model_validate({"mode": mode}))
     prepared = plugin.pre_score(pod(requests))
     candidates = (node("n"), node("n", {GPU: "1"}))

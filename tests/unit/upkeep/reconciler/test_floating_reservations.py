@@ -227,9 +227,7 @@ class TestUnpublishedPod:
         assert_all_free(harness)
 
     @pytest.mark.parametrize("counting", kinds("seats", "slots and seats"))
-    def test_confirms_every_entry_if_a_request_annotation_was_removed_before_publication(
-        self, counting: Counting
-    ) -> None:
+    def test_confirms_every_entry_if_an_annotation_was_removed_before_publication(self, counting: Counting) -> None:
         harness, leader = harness_of(counting, NODE)
         key = harness.cluster.create_pod("a", 2)
         harness.reserve(key, 2)

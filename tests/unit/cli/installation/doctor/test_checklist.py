@@ -250,16 +250,14 @@ class Owing(FakeAccount):
         pytest.param(NoResponse("no response in time"), False, id="no response"),
     ],
 )
-def test_warns_about_a_pool_whose_reservations_exceed_its_capacity(
-    answer: HttpResponse | NoResponse, is_owed: bool
-) -> None:
+def test_warns_about_reservations_above_a_pools_capacity(answer: HttpResponse | NoResponse, is_owed: bool) -> None:
     endpoint = Serving(verbs={"filter": FITS}, health=healthy(configuration=FLOATING.model_dump(mode="json")))
     endpoint.reservations = answer
     found = [each.message for each in diagnose(inputs(endpoint=endpoint, reader=None)) if "beyond" in each.message]
     assert found == ([f"pods hold 2 of {POOL} beyond its capacity"] if is_owed else [])
 
 
-def test_warns_about_a_stacks_pool_whose_reservations_exceed_its_capacity() -> None:
+def test_warns_about_reservations_above_the_capacity_of_a_stacks_pool() -> None:
     account = Owing(stack(1).item)
     found = diagnose(Inputs(account=account, configuration=FLOATING))
     assert [each.message for each in found if each.check is CheckName.MANAGED_RESOURCES] == [

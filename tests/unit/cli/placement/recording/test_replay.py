@@ -187,9 +187,7 @@ def test_pod_does_not_move_if_the_other_policy_finds_no_better_node(tmp_path: Pa
 
 
 @pytest.mark.parametrize("document", [LABELLED, FULL], ids=["label-priority", "full"])
-def test_identical_policy_repeats_every_decision_without_moving_a_pod(
-    tmp_path: Path, document: Mapping[str, Any]
-) -> None:
+def test_identical_policy_repeats_every_decision_and_place(tmp_path: Path, document: Mapping[str, Any]) -> None:
     path = tmp_path / "r"
     recording(path, day, document)
     found = compared(path, document, document)

@@ -42,9 +42,7 @@ def call(listener: socket.socket) -> bytes:
         return client.recv(1000)
 
 
-def test_refuses_a_connection_if_a_thread_cannot_start(
-    listener: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refuses_a_connection_if_no_thread_can_start(listener: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     class NoThread(Thread):
         def start(self) -> None:
             if self.name == "connection":
