@@ -289,7 +289,7 @@ def test_pod_may_evict_elsewhere_if_another_pod_took_the_place_of_its_victims() 
     assert victims(reply) == {"m": ["uid-b"]}
 
 
-def test_fact_15_as_plugins_say_uses_the_plugins_codes() -> None:
+def test_fact_15_as_plugins_say_returns_the_codes_of_the_plugins() -> None:
     configuration = BerthConfiguration.model_validate({"profile": "full", "unresolvable": "as-plugins-say"})
     cluster = node_with("full"), placed("a", node="full"), node_with("small", allocatable={"cpu": "1"})
     reply = answer_filter(

@@ -47,7 +47,7 @@ class TestRaces:
         assert store["resourceVersion"] == 2
         assert {candidate.elector.leader for candidate in candidates} == {"candidate-4"}
 
-    def test_loser_of_a_race_waits_the_whole_lease_duration(self, store: LeaseStore) -> None:
+    def test_candidate_that_lost_a_race_waits_the_whole_lease_duration(self, store: LeaseStore) -> None:
         alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
         alpha.lock.before_next("create", beta.step)
         alpha.step()

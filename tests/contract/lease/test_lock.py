@@ -96,14 +96,14 @@ class TestLeaseLock:
         assert store.lock().update(seen, SPEC) == Conflict(None)
         assert store.attributes() == {}
 
-    def test_update_writes_a_record_to_an_item_without_one(self, store: LeaseStore) -> None:
+    def test_update_adds_the_missing_record_to_an_item(self, store: LeaseStore) -> None:
         store.put(OTHERS)
         lease = updated(store, NO_RECORD, replace(SPEC, lease_transitions=1))
         assert lease.resource_version == 1
         assert lease.uid
         assert store.lock().get() == lease
 
-    def test_one_of_two_updates_without_record_wins(self, store: LeaseStore) -> None:
+    def test_only_one_of_two_updates_adds_the_missing_record(self, store: LeaseStore) -> None:
         store.put(OTHERS)
         winner = updated(store, NO_RECORD, SPEC)
         assert store.lock().update(NO_RECORD, replace(SPEC, holder_identity="beta")) == Conflict(winner)

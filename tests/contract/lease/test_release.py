@@ -208,7 +208,7 @@ class TestHandOver:
         assert 20 <= beta.clock.wall() - AT <= 20.75
         assert reads <= 14  # one every 4.4 seconds, and two a second in the last few
 
-    def test_announcement_survives_renewals_and_publications(self, store: LeaseStore) -> None:
+    def test_renewals_and_publications_keep_the_announced_handover(self, store: LeaseStore) -> None:
         alpha = leading(store, handover=Handover(at=AT + 60))
         alpha.publish(version=Decimal(1))
         alpha.step_until_due()

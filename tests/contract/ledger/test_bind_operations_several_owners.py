@@ -119,7 +119,9 @@ class TestReserveAtSeveralOwners:
         assert now(several, SEATS).entries == {UID: entries()[SEATS]}
         assert now(several, CONNECTIONS).avail == {CONNECTIONS: 9}
 
-    def test_decides_again_if_another_bind_writes_first(self, several: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_reserves_on_the_latest_ledgers_if_another_bind_writes_first(
+        self, several: Ledger, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         write, others = several.table.write_together, [entry("other", shares={SEATS: 1})]
 
         def late(changes: Mapping[str, NodeWrite], opened: OpenReservation | None) -> tuple[str, ...] | None:

@@ -324,7 +324,7 @@ class TestTransact:
             names, 1
         )
 
-    def test_releases_holds_and_keeps_other_entries(self, prepared: Tables) -> None:
+    def test_releases_reservations_of_a_round_and_keeps_other_entries(self, prepared: Tables) -> None:
         prepared.gangs.transact(Transaction(OPEN, None, None, WRITES))
         held = entry("train-0")
         release = NodeWrite((EntryChange(held.pod.uid, held, None),), {GPU: PoolChange(avail=1, expected_owed=0)})

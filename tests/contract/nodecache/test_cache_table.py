@@ -130,7 +130,7 @@ def test_does_not_publish_under_another_fence(store: Store, stale: object) -> No
     assert head.pointer is None
 
 
-def test_finds_publication_with_lost_response_by_its_nonce(store: Store) -> None:
+def test_recognizes_a_publication_with_a_lost_response_by_the_nonce(store: Store) -> None:
     fence = store.acquire("a")
     store.table.publish(POINTER, fence, AT, "n1")
     store.table.publish(POINTER, fence, AT, "n1")

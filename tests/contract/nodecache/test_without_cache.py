@@ -25,7 +25,7 @@ def stale(configuration: BerthConfiguration | None = None) -> Verbs:
 
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])
-def test_without_cache_fail_returns_an_error_and_no_nodes(verb: str) -> None:
+def test_without_cache_fail_returns_an_error_instead_of_nodes(verb: str) -> None:
     answer = stale().ask(verb, cache_mode(["n10"]))
     assert answer.status == 200
     assert answer.error.startswith("the node cache is of ")

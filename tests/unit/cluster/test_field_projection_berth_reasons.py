@@ -62,7 +62,7 @@ def test_marks_pod_that_berth_rejected(reason: str) -> None:
         pytest.param(7, id="a number"),
     ],
 )
-def test_does_not_mark_pod_rejected_only_by_others(message: object) -> None:
+def test_does_not_mark_a_pod_that_only_other_plugins_reject(message: object) -> None:
     assert not rejected(message)
 
 

@@ -226,7 +226,7 @@ def test_does_not_build_objects_for_fields_unused_by_scheduling(kind: str) -> No
     assert peak < 3 * len(body)
 
 
-def test_size_of_remembered_metadata_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_size_of_cached_metadata_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pod_texts, "MAX_METADATA_BYTES", 1_000_000)
     recent = pod_texts._RecentMetadata()
     for number in range(10):

@@ -43,7 +43,7 @@ def test_candidate_retries_after_retry_period_with_jitter(
     assert step.again_in == pytest.approx(wait)
 
 
-def test_loser_of_a_race_retries_with_jitter(store: InMemoryStore) -> None:
+def test_candidate_that_lost_a_race_retries_with_jitter(store: InMemoryStore) -> None:
     alpha, beta = Contender(store, "alpha", random=lambda: 0.5), Contender(store, "beta")
     alpha.lock.before_next("create", beta.step)
     step = alpha.elector.step()
@@ -78,7 +78,7 @@ def test_step_before_its_time_does_not_call_the_table(store: InMemoryStore) -> N
     assert alpha.calls() == []
 
 
-def test_step_slightly_early_due_to_rounding_still_runs(store: InMemoryStore) -> None:
+def test_step_that_is_early_because_of_rounding_still_runs(store: InMemoryStore) -> None:
     """The sum of a large time and a small one is not exact: the caller waited for the requested time."""
     store.put(stored_lease("alpha"))
     beta = Contender(store, "beta", random=lambda: 0.1)

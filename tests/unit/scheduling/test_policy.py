@@ -170,7 +170,7 @@ def test_every_rejected_node_is_unresolvable_by_default() -> None:
     assert resolvable(policy(Forbids("full", FIRST), Forbids("never", SECOND)), snapshot) == set()
 
 
-def test_as_plugins_say_uses_the_plugins_codes() -> None:
+def test_as_plugins_say_returns_the_codes_of_the_plugins() -> None:
     filters = Forbids("full", FIRST), Forbids("never", SECOND)
     decides = Policy(Profile("test", filters, ()), Exemption(), unresolvable=Unresolvable.AS_PLUGINS_SAY)
     snapshot = Snapshot.of([node("full", {"full": ""}), node("never", {"never": ""}), node("odd", defect="odd")])

@@ -104,7 +104,7 @@ def test_keeps_a_round_while_a_member_waits() -> None:
 
 
 @pytest.mark.parametrize("state", [GangState.PREPARING, GangState.ROLLING_BACK])
-def test_releases_holds_of_an_ended_round(state: GangState) -> None:
+def test_releases_reservations_of_an_ended_round(state: GangState) -> None:
     world = World(in_state(state))
     world.hold(in_state(state))
     assert world.after(EXPIRY_SECONDS) is GangState.ENDED

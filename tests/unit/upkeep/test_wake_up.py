@@ -260,7 +260,7 @@ def test_new_leader_wakes_once_for_the_predecessors_last_publication() -> None:
     assert scene.queue.woken == [("default/waiting",)]
 
 
-def test_new_leader_wakes_for_known_changes_that_it_publishes_later() -> None:
+def test_new_leader_wakes_pods_for_changes_that_it_publishes_later() -> None:
     """`objects` has them in the first publication already."""
     scene = Scene()
     scene.wake_up = WakeUp(scene.queue, waiting, scene.clock, scene.warnings.append)
@@ -335,7 +335,7 @@ def test_new_pod_is_woken_at_once_although_another_stays_unschedulable() -> None
     assert scene.queue.woken[before:] == [("default/new", "default/waiting")]
 
 
-def test_wake_ups_of_others_do_not_count_against_a_pod() -> None:
+def test_wake_ups_of_other_pods_do_not_count_against_a_pod() -> None:
     scene = Scene(node_change(), WAITING, MEMBER)
     for number in range(2 * BURST):
         scene.publish(pod_change(f"train-{number + 1}", pod(gang=True)), after=MEMBER_REFILL_SECONDS)

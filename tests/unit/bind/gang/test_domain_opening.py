@@ -136,7 +136,7 @@ class TestGangThatNeverComesToItsEnd:
 
     @pytest.mark.parametrize("http_timeout", [5.0, 29.0])
     @pytest.mark.parametrize("endless", [1, 3])
-    def test_other_gangs_of_the_same_priority_get_their_turn(self, http_timeout: float, endless: int) -> None:
+    def test_other_gangs_of_the_same_priority_are_placed_in_turn(self, http_timeout: float, endless: int) -> None:
         world = self.world(*(f"endless-{number}" for number in range(endless)), http_timeout=http_timeout)
         turn = TURN_SECONDS + 4 * TURN_MEMBER_SECONDS
         world.world.run(2 * endless * turn)

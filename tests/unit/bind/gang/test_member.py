@@ -66,7 +66,7 @@ def test_does_not_call_the_api_server_for_a_committed_member() -> None:
 
 
 @pytest.mark.parametrize("answer", [Unanswered("no answer"), Refused(403, "forbidden")])
-def test_liveness_is_unknown_if_the_api_server_does_not_respond(answer: Refused | Unanswered) -> None:
+def test_existence_of_members_is_unknown_if_the_api_server_does_not_respond(answer: Refused | Unanswered) -> None:
     assert liveness_of("uid-new", COMMITTED, {}, lambda name: answer) is MemberLiveness.UNKNOWN
 
 
@@ -79,7 +79,7 @@ def test_liveness_is_unknown_if_the_api_server_does_not_respond(answer: Refused 
         pytest.param(cached("waits"), ["train-0"], id="no waiting member"),
     ],
 )
-def test_reads_the_member_most_likely_alive_first(pods: Mapping[str, Pod], asked: list[str]) -> None:
+def test_reads_first_the_member_that_most_likely_exists(pods: Mapping[str, Pod], asked: list[str]) -> None:
     server = ApiServer().of("other", "train-0")
     liveness_of("uid-new", COMMITTED, pods, server.get)
     assert server.asked == asked

@@ -29,7 +29,7 @@ class TestTwoPhases:
         assert world.outcomes == {BindOutcome.BOUND: 120}
         assert "PutItem committed" in world.wire.calls
 
-    def test_does_not_hold_resources_if_the_last_node_has_too_little(self) -> None:
+    def test_does_not_reserve_resources_if_the_last_node_has_too_little(self) -> None:
         members = gang_of(120)
         world = GangWorld([*members[:-1], replace(members[-1], requests={LICENCE: "2"})])
         world.occupy(members[-1].node, {LICENCE: 1}, before="BatchGetItem")

@@ -101,7 +101,7 @@ def test_gang_that_waits_for_a_pool_shows_how_many_members_have_room() -> None:
     assert lines[-1] == "1 Berth FloatingResources Insufficient example.com/seat in the cluster a"
 
 
-def test_prints_placed_members_and_what_prevents_the_next_one() -> None:
+def test_prints_placed_members_and_the_reasons_against_the_next_member() -> None:
     lines = text(*ROOM_FOR_TWO, *members(4))
     assert lines[2:7] == [
         "MEMBER STATE NODE",

@@ -282,7 +282,7 @@ def test_rejects_server_that_is_not_https(server: str, tmp_path: Path) -> None:
         kubeconfig.from_file(kubeconfig_for(server, tmp_path))
 
 
-def test_does_not_log_what_an_exec_plugin_prints_to_stderr(
+def test_does_not_log_the_stderr_of_an_exec_plugin(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     command = exec_plugin("sh", "-c", f"echo {SECRET} >&2; exit 1")

@@ -167,7 +167,7 @@ def test_does_not_read_unchanged_file_again(tmp_path: Path) -> None:
     assert dump.read()[0] is dump.read()[0]
 
 
-def test_cluster_uid_survives_an_edit_and_differs_for_another_file(tmp_path: Path) -> None:
+def test_cluster_uid_is_the_same_after_an_edit_and_differs_for_another_file(tmp_path: Path) -> None:
     dump = cluster(tmp_path, LIST)
     uid = dump.uid()
     edit(tmp_path / "dump.yaml", LIST + "\n")

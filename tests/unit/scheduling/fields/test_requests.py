@@ -102,7 +102,7 @@ def test_places_the_larger_of_spec_and_status_during_a_resize(status: Object, pl
 @pytest.mark.parametrize(
     ("kind", "placed"), [pytest.param(sidecar, 5000, id="sidecar"), pytest.param(container, 2000, id="init container")]
 )
-def test_resizes_sidecars_but_no_other_init_container(kind: Any, placed: int) -> None:
+def test_resizes_only_sidecars_among_init_containers(kind: Any, placed: int) -> None:
     spec: Object = {"containers": [container("1")], "initContainers": [kind("2", name="init")]}
     status: Object = {"initContainerStatuses": [{"name": "init", "resources": {"requests": {"cpu": "4"}}}]}
     assert read_requests(spec, status).placed["cpu"] == placed

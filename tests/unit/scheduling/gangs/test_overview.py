@@ -70,7 +70,9 @@ def told(nodes: list[NodeInfo], pods: list[Pod], **document: Any) -> tuple[GangS
         ),
     ],
 )
-def test_reports_the_stage_of_a_gang_and_what_it_waits_for(pods: list[Pod], stage: GangStage, waits_for: str) -> None:
+def test_reports_the_stage_of_a_gang_and_the_reason_why_it_waits(
+    pods: list[Pod], stage: GangStage, waits_for: str
+) -> None:
     assert told([room_for("n0", 8)], pods) == (stage, waits_for)
 
 
@@ -115,7 +117,7 @@ def test_reports_the_stage_of_a_gang_and_what_it_waits_for(pods: list[Pod], stag
         ),
     ],
 )
-def test_reports_what_is_missing_for_a_gang_to_fit(nodes: list[NodeInfo], pods: list[Pod], waits_for: str) -> None:
+def test_reports_the_amount_or_node_that_a_gang_lacks(nodes: list[NodeInfo], pods: list[Pod], waits_for: str) -> None:
     assert told(nodes, pods) == (GangStage.DOES_NOT_FIT, waits_for)
 
 

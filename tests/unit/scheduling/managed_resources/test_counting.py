@@ -76,7 +76,7 @@ def test_counts_a_pod_of_another_binder_on_any_device(free: Mapping[str, int], s
     assert counting().adopted(asking(node="n", gpumem="3000", licence="1"), CAPACITY, free) == shares
 
 
-def test_counts_the_first_device_if_the_node_has_no_devices() -> None:
+def test_counts_the_first_device_if_the_node_lacks_devices() -> None:
     assert counting().adopted(asking(node="n", gpumem="3000"), {}, {}) == {f"{MEMORY}#0": 3000}
     assert counting().adopted(asking(node="n", percentage="50"), {}, {}) == {}
 
@@ -179,7 +179,7 @@ def test_counts_readable_requests_despite_unreadable_request_of_same_pod(
     assert isinstance(found.demands(pod), UnreadableRequest)
 
 
-def test_limits_readable_request_of_placed_pod_beside_unreadable_one() -> None:
+def test_limits_a_readable_request_of_a_placed_pod_despite_an_unreadable_one() -> None:
     pod = asking(node="n", annotations={"seats": "three"} | on_device(1), gpumem="99000", licence="9")
     found = counting(*ALL)
     assert found.charged(pod, CAPACITY, CAPACITY) == {LICENCE: 2, f"{MEMORY}#1": 16_000}

@@ -85,11 +85,13 @@ def test_reports_the_missing_label() -> None:
         pytest.param((), IN_A, set(), id="no resource"),
     ],
 )
-def test_finds_pools_of_resources(resources: tuple[str, ...], labels: Mapping[str, str], pools: set[str]) -> None:
+def test_returns_the_floating_pools_of_each_resource(
+    resources: tuple[str, ...], labels: Mapping[str, str], pools: set[str]
+) -> None:
     assert all_kinds().floating.of(resources, "ml", labels) == pools
 
 
-def test_finds_pools_of_the_cluster_and_of_a_node() -> None:
+def test_returns_the_floating_pools_of_the_cluster_and_of_a_node() -> None:
     found = all_kinds()
     assert found.floating.of_cluster == {SEATS}
     assert found.floating.label_keys == {ZONE}

@@ -155,7 +155,7 @@ def test_unknown_namespace_is_treated_like_one_without_labels() -> None:
     assert verdict(plugin, pod(), A, elsewhere) == BARRED
 
 
-def test_own_terms_select_every_namespace_if_no_labels_satisfy_the_selector() -> None:
+def test_own_terms_select_every_namespace_if_empty_labels_satisfy_the_selector() -> None:
     """kube-scheduler matches such a selector against no labels at all, after it has listed the namespaces."""
     blue = placed("o", "a", namespace="other")
     own = pod(away(term(namespaceSelector=NOT_BLUE)))

@@ -60,7 +60,7 @@ def test_allow_list_is_read_as_the_authorizer_does(dynamodb: DynamoDBClient) -> 
         account(CACHE_TABLE).allow_list()
 
 
-def test_stack_with_passwords_has_no_allow_list() -> None:
+def test_stack_with_basic_authentication_lacks_an_allow_list() -> None:
     assert AWSAccount(DeployedStack("berth", None, {"Authentication": "basic"}, {})).allow_list() is None
 
 

@@ -158,7 +158,7 @@ def test_reports_given_configuration_that_is_not_in_use() -> None:
     assert bad(found) == ["configuration"]
 
 
-def test_reports_invalid_given_configuration_beside_the_applied_one() -> None:
+def test_reports_an_invalid_given_configuration_despite_a_valid_applied_one() -> None:
     given = failed(CheckName.CONFIGURATION, "berth.yaml:1: profile: unknown", "fix it")
     endpoint = running(configurationFallback="the plugin fails")
     found = diagnose(inputs(findings=(given,), is_configuration_given=True, endpoint=endpoint))
@@ -203,7 +203,7 @@ class Broken(FakeAccount):
         raise KeyError("x")
 
 
-def test_error_in_one_check_does_not_stop_the_others() -> None:
+def test_exception_in_one_check_does_not_stop_other_checks() -> None:
     found = {each.check: each for each in diagnose(Inputs(account=Broken(stack(1).item)))}
     assert "KeyError" in found[CheckName.SCHEDULE].message
     assert found[CheckName.LEASE].result is Result.OK

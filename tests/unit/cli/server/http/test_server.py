@@ -54,7 +54,7 @@ def test_refuses_a_connection_if_no_thread_can_start(listener: socket.socket, mo
         assert [call(listener)[:13] for _ in range(2)] == [b"HTTP/1.1 503 "] * 2
 
 
-def test_pauses_if_no_connection_can_be_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pauses_if_connections_cannot_be_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
     pauses: list[float] = []
 
