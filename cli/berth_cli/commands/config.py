@@ -159,8 +159,8 @@ def apply(file: Path, options: ApplyOptions) -> None:
     takes up to the httpTimeout, or, without --stack, 30 seconds. --no-wait returns earlier. The watcher reads the
     document within 15 seconds.
 
-    Exit status: 0 applied, or tried with --dry-run; 1 invalid or refused document, unavailable stack or table; 2 usage
-    error.
+    Exit status: 0 applied, or tried with --dry-run; 1 the document is invalid or refused, or the stack or a table is
+    unavailable; 2 usage error.
     """
     options.check()
     loaded = load_document(file)
@@ -232,7 +232,7 @@ def rollback(version: int | None, options: ApplyOptions) -> None:
 
     The command returns when every verb uses the document, or, with --no-wait, when it is stored.
 
-    Exit status: 0 applied, or tried with --dry-run; 1 unknown version, refused or unavailable; 2 usage error.
+    Exit status: 0 applied, or tried with --dry-run; 1 the version is unknown, refused or unavailable; 2 usage error.
     """
     options.check()
     from berth_cli.sources.stack import open_tables

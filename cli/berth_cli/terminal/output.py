@@ -1,4 +1,4 @@
-"""Output of commands: the option -o, with a table for users and JSON or YAML for programs; and ages."""
+"""Output of commands: the option -o (a table for users, JSON or YAML for programs), and durations."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ class Connection:
             self.interrupt(408, "the request did not arrive in time")
 
     def interrupt(self, status: int, error: str) -> None:
-        """End the request with this response, or without the rest of the response that is being sent."""
+        """End the request with this response. If a response is being sent already, stop sending it."""
         self._interruption = status, error
         self.shut_down(socket.SHUT_RDWR if self.phase is Phase.CLIENT else socket.SHUT_RD)
 

@@ -58,7 +58,7 @@ class Holder(Protocol):
     """A connection whose request or response is in memory."""
 
     def interrupt(self, status: int, error: str) -> None:
-        """End the request with this response, or without the rest of the response that is being sent."""
+        """End the request with this response. If a response is being sent already, stop sending it."""
 
 
 class BytesInFlight:
