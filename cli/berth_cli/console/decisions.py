@@ -1,4 +1,4 @@
-"""Recorded extender calls: `/api/decisions` lists those that match a filter, `/api/decision` returns one with its
+"""Recorded extender calls: `/api/decisions` lists the calls that match a filter, `/api/decision` returns a call with
 nodes."""
 
 from __future__ import annotations

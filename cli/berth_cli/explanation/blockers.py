@@ -46,7 +46,7 @@ class Blockers:
         return list({pod.uid: pod for domain in domains for pod in found.get(domain, ())}.values())
 
     def ports_of(self, pods: Sequence[Pod]) -> Sequence[str]:
-        """Return those of the pod's host ports that these pods use."""
+        """Return the pod's host ports that these pods use."""
         taken = (port for pod in pods for port in filter(self._wanted.conflict_with, pod.spec.host_ports))
         return list(dict.fromkeys(f"{port.port}/{port.protocol}" for port in taken))
 

@@ -141,7 +141,7 @@ def _larger(case: Case, rules: Rules) -> Iterator[str]:
 
 
 def _other_half(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[PoolShortage]) -> Iterator[str]:
-    """Name the resources that are short on nodes of other label values than those whose pools are full."""
+    """If pools of label values are full: name the resources that nodes lack, with the label values of these nodes."""
     found = (domain_of(each.pool).partition("=")[0] for each in pools)
     keys = [key for key in found if key in rules.berth.counting.floating.label_keys]
     short = {reason.text: names for reason, names in reasons.items() if reason.code is ReasonCode.INSUFFICIENT_RESOURCE}

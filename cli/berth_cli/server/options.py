@@ -41,7 +41,7 @@ class DynamoDBStore:
 
 
 MIN_HTTP_TIMEOUT_SECONDS, MAX_HTTP_TIMEOUT_SECONDS = 2, 30
-"""The limits are equal to those of the stack parameter HttpTimeoutSeconds."""
+"""The limits of --http-timeout in seconds, which equal the limits of the stack parameter HttpTimeoutSeconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

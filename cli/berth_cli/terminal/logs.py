@@ -78,7 +78,7 @@ def _call(line: Mapping[str, object]) -> str:
 
 
 def _time(timestamp: str) -> str:
-    """Return the local time of day; empty for no timestamp."""
+    """Return the local time of day; empty without a timestamp."""
     try:
         return datetime.fromisoformat(timestamp.replace(",", ".")).astimezone().strftime("%H:%M:%S")
     except ValueError:

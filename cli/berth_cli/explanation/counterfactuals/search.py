@@ -55,7 +55,7 @@ IsOver = Callable[[], bool]
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
     """Changes after which the pod fits, according to all rules on the changed state. fits: the nodes that then pass,
-    beside the pods that are tried first. taker: the waiting pod that takes this room first; may be None."""
+    after the pods that are tried first. taker: the waiting pod that takes this room first; may be None."""
 
     changes: Option
     fits: Sequence[str]
@@ -171,8 +171,8 @@ def _signature(changes: Option) -> frozenset[tuple[str, str]]:
 
 
 def _replacements_fit(case: Case, changes: Option, changed: Case, placed: Sequence[Pod], rules: Rules) -> bool:
-    """Return whether the ended pods fit beside the placed pods when their controllers create them again. A replacement
-    of lower priority that needs a floating pool may wait: the pool's rule keeps the units for the pod."""
+    """Return whether the ended pods still fit when their controllers create them again after the pods are placed. A
+    replacement of lower priority that needs a floating pool may wait: the pool's rule keeps the units for the pod."""
     holds_share = {uid: bool(each.subject) and not each.node for each in changes for uid in each.ended}
     snapshot = changed.snapshot.with_changes(Changes(pods=placed))
     for pod in (pod for each in case.snapshot.nodes.values() for pod in each.pods if pod.uid in holds_share):

@@ -56,7 +56,7 @@ class PolicyDiff:
 
     @property
     def changed(self) -> list[PodComparison]:
-        """The pods that the policies place differently, first those that lose their node."""
+        """The pods that the policies place differently; pods that lose their node are first."""
         order = (NEWLY_PENDING, MOVED, NEWLY_PLACED)
         return [each for effects in order for each in self.pods(effects)]
 

@@ -46,7 +46,7 @@ class TestSlowTable:
 
     @pytest.mark.parametrize("seconds", [0.05, 0.2, CALL_SECONDS], ids="{} s a request".format)
     @pytest.mark.parametrize("members", [gang_of(4), gang_of(120)], ids=["one transaction", "two phases"])
-    def test_responds_in_time_and_binds_all_members_or_none(self, members: list[Member], seconds: float) -> None:
+    def test_calls_respond_in_time_and_bind_all_members_or_none(self, members: list[Member], seconds: float) -> None:
         world = GangWorld(members, request_seconds=seconds)
         world.run(30.0, tries=2)
         world.assert_whole()
@@ -96,7 +96,7 @@ class UnansweredOnce(Turns):
 
 class TestUnansweredCall:
     @pytest.mark.parametrize("name", ["GetItem domain", "GetItem gang"])
-    def test_continues_to_wait_after_a_table_error(self, name: str) -> None:
+    def test_member_continues_to_wait_after_a_table_error(self, name: str) -> None:
         """Its intent is in the gang's item, and the others commit with it."""
         first, *others = gang_of(4)
         world = GangWorld([first, *others])

@@ -105,7 +105,7 @@ def test_rejection_names_missing_package_its_verbs_and_the_layer_to_deploy() -> 
     assert list(result.lines()) == []
 
 
-def test_prints_the_plugins_of_the_verbs(tmp_path: Path) -> None:
+def test_prints_the_plugin_version_of_the_verbs(tmp_path: Path) -> None:
     with installed_plugins(tmp_path) as version:
         result = try_document(NAMED, {"filter": function(), "bind": function()})
     assert (result.plugin_version, result.refusal) == (version, "")

@@ -128,7 +128,7 @@ def test_unpublished_item_of_another_part_does_not_affect_a_version(store: Store
         pytest.param(lambda item: replace(item, data=GARBAGE), id="malformed"),
     ],
 )
-def test_broken_chain_of_one_part_makes_the_reader_load_a_snapshot(
+def test_unusable_log_item_of_one_part_makes_the_reader_load_a_snapshot(
     store: Store, mixed: Writing, torn: Callable[[LogItem], LogItem | None]
 ) -> None:
     """Until there is one that is new enough, the reader has no answer, and never a wrong one."""

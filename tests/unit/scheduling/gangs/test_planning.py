@@ -31,7 +31,7 @@ def test_plan_places_all_members_or_none(rooms: tuple[int, ...], wanted: dict[st
     assert counts(places(answers(POLICY, snapshot, TRAIN))) == wanted
 
 
-def test_plan_places_all_members_in_one_domain() -> None:
+def test_plan_places_all_members_in_one_topology_domain() -> None:
     pods = members("train", 4, requests=CPU, topology_key="zone")
     found = places(answers(POLICY, Snapshot.of(ZONES, pods), pods))
     assert counts(found) == {"b1": 2, "b2": 2}

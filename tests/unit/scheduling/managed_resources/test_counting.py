@@ -273,7 +273,7 @@ def test_rounds_the_amount_of_a_percentage_up() -> None:
         ),
     ],
 )
-def test_chooses_all_demands_or_returns_the_shortage(
+def test_chooses_pools_for_all_requests_or_returns_the_shortage(
     demands: tuple[Demand, ...], free: Mapping[str, int], found: object
 ) -> None:
     assert counting().choose(demands, CAPACITY, free) == found

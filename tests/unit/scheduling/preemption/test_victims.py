@@ -102,7 +102,9 @@ DB, WEB = {"app": "db"}, {"app": "web"}
         ),
     ],
 )
-def test_selects_the_expected_victims(pod: Object, objects: list[Object], wanted: list[str] | None) -> None:
+def test_selects_only_less_important_pods_whose_end_makes_room(
+    pod: Object, objects: list[Object], wanted: list[str] | None
+) -> None:
     assert victims(pod, NODE, *objects) == wanted
 
 
