@@ -254,7 +254,7 @@ BREAKS: dict[tuple[str, str], tuple[str, Break]] = {
 }
 
 TESTED_ELSEWHERE = {
-    ("--allow-list", "The file is missing"): "test_mutual_tls_denies_if_the_allow_list_cannot_be_read",
+    ("--allow-list", "The file is missing"): "test_uses_last_read_for_at_most_15_minutes_while_store_is_unavailable",
     ("--store dynamodb", "The cache table"): "test_unreadable_table_is_unavailable",
     ("--store dynamodb", "The ledger table"): "test_calls_that_fail_three_times_are_a_problem_of_their_verb",
     ("--console", "The page"): "test_failing_source_keeps_the_last_state_and_reports_the_cause",
