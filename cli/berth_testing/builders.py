@@ -1,4 +1,4 @@
-"""Nodes, pods and clusters for tests, with defaults for what a test does not care about."""
+"""Builds nodes, pods and clusters for tests, with defaults for all other fields."""
 
 from __future__ import annotations
 

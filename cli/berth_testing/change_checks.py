@@ -1,6 +1,5 @@
-"""The checks of a plugin's states: after each change of the cluster they judge as new states do.
-
-They use a few nodes, so that a change often concerns the pod.
+"""Checks a plugin's states: after each change of the cluster an updated state must give the same verdicts as a new
+state. The checks use few nodes, so that a change often concerns the pod.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ from berth_testing.variants import filled, history
 STEPS = 12
 FEW_NODES = 12
 HISTORIES = 20
-"""The number of histories per pod, on few nodes, so that a change often concerns the pod."""
+"""The number of histories per pod."""
 PODS_PER_NODE = 3
-"""The number of pods that come to each node, so that a rule with a limit rejects it."""
+"""The number of pods that are placed on each node, so that a rule with a limit rejects the node."""
 
 
 History = Sequence[tuple[ClusterEvent, Snapshot]]
@@ -57,7 +56,8 @@ class Subject:
 
     @cached_property
     def histories(self) -> Sequence[History]:
-        """Changes of `few`, each with the snapshot after it: pods fill the nodes and leave, and random changes."""
+        """Histories of changes to the few nodes, each change with the snapshot after it: pods fill the nodes and leave,
+        and random changes."""
         full = (filled(self.few, pod, PODS_PER_NODE) for pod in self.pods[:5])
         return [
             *([(event, snapshot) for event, _, snapshot in each] for each in full),
@@ -121,7 +121,7 @@ def _updated_scores(subject: Subject, pod: Pod, later: History) -> Iterator[str]
 
 
 def check_with_pod(subject: Subject) -> Iterator[str]:
-    """Compare states to which pods come, and from which they leave, with new states."""
+    """Compare states to which pods were added, or from which pods were removed, with new states."""
     plugin = subject.plugin
     if not isinstance(plugin, ClusterFilterPlugin):
         return
@@ -142,7 +142,7 @@ def check_with_pod(subject: Subject) -> Iterator[str]:
 
 
 def check_events(subject: Subject) -> Iterator[str]:
-    """Find changes after which a pod fits and that the plugin does not register."""
+    """Find changes that let a pod fit although the plugin does not register them."""
     registered = NODE_EVENTS | subject.plugin.events_to_register
     for pod in subject.pods[:5]:
         for later in subject.histories:
@@ -160,7 +160,7 @@ def check_events(subject: Subject) -> Iterator[str]:
 
 
 def unseen_behavior(subject: Subject) -> Iterator[str]:
-    """Yield what the checks did not see, because the plugin did the same in all cases."""
+    """Yield the behavior that the checks did not see, because the plugin gave the same result in all cases."""
     rejects = not isinstance(subject.plugin, FilterPlugin | ClusterFilterPlugin)
     changes = not isinstance(subject.plugin, ClusterFilterPlugin)
     later = [snapshot for each in subject.histories for _, snapshot in each]

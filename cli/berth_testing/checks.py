@@ -82,8 +82,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """nodes, pods: how many were evaluated. microseconds: for one node and one pod; None if the plugin failed.
-    warnings: behavior that the checks did not see, because the plugin did the same in all cases."""
+    """The result of the checks. nodes, pods: how many were evaluated. microseconds: the time for one node and one pod;
+    None if the plugin failed. warnings: behavior that the checks did not see, because the plugin gave the same result
+    in all cases."""
 
     findings: tuple[Finding, ...]
     nodes: int
@@ -101,8 +102,8 @@ def check_plugin(
     pods: Sequence[Pod],
     clock: Callable[[], float] = time.thread_time,
 ) -> CheckResult:
-    """Check a plugin on a cluster, for these pods; of many nodes and pods it takes the first. create: makes the plugin,
-    with the checks of `checked_plugin`. clock: seconds, by default of this thread on the processor."""
+    """Check a plugin on a cluster for these pods; of many nodes and pods, use the first ones. create: makes the plugin,
+    with the checks of `checked_plugin`. clock: returns seconds; by default the processor time of this thread."""
     snapshot = limited(snapshot, MAX_NODES)
     try:
         subject = Subject(create, create(), snapshot, _different(pods))

@@ -48,7 +48,7 @@ def side_effects() -> Iterator[set[str]]:
     try:
         yield found
     finally:
-        sys.setprofile(before if callable(before) else None)  # cProfile cannot be set again
+        sys.setprofile(before if callable(before) else None)  # cProfile's hook cannot be set again
         _watching.remove(found)
 
 
@@ -84,7 +84,8 @@ class PluginHarness:
     type."""
 
     def __init__(self, plugin: Plugin, snapshot: Snapshot, create: Callable[[], Plugin] | None = None) -> None:
-        """plugin: with the checks of `checked_plugin`. create: makes another instance, for `check_plugin`."""
+        """Prepare the plugin. plugin: with the checks of `checked_plugin`. create: makes another instance, for
+        `check_plugin`."""
         self.plugin, self.snapshot = plugin, snapshot
         self.create = create or (lambda: plugin)
         self._profile: Profile = build("harness", Scale.TOTALS, [(plugin, 1)])
@@ -97,7 +98,7 @@ class PluginHarness:
         pods: Iterable[Pod] = (),
         args: Mapping[str, object] | None = None,
     ) -> Self:
-        """Make a harness for a plugin class. pods: the pods on the nodes. args: as in the configuration."""
+        """Make a harness for a plugin class. pods: the pods on the nodes. args: arguments as in the configuration."""
         path = f"{plugin.__module__}:{plugin.__qualname__}"
         checked, arguments = checked_plugin(plugin, path), arguments_of(plugin, path).model_validate(args or {})
 

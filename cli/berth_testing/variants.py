@@ -1,4 +1,4 @@
-"""Other pods and other clusters than the given ones, for checks that compare a plugin's answers."""
+"""Makes variants of pods and clusters, for checks that compare a plugin's answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ ENDING_SHARE = 0.2
 
 
 def variants(pod: Pod, others: Sequence[Pod]) -> Iterator[tuple[str, Pod]]:
-    """Yield the pod with one difference, and its name: the plugin's `shape` decides if the difference may matter."""
+    """Yield variants of the pod with one difference each, and the difference's name: the plugin's `shape` decides
+    whether the difference may matter."""
     yield "another name", replace(pod, name=f"{pod.name}-{OTHER}", uid=f"{pod.uid}-{OTHER}")
     yield "another namespace", _labelled(pod, dict(pod.labels), f"{pod.namespace}-{OTHER}")
     for key, value in pod.labels.items():
@@ -39,9 +40,9 @@ def _labelled(pod: Pod, labels: dict[str, str], namespace: str = "") -> Pod:
 
 
 def history(snapshot: Snapshot, pods: Sequence[Pod], steps: int, seed: int) -> Iterator[tuple[ClusterEvent, Snapshot]]:
-    """Yield later snapshots, each with one change of the previous one, and the change: pods come, go and get labels or
-    are being deleted; nodes come, go and get labels; so do namespaces; workloads come and go."""
-    chance, first = Random(seed), snapshot  # noqa: S311  # the same each time
+    """Yield later snapshots, each with the one change that leads to it: pods, nodes, namespaces and workloads are
+    created and deleted; pods, nodes and namespaces get labels; pods begin to terminate."""
+    chance, first = Random(seed), snapshot  # noqa: S311  # reproducible
     for step in range(steps):
         event, changes = _change(snapshot, first, pods, chance, step)
         snapshot = snapshot.with_changes(changes)
@@ -49,7 +50,7 @@ def history(snapshot: Snapshot, pods: Sequence[Pod], steps: int, seed: int) -> I
 
 
 _EVENTS = [event for event in ClusterEvent if event is not ClusterEvent.POOL_WAIT_ENDED]
-"""No plugin of a user reads which pods wait for a floating pool."""
+"""The events that custom plugins may register: they cannot read which pods wait for a floating pool."""
 
 
 def _change(
@@ -83,8 +84,8 @@ def _change(
 
 
 def filled(snapshot: Snapshot, pod: Pod, per_node: int) -> Iterator[tuple[ClusterEvent, Pod, Snapshot]]:
-    """Yield later snapshots: pods like this one come one by one, until each node has so many more, and leave again.
-    The pod is the one that came or left."""
+    """Yield later snapshots with the pod that was added or removed: pods like this pod are added one by one until each
+    node has `per_node` more of them, and are removed again."""
     added = [placed(pod, name, f"added-{step}") for step, name in enumerate([*snapshot.nodes] * per_node)]
     for each in added:
         snapshot = snapshot.with_changes(Changes(pods=[each]))
@@ -104,7 +105,7 @@ def placed(pod: Pod, node: str, uid: str) -> Pod:
 
 
 def reduced(snapshot: Snapshot, *, pods: bool, others: bool) -> Snapshot:
-    """Return the snapshot as a plugin gets it that does not read pods, or only nodes and pods."""
+    """Return the snapshot for a plugin that does not read pods, or that reads only nodes and pods."""
     nodes = [node if pods else node.with_pods(()) for node in snapshot.nodes.values()]
     placed_pods = [pod for node in nodes for pod in node.pods]
     bare = [node.with_pods(()) for node in nodes]

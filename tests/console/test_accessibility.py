@@ -44,7 +44,7 @@ def check(tab: Tab, state: str) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_axe_reports_no_violation_in_any_view(browser: Browser, size: tuple[int, int], scheme: str) -> None:
+def test_every_view_passes_the_axe_accessibility_check(browser: Browser, size: tuple[int, int], scheme: str) -> None:
     recent = RecentDecisions(time)
     verbs = Verbs(NODES, recorder=recent)
     for verb in ("filter", "prioritize"):

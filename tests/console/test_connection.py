@@ -23,7 +23,7 @@ def test_page_of_an_earlier_console_shows_a_remedy_and_recovers_when_another_tab
             assert tab.evaluate(ROWS) == ["n1", "n10", "n11"]
 
 
-def test_page_without_a_session_shows_only_how_to_get_one(tab: Tab) -> None:
+def test_page_without_a_session_shows_only_how_to_open_a_session(tab: Tab) -> None:
     with served(LiveSource(NODES, PODS)) as console:
         tab.open(f"{console.origin}/#/overview")
         tab.wait_for(f"{KIND} === 'closed'")
@@ -32,7 +32,7 @@ def test_page_without_a_session_shows_only_how_to_get_one(tab: Tab) -> None:
         assert tab.evaluate(seen) == ["start"]
 
 
-def test_shows_that_data_is_old_and_why(tab: Tab) -> None:
+def test_page_shows_that_its_data_is_old_and_the_cause(tab: Tab) -> None:
     source = LiveSource(NODES)
     with served(source) as console:
         opened(tab, console)

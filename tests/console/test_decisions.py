@@ -20,7 +20,7 @@ ROWS = (
 )
 
 
-def test_new_decisions_appear_and_one_opens_in_detail(tab: Tab) -> None:
+def test_new_decisions_appear_and_a_decision_can_be_opened(tab: Tab) -> None:
     recent = RecentDecisions(time)
     verbs = Verbs(NODES, recorder=recent)
     with served(LiveSource(NODES), recent=recent) as console:

@@ -59,7 +59,7 @@ def test_overview_is_usable_with_the_keyboard_alone(tab: Tab) -> None:
         tab.wait_for("location.hash.includes('group=zone-2')")
 
 
-def test_every_other_view_is_usable_with_the_keyboard_alone(tab: Tab) -> None:
+def test_pending_and_decisions_views_are_usable_with_the_keyboard_alone(tab: Tab) -> None:
     recent = RecentDecisions(time)
     Verbs(NODES, recorder=recent).ask("filter", cache_mode(["n1", "n2"]))
     source = LiveSource(NODES, [*PODS, *TRAIN], ActiveConfiguration.of(gang_configuration()))

@@ -77,7 +77,7 @@ def test_overview_has_a_bar_for_each_floating_pool(tab: Tab) -> None:
         tab.wait_for(f"!{IS_SEEN.format('pools')}")
 
 
-def test_overview_without_floating_pools_does_not_name_them(tab: Tab) -> None:
+def test_overview_omits_floating_pools_if_there_are_none(tab: Tab) -> None:
     with served(LiveSource(NODES)) as console:
         opened(tab, console)
         assert not tab.evaluate(IS_SEEN.format("pools"))

@@ -24,7 +24,7 @@ ROWS = "[...document.querySelectorAll('#pending-grid .grid-body [role=row]')].ma
 WITHIN_TWO_SECONDS = 4
 
 
-def test_pods_are_grouped_by_reason_and_one_can_be_explained(tab: Tab) -> None:
+def test_pending_pods_are_grouped_by_reason_and_a_pod_can_be_explained(tab: Tab) -> None:
     with served(LiveSource(NODES, PODS, FULL)) as console:
         tab.open(console.addresses[-1])
         tab.wait_for(IS_CURRENT)
@@ -44,7 +44,7 @@ def test_pods_are_grouped_by_reason_and_one_can_be_explained(tab: Tab) -> None:
 
 
 @pytest.mark.parametrize(("width", "height"), [(1024, 768), (1440, 900)])
-def test_explanation_stands_beside_the_list_and_has_the_focus_until_escape(tab: Tab, width: int, height: int) -> None:
+def test_explanation_is_beside_the_list_and_keeps_the_focus_until_escape(tab: Tab, width: int, height: int) -> None:
     tab.resize(width, height)
     large = [pod(f"large-{at}", requests={"cpu": f"{at + 9}"}) for at in range(30)]
     with served(LiveSource(NODES, [*PODS, *large], FULL)) as console:
@@ -70,7 +70,7 @@ def test_explanation_stands_beside_the_list_and_has_the_focus_until_escape(tab: 
         assert tab.evaluate(f"document.activeElement === {selected}")
 
 
-def test_tab_has_the_number_of_pending_pods_in_every_view(tab: Tab) -> None:
+def test_pending_tab_shows_the_number_of_pending_pods_in_every_view(tab: Tab) -> None:
     source = LiveSource(NODES, PODS, FULL)
     with served(source) as console:
         tab.open(console.addresses[-1])

@@ -52,7 +52,7 @@ def options(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactor
         yield options
 
 
-def test_doctor_has_no_findings_for_the_documented_setup(options: Sequence[str]) -> None:
+def test_doctor_passes_for_the_documented_setup(options: Sequence[str]) -> None:
     diagnosis = berth_doctor(*options, "--strict")
     assert diagnosis.exit_status == 0, diagnosis.findings
     for check in ("watcher-rights", "bind-rights", "wake-up", "managedResources", "httpTimeout", "cache"):

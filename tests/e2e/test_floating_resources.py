@@ -137,7 +137,7 @@ def test_two_schedulers_keep_the_limits_of_zones_and_namespaces(
 
 
 @pytest.mark.usefixtures("schedulers")
-def test_gang_of_a_higher_priority_gets_its_seats_while_single_pods_keep_coming(
+def test_gang_of_a_higher_priority_gets_its_seats_although_single_pods_keep_arriving(
     berth: Berth, control_plane: ControlPlane, cluster: Cluster, api: KubernetesApi
 ) -> None:
     high = cluster.create_priority_class("gangs", 1000)

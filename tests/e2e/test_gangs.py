@@ -105,7 +105,7 @@ def test_feasible_gang_is_bound_completely(
 
 
 @pytest.mark.parametrize("retries", [pytest.param(Retries.BOUNDED, marks=pytest.mark.core), Retries.UNBOUNDED])
-def test_infeasible_gang_is_never_partly_bound_and_runs_once_a_node_is_added(
+def test_gang_without_room_is_never_partly_bound_and_runs_after_a_node_joins(
     retries: Retries, scheduled: ExtenderCache, gangs: Gangs, figures: Figures
 ) -> None:
     nodes = gangs.create_nodes(3)

@@ -115,7 +115,7 @@ def test_preemptor_evicts_the_victims_of_one_node_only_once(
 @pytest.mark.core
 @pytest.mark.parametrize("seconds", [0.0, 0.1, 0.3, 0.6])
 @pytest.mark.usefixtures("scheduler")
-def test_pod_takes_the_node_that_joined_and_evicts_no_pod(
+def test_pod_goes_to_a_new_node_instead_of_evicting_another_pod(
     seconds: float, cluster: Cluster, classes: PriorityClasses, berth: Extender
 ) -> None:
     """The profile reads only nodes, so the cache has the node as soon as any profile's would."""

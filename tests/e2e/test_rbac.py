@@ -132,7 +132,7 @@ def _exercised_rights(control_plane: ControlPlane, user: str) -> tuple[set[Right
     return rights, rejected
 
 
-def test_uses_exactly_the_documented_permissions(
+def test_berth_uses_exactly_the_documented_permissions(
     control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:
     with counted_resources(control_plane), serve(control_plane, tmp_path, document=ALL_FEATURES) as berth:
@@ -251,7 +251,7 @@ def test_api_server_rejects_requests_beyond_the_permissions_of_the_watcher(users
     _assert_rejected(KubernetesApi(users.watcher), right)
 
 
-def test_counted_resources_need_no_pod_creation_and_deletion(control_plane: ControlPlane, users: Identities) -> None:
+def test_watcher_may_never_create_or_delete_pods(control_plane: ControlPlane, users: Identities) -> None:
     api = KubernetesApi(users.watcher)
     with counted_resources(control_plane):
         deadline = time.monotonic() + RBAC_SECONDS

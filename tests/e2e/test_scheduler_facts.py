@@ -10,7 +10,7 @@ from tests.scheduler_facts.measurements import measured_facts
 from .kubernetes.control_plane import KUBERNETES
 
 
-def test_scheduler_behaves_as_measured(tmp_path: Path) -> None:
+def test_scheduler_behaves_like_the_measured_facts_of_its_version(tmp_path: Path) -> None:
     """Counts and times differ from run to run, and what they mean does not."""
     kept = Facts.read(MEASURED / f"{KUBERNETES}.json")
     assert measured_facts(tmp_path).behaviour() == kept.behaviour()

@@ -226,7 +226,7 @@ def target(
 
 @pytest.mark.parametrize("has_own_plugins", [True, False], ids=["with own plugins", "Berth alone"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_pod_is_placed_after_a_change(
+def test_waiting_pod_is_placed_soon_after_a_change_that_helps_it(
     kind: str, has_own_plugins: bool, scene: Scene, target: Target, figures: Figures
 ) -> None:
     if has_own_plugins and kind in BERTHS_ALONE:
@@ -308,7 +308,9 @@ GANG_KINDS: dict[str, Setup] = {
 
 
 @pytest.mark.parametrize("kind", GANG_KINDS)
-def test_gang_is_placed_after_change(kind: str, scene: Scene, target: Target, tmp_path: Path, figures: Figures) -> None:
+def test_waiting_gang_is_placed_soon_after_a_change_that_helps_it(
+    kind: str, scene: Scene, target: Target, tmp_path: Path, figures: Figures
+) -> None:
     scene.scheduler = "default-scheduler"
     change = GANG_KINDS[kind](scene)
     with target.gang_scheduler(tmp_path):

@@ -284,7 +284,7 @@ def test_custom_plugins_are_mounted_where_the_command_looks_for_them(
         pytest.param({**SIDECAR, "sidecar": {**SIDECAR["sidecar"], "store": {"kind": "file"}}}, "kind", id="no store"),
     ],
 )
-def test_rejects_values_that_cannot_work(values: Values, message: str) -> None:
+def test_chart_rejects_values_that_cannot_work(values: Values, message: str) -> None:
     with pytest.raises(ChartRefused, match=message):
         rendered(values)
 

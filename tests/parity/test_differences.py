@@ -61,7 +61,7 @@ def with_value(path: str, value: object) -> Answer:
         pytest.param("error", "no such profile", "error", id="error of Berth only"),
     ],
 )
-def test_reports_undocumented_difference(path: str, value: object, rule: str) -> None:
+def test_reports_an_undocumented_difference(path: str, value: object, rule: str) -> None:
     assert rule in {difference.rule for difference in differences(Family.SCORE, answer(), with_value(path, value))}
 
 
@@ -72,7 +72,7 @@ def test_reports_undocumented_difference(path: str, value: object, rule: str) ->
         pytest.param("verdicts.n1.plugin", "", id="no plugin rejects"),
     ],
 )
-def test_accepts_documented_differences(path: str, value: object) -> None:
+def test_accepts_a_documented_difference(path: str, value: object) -> None:
     assert differences(Family.SCORE, answer(), with_value(path, value)) == []
 
 
@@ -88,7 +88,7 @@ def test_accepts_documented_differences(path: str, value: object) -> None:
         pytest.param("candidates", {}, ["preemption candidate"], id="missing candidate"),
     ],
 )
-def test_reports_preemption_difference(path: str, value: object, rules: list[str]) -> None:
+def test_reports_a_difference_in_preemption(path: str, value: object, rules: list[str]) -> None:
     found = preemption_differences(answer(), with_value(f"preemption.{path}", value))
     assert [difference.rule for difference in found] == rules
 
@@ -111,7 +111,7 @@ def evict_last(case: Case) -> Answer:
     ("case", "allowed"),
     [pytest.param(pods(1, 1), True, id="equal priority"), pytest.param(pods(1, 2), False, id="different priority")],
 )
-def test_accepts_other_victims_only_if_they_are_equal(case: Case, *, allowed: bool) -> None:
+def test_accepts_different_victims_only_if_their_priority_is_equal(case: Case, *, allowed: bool) -> None:
     berth = {"preemption": {"candidates": {"n0": {"victims": ["p0"], "numPDBViolations": 0}}}}
     oracle = in_berths_order(case, evict_last(case), berth, evict_last)
     assert (oracle["preemption"]["candidates"]["n0"]["victims"] == ["p0"]) is allowed

@@ -94,6 +94,6 @@ def unregistered(policy: Policy, registered: ClusterEvents, history: History) ->
 
 @pytest.mark.parametrize("plugin", PLUGINS)
 @given(history=histories)
-def test_pod_fits_only_after_a_change_that_it_registered(plugin: str, history: History) -> None:
+def test_rejected_pod_fits_only_after_a_change_that_its_plugins_registered(plugin: str, history: History) -> None:
     policy = POLICIES[plugin]
     assert unregistered(policy, policy.events_to_register(history[2]), history) == set()

@@ -75,7 +75,7 @@ def test_projected_node_parses_like_the_whole_node() -> None:
         assert read_node(stored(trimmed_node(node))) == read_node(node)
 
 
-def test_projection_is_idempotent() -> None:
+def test_second_projection_does_not_change_an_object() -> None:
     for pod in PODS:
         assert trimmed_pod(trimmed_pod(pod)) == trimmed_pod(pod)
         assert compact_pod(trimmed_pod(pod)) == compact_pod(pod)
@@ -138,7 +138,7 @@ def is_json(value: object) -> bool:
 
 
 @given(damaged(PODS).filter(is_json))
-def test_malformed_pod_parses_alike_after_projection(pod: Any) -> None:
+def test_malformed_pod_is_parsed_the_same_way_after_projection(pod: Any) -> None:
     reader = PodReader()
     whole = reader.read(pod)
     if isinstance(pod, dict):
@@ -147,7 +147,7 @@ def test_malformed_pod_parses_alike_after_projection(pod: Any) -> None:
 
 
 @given(damaged(NODES).filter(is_json))
-def test_malformed_node_parses_alike_after_projection(node: Any) -> None:
+def test_malformed_node_is_parsed_the_same_way_after_projection(node: Any) -> None:
     if isinstance(node, dict):
         assert read_node(stored(trimmed_node(node))) == read_node(node)
 

@@ -25,6 +25,6 @@ def test_pods_never_break_a_rule_in_any_interleaving() -> None:
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_detects_bind_without_one_of_its_rules(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulation_fails_if_bind_lacks_a_rule(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     assert any(fails(AnnouncementsHistory(seed).run) for seed in range(UNTIL_CAUGHT))

@@ -39,7 +39,9 @@ AGAINST_OWNERS = {each.__name__: each for each in (absence_releases, the_annotat
 
 
 @pytest.mark.parametrize("broken", [*BROKEN.values(), *AGAINST_OWNERS.values()], ids=[*BROKEN, *AGAINST_OWNERS])
-def test_detects_bind_without_a_rule(laid_out: Sequence[Case], broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulation_fails_if_bind_lacks_a_rule(
+    laid_out: Sequence[Case], broken: Break, monkeypatch: pytest.MonkeyPatch
+) -> None:
     broken(monkeypatch)
     with pytest.raises(AssertionError):
         run_until_caught(laid_out)

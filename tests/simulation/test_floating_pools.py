@@ -19,7 +19,7 @@ LATE_BINDINGS = (46, 48)
 
 
 @pytest.mark.parametrize("first", range(0, HISTORIES, PER_TEST))
-def test_never_allocates_a_floating_pool_twice_and_releases_everything(first: int) -> None:
+def test_never_allocates_units_of_a_floating_pool_twice_and_releases_every_unit(first: int) -> None:
     histories = [FloatingHistory(seed) for seed in range(first, first + PER_TEST)]
     for history in histories:
         history.run()
@@ -32,6 +32,6 @@ def pods_are_only_on_their_node(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("broken", [expiry_by_age_alone, pods_are_only_on_their_node])
-def test_detects_ledger_without_one_of_its_rules_about_pools(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulation_fails_if_the_ledger_lacks_a_pool_rule(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     assert any(fails(FloatingHistory(seed).run) for seed in (*range(HISTORIES), *LATE_BINDINGS))

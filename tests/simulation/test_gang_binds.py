@@ -28,13 +28,13 @@ def test_recovers_when_a_bind_of_the_gang_is_interrupted_at_any_call(part: int) 
         case.run()
 
 
-def test_binds_all_or_none_if_the_table_does_not_respond_to_some_calls() -> None:
+def test_binds_all_members_or_none_if_the_table_does_not_respond_to_some_calls() -> None:
     for case in table_error_cases():
         case.run()
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_watchers_release_what_an_interrupted_bind_left(part: int) -> None:
+def test_watchers_release_the_reservations_of_an_interrupted_bind(part: int) -> None:
     """Whether its pods stay, are deleted or come again."""
     found = [case for case in cases() if case.afterwards is not Afterwards.COMES_AGAIN]
     for case in found[part * EACH_WITH_WATCHERS // PARTS :: EACH_WITH_WATCHERS]:
@@ -51,7 +51,7 @@ def test_recovers_when_a_commit_of_120_nodes_is_interrupted_at_any_call() -> Non
         case.run()
 
 
-def test_watchers_release_what_an_interrupted_commit_of_120_nodes_left() -> None:
+def test_watchers_release_the_reservations_of_an_interrupted_commit_of_120_nodes() -> None:
     for case in islice(commit_cases(gang_of(120), (Afterwards.STAYS, Afterwards.DELETED)), 0, None, 12):
         case.run()
 

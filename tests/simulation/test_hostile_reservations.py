@@ -28,6 +28,6 @@ def test_never_overcommits_and_keeps_the_reservations_of_running_pods(first: int
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_detects_ledger_without_a_rule_against_hostile_owners(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulation_fails_if_the_ledger_lacks_an_owner_rule(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     assert any(fails(HostileHistory(first + number).run) for first in FIRST for number in range(PER_TEST))

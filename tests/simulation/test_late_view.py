@@ -16,7 +16,7 @@ from .late_view import ForgetfulVictims, History
 SEEDS = range(300)
 
 
-def test_outdated_view_costs_only_a_delay() -> None:
+def test_outdated_cache_delays_pods_but_never_breaks_a_rule() -> None:
     runs = {seed: History.of(seed).run() for seed in SEEDS}
     assert {seed: run.broken for seed, run in runs.items() if run.broken} == {}
     # Otherwise the histories would show nothing.
@@ -56,7 +56,7 @@ def wakes_no_pod(_: pytest.MonkeyPatch, run: History) -> None:
         (wakes_no_pod, "is not placed"),
     ],
 )
-def test_detects_each_broken_variant(
+def test_simulation_fails_for_each_broken_variant(
     variant: Callable[[pytest.MonkeyPatch, History], None], broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seed in SEEDS:

@@ -21,5 +21,5 @@ def test_node_is_never_overcommitted_by_a_takeover_at_any_call() -> None:
 
 
 @pytest.mark.parametrize("variant", [each for each in Variant if each is not Variant.CORRECT])
-def test_protocol_without_one_rule_overcommits(variant: Variant) -> None:
+def test_simulation_overcommits_if_the_takeover_lacks_a_rule(variant: Variant) -> None:
     assert any(fails(case.run, message=OVERCOMMITTED) for case in cases(variant))

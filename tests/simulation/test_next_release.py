@@ -72,7 +72,7 @@ def schema_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(schema_is_handed_on, next_release(INCOMPATIBLE), id="schema is handed on"),
     ],
 )
-def test_detects_upgrade_without_one_of_its_rules(
+def test_simulation_fails_if_an_upgrade_lacks_a_rule(
     broken: Callable[[pytest.MonkeyPatch], None], other: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken(monkeypatch)

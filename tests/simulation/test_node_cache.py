@@ -28,7 +28,7 @@ def test_readers_see_every_change_and_deposed_leaders_cannot_publish(first: int)
 
 
 @pytest.mark.parametrize(("name", "broken"), BROKEN.items(), ids=BROKEN)
-def test_detects_protocol_without_one_of_its_rules(name: str, broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulation_fails_if_the_cache_lacks_a_rule(name: str, broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     seeds = [*([CAUGHT_LATE[name]] if name in CAUGHT_LATE else []), *range(UNTIL_CAUGHT)]
     assert any(fails(History(Plan.drawn(seed)).run, NothingPublished) for seed in seeds)

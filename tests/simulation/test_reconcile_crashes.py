@@ -138,7 +138,7 @@ SITUATIONS = (
     ],
 )
 @pytest.mark.parametrize("situation", SITUATIONS)
-def test_next_watcher_completes_the_work(situation: Callable[[ReconcilerHarness], None], counting: Counting) -> None:
+def test_next_watcher_ends_interrupted_work(situation: Callable[[ReconcilerHarness], None], counting: Counting) -> None:
     boundaries = 0
     while _dies_at(boundaries, situation, counting):
         boundaries += 1

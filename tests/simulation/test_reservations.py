@@ -19,7 +19,7 @@ UNTIL_CAUGHT = 5
 
 
 @pytest.mark.parametrize("first", range(0, HISTORIES, PER_TEST))
-def test_never_allocates_twice_and_releases_everything(first: int) -> None:
+def test_never_allocates_an_amount_twice_and_releases_every_amount(first: int) -> None:
     bound = 0
     for seed in range(first, first + PER_TEST):
         history = ReservationsHistory(seed)
@@ -34,7 +34,7 @@ def test_invariants_hold_in_rare_interleavings(scenario: Callable[[], None]) -> 
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_detects_watcher_without_one_of_its_rules(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulation_fails_if_the_watcher_lacks_a_rule(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     histories = (ReservationsHistory(seed).run for seed in range(UNTIL_CAUGHT))
     assert any(fails(play) for play in (*SCENARIOS, *histories))

@@ -24,7 +24,7 @@ def test_every_waiting_pod_is_woken(first: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "broken"), BROKEN.items(), ids=BROKEN)
-def test_detects_wake_up_without_one_of_its_rules(name: str, broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulation_fails_if_a_wake_up_lacks_a_rule(name: str, broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     seeds = [*([CAUGHT_LATE[name]] if name in CAUGHT_LATE else []), *range(UNTIL_CAUGHT)]
     assert any(fails(WakeUpHistory(Plan.drawn(seed)).run) for seed in seeds)

@@ -20,19 +20,19 @@ def collector() -> Iterator[None]:
         gc.unfreeze()
 
 
-def test_pauses_until_the_block_ends() -> None:
+def test_garbage_collection_pauses_until_the_block_ends() -> None:
     with collection_paused():
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
-def test_resumes_after_an_exception() -> None:
+def test_garbage_collection_resumes_after_an_exception() -> None:
     with pytest.raises(ValueError, match="wrong"), collection_paused():
         raise ValueError("wrong")
     assert gc.isenabled()
 
 
-def test_stays_paused_in_an_outer_pause() -> None:
+def test_garbage_collection_stays_paused_in_an_outer_pause() -> None:
     with collection_paused():
         with collection_paused():
             pass

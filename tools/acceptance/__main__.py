@@ -31,13 +31,13 @@ BERTH = Path(sys.executable).parent / "berth"
 FIRST_PUBLICATION_SECONDS = 240
 POLL_SECONDS = 3
 NAME_SECONDS = 1800
-"""The time limit in seconds for the domain name, whose record somebody has to create after the deployment."""
+"""The time limit in seconds for the domain name: a person must create its record after the deployment."""
 ALARM_SECONDS = 420
 HANDOVER_SECONDS = 90
 MAX_STALENESS = 180
 GANG_MEMBERS = 4
 CALL_SECONDS = 60
-"""The timeout in seconds. The first call after a deployment is a cold start, which is not a failure here."""
+"""The timeout of a call in seconds: the first call after a deployment is a cold start."""
 
 EPILOG = """\b
 Exit status: 0 no step failed, 1 a step failed, 2 usage error, 130 Ctrl-C. Without --keep the stack is always deleted.
@@ -182,7 +182,7 @@ def _wait_for_watcher(options: Options) -> list[str]:
 
 
 def _wait_for(options: Options, check: str, limit: float, remedy: str) -> float:
-    """Wait until doctor's check passes, and return the seconds. Raises StepFailed."""
+    """Wait until doctor's check passes. Return the seconds until then. Raises StepFailed."""
     started = time.monotonic()
     while True:
         findings = _findings(options)

@@ -51,7 +51,7 @@ class Account:
         return self._may_delete and self._exists()
 
     def wait_for_alarm(self, logical_id: str, limit: float) -> float:
-        """Wait until the stack's alarm fires, and return the seconds. Raises StepFailed; StepSkipped in an emulator."""
+        """Wait until the stack's alarm fires. Return the seconds. Raises StepFailed; StepSkipped in an emulator."""
         client, started = self._client("cloudwatch"), time.monotonic()
         if not client.list_metrics(Namespace="Berth", MetricName="PublishedAge")["Metrics"]:
             raise StepSkipped("CloudWatch has no metrics from the functions' log lines, as in an emulator")

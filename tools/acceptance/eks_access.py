@@ -1,4 +1,4 @@
-"""The permissions of the stack's two roles in an EKS cluster: access entries, and their groups."""
+"""Gives the stack's two roles their permissions in an EKS cluster: access entries, and roles for their groups."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ WAIT_SECONDS, CALL_SECONDS, POLL_SECONDS = 120, 10.0, 0.02
 
 
 def scheduler_command(given: str | None) -> list[str]:
-    """Return the given scheduler, otherwise the one that `make e2e` built, otherwise the one on the PATH."""
+    """Return the given scheduler, or else the one that `make e2e` built, or else the one on the PATH."""
     if given:
         return shlex.split(given)
     return [str(BUILT_SCHEDULER), "kube-scheduler"] if BUILT_SCHEDULER.exists() else ["kube-scheduler"]
@@ -71,7 +71,7 @@ class Placement:
         return [f"{pods} pods, one after another: {middle:.2f} s from creation to node (median), {last:.2f} s at most."]
 
     def place_gang(self, size: int) -> list[str]:
-        """Place a gang of so many members, all or none. Returns lines for the report."""
+        """Place a gang of `size` members, all or none. Returns lines for the report."""
         started = time.monotonic()
         for number in range(size):
             self.create(f"member-{number}", **{"berth.dev/gang": "train", "berth.dev/gang-size": str(size)})

@@ -28,7 +28,7 @@ PRIVATE = (
 """The prefixes of parameters whose values are not published."""
 
 SHORT = 6
-"""A shorter value may be part of any word, so it is hidden only as a whole word."""
+"""The length below which a value is hidden only as a whole word: it may be a part of other words."""
 
 
 class Result(StrEnum):
@@ -52,7 +52,7 @@ class StepSkipped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of the run. `always`: it also runs after a failure. `execute` returns lines of Markdown."""
+    """A step of the run. `always`: whether it also runs after a failure. `execute` returns lines of Markdown."""
 
     name: str
     execute: Callable[[], Sequence[str]]
@@ -90,12 +90,12 @@ def _execute(step: Step) -> tuple[Result, tuple[str, ...]]:
         return Result.FAILED, (str(error), *error.lines)
     except KeyboardInterrupt:
         return Result.INTERRUPTED, ("Ctrl-C",)
-    except Exception as error:  # the stack must be deleted in any case
+    except Exception as error:  # the stack must be deleted even then
         return Result.FAILED, (f"{type(error).__name__}: {error}",)
 
 
 def markdown(title: str, facts: Sequence[str], ended: Sequence[Ended], private: Mapping[str, str]) -> str:
-    """Return the whole report. `facts`: one paragraph each. `private`: names for values that are not published."""
+    """Return the whole report. `facts`: paragraphs. `private`: the names that replace values that are not published."""
     lines = [f"# {title}", "", f"**{_verdict(ended)}**"]
     lines += [line for fact in facts for line in ("", fact)]
     lines += ["", "| step | result | seconds |", "| --- | --- | --- |"]

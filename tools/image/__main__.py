@@ -36,7 +36,7 @@ def main(base: str, tag: str) -> None:
 
 
 def _default_base() -> str:
-    """Return the public image; if no registry has it, the image in which functions run on this machine."""
+    """Return the public base image, or, if no registry has it, the image in which functions run on this machine."""
     try:
         docker("images", "--quiet", PUBLIC) or docker("pull", "--quiet", PUBLIC)
     except DockerUnavailable:
@@ -63,7 +63,7 @@ def _prepare(python_version: str) -> None:
     _uv(*install, "--require-hashes", "--requirement", PROJECT / "requirements" / "cli.txt")
     _uv(*install, *wheels.glob("*.whl"))
     shutil.rmtree(wheels)
-    shutil.rmtree(site / "bin", ignore_errors=True)  # scripts for this machine's Python
+    shutil.rmtree(site / "bin", ignore_errors=True)  # these scripts are for this machine's Python
 
 
 def _uv(*arguments: str | Path) -> None:

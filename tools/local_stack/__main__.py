@@ -79,7 +79,7 @@ def main(
             click.echo("the functions have the plugins; apply the configuration again: berth config apply")
             return
         with (directory / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # released when the process ends for any reason
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the lock is released however the process ends
             _serve(directory, port, kubeconfig or cluster or CLUSTER, kubeconfig, plugins, _pairs(parameters))
     except BlockingIOError as error:
         raise click.ClickException("a local stack of this clone runs already; stop it with Ctrl-C") from error
@@ -93,7 +93,7 @@ def main(
 def _serve(
     directory: Path, port: int, cluster: Path, kubeconfig: Path | None, plugins: Path | None, parameters: dict[str, str]
 ) -> None:
-    """Serve until Ctrl-C. `cluster`: the dump, or the same file as `kubeconfig`."""
+    """Serve until Ctrl-C. `cluster`: the dump; with a kubeconfig, the same file as `kubeconfig`."""
     stack.check_tools(port)
     account = directory / "account"
     shutil.rmtree(account, ignore_errors=True)

@@ -17,7 +17,7 @@ PARAMETER = "PluginLayerArn"
 
 
 def publish_plugins(functions: Any, plugins: Path, directory: Path) -> dict[str, str]:
-    """Package the plugins, publish them as a layer by this client of Lambda, and return the stack's parameter."""
+    """Package the plugins and publish them as a layer. Return the stack's parameter. functions: a Lambda client."""
     machine, package = sam.Machine.this(), directory / "plugins.zip"
     build_layer(plugins, package, machine.architecture, machine.python_version)
     layer = functions.publish_layer_version(
@@ -30,7 +30,7 @@ def publish_plugins(functions: Any, plugins: Path, directory: Path) -> dict[str,
 
 def replace_plugins(plugins: Path, directory: Path, step: Step) -> None:
     """Redeploy the running stack with these plugins, and start its functions. Raises CannotStart."""
-    try:  # the file exists while the stack runs
+    try:  # the file exists only while the stack runs
         lines = (directory / ENVIRONMENT).read_text().splitlines()
     except FileNotFoundError:
         raise CannotStart("no local stack is running; start one with: make local-stack PLUGINS=DIR") from None

@@ -26,11 +26,11 @@ from tests.e2e.kubernetes.loopback import HOST
 
 PROFILE = "label-priority"
 HTTP_TIMEOUT_SECONDS = 10
-"""The first call starts a process and unpacks the layers, both on this machine."""
+"""The httpTimeout: the first call starts a process and unpacks the layers on this machine."""
 FIRST_PUBLICATION_SECONDS = 150
-"""The time limit in seconds. The schedule starts the watcher once a minute."""
+"""The time limit in seconds for the first publication. The schedule starts the watcher once a minute."""
 FIRST_CALLS_SECONDS = 150
-"""The time limit for the first calls of all verbs together. On a busy machine each start takes seconds."""
+"""The time limit in seconds for the first calls of all verbs. On a busy machine each start takes seconds."""
 POLL_SECONDS = 0.5
 VERBS, THROTTLED_STATUS = ("filter", "prioritize", "bind", "preempt"), 429
 ENVIRONMENT, SCHEDULER = "environment", "scheduler.yaml"
@@ -134,7 +134,7 @@ def address(emulator: Emulator) -> Address:
 
 
 def start_watcher(emulator: Emulator) -> None:
-    """Start the watcher now, because the schedule would start it only within a minute."""
+    """Start the watcher now: the schedule may start it up to a minute later."""
     emulator.client("lambda").invoke(
         FunctionName=f"{_physical_id(emulator, 'WatcherFunction')}:live",
         InvocationType="Event",
@@ -188,13 +188,13 @@ def write_files(directory: Path, emulator: Emulator, called: Address, kubeconfig
 
 
 def remove_files(directory: Path) -> None:
-    """Remove the files of `write_files`: address and password are invalid without the account."""
+    """Remove the files that `write_files` wrote: without the account, address and password are invalid."""
     for name in (ENVIRONMENT, SCHEDULER):
         (directory / name).unlink(missing_ok=True)
 
 
 def keep_log(account: Path) -> None:
-    """Keep the emulator's log, and remove its copies of the functions: each environment leaves one."""
+    """Keep the emulator's log, and remove the copy of its function that each execution environment leaves."""
     for each in account.glob("*/"):
         shutil.rmtree(each, ignore_errors=True)
 

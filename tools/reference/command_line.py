@@ -60,7 +60,7 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def _names(option: click.Option, context: click.Context) -> str:
-    """Return all names of the option; the last one has the metavar, unless the option is a flag."""
+    """Return all names of the option. The last name has the metavar, unless the option is a flag."""
     value = "" if option.is_flag else f" {option.make_metavar(context)}"
     names = [*option.opts, *option.secondary_opts]
     return ", ".join(f"`{name}`" for name in names[:-1]) + (", " if len(names) > 1 else "") + f"`{names[-1]}{value}`"

@@ -33,7 +33,7 @@ arguments that it defines ([Write a plugin](../how-to/custom-plugin.md)). These 
 SCHEMA: Schema = schema_document()
 OBJECTS: Mapping[str, Schema] = SCHEMA["$defs"]
 MAX_VALUES = 8
-"""Longer lists of values are not printed. Only the list of plugin names is that long; the page links to it instead."""
+"""The maximum length of a printed list of values. Only the list of plugin names is longer: the page links to it."""
 
 
 def configuration() -> str:

@@ -29,7 +29,7 @@ ROWS = """
 46 | prioritize calls when one node is left | prioritize_of_one_node
 13 | pods of 10 that full mode places on the fuller of two nodes | placed_on_fuller_node
 """
-"""The fact number, the measurement, and the field of `Facts`."""
+"""The rows of the table: fact number, measurement, and field of `Facts`."""
 
 
 def kubernetes_versions() -> str:

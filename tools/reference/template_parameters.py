@@ -16,7 +16,7 @@ them. A parameter without a default must be given. A parameter that a later depl
 
 
 class ParameterUngrouped(Exception):
-    """The template's groups and its parameters differ. The message names the parameters."""
+    """The template's groups lack a parameter, or name an unknown parameter. The message names it."""
 
 
 def template_parameters(template: Template | None = None) -> str:

@@ -31,12 +31,10 @@ class Outcome(StrEnum):
 
 
 def judge(report: dict[str, Any]) -> tuple[Outcome, list[str]]:
-    """Return the outcome of a pip-audit report, and the reasons for it.
-
-    If the service does not know any of the packages, its index lacks the data, but pip-audit reports success. If it
-    knows some packages, it should know all.
+    """Return the outcome of a pip-audit report, and the reasons. A service without data knows none of the packages, but
+    pip-audit reports success. A service that knows some of the packages should know all.
     """
-    found, skipped = dict[str, None](), dict[str, None]()  # a package that two files contain counts once
+    found, skipped = dict[str, None](), dict[str, None]()  # a package in two files counts once
     for each in report["dependencies"]:
         for one in each.get("vulns", ()):
             fixed = f"fixed in {', '.join(one['fix_versions'])}" if one["fix_versions"] else "not fixed yet"

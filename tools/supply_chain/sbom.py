@@ -23,14 +23,14 @@ from tools.supply_chain.audit import PROJECT
 UV = Path(sys.executable).with_name("uv")
 CYCLONEDX = PROJECT / ".tools" / "supply_chain" / "bin" / "cyclonedx-py"
 
-# The template's default for Architecture, and its Runtime.
+# The template's Runtime and its default Architecture.
 LAMBDA = ("--python-platform", "aarch64-manylinux2014", "--python-version", "3.13")
 
 
 @dataclass(frozen=True)
 class Part:
-    """A deliverable part. `locked`: its requirements; `asked_for`: its direct dependencies among them; `platform`:
-    options for uv."""
+    """A part that is delivered. `locked`: its requirements; `asked_for`: the direct dependencies among them;
+    `platform`: options for uv."""
 
     name: str
     locked: Path

@@ -159,13 +159,13 @@ def apply(file: Path, options: ApplyOptions) -> None:
     takes up to the httpTimeout, or, without --stack, 30 seconds. --no-wait returns earlier. The watcher reads the
     document within 15 seconds.
 
-    Exit status: 0 applied, or tried with --dry-run; 1 invalid or refused document, unavailable stack or table; 2 usage
-    error.
+    Exit status: 0 applied, or tried with --dry-run; 1 the document is invalid or refused, or the stack or a table is
+    unavailable; 2 usage error.
     """
     options.check()
     loaded = load_document(file)
     name, configuration = display_name(file), loaded.configuration
-    # Tables without a stack may belong to servers that keep their records in other places.
+    # Without a stack, the servers that share the tables may keep records elsewhere.
     no_records = records_warnings(configuration, KEPT_ON_STACK if options.tables.stack else [*Decisions])
     _echo_warnings(name, loaded, (*configuration_warnings(configuration), *no_records))
     if configuration.counting.counts and options.stop_counting:
@@ -183,7 +183,7 @@ def apply(file: Path, options: ApplyOptions) -> None:
 def show(tables: TableNames, version: int | None, output: str) -> None:
     """Print the BerthConfiguration that was applied to a stack.
 
-    Exit status: 0 printed, 1 document not found or unavailable stack or table, 2 usage error.
+    Exit status: 0 printed; 1 the document does not exist, or the stack or table is unavailable; 2 usage error.
     """
     tables.require("cache")
     from berth_cli.sources.stack import open_tables
@@ -203,7 +203,7 @@ def history(tables: TableNames, output: str) -> None:
 
     With --stack, version 0 is the configuration that the stack was deployed with.
 
-    Exit status: 0 listed, 1 unavailable stack or table, 2 usage error.
+    Exit status: 0 listed; 1 the stack or table is unavailable; 2 usage error.
     """
     tables.require("cache")
     from berth_cli.sources.stack import open_tables
@@ -232,7 +232,7 @@ def rollback(version: int | None, options: ApplyOptions) -> None:
 
     The command returns when every verb uses the document, or, with --no-wait, when it is stored.
 
-    Exit status: 0 applied, or tried with --dry-run; 1 unknown version, refused or unavailable; 2 usage error.
+    Exit status: 0 applied, or tried with --dry-run; 1 the version is unknown, refused or unavailable; 2 usage error.
     """
     options.check()
     from berth_cli.sources.stack import open_tables

@@ -1,4 +1,4 @@
-"""`berth demo`: runs four scenarios, three of them against one local server, with a cluster dump of their own."""
+"""`berth demo`: runs four scenarios, three of them against one local server."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ def list_(source: StateSource, output: str) -> None:
     """List the gangs: state, members, priority, age, and the reason why each one waits.
 
     `berth explain --gang` shows the members of one gang. The command reads the gangs in the ledger table, and the whole
-    node cache for gangs that are not in bind; with --url the `berth serve` process reads them. Exit status: 0 success,
-    1 table or server cannot be read, 2 usage error.
+    node cache for gangs that are not in bind; with --url the `berth serve` process reads them. Exit status: 0 success;
+    1 the table or server cannot be read; 2 usage error.
     """
     from berth_cli.ledger.gangs import HEADER, cells
 
@@ -49,7 +49,7 @@ def list_(source: StateSource, output: str) -> None:
 
 
 def _of_tables(opened: OpenTables) -> Mapping[str, Any]:
-    """Return the document of the gangs. Gangs that are not in bind are included only if the cache table is known."""
+    """Return all gangs as a document. It includes gangs that are not in bind only if the cache table is known."""
     from berth_cli.ledger.claims import NotRead, claim_sources
     from berth_cli.ledger.gangs import Gangs, document, statuses_in
 

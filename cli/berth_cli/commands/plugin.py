@@ -59,7 +59,7 @@ def check(plugin: str, cluster: Path | None, config: Path | None, output: str) -
 
     Exit status: 0 all rules hold; 1 a rule is broken, or the plugin does not exist; 2 usage error.
     """
-    # Imported here: usage errors must not wait for it.
+    # Imported here: usage errors must not wait for this import.
     from berth_cli.configuration.plugin_cluster import SAMPLE, checked_cluster, plugin_configs
     from berth_testing.checks import check_plugin
 
@@ -103,7 +103,7 @@ def package(directory: Path, file: Path | None, architecture: str, python: str) 
 
     Exit status: 0 written; 1 cannot be packaged; 2 usage error.
     """
-    # Imported here: usage errors must not wait for it.
+    # Imported here: usage errors must not wait for this import.
     from berth_cli.installation.plugin_layer import build_layer
 
     if not (directory / "berth_plugins").is_dir():

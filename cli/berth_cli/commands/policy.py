@@ -146,7 +146,7 @@ def diff(
 
 
 def _of_recording(recording: Path, before: BerthConfiguration, after: BerthConfiguration) -> PolicyDiff:
-    # Imported here: most comparisons use a dump.
+    # Imported here: most comparisons use a dump, not a recording.
     from berth_cli.placement.policy.diff_from_recording import diff_recording
     from berth_cli.placement.recording.format import read_recording
     from berth_cli.placement.recording.replay import RecordedDecisions

@@ -47,7 +47,7 @@ def list_(source: StateSource, output: str) -> None:
     Then list the floating pools.
 
     The command reads the whole ledger table, and the node cache for the claims of pods; with --url the `berth serve`
-    process reads them. Exit status: 0 success, 1 table or server cannot be read, 2 usage error.
+    process reads them. Exit status: 0 success; 1 the table or server cannot be read; 2 usage error.
     """
     from berth_cli.ledger.reservations import HEADER, POOL_HEADER, cells, warnings
 
@@ -67,7 +67,7 @@ def list_(source: StateSource, output: str) -> None:
 
 
 def _of_tables(opened: OpenTables) -> Mapping[str, Any]:
-    """Return the document of the ledger, compared with the pods in the node cache if the cache table is known."""
+    """Return the ledger as a document. If the cache table is known, compare it with the pods in the node cache."""
     from berth_cli.ledger.claims import NotRead, claim_sources, diverging_claims
     from berth_cli.ledger.reservations import document
 

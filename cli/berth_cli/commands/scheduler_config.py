@@ -269,8 +269,8 @@ def scheduler_config(
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """authentication: the stack's; empty if it is unknown. basic: None if the password is not wanted. bound_schedulers:
-    those whose pods bind binds."""
+    """The settings of the Berth that the scheduler calls. authentication: the stack's mode; empty if unknown. basic:
+    None if the password is not wanted. bound_schedulers: the schedulers whose pods bind binds."""
 
     configuration: BerthConfiguration
     address: str

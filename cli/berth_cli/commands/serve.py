@@ -306,7 +306,7 @@ def _state(first_run: Mapping[str, str | int], *, live: bool) -> str:
 
 
 def _check_kubeconfig(path: Path) -> None:
-    """Fail at once for an invalid kubeconfig. An unreachable API server is retried instead."""
+    """Fail at once if the kubeconfig is invalid. Only an unreachable API server is retried later."""
     from berth.cluster.api_server import kubeconfig
     from berth.nodecache.feed.cluster import ClusterUnavailable
 

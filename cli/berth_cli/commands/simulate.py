@@ -75,10 +75,10 @@ def simulate(
 ) -> None:
     """Place the pods of a cluster dump and explain each placement.
 
-    Pods are placed by priority, each on the result of the previous ones. kube-scheduler's own plugins always apply. A
-    profile other than `full` applies in addition, as an extender. A pod that fits on no node preempts; its victims are
-    removed at once. Volumes and dynamic resources are ignored. Warnings list the pods that use them, and kinds that are
-    missing from the dump. Without --pod the pending pods of the dump are placed.
+    Pods are placed by priority, each on the result of the previous ones. kube-scheduler's own plugins always apply. Any
+    profile other than `full` is applied after these plugins, as an extender. A pod that fits on no node preempts; its
+    victims are removed at once. Volumes and dynamic resources are ignored. Warnings list the pods that use them, and
+    kinds that are missing from the dump. Without --pod the pending pods of the dump are placed.
 
     What-if options change the dump: --add-nodes with --like, and --drain. They can be combined and repeated. The output
     shows each pod before and after.
@@ -94,7 +94,7 @@ def simulate(
     if changes and explain:
         raise click.UsageError("--explain shows one run; leave out the changes, or --explain")
     configuration = read_policy(config, profile)
-    # Neither reading nor placing creates reference cycles, so garbage collection would only cost time.
+    # The command does not create reference cycles, so garbage collection would only cost time.
     gc.disable()
     try:
         objects = list(read_dump(cluster))

@@ -1,4 +1,4 @@
-"""Tries a BerthConfiguration on the verbs, stores it in the tables, and waits until it takes effect; and the versions
+"""Tries a BerthConfiguration on the verbs, stores it in the tables, and waits until it takes effect. Reads the versions
 that were applied."""
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ MAX_INTERVAL = 60.0
 
 def effect_delay(before: str | None, http_timeout: str) -> tuple[float, float]:
     """Return the longest time for which a verb does not read the head, and the duration of the longest call, in
-    seconds. before: the document applied until now, as JSON; None if the stack has no applied document. http_timeout:
-    the scheduler's, in seconds; empty if unknown."""
+    seconds. before: the document that was applied until now, as JSON; None if there is none. http_timeout: the
+    scheduler's httpTimeout in seconds; empty if unknown."""
     call = float(http_timeout) if http_timeout else LONGEST_WAIT_SECONDS
     try:
         content = orjson.loads(before or "{}")
@@ -137,13 +137,13 @@ def effect_delay(before: str | None, http_timeout: str) -> tuple[float, float]:
 
 
 DEPLOYED = 0
-"""The number of the configuration that is in force until one is applied."""
+"""The version number of the deployed configuration, which is in force until a document is applied."""
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The versions of a stack's configuration. `kept`: the newest first; the last one is the deployed configuration, if
-    it is known. `document`: the one in force; None if the stack has no applied document."""
+    """The versions of a stack's configuration. `kept`: the versions, newest first; the last one is the deployed
+    configuration, if it is known. `document`: the document in force; None if the stack has no applied document."""
 
     kept: Sequence[AppliedVersion]
     document: str | None

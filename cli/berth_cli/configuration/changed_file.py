@@ -15,11 +15,11 @@ from berth_cli.configuration.document import ValidDocument, error_line, parse_do
 from berth_cli.configuration.trial import VERB_FUNCTIONS, Invoke, try_document
 
 Handler = Callable[[Mapping[str, object], object], Any]
-"""A function's handler: takes event and context, returns the response."""
+"""The handler of a function: takes event and context, returns the response."""
 
 
 def local_functions(handlers: Mapping[str, Handler]) -> Mapping[str, Invoke]:
-    """Return this process's functions by verb. handlers: by route."""
+    """Return this process's functions by verb. handlers: the functions' handlers by route."""
     routes = {verb: f"POST /scheduler/{verb}" for verb in VERB_FUNCTIONS.values()}
     return {verb: partial(_invoke, handlers[route]) for verb, route in routes.items() if route in handlers}
 
@@ -32,8 +32,9 @@ def _invoke(handler: Handler, event: Mapping[str, object]) -> object:
 class ConfigurationFile:
     """Follows the file of a configuration, in one thread.
 
-    counts: whether the server's first configuration counts resources. say: receives a line for each change. warnings:
-    returns the warnings about a document. note: receives at each poll why the file is not in force; empty if it is.
+    counts: whether the server's first configuration counts resources. say: called with a line for each change.
+    warnings: returns the warnings about a document. note: called at each poll with the reason why the file is not in
+    force; empty if it is in force.
     """
 
     path: Path
@@ -66,7 +67,7 @@ class ConfigurationFile:
             return b""
 
     def _changed(self, text: bytes) -> str:
-        """Apply the document. Return why it is not applied; empty if it is."""
+        """Apply the document. Return the reason if it cannot be applied; otherwise an empty string."""
         result = parse_document(text)
         if not isinstance(result, ValidDocument):
             for each in result:

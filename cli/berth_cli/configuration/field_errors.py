@@ -30,9 +30,8 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """An invalid field.
-
-    `field`: its path, or `document` if the error concerns the whole document. `line`: starts at 1; None if unknown.
+    """An invalid field. `field`: its path, or `document` if the error concerns the whole document. `line`: the line
+    number from 1; None if unknown.
     """
 
     field: str

@@ -1,4 +1,4 @@
-"""The cluster on which custom plugins are checked: from a dump, or a sample."""
+"""The cluster on which custom plugins are checked: a dump or a sample."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ _GPU = "nvidia.com/gpu"
 
 
 def checked_cluster(dump: Path | None, configuration: BerthConfiguration) -> tuple[Snapshot, Sequence[Pod]]:
-    """Return the cluster of a dump, or a sample, and the pods to place, which include the pods on nodes. For a dump
-    without pods, return pods of the sample. Raises InvalidInput.
-
-    configuration: the sample uses its plugin arguments as label keys.
+    """Return the cluster of a dump, or a sample cluster, and the pods to place, which include the pods on nodes. For a
+    dump without pods, return the sample's pods. configuration: its plugin arguments are the label keys of the sample.
+    Raises InvalidInput.
     """
     keys = _label_keys(configuration)
     if dump is None:
@@ -37,7 +36,7 @@ def checked_cluster(dump: Path | None, configuration: BerthConfiguration) -> tup
 
 
 def plugin_configs(configuration: BerthConfiguration) -> list[PluginConfig]:
-    """Return the plugin arguments of all profiles. If several profiles configure one plugin, the last one wins."""
+    """Return the plugin arguments of all profiles, in their order: `build_plugin` uses the last ones of a plugin."""
     definitions = configuration.definitions.values()
     return [*configuration.plugin_config, *(each for definition in definitions for each in definition.plugin_config)]
 

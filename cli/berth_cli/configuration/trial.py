@@ -1,5 +1,5 @@
-"""Tries a configuration on the verbs before it takes effect: whether each verb can load it, and which decisions it
-would change."""
+"""Tries a configuration on the verbs before it takes effect: loads it there, and finds the decisions that it
+changes."""
 
 from __future__ import annotations
 
@@ -43,10 +43,9 @@ _PLUGINS_ARE_LIVE = "a document in force that names plugins runs these, too: to 
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """The result of a trial. errors: by verb, why it cannot use the document. report: from the first verb that
-    evaluated pods.
-
-    plugin_versions: the version of custom plugins by verb, for the other verbs; empty if the document does not use any.
+    """The result of a trial. errors: for each verb that cannot use the document, the cause. report: the report of the
+    first verb that evaluated pods. plugin_versions: the version of custom plugins of each other verb; empty if the
+    document does not use custom plugins.
     """
 
     errors: Mapping[str, str]
@@ -127,7 +126,7 @@ def deployed_functions(stack: DeployedStack) -> Mapping[str, Invoke]:
 
 
 def verbs_of_aliases(aliases: Mapping[str, str]) -> Mapping[str, str]:
-    """Map each verb to its function's alias. aliases: by logical id, which SAM generates from the ids of both."""
+    """Map each verb to its function's alias. aliases: by logical id, which SAM builds from those of both."""
     return {
         verb: physical_id
         for function, verb in VERB_FUNCTIONS.items()

@@ -1,4 +1,4 @@
-"""Warnings about a valid document: parts without an effect, or with an effect that is probably unintended."""
+"""Warnings about a valid document: parts that have no effect, or an effect that is probably unintended."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def configuration_warnings(configuration: BerthConfiguration) -> list[Configurat
 def serve_warnings(
     configuration: BerthConfiguration, *, schedulers: Collection[str], has_file: bool, has_table: bool
 ) -> Iterator[object]:
-    """Return the warnings of `berth serve`. schedulers: those whose pods bind binds. has_file: whether it has a file
-    for records of decisions. has_table: whether its tables are in DynamoDB."""
+    """Return the warnings of `berth serve`. schedulers: the schedulers whose pods bind binds. has_file: whether the
+    server has a file for records of decisions. has_table: whether its tables are in DynamoDB."""
     yield from configuration_warnings(configuration)
     for name in configuration.profiles:
         if name not in schedulers:
@@ -253,7 +253,7 @@ def _unresolvable(configuration: BerthConfiguration) -> Iterator[ConfigurationWa
 
 
 def _rules_about_pods(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
-    """Warn if rules depend on other pods: the document does not show whether the scheduler calls Berth's bind."""
+    """Warn if rules depend on other pods: they need Berth's bind, which the scheduler may not call."""
     rules = {name: configuration.build_profile(name).for_bind().filters for name in _used_profiles(configuration)}
     for name, filters in rules.items():
         if filters:

@@ -52,7 +52,7 @@ REMEDY = "open the address that berth console printed last"
 
 
 class Access:
-    """Tokens and sessions of one server. Thread-safe."""
+    """The tokens and sessions of one server. Thread-safe."""
 
     def __init__(
         self,
@@ -60,8 +60,8 @@ class Access:
         on_token: Callable[[str], None],
         secret: Callable[[], str] = lambda: secrets.token_urlsafe(32),
     ) -> None:
-        """`hosts`: the valid Host headers, with the port. `on_token`: called with the first token, and with a new token
-        each time that one is used."""
+        """Issue the first token. `hosts`: the valid Host headers, with the port. `on_token`: called with the first
+        token, and with the next token whenever a token is used."""
         self._hosts, self._on_token, self._secret = hosts, on_token, secret
         self._lock = Lock()
         self._token = secret()
@@ -83,7 +83,7 @@ class Access:
         return None
 
     def session_refusal(self, headers: Mapping[str, str]) -> Refusal | None:
-        """Check a request for data, which needs a session; the page itself does not."""
+        """Check a request for data. Only data needs a session, not the page."""
         key = _credential(headers)
         with self._lock:
             known = list(self._sessions)

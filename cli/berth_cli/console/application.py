@@ -74,11 +74,11 @@ class ConsoleApplication:
     limits = LIMITS
 
     def __init__(self, access: Access, documents: Mapping[str, Document]) -> None:
-        """`documents`: by path."""
+        """Read the page's files. `documents`: the data by path."""
         self._access, self._files, self._documents = access, _page(), documents
 
     def begin(self, request: Request) -> Response | None:
-        """Refuse a request by its header."""
+        """Refuse a request if its header is not valid."""
         refused = self._refusal(request.method, request.path, request.headers)
         return None if refused is None else self._response(request, refused)
 

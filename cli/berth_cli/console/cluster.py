@@ -48,11 +48,10 @@ LOOK_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class ObservedCluster:
-    """The cluster at one moment.
-
-    observed_at: the time until which it contains all changes, in seconds since the epoch. configured: the configuration
-    in force. problem: why the cluster cannot be updated; empty if it can. pending: the pods without a node by namespace
-    and name, with the fields that only explanations read; empty for a node cache.
+    """The cluster at one moment. observed_at: it contains all changes up to this time, in seconds since the epoch.
+    configured: the configuration in force. problem: the reason if the cluster cannot be updated; otherwise empty.
+    pending: the pods without a node by namespace and name, with the fields that only explanations read; empty for a
+    node cache.
     """
 
     snapshot: Snapshot
@@ -75,12 +74,12 @@ class ClusterSource(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The file, the stack or the server, as text for users."""
+        """The name of the file, the stack or the server for users."""
 
     @abstractmethod
     def observe(self, timeout: float) -> ObservedCluster | NotRead:
-        """Return the current cluster. Wait up to `timeout` seconds for a change, and return at the first one. If the
-        cluster did not change, the snapshot is the same object."""
+        """Wait up to `timeout` seconds for the first change, and return the current cluster. If it did not change, its
+        snapshot is the same object as before."""
 
     @abstractmethod
     def close(self) -> None:
@@ -91,7 +90,8 @@ class FollowedCluster(ClusterSource):
     """A dump that is reread when it changes, or a cluster that is watched in the same way as by `berth watch`."""
 
     def __init__(self, cluster: Cluster, name: str, configured: ActiveConfiguration, dump: Path | None = None) -> None:
-        """dump: its data is as old as the file, even if it was read just now."""
+        """Follow this cluster. dump: the file, if the cluster is a dump: its data is as old as the file, even if it was
+        read just now."""
         self._name, self._configured, self._dump = name, configured, dump
         self._watch = cluster.watch({})
         self._objects = ObservedState({})
@@ -121,7 +121,7 @@ class FollowedCluster(ClusterSource):
             self._pending = kept | {key: obj for key, obj in waiting.items() if not is_placed(obj)}
             self._state, self._changes = self._view.applied(self._state, self._changes), []
         if self._dump is not None:
-            with suppress(OSError):  # while it is replaced
+            with suppress(OSError):  # while the file is replaced
                 observed_at = self._dump.stat().st_mtime
         return ObservedCluster(self._state.snapshot, observed_at, self._configured, problem, self._pending)
 
@@ -154,7 +154,7 @@ def followed_dump(path: Path, configured: ActiveConfiguration) -> ClusterSource:
 
 
 def followed_kubeconfig(path: Path, configured: ActiveConfiguration, clock: Callable[[], float]) -> ClusterSource:
-    """Follow the cluster of this kubeconfig. clock: seconds since the epoch. Raises ClusterUnavailable."""
+    """Follow the cluster of this kubeconfig. clock: returns the seconds since the epoch. Raises ClusterUnavailable."""
     api = ApiServer(Access(partial(from_file, path)), clock)
     required = replace(RequiredFields.of(configured.policy), explanations=True)
     cluster = KubernetesCluster(api, required, clock, random.random, remedy=REMEDY)
@@ -174,7 +174,7 @@ class NodeCacheSource(ClusterSource):
         closed: Event,
         look_seconds: float = LOOK_SECONDS,
     ) -> None:
-        """`closed`: set by `close`, which ends the wait for the next read."""
+        """Prepare to read. `closed`: `close` sets it, which ends the wait for the next read."""
         self._name, self._table, self._reader, self._configurations = name, table, reader, configurations
         self._closed, self._look_seconds = closed, look_seconds
         self._last: ObservedCluster | None = None

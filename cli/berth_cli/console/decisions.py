@@ -1,4 +1,4 @@
-"""Recorded extender calls: `/api/decisions` lists those that match a filter, `/api/decision` returns one with its
+"""Recorded extender calls: `/api/decisions` lists the calls that match a filter, `/api/decision` returns a call with
 nodes."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from berth_cli.installation.doctor.checks.verbs import PROBE_NAME, PROBE_NAMESPA
 from berth_cli.server.recent_decisions import RecentDecisions
 
 MAX_SHOWN = 200
-"""The maximum of decisions in a list, the newest first. The counts include all decisions."""
+"""The maximum number of decisions in a list, which has the newest ones. The counts include all decisions."""
 
 NO_DECISIONS = (
     "this console has no decisions: no verb runs in its process; start berth serve with --console, or berth console "
@@ -35,10 +35,10 @@ SUMMARY_NODES = 30
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A recorded call. number: unique in this process; later decisions have higher numbers. record: its document, with
-    some nodes of each reason. judges: returns whether the verdict on the node is known. details: the document with
-    `rejected` (the nodes by reason), `passed` (the other nodes) and `scores`; a reason's `count` may exceed the number
-    of its node names.
+    """A recorded call. number: unique in this process; later decisions have higher numbers. record: the document of the
+    call, with some nodes of each reason. judges: returns whether the verdict on this node is known. details: returns
+    the document with `rejected` (the nodes by reason), `passed` (the other nodes) and `scores`; a reason's `count` may
+    exceed the number of its node names.
     """
 
     number: int
@@ -61,7 +61,7 @@ class DecisionSource(ABC):
 
     @abstractmethod
     def of_pod(self, namespace: str, name: str) -> Sequence[Mapping[str, Any]]:
-        """Return the known records of pods with this name, the oldest first, without reading the table."""
+        """Return the known records of pods with this name, the oldest first. Does not read the table."""
 
 
 class DecisionsHere(DecisionSource):
@@ -71,7 +71,7 @@ class DecisionsHere(DecisionSource):
         self._recent = recent
         self._lock = Lock()
         self._numbers = count(1)
-        # By identity: the record stays referenced, so no other record can get the same identity.
+        # Keyed by identity: the record stays referenced, so no other record can get the same identity.
         self._known: dict[int, tuple[Record | CallRecord, Decision]] = {}
 
     def all(self) -> Sequence[Decision]:

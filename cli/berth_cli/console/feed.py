@@ -22,8 +22,8 @@ from berth_cli.console.cluster import ClusterSource, NotRead, ObservedCluster
 
 
 def node_row(node: NodeInfo, counting: Counting) -> dict[str, object]:
-    """Convert a node to JSON. amounts: allocatable and requested, by resource; cpu in thousandths. A counted resource
-    is the sum of its devices, and replaces the allocatable resource of the same name."""
+    """Convert a node to JSON. Its `amounts` are allocatable and requested, by resource, with cpu in thousandths. The
+    amount of a counted resource is the sum of its devices, and replaces the allocatable resource of the same name."""
     requested = node.usage.requested
     amounts = {name: (amount, requested.get(name, 0)) for name, amount in node.allocatable.items()}
     amounts[PODS] = node.allowed_pods, len(node.pods)
@@ -44,8 +44,8 @@ def node_row(node: NodeInfo, counting: Counting) -> dict[str, object]:
 
 
 def pod_row(pod: Pod) -> dict[str, object]:
-    """Convert a pod on a node to JSON. controller: kind and name; empty without one. gang: empty if it is not in a
-    gang."""
+    """Convert a pod on a node to JSON. Its `controller` is kind and name, empty without a controller; its `gang` is
+    empty if the pod is not in a gang."""
     controller = pod.spec.controller
     return {
         "namespace": pod.namespace,
@@ -60,7 +60,7 @@ def pod_row(pod: Pod) -> dict[str, object]:
 
 def _states(node: NodeInfo) -> Iterator[str]:
     if node.defect is not None:
-        yield "unreadable"  # so pods are not placed there
+        yield "unreadable"  # the scheduler does not place pods there
     if node.ready not in ("", "True"):
         yield "not ready"
     if node.unschedulable:
@@ -76,7 +76,7 @@ def _by_resource(pools: Mapping[str, int]) -> dict[str, int]:
 
 
 VERSION = 2
-"""The version of the documents. A page of another release than the server's reloads itself."""
+"""The version of the documents. A page of another version reloads itself."""
 
 OBSERVE_SECONDS = 1.0
 PAUSE_SECONDS = 1.0
@@ -109,7 +109,7 @@ class Feed:
     """The current state for all pages. Thread-safe."""
 
     def __init__(self, source: ClusterSource, wall: Callable[[], float]) -> None:
-        """`wall`: seconds since the epoch."""
+        """Prepare the feed. `wall`: returns the seconds since the epoch."""
         self._source, self._wall = source, wall
         self._lock = Lock()
         self._condition = Condition(0, 0.0, "nothing was read yet")
@@ -174,12 +174,12 @@ class Feed:
     # Methods for requests
 
     def observed_or_refusal(self) -> ObservedCluster | Refusal:
-        """Return the cluster that was read last, or a refusal if the first read is not finished."""
+        """Return the cluster that was read last, or a refusal until the first read has finished."""
         return self._observed or Refusal(503, Outcome.NOT_READY, self._condition.problem)
 
     def cluster(self, query: Query) -> bytes | Refusal:
-        """Return the condition of the state and, unless the page already has it, all nodes. since: the sequence of the
-        page's state."""
+        """Return the condition of the state and, unless the page has this state, all nodes. The query's `since` is the
+        sequence of the page's state."""
         with self._lock:
             condition, observed = self._condition, self._observed
             if observed is None:

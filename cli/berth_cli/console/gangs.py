@@ -1,4 +1,5 @@
-"""`/api/gangs` and `/api/gang`: all gangs of the cluster with the reasons why they wait, and the explanation of one."""
+"""`/api/gangs` and `/api/gang`: the gangs of the cluster with the reasons why they wait, and the explanation of a
+gang."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ from berth_cli.terminal.input_files import InvalidInput
 
 
 class GangDocuments:
-    """Documents about gangs, by filter's rules on the console's cluster. Makes one plan at a time, because a plan may
-    take some seconds of processor time."""
+    """Documents about gangs: applies filter's rules to the console's cluster. Makes one plan at a time, because a plan
+    may take some seconds of processor time."""
 
     def __init__(
         self,
@@ -36,8 +37,8 @@ class GangDocuments:
         monotonic: Callable[[], float],
         wall: Callable[[], float],
     ) -> None:
-        """`table`: opens the table of gangs in bind; None without one. `monotonic`: seconds. `wall`: seconds since the
-        epoch."""
+        """Prepare the documents. `table`: opens the table of gangs in bind; None if there is no table. `monotonic`:
+        returns seconds. `wall`: returns the seconds since the epoch."""
         self._feed, self._table, self._monotonic, self._wall = feed, table, monotonic, wall
         self._planning, self._explaining = Lock(), Lock()
         self._last: tuple[ObservedCluster, Sequence[OpenGang], Sequence[GangStatus]] | None = None

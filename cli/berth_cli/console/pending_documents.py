@@ -41,8 +41,9 @@ class PendingDocuments:
         weight: int = 1,
         decisions: DecisionSource | None = None,
     ) -> None:
-        """`monotonic`: seconds. `wall`: seconds since the epoch. `weight`: the extender's weight in kube-scheduler's
-        configuration. `decisions`: the source of the reasons why a pod waits although it fits on a node."""
+        """Prepare the documents. `monotonic`: returns seconds. `wall`: returns the seconds since the epoch. `weight`:
+        the extender's weight in kube-scheduler's configuration. `decisions`: the records that show why a pod waits
+        although it fits on a node."""
         self._feed, self._monotonic, self._wall, self._weight = feed, monotonic, wall, weight
         self._decisions = decisions
         self._lock = Lock()
@@ -55,8 +56,8 @@ class PendingDocuments:
         return {"/api/pending": self.pending, "/api/explain": self.explain}
 
     def pending(self, _: Query) -> bytes | Refusal:
-        """Return all pending pods by reason. If the time was too short for some pods, the result is marked incomplete,
-        and the next one has more."""
+        """Return all pending pods by reason. If the time was too short for some pods, the document is marked
+        incomplete, and the next call evaluates more of them."""
         observed = self._feed.observed_or_refusal()
         if isinstance(observed, Refusal):
             return observed
@@ -109,8 +110,8 @@ def _pending_pods(snapshot: Snapshot) -> list[Pod]:
 
 
 def _document(judged: Sequence[tuple[Pod, Judgment]], count: int, names: Sequence[str]) -> dict[str, object]:
-    """Return the reasons and the pods. A reason has the positions in `nodes` of the nodes that it rejects for any pod;
-    a pod has the positions of its reasons."""
+    """Return a document with the reasons and the pods. A reason lists the nodes that it rejects for at least one pod,
+    as indexes into `nodes`. A pod lists its reasons, as indexes into `reasons`."""
     nodes: dict[Reason, set[str]] = {}
     for _, judgment in judged:
         for key, rejected in judgment.reasons.items():

@@ -28,8 +28,8 @@ class Category(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """The verdict on one kind of pod. fitting: the number of nodes that pass all rules. reasons: with the nodes that
-    each one rejects, the most useful reason first. note: why the verdict is undetermined."""
+    """The verdict on one kind of pod. fitting: the number of nodes that pass all rules. reasons: each reason with the
+    nodes that it rejects, the most useful reason first. note: why the verdict is undetermined."""
 
     category: Category
     fitting: int = 0
@@ -43,8 +43,9 @@ NOT_IN_TIME = Judgment(
 
 
 def in_state(judgment: Judgment, state: PodState, now: float, schedulers: Container[str]) -> Judgment:
-    """Return the verdict on a pod in this state, as `berth explain` gives it: the scheduler may not place a pod that
-    fits. now: seconds since the epoch. schedulers: those whose pods `berth simulate` places."""
+    """Return the verdict that `berth explain` gives for a pod in this state, because of which a scheduler may leave a
+    pod pending although it fits. now: seconds since the epoch. schedulers: the schedulers whose pods `berth simulate`
+    places."""
     fits = judgment.category is Category.SCHEDULABLE
     verdict, note = verdict_on(state, now, pending_cause(state), fits=fits)
     if verdict is Verdict.PLACEABLE:
@@ -59,7 +60,8 @@ Kind = tuple[PodSpec, LabelSet, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A cached verdict. at: in seconds of the monotonic clock. is_current: evaluated on the state that is shown."""
+    """A cached verdict. at: the time of the evaluation, in seconds of the monotonic clock. is_current: whether it was
+    evaluated on the state that is shown."""
 
     judgment: Judgment
     at: float
@@ -75,16 +77,16 @@ class PendingJudge:
     """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
-        """`monotonic`: seconds."""
+        """Begin without verdicts. `monotonic`: returns seconds."""
         self._monotonic = monotonic
         self._state: tuple[Snapshot, Rules] | None = None
-        self._kept: dict[Kind, _Kept] = {}  # the least recently evaluated kind first
+        self._kept: dict[Kind, _Kept] = {}  # the kind that was evaluated longest ago is first
 
     def judge(
         self, pods: Iterable[Pod], snapshot: Snapshot, rules: Rules, seconds: float
     ) -> tuple[Sequence[tuple[Pod, Judgment]], int]:
-        """Return each pod with its verdict, and the number of kinds without a verdict on this state. seconds: the time
-        after which no other kind is started."""
+        """Return each pod with its verdict, and the number of kinds without a verdict on this state. seconds: the
+        evaluation of another kind begins only within this time."""
         listed = list(pods)
         kinds = {_kind(pod): pod for pod in listed if not pod.spec.gated}
         self._begin(kinds, snapshot, rules)

@@ -1,7 +1,5 @@
-"""A pending pod of a snapshot, in the form that `berth explain` uses.
-
-Its object is rebuilt from the fields that rules read, so that a pod of a dump, of a live cluster and of a node cache is
-explained in the same way.
+"""Converts a pending pod of a snapshot to the form that `berth explain` uses. The pod's object is rebuilt from the
+fields that rules read, so that pods of a dump, a live cluster and a node cache are explained in the same way.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ def pending_target(pod: Pod, observed: ObservedCluster) -> Target:
 
 
 def pending_state(pod: Pod, observed: ObservedCluster) -> PodState:
-    """Return the pod's state. A node cache does not contain what schedulers write: its pods count as tried."""
+    """Return the pod's state. A node cache lacks the fields that schedulers write, so its pods count as tried."""
     known, found = observed.pending.get(f"{pod.namespace}/{pod.name}"), dict(pod_document(pod))
     if known is None:
         return replace(read_state(found), was_tried=True, created_at=pod.created_at)
@@ -37,8 +35,7 @@ def pending_state(pod: Pod, observed: ObservedCluster) -> PodState:
 
 
 def recorded_cause(target: Target, records: Sequence[Mapping[str, object]]) -> Cause | None:
-    """Return why the pod waits although it fits, according to the records of its calls. records: those of pods with its
-    name, oldest first."""
+    """Return why the pod waits although it fits. records: the records of pods with this name, oldest first."""
     read = [Attempt.model_validate(each) for each in records]
     # Calls for an earlier pod with this name are excluded. A failed call has no UID.
     own = [each for each in read if each.uid in (target.case.pod.uid, "")]

@@ -1,4 +1,4 @@
-"""A running console: follows the source, and serves the page on the loopback address."""
+"""Runs a console: follows the source, and serves the page on the loopback address."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ HOST = "127.0.0.1"
 @dataclass(frozen=True, slots=True)
 class ConsoleContents:
     """The contents of a console. decisions: None if there is no source of decisions. gang_table: opens the table of
-    gangs in bind; None without one. weight: the extender's weight in kube-scheduler's configuration."""
+    gangs in bind; None if there is no table. weight: the extender's weight in kube-scheduler's configuration."""
 
     source: ClusterSource
     decisions: DecisionSource | None = None
@@ -134,8 +134,8 @@ def stack_contents(stack: str, region: str | None, weight: int) -> ConsoleConten
 
 
 def serve_contents(address: str, adapters: CacheAdapters, recent: RecentDecisions) -> ConsoleContents:
-    """Show the cluster that the verbs of `berth serve` in this process use, and their decisions. address: the
-    server's."""
+    """Show the cluster that the verbs of `berth serve` in this process use, and their decisions. address: of the
+    server."""
     tables, configurations = adapters.tables, adapters.configurations
     source = NodeCacheSource(address, tables.cache, adapters.reader, configurations, Event(), SERVE_LOOK_SECONDS)
     return ConsoleContents(source, DecisionsHere(recent), tables.gangs)

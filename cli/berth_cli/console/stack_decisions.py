@@ -1,7 +1,6 @@
-"""The decisions of a deployed stack, from the records in its cache table.
-
-The list may be incomplete: functions record only some calls, the table stores them by pod, and each read queries some
-pods only, in turn: pods that wait, and pods that started last.
+"""The decisions of a deployed stack, from the records in its cache table. The list may be incomplete. Functions record
+only some calls, and the table stores the records by pod. Each read queries only some pods: in turn those that wait, and
+those that started last.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ MAX_QUERIES = 20
 
 QUERIES_AT_ONCE = 8
 STARTED_PODS = 100
-"""The number of pods on nodes to query: first pods that have not started, then the most recently started."""
+"""The number of pods on nodes to query: first pods that have not started, then the pods that started last."""
 
 MAX_OF_A_POD = 20
 """The maximum number of records per pod: a waiting pod has one for each attempt of a week."""
@@ -51,15 +50,15 @@ class StackDecisions(DecisionSource):
         observed: Callable[[], ObservedCluster | None],
         monotonic: Callable[[], float],
     ) -> None:
-        """`where`: names the stack in messages. `observed`: returns the last read of its node cache. `monotonic`:
-        seconds."""
+        """Begin without decisions. `where`: the stack's name in messages. `observed`: returns the last read of its node
+        cache. `monotonic`: returns seconds."""
         self._where, self._table, self._observed, self._monotonic = where, table, observed, monotonic
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(QUERIES_AT_ONCE, thread_name_prefix="console-decisions")
         self._numbers = count(1)
         self._kept: dict[tuple[object, ...], Decision] = {}
         self._looks = count(1)
-        self._asked: dict[PodName, int] = {}  # the number of the read
+        self._asked: dict[PodName, int] = {}  # by pod, the number of the read that queried it last
         self._looked_at = -inf
         self._problem: NotRead | None = None
 

@@ -1,7 +1,6 @@
-"""Scenario 4, managed-resources: memory of three GPUs, which the scheduler ignores and Berth counts.
-
-The cluster and pods are from examples/counted-resources. The pods are bound faster than the watcher publishes, so only
-the ledger contains the reserved amounts.
+"""Scenario 4, managed-resources: the memory of three GPUs, which the scheduler ignores and Berth counts. The cluster
+and pods are from examples/counted-resources. The pods are bound faster than the watcher publishes them, so only the
+ledger contains the reserved amounts.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ TIMEOUT_SECONDS = 20.0
 
 
 def configuration(others: Mapping[str, str]) -> BerthConfiguration:
-    """Return the example's counted resources, gangs, and the profiles of the other scenarios by scheduler name."""
+    """Return a configuration with the example's counted resources, gangs, and the profiles of the other scenarios."""
     example = load_configuration(EXAMPLE / "configuration.yaml", None)
     profiles = {"profile": LABEL_PRIORITY, "profiles": {**PROFILES, **others}}
     return example.model_copy(update={**profiles, "gangs": GangsConfiguration(enabled=True)})

@@ -21,7 +21,7 @@ class ExtenderFailed(click.ClickException):
 
 
 def pending_pod(name: str, namespace: str, annotations: Mapping[str, str] | None = None, **spec: object) -> Manifest:
-    """Build a pod with this spec. It has one container unless the spec has `containers`."""
+    """Build a pod with this spec. A spec without `containers` gets one container."""
     metadata = {"name": name, "namespace": namespace, "uid": f"uid-of-{name}", "annotations": annotations or {}}
     spec = {"containers": [{"name": "app", "image": "app"}], **spec}
     return {"kind": "Pod", "metadata": metadata, "spec": spec, "status": {}}
@@ -69,7 +69,7 @@ class Extender:
         self._call("bind", {"PodName": name, "PodNamespace": namespace, "PodUID": uid, "Node": node})
 
     def schedule(self, pod: Manifest, nodes: Sequence[str], filter_verb: str = "filter") -> Placement:
-        """Filter, score and bind one pod; only the extender decides."""
+        """Filter, score and bind one pod. Only the extender decides."""
         filtered = self.filter(pod, nodes, filter_verb)
         if not filtered.passed:
             return filtered

@@ -43,7 +43,7 @@ def run(path: Path, extender: Extender, run_watcher: Callable[[], object]) -> No
         raise ExtenderFailed(f"not every pod of {NAMESPACE}/{GANG} has a place")
     nodes = [passed[0] for passed in chosen]
     with ThreadPoolExecutor(SIZE) as binds:
-        # Concurrent, as in kube-scheduler: each bind waits for the other members.
+        # The binds are concurrent, as in kube-scheduler: each waits for the other members.
         list(binds.map(extender.bind, members, nodes))
     view.success(f"all {SIZE} pods of {NAMESPACE}/{GANG} run: on {', '.join(sorted(nodes))}")
 

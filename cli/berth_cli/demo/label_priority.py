@@ -1,4 +1,4 @@
-"""Scenario 1, label-priority: three nodes with the label and one without it, then changed and removed labels."""
+"""Scenario 1, label-priority: three nodes have the label and one does not; then labels are changed and removed."""
 
 from __future__ import annotations
 

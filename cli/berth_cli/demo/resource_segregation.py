@@ -1,7 +1,5 @@
-"""Scenario 2, resource-segregation: 9 nodes without a GPU and 6 with GPUs, without and with the policy, as `berth
-simulate` places the pods.
-
-The cluster and pods are from examples/resource-segregation.
+"""Scenario 2, resource-segregation: 9 nodes without GPUs and 6 nodes with GPUs. The pods are placed first without and
+then with the policy, as `berth simulate` does. The cluster and pods are from examples/resource-segregation.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ class Answer:
 
 
 def answer_to(inputs: Inputs, *, weight: int = 1, gang: bool = False) -> Answer:
-    """Explain the pod. weight: the extender's weight in kube-scheduler's configuration. gang: explain the pod's gang
-    instead of the pod. Raises InvalidInput and PluginFailed."""
+    """Explain the pod. weight: the extender's weight in kube-scheduler's configuration. gang: whether to explain the
+    pod's gang instead of the pod. Raises InvalidInput and PluginFailed."""
     rules = Rules(inputs.configuration)
     # The verbs of a stack let an exempt pod pass.
     passes = inputs.passes_exempt and rules.berth.exempts(inputs.target.case.pod)
@@ -41,7 +41,7 @@ def _of_gang(inputs: Inputs, cause: Cause | None, failure: str) -> Answer:
     found = explain_gang(inputs.target, inputs.configuration, failure, lambda: time.monotonic() >= end)
     lines, document = list(gang_text(found)), dict(gang_document(found))
     if cause is not None and cause != found.cause:
-        # The records are of this member.
+        # The records belong to this member.
         document["asked"] = f"{pod.namespace}/{pod.name}: {cause.text()}"
         lines.insert(1, f"  {document['asked']}")
     return Answer(lines, document, int(found.verdict in IS_PENDING))

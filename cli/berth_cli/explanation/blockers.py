@@ -1,4 +1,4 @@
-"""What other pods keep from a pod: host ports, domains of required anti-affinity, and units of floating pools."""
+"""Finds the pods that block a pod: by host ports, required anti-affinity, or units of floating pools."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ByDomain = Mapping[tuple[str, str], Sequence[Pod]]
 
 
 class Blockers:
-    """Finds the pods that keep a pod away. The pods of anti-affinity may be on any node of the same domain."""
+    """Finds the pods that keep a pod away. Pods that do so by anti-affinity may be on any node of the same domain."""
 
     def __init__(self, pod: Pod, snapshot: Snapshot) -> None:
         self._pod, self._snapshot = pod, snapshot
@@ -46,7 +46,7 @@ class Blockers:
         return list({pod.uid: pod for domain in domains for pod in found.get(domain, ())}.values())
 
     def ports_of(self, pods: Sequence[Pod]) -> Sequence[str]:
-        """Return the wanted ports that these pods have."""
+        """Return the pod's host ports that these pods use."""
         taken = (port for pod in pods for port in filter(self._wanted.conflict_with, pod.spec.host_ports))
         return list(dict.fromkeys(f"{port.port}/{port.protocol}" for port in taken))
 
@@ -68,8 +68,9 @@ class Blockers:
 
 @dataclass(frozen=True, slots=True)
 class PoolShortage:
-    """A floating pool with too little left. kept: for waiting pods of a higher priority. needed: by the pod, or by the
-    members of its gang. waiting: all pods that wait for the pool; before: those that are tried first."""
+    """A floating pool with too little left. kept: the units kept for waiting pods of a higher priority. needed: the
+    units that the pod, or its gang, needs. waiting: the number of pods that wait for the pool; before: how many of them
+    are tried first."""
 
     pool: str
     capacity: int
@@ -81,12 +82,12 @@ class PoolShortage:
 
     @property
     def room(self) -> int:
-        """What the pod may request; below 0 if pods hold more than the capacity."""
+        """The number of units that the pod may request; below 0 if pods hold more than the capacity."""
         return self.capacity - self.held - self.kept
 
     @property
     def text(self) -> str:
-        """What is left, and who waits, for users."""
+        """The remaining units and the waiting pods, as text for users."""
         left, domain = max(0, self.capacity - self.held), domain_of(self.pool)
         text = f"{left} of {self.capacity} {resource_of(self.pool)} left in {shown_domain(domain)}"
         text += f", {self.needed} requested" if self.needed > 1 else ""
@@ -97,7 +98,7 @@ class PoolShortage:
 
 
 def shown_domain(domain: str) -> str:
-    """Return the domain for users: a label without the prefix of its key."""
+    """Format the domain for users: omit the prefix of a label key."""
     key, _, value = domain.partition("=")
     return f"{key.rpartition('/')[2]} {value}" if value else f"the {domain}"
 

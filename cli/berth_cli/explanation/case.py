@@ -25,12 +25,12 @@ Edit = Callable[[Object], None]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A pod and its cluster. pod: without a node. snapshot: the cluster without this pod. in_gang: whether the pod is
-    placed together with the other members of its gang, which are then in the snapshot. planned: members that the
+    """A pod and its cluster. pod: the pod, without a node. snapshot: the cluster without this pod. in_gang: whether the
+    pod is placed together with the other members of its gang, which are then in the snapshot. planned: members that the
     snapshot has on the nodes of the gang's plan. missing: the number of pods that need a node; in a gang it may be more
-    than 1. capacities: changed ones, by floating pool. rivals: the waiting pods that the scheduler tries first. asked:
-    the UID of the gang's member that needs a place; empty if any will do. selecting: the fields of specs by which a
-    replacement selects nodes, by the key of a pod on a node."""
+    than 1. capacities: the changed capacities, by floating pool. rivals: the waiting pods that the scheduler tries
+    first. asked: the UID of the gang's member that needs a place; empty if any member may get it. selecting: by
+    namespace and name of a pod on a node, the fields of its spec by which a replacement selects nodes."""
 
     pod: Pod
     snapshot: Snapshot
@@ -44,7 +44,7 @@ class Case:
 
     @property
     def object_of_pod(self) -> Object:
-        """The pod as a v1.Pod with the fields that rules read; a copy."""
+        """A copy of the pod as a v1.Pod with the fields that rules read."""
         return _object(self.pod)
 
     @property
@@ -123,7 +123,7 @@ class Case:
 
 
 def kinds_of_nodes(nodes: Mapping[str, NodeInfo]) -> Sequence[Sequence[str]]:
-    """Return the names of equal nodes, apart from their state."""
+    """Group the names of nodes that are equal apart from their state."""
     kinds: dict[bytes, list[str]] = {}
     for name, node in sorted(nodes.items()):
         kind = node_like(node_document(node), "")

@@ -1,4 +1,4 @@
-"""The explanation of one pod: the verdict, what it lacks on all nodes, and changes that would place it."""
+"""The explanation of one pod: the verdict, the reasons against all nodes, and changes that would place the pod."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ GANG_CODES = (ReasonCode.GANG_WAITS_FOR_MEMBERS, ReasonCode.GANG_DOES_NOT_FIT)
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The explanation. node: the pod's own, or where it would be placed. fitting: the nodes that pass all rules.
-    ranking: the best of them. search: None if it was not run. cause: for verdicts in FAILS. held: why no scheduler
-    places it whatever the nodes. missing: all that is, if it fits on no node; pools: those with too little left. taken:
-    the waiting pod that is tried first and takes its place; may be empty. now: seconds since the epoch."""
+    """The explanation. node: the pod's node, or the node on which it would be placed. fitting: the nodes that pass all
+    rules; ranking: the best of them. search: None if it was not run. cause: set for verdicts in FAILS. held: why no
+    scheduler places the pod on any node; may be empty. missing: everything that the pod lacks if it fits on no node;
+    pools: the floating pools among it. taken: the waiting pod that is tried first and takes the place; may be empty.
+    now: seconds since the epoch."""
 
     pod: Pod
     target: Target
@@ -63,8 +64,8 @@ def explain_pod(
     is_over: Callable[[], bool],
     cause: Cause | None = None,
 ) -> Explanation:
-    """Evaluate all nodes. now: seconds since the epoch. is_over: returns whether the search for changes must stop.
-    cause: why the pod waits, if it fits on a node."""
+    """Evaluate all nodes and search for changes. now: seconds since the epoch. is_over: returns whether the search must
+    stop. cause: why the pod waits if it fits on a node; None if unknown."""
     pod = replace(target.case.pod, created_at=target.state.created_at)
     case = replace(target.case, rivals=rivals_of(pod, target.waiting))
     names = list(case.snapshot.nodes)
@@ -110,8 +111,8 @@ def explain_pod(
 
 
 def missing_for(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[PoolShortage]) -> Sequence[str]:
-    """Return what keeps the pod from all nodes, as clauses: first what no other pod's end provides. reasons: those of
-    all nodes. pools: those with too little left."""
+    """Return everything that the pod lacks, as clauses: first what it lacks even if other pods end. reasons: the
+    reasons of all nodes. pools: the floating pools with too little left."""
     texts = [*_larger(case, rules)] or [*_other_half(case, rules, reasons, pools)]
     texts += [each.text for each in pools[:MAX_EXAMPLES]]
     if len(pools) > MAX_EXAMPLES:
@@ -128,7 +129,7 @@ def missing_for(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[Pool
 
 
 def _larger(case: Case, rules: Rules) -> Iterator[str]:
-    """Compare the requests with what the nodes that the pod selects have in total."""
+    """Name the requests that exceed the total amount of every node that the pod selects."""
     required, nodes, larger = required_of(case.pod), case.snapshot.nodes.values(), []
     selected = [node for node in nodes if required is None or required.matches(node)] or nodes
     for name, asked in case.pod.spec.requests.asked.items():
@@ -140,7 +141,7 @@ def _larger(case: Case, rules: Rules) -> Iterator[str]:
 
 
 def _other_half(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[PoolShortage]) -> Iterator[str]:
-    """Name what nodes lack outside of the full pools of a label's values."""
+    """If pools of label values are full: name the resources that nodes lack, with the label values of these nodes."""
     found = (domain_of(each.pool).partition("=")[0] for each in pools)
     keys = [key for key in found if key in rules.berth.counting.floating.label_keys]
     short = {reason.text: names for reason, names in reasons.items() if reason.code is ReasonCode.INSUFFICIENT_RESOURCE}
@@ -153,8 +154,8 @@ def _other_half(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[Pool
 
 
 def pools_against(case: Case, rules: Rules, reasons: Reasons) -> Sequence[PoolShortage]:
-    """Return the pools that reject nodes without another reason. If all nodes have another one, return the short pools
-    of the cluster and of the namespace: a place on a node alone would not help."""
+    """Return the pools that are the only reason to reject a node. If every node has another reason, return the short
+    pools of the cluster and of the namespace: room on a node alone would not help."""
     if any(each.code is ReasonCode.GANG_WAITS_FOR_POOL for each in reasons):
         gang = rules.berth.gang_of(case.pod, case.snapshot)
         whole = replace(case, in_gang=True, missing=gang.minimum if gang else 1)

@@ -1,4 +1,4 @@
-"""The gang of a pod as a whole: its members, their common plan, and the reasons against the next member."""
+"""Explains the gang of a pod: its members, their common plan, and the reasons against the next member."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOT_ENABLED = "the configuration does not enable gangs, so each pod is placed al
 
 
 class MemberState(StrEnum):
-    """The state of a gang member. The names are part of the JSON output. PLANNED: it has a place beside the others."""
+    """The state of a gang member. The names are part of the JSON output. PLANNED: the gang's plan has a node for it."""
 
     ON_NODE = "on-node"
     PLANNED = "planned"
@@ -40,7 +40,7 @@ class MemberState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A pod of the gang. node: empty if it does not have one."""
+    """A pod of the gang. node: the node that it has or would get; may be empty."""
 
     name: str
     state: MemberState
@@ -50,9 +50,9 @@ class Member:
 @dataclass(frozen=True, slots=True)
 class GangExplanation:
     """The explanation of a gang. minimum: the number of members that are placed together. reason: why they wait. exist:
-    how many members exist if some are missing. reasons: those against the next member, with the planned members on
-    their nodes. before: gangs that are placed earlier. cause: why it waits although its members fit. invalid: the
-    errors of members whose request of the gang cannot be read."""
+    how many members exist if some are missing. reasons: the reasons against the next member while the planned members
+    are on their nodes. before: the gangs that are placed earlier. cause: why the gang waits although its members fit.
+    invalid: the errors of members whose gang annotations or fields are invalid."""
 
     key: GangKey
     minimum: int
@@ -75,7 +75,8 @@ def explain_gang(
     target: Target, configuration: BerthConfiguration, failure: str = "", is_over: IsOver | None = None
 ) -> GangExplanation:
     """Explain the gang that the pod names; the answer is the same for all its members. failure: why Berth cannot answer
-    now. is_over: returns whether the search for changes must stop; None to search none. Raises InvalidInput."""
+    now. is_over: returns whether the search for changes must stop; None: do not search for changes. Raises
+    InvalidInput."""
     if not configuration.gangs.enabled:
         raise InvalidInput(NOT_ENABLED)
     rules, pod = Rules(configuration), replace(target.case.pod, node_name=target.state.node)
@@ -95,7 +96,7 @@ def explain_gang(
     gang, first = valid[0][1], next((each for each, _ in valid if not each.node_name), valid[0][0])
     case = replace(target.case, pod=pod)
     case = case if first.node_name else case.rooted_at(first.uid)
-    # In an order that does not depend on the pod that was asked for.
+    # The order must not depend on the member that the user names.
     waiting = [each for each in pods if not each.node_name]
     snapshot = snapshot.with_changes(Changes(pods_gone=[("", each.uid) for each in waiting]))
     placement = rules.placement(first, snapshot.with_changes(Changes(pods=waiting)))
@@ -138,7 +139,7 @@ def _member(pod: Pod, placement: GangPlacement | None) -> Member:
 
 
 def _reasons(placement: GangPlacement | None, case: Case, rules: Rules) -> Reasons:
-    """Return the reasons against the first unplaced member. It is evaluated alone, with all planned pods on their
+    """Return the reasons against the first unplaced member, which is evaluated alone with all planned pods on their
     nodes."""
     if placement is None or placement.outcome not in WITHOUT_ROOM:
         return {}

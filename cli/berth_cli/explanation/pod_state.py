@@ -1,4 +1,4 @@
-"""A pod's state in Kubernetes, and the verdict on a pod: its schedulers may not place it whatever the nodes."""
+"""A pod's state in Kubernetes, and the verdict on a pod: its state may prevent placement on every node."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from berth_cli.sources.attempts import Attempt, Attempts, NoRecord
 from berth_cli.terminal.output import duration
 
 SCHEDULER_ERROR, UNSCHEDULABLE = "SchedulerError", "Unschedulable"
-"""Reasons of PodScheduled: the cycle ended with an error, or no node fit."""
+"""Reasons of the condition PodScheduled: the cycle ended with an error, or the pod did not fit on any node."""
 
 
 class Verdict(StrEnum):
     """The verdict on a pod. The names are part of the JSON output. PLACEABLE: a node fits now. PREEMPTING: a node fits
-    after evictions. Those in FAILS: a node fits now or after evictions, but a call or the scheduler's cycle fails."""
+    after evictions. Verdicts in FAILS: a node fits, maybe after evictions, but a call or the scheduler's cycle
+    fails."""
 
     PLACED = "placed"
     PLACEABLE = "placeable"
@@ -44,8 +45,8 @@ IS_PENDING = frozenset({Verdict.PENDING, Verdict.GATED, Verdict.UNTRIED, Verdict
 @dataclass(frozen=True, slots=True)
 class PodState:
     """The pod's state in Kubernetes. node: empty if it is not bound. was_tried: whether a scheduler has tried it.
-    created_at: seconds since the epoch; None for a manifest. unchecked: the parts that no rule here checks.
-    scheduler_reason, scheduler_message: of PodScheduled if it is false."""
+    created_at: seconds since the epoch; None for a manifest. unchecked: the parts of the pod that no rule here checks.
+    scheduler_reason, scheduler_message: from the condition PodScheduled if it is false."""
 
     node: str
     phase: str
@@ -90,8 +91,8 @@ def read_state(obj: Object) -> PodState:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a pod waits although it fits. verdict: one of FAILS. event: the failure, as a clause. error: the text of the
-    failure; may be empty. at: its time, in seconds since the epoch; None for now."""
+    """The cause why a pod waits although it fits. verdict: one of FAILS. event: the failure, as a clause. error: the
+    text of the failure; may be empty. at: the time of the failure, in seconds since the epoch; None: now."""
 
     verdict: Verdict
     event: str
@@ -99,7 +100,7 @@ class Cause:
     at: float | None = None
 
     def text(self, now: float | None = None) -> str:
-        """Format the cause. now: seconds since the epoch; None omits its time."""
+        """Format the cause. now: seconds since the epoch; None: omit the cause's time."""
         ago = "" if self.at is None or now is None else f" {duration(now - self.at)} ago"
         return f"{self.event}{ago}" + (f": {self.error}" if self.error else "")
 
@@ -131,8 +132,8 @@ def _failure_of(last: Attempt) -> str:
 def verdict_on(
     state: PodState, now: float, cause: Cause | None, *, fits: bool, preempts: bool = False
 ) -> tuple[Verdict, str]:
-    """Return the verdict, and why no scheduler places the pod whatever the nodes; empty if the nodes decide. now:
-    seconds since the epoch. fits: whether a node passes all rules. preempts: whether one does after evictions."""
+    """Return the verdict, and why no scheduler places the pod on any node; empty if the nodes decide. now: seconds
+    since the epoch. fits: whether a node passes all rules. preempts: whether a node passes them after evictions."""
     if state.phase in ("Succeeded", "Failed"):
         return Verdict.FINISHED, ""
     if state.node:

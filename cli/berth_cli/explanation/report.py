@@ -52,7 +52,7 @@ def text(found: Explanation, schedulers: Sequence[str], history: Iterable[str] =
 
 
 def _unmet(found: Explanation) -> Sequence[str]:
-    """Return the labels that no node has, and the parts of the pod that were not evaluated."""
+    """Return the labels that every node lacks, and the parts of the pod that were not evaluated."""
     return [*missing_labels(found.pod, found.target.case.snapshot), *found.target.state.unchecked]
 
 
@@ -137,7 +137,7 @@ def document(found: Explanation) -> dict[str, object]:
 
 
 def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]:
-    """Yield the last attempts, the newest first. found: None if no records were read."""
+    """Yield the last attempts, the newest first. found: None if records were not read."""
     if isinstance(found, NoRecord):
         yield f"No attempts on record: {found.reason}"
     if not isinstance(found, Attempts):
@@ -200,7 +200,7 @@ def changes_text(search: Search) -> Iterator[str]:
 
 
 def search_notes(search: Search) -> Iterator[str]:
-    """Yield why changes were not found, or why others may exist."""
+    """Yield why no changes were found, or why there may be others."""
     if not search.found:
         yield "No small change was found that would place it."
     if search.end is SearchEnd.TIME:

@@ -1,5 +1,5 @@
-"""The waiting pods that the scheduler tries first, so they may take the room for a pod: those of a higher priority, and
-older ones of the same priority."""
+"""The rivals of a pod: waiting pods that the scheduler tries first and that may take the pod's room. They have a higher
+priority, or the same priority and are older."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from berth_cli.placement.scheduler.extender import PolicyExtender
 
 
 def rivals_of(pod: Pod, waiting: Iterable[tuple[Pod, PodState]]) -> tuple[Pod, ...]:
-    """Return the pods that are tried first, in the scheduler's order. Leaves out members of the pod's gang, and pods
-    that no scheduler places: a call or a claim fails, or no scheduler has their schedulerName."""
+    """Return the pods that are tried before this pod, in the scheduler's order. Leave out members of the pod's gang,
+    and pods that no scheduler places: their calls or claims fail, or no scheduler has their schedulerName."""
     gang = gang_names(pod)
     ahead = [
         replace(other, created_at=state.created_at)
@@ -35,8 +35,8 @@ def rivals_of(pod: Pod, waiting: Iterable[tuple[Pod, PodState]]) -> tuple[Pod, .
 
 
 def places_of(case: Case, rules: Rules, names: Iterable[str] = ()) -> tuple[Sequence[str], Sequence[Pod]]:
-    """Return the nodes that fit, and the pods that are then placed: the pod alone, or its gang. Both are empty if none
-    fits. names: the nodes that may take a pod without a gang; by default all."""
+    """Return the nodes that fit, and the pods that are placed on them: the pod alone, or its gang. Both are empty if no
+    node fits. names: the nodes that may take a pod without a gang; by default all."""
     if not case.in_gang:
         fits = rules.fitting(case.pod, sorted(names or case.snapshot.nodes), case.snapshot)
         return fits, [replace(case.pod, node_name=each) for each in fits[:1]]
@@ -48,10 +48,10 @@ def places_of(case: Case, rules: Rules, names: Iterable[str] = ()) -> tuple[Sequ
 
 
 def first_taker(case: Case, rules: Rules, is_over: Callable[[], bool]) -> tuple[Pod | None, Case]:
-    """Place the rivals until the pod, or its gang, does not fit any more. Return the one that took its place, or the
-    first member of its gang; None if the pod still fits or the time is over; and the cluster with the placed rivals."""
+    """Place the rivals one by one until the pod, or its gang, no longer fits. Return the rival that took the place (of
+    a gang, the first member; None if the pod still fits or the time is over), and the case with the placed rivals."""
     names, alone, beside = list(case.snapshot.nodes), rules.without_gangs, case
-    # Most rivals fit nowhere, and pods of a controller are alike.
+    # Most rivals do not fit, and pods of one controller are alike.
     nowhere = set[tuple[object, object]]()
     groups: dict[object, list[Pod]] = {}
     for pod in case.rivals:
@@ -72,7 +72,7 @@ def first_taker(case: Case, rules: Rules, is_over: Callable[[], bool]) -> tuple[
 
 
 def taken_text(taker: Pod | None, pod: Pod) -> str:
-    """Name the waiting pod that takes the room of the pod; empty if none does."""
+    """Name the waiting pod that takes the room of the pod. Returns an empty text without such a pod."""
     if taker is None:
         return ""
     is_older = (taker.priority or 0) == (pod.priority or 0)

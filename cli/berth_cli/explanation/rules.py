@@ -1,5 +1,5 @@
-"""The rules that apply to a pod: kube-scheduler's own plugins, then Berth's profile for the pod; and the
-reasons for which they reject nodes."""
+"""The rules that apply to a pod: kube-scheduler's own plugins, then Berth's profile for the pod. Groups nodes by the
+reasons for which the rules reject them."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ class Rules:
         return Rules(self.configuration.model_copy(update={"managed_resources": resources})) if capacities else self
 
     def is_member(self, pod: Pod, snapshot: Snapshot) -> bool:
-        """Return whether the pod is placed together with other members of a gang, or requests it wrongly."""
+        """Return whether the pod is placed together with other members of a gang, or its gang settings are invalid."""
         return self.berth.plans(pod) and self.berth.planner.is_member(pod, snapshot)
 
     def placement(self, pod: Pod, snapshot: Snapshot) -> GangPlacement | InvalidGang | None:
-        """Return the placement of the pod's gang; None if no member of it waits. snapshot: may contain the pod."""
+        """Return the placement of the pod's gang; None if no member waits. snapshot: with or without the pod."""
         snapshot = snapshot.with_changes(Changes(pods=(pod,)))
         gang = gang_of(pod, snapshot.pod_groups, self.configuration.gangs)
         if not isinstance(gang, Gang):
@@ -140,7 +140,7 @@ def _alone(plugin: AnyFilter, pod: Pod, snapshot: Snapshot) -> Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a rule rejects nodes. by: the owner of the rule."""
+    """A reason why a rule rejects nodes. by: the owner of the rule."""
 
     by: DecidedBy
     plugin: str
@@ -167,7 +167,8 @@ _OTHER_NODES = {
 
 
 def by_reason(rejected: Mapping[str, Rejection], pod: Pod, snapshot: Snapshot) -> Reasons:
-    """Group the nodes: first reasons of nodes that could otherwise take the pod, then by number of nodes."""
+    """Group the nodes by reason: first reasons of nodes that could otherwise take the pod, then the most frequent
+    reasons."""
     found: dict[Reason, list[str]] = {}
     for name, rejection in rejected.items():
         status = rejection.status
@@ -180,15 +181,15 @@ def by_reason(rejected: Mapping[str, Rejection], pod: Pod, snapshot: Snapshot) -
         if others.issuperset(nodes):
             place = max(place, _NOT_MEANT)
         elif others and reason.code is ReasonCode.UNTOLERATED_TAINT:
-            place = 0  # of the few nodes that the pod selects, and that have what it requests
+            place = 0  # some of the nodes are meant for the pod
         return place, -len(nodes), reason.text
 
     return {reason: sorted(nodes, key=others.__contains__) for reason, nodes in sorted(found.items(), key=order)}
 
 
 def _others(pod: Pod, snapshot: Snapshot) -> frozenset[str]:
-    """Return the nodes that the pod does not select, or that lack a resource that it requests. What all nodes lack is
-    left out: it may be counted."""
+    """Return the nodes that the pod does not select, or that lack a resource that it requests. Ignore resources that
+    all nodes lack: Berth may count them."""
     nodes, found = snapshot.nodes, set[str]()
     lacking = [
         {name for name, node in nodes.items() if not node.allocatable.get(resource)}
@@ -203,7 +204,7 @@ def _others(pod: Pod, snapshot: Snapshot) -> frozenset[str]:
 
 
 def missing_labels(pod: Pod, snapshot: Snapshot) -> Iterator[str]:
-    """Yield the labels that the pod requires and that no node has, with the values that nodes have instead."""
+    """Yield the required labels that every node lacks, with the values that nodes have instead."""
     required = pod.spec.node_affinity.required
     wanted = {key: frozenset([value]) for key, value in (pod.spec.node_selector or {}).items()}
     if required is not None and len(required.terms) == 1:

@@ -25,8 +25,8 @@ from berth_cli.terminal.input_files import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The pod to explain. case: the pod without a node, and the cluster without the pod but with other waiting members
-    of gangs. warnings: about parts that the dump lacks. waiting: the other pods without a node."""
+    """The pod to explain. case: the pod without a node, in the cluster without the pod but with other waiting members
+    of gangs. warnings: warnings about parts that the dump lacks. waiting: the other pods without a node."""
 
     case: Case
     state: PodState
@@ -35,7 +35,7 @@ class Target:
 
 
 SELECTING = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstraints")
-"""The fields of a spec that rules do not read of a pod on a node, but of the one that replaces it."""
+"""The spec fields that rules read only of pods without a node, such as a replacement of a pod on a node."""
 
 GONE_FROM_DUMP = "it is gone, or newer than the dump; dump again, or check the name"
 
@@ -88,7 +88,8 @@ def read_target(
 
 
 def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:
-    """Return the pod with the API server's defaults, so that hand-written members of a gang are equal."""
+    """Return the pod with the API server's defaults, so that hand-written gang members have the same fields as stored
+    ones."""
     try:
         read = read_pod(admit(dict(pod_document(pod)), classes))
     except (MalformedField, AdmissionDenied):

@@ -97,7 +97,7 @@ class IssuedCertificate(BaseModel):
 
 
 class CertificateRecord(BaseModel):
-    """All issued certificates, in the order of issue."""
+    """All issued certificates, the oldest first."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -172,8 +172,8 @@ class CertificateDirectory:
     def issue(
         self, name: str, now: datetime, lifetime: timedelta, overlap: timedelta | None = None
     ) -> IssuedCertificate:
-        """Issue a client's first certificate; with an overlap, another one, and the previous one stays allowed for the
-        overlap. Raises CertificateError."""
+        """Issue a client's first certificate. With an overlap: issue another one; the previous one stays allowed for
+        this time. Raises CertificateError."""
         record, authority = self.record(), self._authority()
         previous = record.active(name, now)
         if previous is not None and overlap is not None:
@@ -201,7 +201,8 @@ class CertificateDirectory:
         return issued
 
     def revoke(self, name_or_serial: str, now: datetime) -> tuple[IssuedCertificate, ...]:
-        """Revoke all certificates of a client, or one by its serial. Raises CertificateError if it is not found."""
+        """Revoke all certificates of a client, or one certificate by its serial. Raises CertificateError without
+        one."""
         record = self.record()
         found = tuple(each for each in record.find(name_or_serial) if each.state(now) is not CertificateState.REVOKED)
         if not found:

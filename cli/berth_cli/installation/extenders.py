@@ -1,4 +1,4 @@
-"""The `extenders` of a KubeSchedulerConfiguration, the counted resources in them, and the effects of their options."""
+"""Builds the `extenders` of a KubeSchedulerConfiguration with their counted resources, and explains their options."""
 
 from __future__ import annotations
 
@@ -94,12 +94,11 @@ class ExtenderOptions:
 
 
 def extenders(choices: ExtenderOptions) -> list[Entry]:
-    """Return one or two entries: `managedResources` limits all verbs of its entry to pods that request them (fact 7).
-
-    So a policy for all pods gets an entry without `managedResources`; the entry for bind has them. Requests by
-    annotation would not match that entry, and rules about other pods need every bind: then it does not have verbs and
-    only makes kube-scheduler ignore the resources. `enableHTTPS` is never set: without a CA it disables verification,
-    with a CA it has no effect (fact 36).
+    """Return one or two entries, because `managedResources` limits all verbs of its entry to pods that request them
+    (fact 7). A policy for all pods gets an entry without `managedResources`, and one with them for bind. But pods that
+    request by annotation do not match the latter, and rules about other pods need every bind. Then the latter does not
+    have verbs, and only makes kube-scheduler ignore the resources. `enableHTTPS` is never set: without a CA it disables
+    verification, with a CA it has no effect (fact 36).
     """
     managed = choices.managed
     if not managed.resources:
@@ -136,9 +135,8 @@ def _entry(choices: ExtenderOptions, verbs: frozenset[Verb], managed: Sequence[M
 
 
 def option_notes(choices: ExtenderOptions, *, with_password: bool, second: bool) -> Iterator[str]:
-    """Yield the effects of the options, one per line; `berth doctor` checks the rest.
-
-    `with_password`: the urlPrefix contains Basic credentials. `second`: the scheduler runs in a pod.
+    """Yield the effects of the options, one per line; `berth doctor` checks the rest. `with_password`: whether the
+    urlPrefix contains Basic credentials. `second`: whether the scheduler runs in a pod.
     """
     if second and is_loopback(urlsplit(choices.url_prefix).hostname or ""):
         yield "the address is loopback: a second scheduler reaches Berth there only if Berth runs in the same pod"

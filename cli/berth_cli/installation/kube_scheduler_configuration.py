@@ -1,4 +1,4 @@
-"""The KubeSchedulerConfiguration, which is kube-scheduler's --config file: address, document, durations and text."""
+"""Builds the KubeSchedulerConfiguration, which is kube-scheduler's --config file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def scheduler_configuration(
     gangs: bool = False,
 ) -> dict[str, object]:
     """Build the document. `lock`: namespace and name of the leader's Lease; None for kube-scheduler's default.
-    `kubeconfig`: a path on the scheduler's machine; empty for the pod's service account. `gangs`: whether they are
+    `kubeconfig`: a path on the scheduler's machine; empty for the pod's service account. `gangs`: whether gangs are
     enabled.
     """
     document: dict[str, object] = {

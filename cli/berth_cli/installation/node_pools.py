@@ -1,7 +1,6 @@
-"""Karpenter's NodePools and NodeOverlays: those that a policy needs, and why the policy rejects the nodes of a pool.
-
-Karpenter adds nodes by its own simulation, which does not call Berth. So its objects must state the labels and amounts
-that the policy reads.
+"""Karpenter's NodePools and NodeOverlays: prints those that a policy needs, and finds why the policy rejects the nodes
+of a pool. Karpenter adds nodes by its own simulation, which does not call Berth. So its objects must state the labels
+and amounts that the policy reads.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ COMMENTS = {
 
 
 def is_of_provider(label: str) -> bool:
-    """Return whether the label describes a node, such as its zone: provider and kubelet set it."""
+    """Return whether the cloud provider or the kubelet sets this label, such as the zone."""
     return label.rpartition("/")[0].endswith(_PROVIDERS)
 
 
@@ -61,7 +60,7 @@ def manifests(configuration: BerthConfiguration, name: str) -> list[dict[str, An
     }
     pools = [_node_pool(name, metadata)]
     pools += [_node_pool(f"{name}-{each.replace('/', '-').lower()}", metadata, each) for each in sorted(reserved)]
-    # More nodes do not have more of a floating resource.
+    # More nodes do not increase a floating resource.
     resources = managed_resources_of(configuration).resources
     capacity = {each.name: PLACEHOLDER for each in resources if not each.is_floating}
     if not capacity:
@@ -72,7 +71,7 @@ def manifests(configuration: BerthConfiguration, name: str) -> list[dict[str, An
 
 
 def manifests_text(configuration: BerthConfiguration, name: str) -> str:
-    """Return the manifests as YAML, with comments at what is to be replaced."""
+    """Return the manifests as YAML, with comments at the values that users must replace."""
     return "---\n".join(yaml_text(each, COMMENTS) for each in manifests(configuration, name))
 
 
@@ -92,7 +91,7 @@ def _object(version: str, kind: str, name: str, **spec: object) -> dict[str, Any
 
 
 def template_node(pool: Mapping[str, Any]) -> NodeInfo:
-    """Return a node of this NodePool, as far as its template states it."""
+    """Return a node of this NodePool, with the fields that its template states."""
     template = pool["spec"]["template"]
     metadata, requirements = template.get("metadata") or {}, template["spec"].get("requirements") or ()
     chosen = {
@@ -105,7 +104,7 @@ def template_node(pool: Mapping[str, Any]) -> NodeInfo:
 
 
 def rejections(configuration: BerthConfiguration, node: NodeInfo) -> Iterator[str]:
-    """Yield the reasons for which the policy rejects such a node. What the template cannot state is not judged."""
+    """Yield the reasons for which the policy rejects such a node, except about fields that a template cannot state."""
     for plugin in _filters(configuration):
         if isinstance(plugin, NodePriorityLabel) and not is_of_provider(plugin.label):
             yield from plugin.filter(_ANY_POD, node).reasons

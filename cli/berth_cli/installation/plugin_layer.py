@@ -50,8 +50,8 @@ class InvalidPackage(click.ClickException):
 @dataclass(frozen=True, slots=True)
 class Layer:
     """A built layer. dependencies: the number of packages that were added to the plugins. is_imported: whether the
-    modules were imported; they cannot be if the dependencies are for another platform. is_compiled: whether it has
-    byte-code."""
+    modules were imported as a test, which is impossible if the dependencies are for another platform. is_compiled:
+    whether the layer has byte-code."""
 
     file: Path
     version: str
@@ -63,8 +63,7 @@ class Layer:
 
 def build_layer(directory: Path, file: Path | None, architecture: str, python: str) -> Layer:
     """Write the layer to the file, by default `berth-plugins-VERSION.zip`. Raises InvalidPackage and OSError.
-
-    architecture: the stack's, arm64 or x86_64. python: the stack's, for example 3.13.
+    architecture: the stack's architecture, arm64 or x86_64. python: the stack's Python version, for example 3.13.
     """
     if not declared_version(directory):
         raise InvalidPackage(
@@ -131,7 +130,7 @@ def _requirements(file: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _check_imports(root: Path) -> None:
-    """Import all modules. If the verbs could not import a module, they would use an earlier document."""
+    """Import all modules: verbs that cannot import a module use an earlier document. Raises InvalidPackage."""
     done = subprocess.run(  # noqa: S603  # this Python, in a process of its own
         [sys.executable, "-c", _IMPORT_ALL, str(root)], capture_output=True, text=True, check=False
     )

@@ -22,7 +22,7 @@ CONFIGURATION_FOLDER, TLS_FOLDER = "/etc/berth", "/etc/berth-tls"
 _CREDENTIALS = re.compile("//[^/@]*@")
 DEFAULT_SIZE = "medium"
 MEMORY = {"small": "512Mi", DEFAULT_SIZE: "1Gi", "large": "2Gi"}
-"""The memory that kube-scheduler requests, by the stack's ClusterSize: docs/install/scheduler.md has the figures."""
+"""The memory that kube-scheduler requests, by the stack's ClusterSize. docs/install/scheduler.md has measurements."""
 _RELEASE = re.compile(r"v\d+\.\d+\.\d+", re.ASCII)
 
 
@@ -53,7 +53,7 @@ def image_of(version: str) -> str:
 
 
 def mounted_tls(*, client: object, ca: object) -> Entry | None:
-    """Return the extender's `tlsConfig` with paths in the container. client, ca: whether the file exists."""
+    """Return the extender's `tlsConfig` with paths in the container. client, ca: whether these files exist there."""
     entry: Entry = {"certFile": f"{TLS_FOLDER}/tls.crt", "keyFile": f"{TLS_FOLDER}/tls.key"} if client else {}
     return (entry | ({"caFile": f"{CONFIGURATION_FOLDER}/{CA}"} if ca else {})) or None
 

@@ -1,1 +1,1 @@
-"""The contents of the ledger: gangs and reservations of counted resources."""
+"""Shows the content of the ledger: gangs, and reservations of counted resources."""

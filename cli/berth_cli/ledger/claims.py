@@ -1,4 +1,4 @@
-"""The node cache, for comparison of the pods' claims with the ledger's reservations."""
+"""Compares the claims of the pods in the node cache with the ledger's reservations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class Claims:
     """The data that the node cache adds to the ledger. diverging: the claim of each pod whose entry differs, by owner
-    and UID; empty shares if it does not claim any. resources: those that the configuration in force counts."""
+    and UID; without shares if the pod does not claim any. resources: the resources that the configuration in force
+    counts."""
 
     diverging: Mapping[tuple[str, str], Shares]
     resources: Collection[str]
@@ -45,13 +46,14 @@ class NotRead:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSources:
-    """Reads the node cache for data that the ledger lacks. table: None if it is unknown."""
+    """Reads data from the node cache that the ledger lacks. table: None if the cache table is unknown."""
 
     table: CacheTable | None
     configurations: Configurations
 
     def read(self, view: View[T], reads: Callable[[Policy], bool], otherwise: str) -> tuple[Policy, T] | NotRead:
-        """Read the whole cache, if `reads` is true for the policy in force. otherwise: describes the policy."""
+        """Read the whole cache if `reads` returns true for the policy in force. otherwise: the reason if it does
+        not."""
         if self.table is None:
             return NotRead("give --cache-table too")
         try:

@@ -1,4 +1,4 @@
-"""Gangs as table lines and as a JSON document: the state in the ledger's table, and filter's plan."""
+"""Formats gangs as table rows and as a JSON document: their state in the ledger's table, and filter's plan."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEADER = ("GANG", "STATE", "MEMBERS", "IN BIND", "ON NODES", "PRIORITY", "AGE", 
 
 @dataclass(frozen=True, slots=True)
 class Gangs:
-    """The known state of the gangs. items, domain: from the ledger's table. statuses: from the node cache."""
+    """The known state of the gangs. items, domain: from the ledger's table. statuses: computed from the node cache."""
 
     items: Sequence[GangItem] = ()
     domain: Domain = field(default_factory=Domain)
@@ -73,7 +73,7 @@ def cells(gang: Mapping[str, Any], now: float) -> tuple[str, ...]:
 def _gang(
     key: GangKey, item: GangItem | None, status: GangStatus | None, placed: GangKey | None, now: float
 ) -> dict[str, object]:
-    """Return the gang. placed: the gang that is being placed."""
+    """Return the gang's part of the document. placed: the gang that is being placed."""
     state, waits_for = _state(item, status, placed, now)
     since = status.created_at if status is not None else None
     if item is not None and (status is None or item.state is not GangState.ENDED):

@@ -1,4 +1,4 @@
-"""The reservations of a ledger as table rows and as a JSON document."""
+"""Formats the reservations of a ledger as table rows and as a JSON document."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def document(
 ) -> dict[str, object]:
     """Return all reservations by node or floating pool, the nodes, and the pools. `now`: seconds since the epoch.
 
-    The state is `announced` if only the start of the bind is recorded. `claims`: the pod's own claim, if it differs
-    from its entry; it is null, like `diverged`, if the pods are not compared. Then it is also unknown whether the
+    The state is `announced` if only the start of the bind is recorded. `claims`: adds each pod's claim that differs
+    from its entry. If the pods are not compared, `claims` and `diverged` are null, and it is unknown whether the
     resources are still counted.
     """
     found = [_entry(ledger, entry, now, claims) for ledger in ledgers for entry in ledger.entries.values()]
@@ -98,7 +98,7 @@ def amounts(holds: Mapping[str, int]) -> str:
 
 def _entry(ledger: NodeLedger, entry: Entry, now: float, claims: Claims | NotRead) -> dict[str, Any]:
     if entry.state is EntryState.BOUND:
-        # The watcher found an entry without an attempt on the node: bound by another scheduler or before a rebuild.
+        # An entry without an attempt belongs to a pod that another scheduler bound, or that was bound before a rebuild.
         where = "a node" if is_floating(ledger.owner) else "this node"
         why = f"the pod is on {where}" if entry.attempt else f"the pod is on {where}, found there by the watcher"
     else:
@@ -127,12 +127,12 @@ def _reservation(
 
 
 def _is_counted(pool: str, claims: Claims | NotRead) -> bool:
-    """Return whether the pool's resource is counted, as far as this is known: entries of other resources stay."""
+    """Return whether the pool's resource is counted, or true if unknown: entries of other resources may remain."""
     return isinstance(claims, NotRead) or resource_of(pool) in claims.resources
 
 
 def _unconfirmed(age: float) -> str:
-    # It is unknown here whether the bind still runs: it may take as long as the stack's httpTimeout.
+    # The bind may still be running: it may take as long as the stack's httpTimeout.
     left = min(EXPIRY_SECONDS, EXPIRY_SECONDS - age)
     if left < 1:
         return "bind did not complete; the watcher reviews it now"

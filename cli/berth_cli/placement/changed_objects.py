@@ -1,6 +1,5 @@
-"""Changes the objects of a dump, up to the state that the cluster's controllers would leave for the scheduler.
-
-The given objects are not modified. Unchanged parts are shared.
+"""Changes the objects of a dump as an operator and the cluster's controllers would, before the scheduler acts. The
+given objects are not modified. Unchanged parts are shared.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _MIRROR = "kubernetes.io/config.mirror"
 
 @dataclass(frozen=True, slots=True)
 class AddNodes:
-    """Adds `count` nodes like this one, with copies of the pods that run on every node."""
+    """Adds `count` nodes like this node, with copies of the pods that run on every node."""
 
     count: int
     like: str
@@ -95,7 +94,7 @@ def is_leaving(pod: Object) -> bool:
 
 
 def runs_on_every_node(pod: Object) -> bool:
-    """Return whether this is a DaemonSet's pod or a static pod: `kubectl drain` leaves it on its node."""
+    """Return whether the pod is of a DaemonSet or static: `kubectl drain` leaves it on its node."""
     return _controller_kind(pod) in EVERY_NODE or _MIRROR in part(part(pod, "metadata"), "annotations")
 
 
@@ -126,12 +125,12 @@ def _added(addition: AddNodes, objects: Iterable[Object], taken: set[str]) -> It
 
 
 def is_node_state(key: str) -> bool:
-    """Return whether the taint is set because of a node's state, such as not ready, cordoned, or being removed."""
+    """Return whether the taint is set because of a node's state, such as not ready, cordoned or being removed."""
     return key.startswith(_STATE_OF_A_NODE)
 
 
 def node_like(model: Object, name: str) -> Object:
-    """Build a new node of the same kind: ready and schedulable, whatever the state of the model, and without pulled
+    """Build a new node of the same kind. It is ready and schedulable even if the model is not, and has no pulled
     images."""
     metadata, spec, status = part(model, "metadata"), part(model, "spec"), part(model, "status")
     labels = metadata.get("labels")

@@ -32,8 +32,9 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why the second run does not place a pod on its node of the first run: a plugin rejects that node or, without a
-    plugin, another node has a higher score. `code`: of the reason; None without a plugin."""
+    """The cause why the second run does not place a pod on its node of the first run: a plugin rejects the node or,
+    without a plugin, another node has a higher score. `code`: the code of the plugin's reason; None without a
+    plugin."""
 
     node: str
     plugin: str
@@ -42,7 +43,7 @@ class Cause:
 
     @classmethod
     def of(cls, node: str, rejection: Status | None) -> Cause:
-        """Build the cause from the node's status. `rejection`: None if the node is feasible."""
+        """Build the cause. `rejection`: the node's status; None if the node is feasible."""
         if rejection is None:
             return cls(node, "", "another node has a higher score")
         return cls(node, rejection.plugin, rejection.message, rejection.reason_codes[0])
@@ -53,7 +54,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class PodComparison:
-    """A pod in both runs. `cause`: why it is not on its earlier node, if the cause is known."""
+    """A pod in both runs. `cause`: why it is not on its earlier node; None if unknown."""
 
     pod: PodName
     priority: int
@@ -84,8 +85,8 @@ class PodComparison:
 
     @property
     def message(self) -> str:
-        """Why the pod is not on its earlier node: the rules that reject all nodes or that node; without a cause, its
-        event."""
+        """The reason why the pod is not on its earlier node: the rules that reject all nodes, or that node; if the
+        cause is unknown, the text of the pod's event."""
         if self.cause is None or self.after.kind is PlaceKind.EVICTED:
             return self.after.message
         if self.after.kind is PlaceKind.PENDING:
@@ -95,7 +96,7 @@ class PodComparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs, and the pods that either run decided on, sorted by descending priority, then by name."""
+    """Two runs, and the pods on which one of them decided, sorted by descending priority, then by name."""
 
     before: Run
     after: Run
@@ -109,8 +110,8 @@ class Comparison:
 def compare(
     before: Run, after: Run, also: Iterable[PodName] = (), reasons: Mapping[PodName, Cause] | None = None
 ) -> Comparison:
-    """Compare two runs. `also`: additional pods to list, such as deleted pods. `reasons`: why a pod does not stay on
-    its node."""
+    """Compare two runs. `also`: additional pods to list, such as deleted pods. `reasons`: by pod, why it does not stay
+    on its node."""
     priorities, reasons = {**before.priorities, **after.priorities}, reasons or {}
     pods = (
         PodComparison(name, priorities.get(name, 0), before.place_of(name), after.place_of(name), reasons.get(name))

@@ -1,6 +1,6 @@
 """kube-scheduler's queue: selects the pods to place, and sorts them.
 
-Pods with higher priority are first, then the older ones: a dump does not contain when a pod entered the queue. Pods of
+Pods with higher priority are first, then older pods: a dump does not contain when a pod entered the queue. Pods of
 equal age are sorted by namespace and name. Numbers in names are compared as numbers: replica 9 is before replica 10.
 """
 
@@ -24,7 +24,7 @@ NO_MANIFESTS = Manifests()
 
 
 class SkipReason(StrEnum):
-    """Why a pod without a node is not placed."""
+    """The reasons why a pod without a node is not placed."""
 
     FINISHED = "finished"
     TERMINATING = "being deleted"
@@ -34,8 +34,8 @@ class SkipReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The pods to place, in order; the number of skipped pods by reason; the names of other schedulers, first the one
-    with the most pods."""
+    """The pods to place, in order; the number of skipped pods by reason; and the names of other schedulers, the one
+    with the most pods first."""
 
     pods: tuple[Pod, ...]
     skipped: Counter[SkipReason] = field(default_factory=Counter)
@@ -50,11 +50,9 @@ def read_queue(
     manifests: Manifests = NO_MANIFESTS,
     created: Collection[tuple[str, str]] = (),
 ) -> tuple[Cluster, Queue]:
-    """Read the cluster of a dump, and the pods to place in it: the pods of the manifests, for any scheduler, or the
-    schedulers' pending pods. Raises InvalidInput.
-
-    schedulers: if empty, the default scheduler and those in `profiles`. created: namespace and name of pods of the dump
-    that are always placed.
+    """Read the cluster of a dump, and the pods to place in it: the manifests' pods, for any scheduler, or else the
+    pending pods of the schedulers. Raises InvalidInput. schedulers: the scheduler names; if empty, the default
+    scheduler and those in `profiles`. created: namespace and name of pods of the dump that are always placed.
     """
     trimmed = [trim(obj, configuration.counting) for obj in objects]
     cluster = read_cluster([*trimmed, *manifests.others], where, replaced=manifests.names)
@@ -79,7 +77,7 @@ def build_queue(pods: Iterable[Pod], schedulers: Collection[str], created: Colle
         skipped[reason] += 1
         if reason is SkipReason.ANOTHER_SCHEDULER:
             others[pod.scheduler_name] += 1
-    # A controller has just created the pods in `created`, whatever the age of the pods that they replace.
+    # A controller has just created the pods in `created`, even if the pods that they replace were old.
     queued.sort(key=lambda pod: queue_order(pod, is_new=(pod.namespace, pod.name) in created))
     return Queue(tuple(queued), skipped, tuple(sorted(others, key=lambda name: (-others[name], name))))
 
@@ -90,7 +88,7 @@ def queue_order(pod: Pod, *, is_new: bool = False) -> tuple[object, ...]:
 
 
 def rank_of(pod: Pod, *, is_new: bool = False) -> tuple[int, float]:
-    """Return the part of the sort key that decides who is tried first: a smaller one is."""
+    """Return the part of the sort key that decides which pod is tried first: the pod with the smaller key."""
     return -(pod.priority or 0), inf if is_new or pod.created_at is None else pod.created_at
 
 

@@ -72,7 +72,7 @@ def left_out(queue: Queue, unused: Mapping[str, int]) -> Iterator[str]:
 
 
 def require_pods(queue: Queue, where: str) -> None:
-    """Raise InvalidInput if pods wait and none of them is in the queue: nothing would be judged."""
+    """Raise InvalidInput if pods wait but none of them is in the queue: no pod would be evaluated."""
     skipped = _skipped(queue)
     waiting = [skipped[each] for each in (SkipReason.ANOTHER_SCHEDULER, SkipReason.GATED) if each in skipped]
     if waiting and not queue.pods:
@@ -80,7 +80,7 @@ def require_pods(queue: Queue, where: str) -> None:
 
 
 def _skipped(queue: Queue) -> dict[SkipReason, str]:
-    """Return the number of skipped pods by reason as text, with the remedy for pods that wait."""
+    """Format the number of skipped pods by reason, with the remedy for pods that wait."""
     found = {reason: f"{pods_text(count)} {reason}" for reason, count in sorted(queue.skipped.items())}
     if SkipReason.GATED in found:
         found[SkipReason.GATED] += ": remove the scheduling gates"
@@ -91,7 +91,7 @@ def _skipped(queue: Queue) -> dict[SkipReason, str]:
 
 
 def other_schedulers_text(count: int, names: Sequence[str]) -> str:
-    """Return the number of pods of other schedulers, the names of these, and the remedy."""
+    """Format the number of pods of other schedulers, the schedulers' names, and the remedy."""
     return (
         f"{pods_text(count)} {SkipReason.ANOTHER_SCHEDULER} ({', '.join(names)}): give --scheduler-name {names[0]}, or "
         "name the scheduler in `profiles` of the policy"
@@ -117,10 +117,10 @@ def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
 
 
 def explained(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
-    """Yield each pod with all nodes: first the total scores, best first, then the plugin and reason that reject other
-    nodes.
+    """Yield each pod with all nodes: feasible nodes with their total scores, the best first; then rejected nodes with
+    plugin and reason.
 
-    The evicted pods are printed last.
+    The pods that it evicts are last.
     """
     for outcome in outcomes:
         where = " ".join(filter(None, (outcome.node, _devices(outcome)))) if outcome.node else outcome.message
@@ -138,7 +138,8 @@ def explained(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
 
 
 def document(outcomes: Iterable[Outcome], summary: Summary, *, explain_placed: bool) -> Iterator[str]:
-    """Yield a JSON object with one line per pod, as pods are placed. `explain_placed`: include all totals."""
+    """Yield the parts of one JSON document, a line for each pod as soon as it is placed. `explain_placed`: include the
+    nodes of placed pods, with their total scores."""
     yield '{"pods": ['
     separator = " "
     for outcome in outcomes:

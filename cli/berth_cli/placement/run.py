@@ -29,8 +29,8 @@ class PlaceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A plugin that rejects nodes and the reason with its code, or a score without both; and the number of nodes, or
-    pods, to which this applies."""
+    """A plugin that rejects nodes, and the reason with its code; without a plugin, a higher score. Also the number of
+    nodes or pods to which the rule applies."""
 
     plugin: str
     reason: str
@@ -48,7 +48,7 @@ class Rule:
 @dataclass(frozen=True, slots=True)
 class Place:
     """The place of a pod. `message`: for a pending pod, the text of its event; for an evicted pod, the preemptor.
-    `rules`: the rules that reject the nodes for a pending pod, the most frequent first."""
+    `rules`: for a pending pod, the rules that reject the nodes, the most frequent first."""
 
     kind: PlaceKind
     node: str = ""
@@ -75,8 +75,9 @@ NO_COUNTING = Counting()
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The result of a run. `places`: of the pods that were queued or evicted. `on_nodes`: the node of every pod that
-    has one. `priorities`: of the queued pods. `counting`: of the run's configuration."""
+    """The result of a run. `places`: the places of the pods that were queued or evicted. `on_nodes`: the node of every
+    pod that has one. `priorities`: the priorities of the queued pods. `counting`: the counting of the run's
+    configuration."""
 
     places: Mapping[PodName, Place]
     on_nodes: Mapping[PodName, str]

@@ -1,4 +1,4 @@
-"""The limits of a simulation: parts that the dump lacks, and parts of a pod that are not evaluated."""
+"""Warnings about a simulation's limits: parts that the dump lacks, and parts of a pod that are not evaluated."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def dump_warnings(
     if manifests.pods:
         pods = [*manifests.pods, *(obj for obj in pods if pod_name(obj) in created)]
     kinds = Counter(str(obj.get("kind")) for obj in (*objects, *manifests.others))
-    # A warning that applies to several pods is printed once.
+    # Pods with the same warning share one line.
     found: dict[str, dict[str, None]] = {}
     for pod in pods:
         for text in pod_warnings(pod, kinds, gangs):
@@ -49,7 +49,7 @@ def eviction_warnings(evicted: int, budgets: Collection[object]) -> Iterator[str
 
 
 def pod_warnings(pod: Object, kinds: Counter[str], gangs: GangsConfiguration = NO_GANGS) -> Iterator[str]:
-    """Warn about a pod to place, in its original form. kinds: the number of objects of each kind in the dump."""
+    """Warn about a pod to place. pod: as it was given. kinds: the number of objects of each kind in the dump."""
     spec = part(pod, "spec")
     yield from unchecked_claims(pod)
     yield from _lacking(pod, spec, kinds)
@@ -58,7 +58,7 @@ def pod_warnings(pod: Object, kinds: Counter[str], gangs: GangsConfiguration = N
 
 
 def unchecked_claims(pod: Object) -> tuple[str, ...]:
-    """Return the volumes and devices that the pod requests, which no rule here checks."""
+    """Return the volumes and devices that the pod requests: no rule here checks them."""
     spec = part(pod, "spec")
     volumes = spec.get("volumes")
     found = [

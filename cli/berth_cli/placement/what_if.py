@@ -1,4 +1,4 @@
-"""Places the pods of a dump as it is, and of the same dump with changes."""
+"""Places the pods of a dump twice: without and with changes of the dump."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from berth_cli.sources.dump.manifests import Manifests
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """The input of the simulation. `where`: the file's name in messages. `schedulers`: whose pending pods are
-    placed."""
+    """The input of the simulation. `where`: the file's name in messages. `schedulers`: the schedulers whose pending
+    pods are placed."""
 
     objects: Sequence[Object]
     where: str

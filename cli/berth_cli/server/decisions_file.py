@@ -1,7 +1,5 @@
-"""The file of `decisions: file`: one JSON record per line.
-
-Calls of one scheduler use few different lists of nodes. Each list is written once, on its own line, and records refer
-to it.
+"""The file of `decisions: file`, with one JSON record per line. The calls of a scheduler have few different lists of
+nodes. Each list is written once, on its own line, and records refer to it.
 """
 
 from __future__ import annotations
@@ -17,12 +15,12 @@ from berth.decisions.document import NODE_NAMES
 from berth.decisions.recorders import BackgroundRecorder
 
 MAX_BYTES = 100_000_000
-"""At this size the file gets the suffix .1, and replaces the previous file with that suffix."""
+"""The size at which the file gets the suffix .1 and replaces the previous file with that suffix."""
 
 MAX_PER_SECOND = 200
 
 MAX_LISTS = 16
-"""The maximum number of node lists in memory. If a record has an older list, the list is written again."""
+"""The maximum number of node lists in memory. A record with an older list writes the list again."""
 
 NODE_LIST = "nodeList"
 """The key of a list's number, in the list's line and in records."""

@@ -28,13 +28,12 @@ def set_environment(variables: Mapping[str, str]) -> None:
 
 
 def load_handler(folder: str, overrides: Mapping[str, str] | None = None) -> Handler:
-    """Import a new copy of the function's module and return its handler. Raises errors of that import.
-
-    `overrides`: variables with other values during this import.
+    """Import a new copy of the function's module and return its handler. Raises the errors of the import. `overrides`:
+    environment variables with other values during the import.
     """
     file = PROJECT / "functions" / folder / "app.py"
     spec = importlib.util.spec_from_file_location(f"{folder}_app", file)
-    assert spec is not None  # the file's name has a suffix of Python
+    assert spec is not None  # app.py always has a loader
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     with _environment_overrides(overrides or {}):

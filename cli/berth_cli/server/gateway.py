@@ -27,25 +27,23 @@ MAX_CALLS = 16
 """The maximum number of calls at once, except bind, which may wait for a gang."""
 
 LARGE_BYTES, MAX_LARGE_CALLS = 1_000_000, 2
-"""A large request takes several times its size in memory while it is answered, so few are answered at once."""
+"""The size of a large request in bytes, and how many are answered at once: each takes several times as much memory."""
 
 BIND = "POST /scheduler/bind"
 MAX_BINDING_BYTES = 4_000
-"""The maximum size of a bind request: three names and a UID, which take less than half of it."""
+"""The maximum size of a bind request in bytes. Its three names and the UID take less than half of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestCheck:
     """Refuses requests that a web page could send. `host_names`: names that callers use in addition to IP addresses and
-    localhost; None accepts every name.
-
-    An IP address as Host is safe: then DNS rebinding did not redirect the browser.
+    localhost; None accepts every name. An IP address as Host is safe, because DNS rebinding needs a name.
     """
 
     host_names: frozenset[str] | None = frozenset()
 
     def refusal(self, request: Request) -> tuple[int, str] | None:
-        """Return the status and the reason why the request is refused, based on its header only."""
+        """Return the status and the reason if the request's header is refused; otherwise None."""
         name, is_own = _host_name(request.headers.get("host", ""))
         if self.host_names is not None and name not in self.host_names and not is_own:
             return 421, f"unknown Host {name[:253]!r}; start berth serve with --allowed-host to accept this name"
@@ -87,15 +85,16 @@ class Gateway:
         members: int = 0,
         begun: BegunBinds | None = None,
     ) -> None:
-        """`members`: the maximum number of gang members in bind. `wall`: seconds since the epoch. `begun`: tells the
-        other verbs which pods are in bind."""
+        """Prepare the gateway. `members`: the maximum number of gang members in bind. `wall`: returns the seconds since
+        the epoch. `begun`: shows the other verbs which pods are in bind."""
         self.handlers, self._check = handlers, check or RequestCheck()
         self.limits = replace(Limits(), connections=Limits().connections + members)
         self._wall, self._begun = wall, begun
         self._calls, self._large_calls = BoundedSemaphore(MAX_CALLS), BoundedSemaphore(MAX_LARGE_CALLS)
 
     def begin(self, request: Request) -> Response | None:
-        """Refuse a request by its route or its header. The scheduler's httpTimeout has begun by now."""
+        """Refuse a request with an unknown route or a bad header. Set its time: the scheduler's httpTimeout has
+        begun."""
         request.arrived_at = self._wall()
         if request.route not in self.handlers:
             error = f"Berth has no route {request.route}; its routes: {', '.join(sorted(self.handlers))}"
@@ -118,9 +117,8 @@ class Gateway:
         return Response(found["statusCode"], content, found["headers"])
 
     def _counted(self, body: bytes) -> AbstractContextManager[None]:
-        """Count the pod before its bind is handled: the scheduler's next prioritize may be handled first.
-
-        The caller is not authenticated yet, but only a UID counts that a scheduler has just sent.
+        """Count the pod before its bind is handled, because the scheduler's next prioritize may be handled first. The
+        caller is not authenticated yet, but only a UID counts that a scheduler has just sent.
         """
         if self._begun is None or len(body) > MAX_BINDING_BYTES:
             return nullcontext()
@@ -129,7 +127,7 @@ class Gateway:
 
 
 def _event(request: Request) -> dict[str, object]:
-    """Return the function's event in payload format 2.0, without what no function reads."""
+    """Return the function's event in payload format 2.0, without fields that no function reads."""
     text = _text(request)
     certificate = {} if request.certificate is None else {"authentication": {"clientCert": request.certificate}}
     return {

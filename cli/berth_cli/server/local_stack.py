@@ -58,10 +58,9 @@ PERIODIC_RUN_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class LocalStack:
-    """A loaded stack. `gateway` serves the routes; `watcher` is the handler of the watcher function.
-
-    cache: the node cache that the verbs use. decisions: the last ones. ledger_identity: the identity of an embedded
-    ledger that counts; otherwise empty. recording: all decisions.
+    """A loaded stack. gateway: serves the routes. watcher: the handler of the watcher function. cache: the node cache
+    that the verbs use. decisions: the last decisions. ledger_identity: the identity of an embedded ledger that counts;
+    otherwise empty. recording: the recording of all decisions; None if they are not recorded.
     """
 
     gateway: Gateway
@@ -89,14 +88,14 @@ class LocalStack:
             self.recording.close()
 
     def release_ledger(self) -> None:
-        """Release the Lease of an embedded ledger, which ends with the process: the next store need not wait until the
-        Lease has expired. Call it after the last watcher run."""
+        """Release the Lease of an embedded ledger, which ends with the process. Then the next process does not wait
+        until the Lease has expired. Call it after the last watcher run."""
         if not self.ledger_identity:
             return
         with suppress(ClusterUnavailable):
             lease = connect(ClusterSettings.from_environ(os.environ)).ledger_lease
             if lease is not None:
-                # The next store rebuilds its ledger in any case, so binds may still run.
+                # Binds may still be running: the next process rebuilds its ledger anyway.
                 release(lease, self.ledger_identity, SystemClock())
 
 
@@ -201,7 +200,7 @@ def _recorder(writer: RecordingWriter, warn: Callable[[str], None]) -> DecisionR
 
 
 def pool_levels(adapters: CacheAdapters, head: Head | None) -> Sequence[PoolLevel]:
-    """Return the floating pools of this state, which the verbs share; empty if it cannot be read."""
+    """Return the levels of floating pools in the state that this head names; empty if it cannot be read."""
     with suppress(NothingPublished, ConfigurationInvalid):
         counting = adapters.configurations.at("" if head is None else head.configuration_hash).policy.counting
         if counting.floating.exist:
@@ -215,7 +214,7 @@ def _handle(endpoint: Endpoint, event: Mapping[str, object], _: object) -> HTTPA
 
 
 def _users(watcher: Mapping[str, str], binder: Mapping[str, str]) -> Mapping[str, User]:
-    """Return the users of the cluster's credentials; empty if the cluster is a file."""
+    """Return functions that ask for the users of watcher and bind; empty if the cluster is a file."""
     if DUMP in watcher:
         return {}
     return {"watcher": partial(_user, watcher), "binder": partial(_user, binder)}
@@ -226,8 +225,8 @@ def _user(variables: Mapping[str, str]) -> Mapping[str, object]:
 
 
 def memory_store(configuration: BerthConfiguration, cluster: Mapping[str, str]) -> EmbeddedStore:
-    """Create a store. On a live cluster its ledger starts as lost and is rebuilt, because binds of an earlier process
-    may still run. On a dump, binds end with their process, so the ledger is ready at once."""
+    """Create a store. On a live cluster its ledger must be rebuilt, because binds of an earlier process may still run.
+    On a dump, binds end with their process, so the ledger is ready at once."""
     store = EmbeddedStore()
     if DUMP in cluster and configuration.policy().counting.counts:
         store.mark_ledger_ready()

@@ -1,4 +1,4 @@
-"""The options of `berth serve`, the checks of their combinations, and the store that they name."""
+"""The options of `berth serve`: checks their combinations, and describes the store that they name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEDGER_TABLE = "berth-ledger"
 
 @dataclass(frozen=True, slots=True)
 class DynamoDBStore:
-    """Existing tables. `region` and `endpoint_url`: by default the environment's."""
+    """Existing tables. `region`, `endpoint_url`: by default those of the environment."""
 
     cache_table: str = CACHE_TABLE
     ledger_table: str = LEDGER_TABLE
@@ -41,7 +41,7 @@ class DynamoDBStore:
 
 
 MIN_HTTP_TIMEOUT_SECONDS, MAX_HTTP_TIMEOUT_SECONDS = 2, 30
-"""The limits are equal to those of the stack parameter HttpTimeoutSeconds."""
+"""The limits of --http-timeout in seconds, which equal the limits of the stack parameter HttpTimeoutSeconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,6 @@
-"""The problems of a running server's sources, for its log and GET /healthz.
-
-A source that fails while the server runs does not stop it: the verbs decide with the data that they have. So each
-change is logged at once, and /healthz has the status `degraded`, long before the data is stale.
+"""The problems of a running server's sources, for its log and GET /healthz. If a source fails, the server continues:
+the verbs decide with the data that they have. So each change is logged at once, and /healthz has the status `degraded`,
+long before the data is stale.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from berth_cli.configuration.trial import VERB_FUNCTIONS
 from berth_cli.server.functions import Handler
 
 FAILED_CALLS = 3
-"""After so many failed calls of a verb in succession, the cause is not one pod."""
+"""The number of successive failed calls of a verb after which one pod cannot be the cause."""
 
 _FAILED = {*FailureOutcome, BindOutcome.REFUSED, BindOutcome.UNANSWERED, BindOutcome.LEDGER_UNAVAILABLE}
 
@@ -43,15 +42,15 @@ class Problems:
             log.warning("%s: %s", source, problem or "works again")
 
     def note_call(self, verb: str, outcome: str) -> None:
-        """Count failed calls of a verb in succession. A malformed request is not a problem of a source."""
+        """Count successive failed calls of a verb. A malformed request does not count, because no source causes it."""
         if verb in VERB_FUNCTIONS.values() and outcome != FailureOutcome.BAD_REQUEST:
             with self._lock:
                 failed = self._failed_calls[verb] = self._failed_calls.get(verb, 0) + 1 if outcome in _FAILED else 0
             self.note(verb, f"calls fail, the last one as {outcome}" if failed >= FAILED_CALLS else "")
 
     def added_to(self, healthz: Handler) -> Handler:
-        """Return the handler of /healthz with the problems in its answer, and `degraded` instead of `ok`. The HTTP
-        status stays: the verbs still decide, and a restart would not help."""
+        """Return a handler of /healthz that adds the problems, and replaces `ok` by `degraded`. The HTTP status stays
+        the same: the verbs still decide, and a restart would not help."""
 
         def handle(event: HTTPEvent, context: object) -> HTTPAnswer:
             answer: HTTPAnswer = healthz(event, context)

@@ -27,10 +27,10 @@ MAX_SNAPSHOTS = 4
 
 
 class RecentDecisions(DecisionRecorder):
-    """Keeps the newest records. The time to record one does not depend on their number."""
+    """Keeps the newest records. The time to add a record does not depend on their number."""
 
     def __init__(self, wall: Callable[[], float], most_records: int = MAX_RECORDS, most_nodes: int = MAX_NODES) -> None:
-        """wall: seconds since the epoch."""
+        """Begin without records. wall: returns the seconds since the epoch."""
         self._wall, self._most_records, self._most_nodes = wall, most_records, most_nodes
         self._records: deque[Record] = deque()
         self._calls: deque[CallRecord] = deque(maxlen=most_records)

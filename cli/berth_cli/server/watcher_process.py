@@ -1,7 +1,5 @@
-"""Runs the watcher repeatedly until it is stopped.
-
-Each run has the time limit of the watcher function, and ends with the same handover. So the same guarantees hold: the
-next run at the latest detects a lost table, a changed configuration or a lost lease.
+"""Runs the watcher repeatedly until it is stopped. Each run has the time limit of the watcher function, and ends with
+the same handover. So a lost table, a changed configuration or a lost lease is detected in the next run at the latest.
 """
 
 from __future__ import annotations
@@ -32,8 +30,8 @@ log = logging.getLogger("berth")
 
 
 class WatcherProcess:
-    """Runs the watcher, and is the Lambda context of its runs. Call `run` in one thread; a signal handler may call
-    `stop`."""
+    """Runs the watcher, and serves as the Lambda context of its runs. Call `run` in one thread; a signal handler may
+    call `stop`."""
 
     def __init__(
         self,
@@ -41,8 +39,8 @@ class WatcherProcess:
         progressed: Callable[[], None],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """watch: the handler of the watcher function. progressed: called several times a second, unless the watcher
-        hangs."""
+        """Prepare the runs. watch: the handler of the watcher function. progressed: called several times a second,
+        unless the watcher hangs. monotonic: returns seconds."""
         self._watch = watch
         self._progressed = progressed
         self._monotonic = monotonic
@@ -73,7 +71,7 @@ class WatcherProcess:
 ALIVE, READY = "alive", "ready"
 
 TOUCH_SECONDS = 10.0
-"""The interval in seconds at which ALIVE is touched. If it is not touched for two minutes, the watcher hangs."""
+"""The interval in seconds at which ALIVE is touched. The watcher hangs if ALIVE is not touched for two minutes."""
 
 
 class Health:
@@ -81,7 +79,7 @@ class Health:
     this process or another."""
 
     def __init__(self, directory: Path | None, monotonic: Callable[[], float]) -> None:
-        """directory: is created; None for no files. Raises OSError."""
+        """Create the directory. directory: None for no files. Raises OSError."""
         self._directory = directory
         self._monotonic = monotonic
         self._touched_at: float | None = None
@@ -103,7 +101,7 @@ class Health:
 
     def _touch(self, name: str) -> None:
         if self._directory is not None:
-            with suppress(OSError):  # the probe detects this
+            with suppress(OSError):  # the probe detects that the file is missing
                 (self._directory / name).touch()
 
 

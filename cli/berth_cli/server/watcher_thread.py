@@ -1,4 +1,4 @@
-"""A thread of `berth serve` that repeats a function, mainly the watcher in place of its schedule."""
+"""A thread of `berth serve` that repeats a function, for example the watcher, which has no schedule here."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from threading import Event, Thread
 
 
 class LocalLambdaContext:
-    """The part of the Lambda context that the watcher reads: the remaining time.
-
-    At the end of this time, or after `stop`, the run ends as in Lambda: it releases the lease.
+    """The part of the Lambda context that the watcher reads: the remaining time. After this time, or after `stop`, the
+    run releases the lease and ends, as in Lambda.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -25,8 +25,9 @@ class RejectedCount(BaseModel):
 
 
 class Attempt(BaseModel):
-    """An extender call, as in a record of version 1. time: seconds since the epoch. nodes: their number in the request.
-    feasible: None if the rules were not applied. chosen: set by bind. error: empty if the call succeeded."""
+    """An extender call, as in a record of version 1. time: seconds since the epoch. nodes: the number of nodes in the
+    request. feasible: how many of them passed; None if the rules were not applied. chosen: the node of a bind. error:
+    empty if the call succeeded."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
@@ -47,7 +48,7 @@ class Attempt(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """The attempts, the oldest first; at least one. bind: the bind that followed the last attempt."""
+    """One or more attempts, the oldest first. bind: the bind that followed the last attempt; None without a bind."""
 
     all: Sequence[Attempt]
     bind: Attempt | None = None
@@ -61,14 +62,14 @@ class NoRecord:
 
 
 def cause_of(error: ValidationError) -> str:
-    """Return why records cannot be read: the first invalid field."""
+    """Return the cause why records cannot be read: the first invalid field."""
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 def attempts_of(records: Sequence[Attempt]) -> Attempts | None:
-    """Return the attempts to place a pod; if several pods had its name, those of the last pod. None without attempts.
-    records: of pods with the name, the oldest first."""
+    """Return the attempts to place a pod; if several pods had its name, the attempts of the last pod. None without
+    attempts. records: the records of pods with the name, the oldest first."""
     of_filters = [each for each in records if each.verb in FILTERS]
     # If the scheduler is configured without filter, its prioritize calls are the attempts.
     found = of_filters or [each for each in records if each.verb == "prioritize"]

@@ -1,4 +1,4 @@
-"""The published objects of a node cache, unprocessed, for commands that need more than a snapshot contains."""
+"""The published objects of a node cache, for commands that need more than a snapshot contains."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _whole_pod(obj: Object) -> Object:
 
 
 def missing_fields(policy: Policy, kept: RequiredFields) -> Iterator[str]:
-    """Describe the parts that the policy reads and that were not kept."""
+    """Describe the parts that the policy reads but that the cache did not keep."""
     required = RequiredFields.of(policy)
     if required.spreading and not kept.spreading:
         yield "Services and controllers, by which PodTopologySpread spreads pods without constraints"

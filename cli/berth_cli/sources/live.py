@@ -25,7 +25,7 @@ REMEDY = "give this user the verb list"
 
 
 def live_objects(kubeconfig: Path, pod: str, counting: Counting, clock: Callable[[], float]) -> Iterator[Object]:
-    """List all objects that the rules read, and the complete pod. clock: seconds since the epoch. Raises
+    """List all objects that the rules read, and the complete pod. clock: returns the seconds since the epoch. Raises
     InvalidInput."""
     try:
         api = ApiServer(from_file(kubeconfig), clock)
@@ -50,7 +50,7 @@ def _pod_groups(api: ApiServer, resource: Resource) -> Iterator[Object]:
 
 
 def _kept(obj: Object, kind: str, pod: tuple[str, str], counting: Counting) -> Object:
-    """Trim the object at once, because a large cluster's pods would take gigabytes."""
+    """Trim the object at once, because the untrimmed pods of a large cluster take gigabytes."""
     whole = {**obj, "kind": kind}
     metadata = obj.get("metadata")
     own = (metadata.get("namespace"), metadata.get("name")) if isinstance(metadata, dict) else ()

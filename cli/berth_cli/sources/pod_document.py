@@ -22,7 +22,7 @@ def pod_document(pod: Pod) -> Mapping[str, object]:
         # Gangs are sorted by age.
         metadata["creationTimestamp"] = _timestamp(pod.created_at)
     if pod.terminating:
-        # The time does not matter.
+        # Only the presence of a deletion time matters.
         metadata["deletionTimestamp"] = _timestamp(pod.created_at or 0.0)
     status = {**shared.get("status", {})}
     if pod.phase:

@@ -1,4 +1,4 @@
-"""Calls the Berth behind a urlPrefix: measures the calls, and reads its certificate and the reports of `berth
+"""Calls the Berth behind a urlPrefix: measures the calls, and reads its certificate and the documents of `berth
 serve`."""
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class ServerUnavailable(click.ClickException):
 
 @dataclass(frozen=True, slots=True)
 class TLSMaterial:
-    """TLS data in PEM; empty if not configured. `server_name`: the expected name in the certificate; default: the
-    address's host."""
+    """TLS data in PEM; empty if not configured. `server_name`: the expected name in the certificate, by default the
+    host of the address."""
 
     ca: bytes = b""
     certificate: bytes = b""
@@ -85,10 +85,8 @@ def read_pem(path: Path, hint: str = "") -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A response with any status. `seconds`: the time until the last byte.
-
-    `date`: the server's clock from its Date header, in seconds since the epoch. `requested_at`: the local clock in the
-    middle of the call.
+    """A response with any status. `seconds`: the time until the last byte. `date`: the server's clock from its Date
+    header; `requested_at`: the local clock in the middle of the call; both in seconds since the epoch.
     """
 
     status: int
@@ -100,8 +98,8 @@ class HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class NoResponse:
-    """The call did not get a response. `cause`: a short reason. `connection_closed`: a server accepted and closed the
-    connection."""
+    """The call did not get a response. `cause`: a short reason. `connection_closed`: whether a server accepted and
+    closed the connection."""
 
     cause: str
     connection_closed: bool = False
@@ -128,8 +126,8 @@ _PROBLEMS = {
 
 @dataclass(frozen=True, slots=True)
 class ServerCertificate:
-    """The server's certificate. `not_after`: seconds since the epoch. `problem`: None if accepted. `detail`: OpenSSL's
-    message."""
+    """The server's certificate. `not_after`: seconds since the epoch. `problem`: None if the certificate is accepted.
+    `detail`: OpenSSL's message."""
 
     not_after: float
     problem: CertificateProblem | None = None
@@ -256,8 +254,8 @@ class Subject:
 @dataclass(frozen=True, slots=True)
 class RunningBerth:
     """A running Berth. `cluster`: the UID of the cluster in the cache; empty if unknown. `configuration`: None if
-    unknown. `watcher`, `binder`: the Kubernetes users as which they authenticate; None if unknown. `fallback`: why a
-    document other than the applied one is in use; otherwise empty.
+    unknown. `watcher`, `binder`: the Kubernetes users of watcher and bind; None if unknown. `fallback`: why a document
+    other than the applied one is in use; otherwise empty.
     """
 
     cluster: str = ""
@@ -289,7 +287,7 @@ def running_berth(endpoint: Endpoint) -> RunningBerth:
 
 
 def _configuration(document: object) -> BerthConfiguration | None:
-    """Parse the document. Return None also for plugins that only the server has, or that cannot be built here."""
+    """Parse the document. Return None if it is invalid here, for example because only the server has its plugins."""
     if not isinstance(document, dict):
         return None
     try:

@@ -1,4 +1,4 @@
-"""A deployed stack of Berth: parameters, outputs, resources, tables, configuration and Basic password."""
+"""Reads a deployed stack of Berth: parameters, outputs, resources, tables, configuration and Basic password."""
 
 from __future__ import annotations
 
@@ -120,14 +120,14 @@ def describe(name: str, region: str | None = None) -> DeployedStack:
 
 
 def _error_message(name: str, error: BotoCoreError | ClientError) -> str:
-    """Return the message with its remedy: a ClientError is from CloudFormation, any other error from the SDK."""
+    """Return the message with its remedy. CloudFormation raises a ClientError, the SDK any other error."""
     remedy = "are name and region right?" if isinstance(error, ClientError) else "are AWS credentials and region set?"
     return f"the stack {name} cannot be described: {error}; {remedy}"
 
 
 def configuration_in_force(stack: DeployedStack) -> BerthConfiguration:
-    """Return the applied document, otherwise the profile of the stack parameter Profile; its plugins can be built.
-    Raises StackUnavailable."""
+    """Return the applied document, or else the profile in the stack parameter Profile. Raises StackUnavailable, also if
+    its plugins cannot be built."""
     from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
     from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid, parsed
 
@@ -173,8 +173,8 @@ def basic_credentials(stack: DeployedStack) -> BasicCredentials:
 
 @dataclass(frozen=True, slots=True)
 class OpenTables:
-    """The tables of a stack, or tables that were given by name. deployed: None in the latter case. cache_table,
-    ledger_table: empty if unknown."""
+    """The tables of a stack, or tables that were given by name. deployed: the stack; None if tables were given by name.
+    cache_table, ledger_table: the names; empty if unknown."""
 
     client: DynamoDBClient
     cache_table: str

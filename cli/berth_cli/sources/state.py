@@ -1,4 +1,4 @@
-"""The source of Berth's state for commands: the tables of a stack, or a `berth serve`; and the options to select it."""
+"""The source of Berth's state for commands: a stack's tables, or a `berth serve`. Adds the options to select it."""
 
 from __future__ import annotations
 

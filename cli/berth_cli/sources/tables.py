@@ -1,4 +1,4 @@
-"""The table names: of a stack, or given individually; and the options for them."""
+"""Names of the tables, from a stack or given one by one, and the command-line options for them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class TableNames:
-    """A stack, or tables by name; empty if not given."""
+    """The name of a stack, or names of tables; empty if not given."""
 
     stack: str | None = None
     region: str | None = None

@@ -55,6 +55,6 @@ def read_input(file: Path) -> bytes:
         raise InvalidInput(f"{file}: {error.strerror}") from error
 
 
-# A wheel packs these files in berth_cli/project (see pyproject.toml). In a clone, the clone's own files are used.
+# A wheel contains these files in berth_cli/project (see pyproject.toml). A clone uses its own files.
 _PACKED = Path(__file__).resolve().parents[1] / "project"
 PROJECT = _PACKED if _PACKED.is_dir() else Path(__file__).resolve().parents[3]

@@ -22,7 +22,7 @@ from berth.runtime.telemetry.telemetry import SERVICE
 
 
 class Stream(Protocol):
-    """The part of a text file that a log handler uses."""
+    """The methods of a text file that a log handler uses."""
 
     def write(self, text: str, /) -> object: ...
     def flush(self) -> None: ...
@@ -78,7 +78,7 @@ def _call(line: Mapping[str, object]) -> str:
 
 
 def _time(timestamp: str) -> str:
-    """Return the local time of day; empty for no timestamp."""
+    """Return the local time of day; empty without a timestamp."""
     try:
         return datetime.fromisoformat(timestamp.replace(",", ".")).astimezone().strftime("%H:%M:%S")
     except ValueError:
@@ -100,8 +100,9 @@ def _terminate() -> None:
 
 
 def end_without_reader(outputs: Iterable[int] = (1, 2), end: Callable[[], None] = _terminate) -> None:
-    """End the process as SIGTERM does if the reader of its output is gone: the program that has started it has died.
-    Otherwise each call would fail to write its log line. outputs: file descriptors; only pipes are watched."""
+    """End the process as SIGTERM does if the reader of its output is gone, because the program that started it has
+    died. Otherwise each call would fail to write its log line. outputs: file descriptors, of which only pipes are
+    watched."""
     pipes = [each for each in outputs if stat.S_ISFIFO(os.fstat(each).st_mode)]
     if not pipes or not hasattr(select, "poll"):  # Windows does not have poll
         return
@@ -109,7 +110,7 @@ def end_without_reader(outputs: Iterable[int] = (1, 2), end: Callable[[], None] 
     def wait() -> None:
         poll = select.poll()
         for pipe in pipes:
-            poll.register(pipe, 0)  # errors are always reported
+            poll.register(pipe, 0)  # poll always reports errors
         poll.poll()
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for pipe in pipes:

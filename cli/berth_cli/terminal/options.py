@@ -45,7 +45,7 @@ def use_plugins(_context: click.Context | None, _option: click.Parameter | None,
     """Add the directory to Python's search path, before the configuration names its plugins. Raises BadParameter."""
     if directory is None:
         return None
-    # Imported here: commands without plugins must not wait for it.
+    # Imported here: commands without plugins must not wait for this import.
     from berth.scheduling.plugins.custom_plugins import PACKAGE
 
     if not (directory / PACKAGE).is_dir():

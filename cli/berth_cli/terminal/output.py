@@ -1,4 +1,4 @@
-"""Output of commands: the option -o, with a table for users and JSON or YAML for programs; and ages."""
+"""Output of commands: the option -o (a table for users, JSON or YAML for programs), and durations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import orjson
 import yaml
 
 MAX_RICH_ROWS = 500
-"""rich takes about 2 ms for each row."""
+"""The maximum number of rows that rich formats, which takes about 2 ms for each row."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -13,7 +13,7 @@ Path = tuple[str | int, ...]
 
 class InvalidYAML(ValueError):
     """The text is not exactly one YAML document. `path`: the path of the error; empty for the whole document. `line`:
-    starts at 1."""
+    the line number from 1."""
 
     def __init__(self, message: str, path: Path = (), line: int | None = None) -> None:
         super().__init__(message)

@@ -82,7 +82,7 @@ def kept(request: pytest.FixtureRequest) -> KeptPassword:
     return made
 
 
-def test_has_no_previous_password_before_first_rotation(kept: KeptPassword) -> None:
+def test_previous_password_is_absent_before_the_first_rotation(kept: KeptPassword) -> None:
     assert kept.record.read().previous is None
     assert outcome(kept, "one") is AuthorizerOutcome.ALLOWED
     assert outcome(kept, "none") is AuthorizerOutcome.WRONG_CREDENTIALS
@@ -165,7 +165,7 @@ def test_ignores_previous_version_when_malformed() -> None:
     assert record.read().previous is None
 
 
-def test_makes_one_call_a_day_after_rotation() -> None:
+def test_reads_the_secret_once_a_day_after_a_rotation() -> None:
     client = ScriptedSecrets(AWSCURRENT=secret("one"))
     SecretsManagerPasswords(client, "s", lambda: 1_000_000 + OVERLAP_SECONDS).read()  # type: ignore[arg-type]
     assert client.asked == ["AWSCURRENT"]
@@ -223,11 +223,11 @@ def kept_list(request: pytest.FixtureRequest, tmp_path: Path) -> KeptList:
     return made
 
 
-def test_parses_allow_list_as_written(kept_list: KeptList) -> None:
+def test_reads_the_allow_list_as_written(kept_list: KeptList) -> None:
     assert kept_list.record.read() == AllowList({0x5EED5EED5EED5E1F: None})
 
 
-def test_next_read_returns_changed_allow_list(kept_list: KeptList) -> None:
+def test_next_read_returns_the_changed_allow_list(kept_list: KeptList) -> None:
     kept_list.record.read()
     kept_list.write("5eed5eed5eed5e2a # another\nwhat is this")
     assert kept_list.record.read() == AllowList({0x5EED5EED5EED5E2A: None}, malformed=1)

@@ -146,7 +146,7 @@ def test_data_has_an_age_only_after_every_resource_was_listed(
     assert {(position.observed_at, position.listed_at) for position in watch.positions.values()} == {(clock(), clock())}
 
 
-def test_change_is_reported_and_refreshes_data(watch: ClusterWatch, setting: Setting, clock: HandDrivenClock) -> None:
+def test_change_is_reported_and_renews_the_data(watch: ClusterWatch, setting: Setting, clock: HandDrivenClock) -> None:
     state = ObservedState({})
     follow(watch, state, lambda: watch.observed_at is not None)
     before = watch.positions["pods"]
@@ -158,7 +158,7 @@ def test_change_is_reported_and_refreshes_data(watch: ClusterWatch, setting: Set
     assert after.observed_at == before.observed_at + 10
 
 
-def test_reports_projected_objects(watch: ClusterWatch, setting: Setting) -> None:
+def test_reports_only_the_projected_fields_of_objects(watch: ClusterWatch, setting: Setting) -> None:
     state = ObservedState({})
     follow(watch, state, lambda: watch.observed_at is not None)
     assert state.objects["nodes", "n1"] == {
@@ -167,18 +167,18 @@ def test_reports_projected_objects(watch: ClusterWatch, setting: Setting) -> Non
     }
 
 
-def test_reports_nothing_if_nothing_changed(watch: ClusterWatch, setting: Setting) -> None:
+def test_wait_without_a_change_returns_an_empty_result(watch: ClusterWatch, setting: Setting) -> None:
     follow(watch, ObservedState({}), lambda: watch.observed_at is not None)
     assert watch.take(0.0) == []
 
 
-def test_reports_unavailable_cluster(setting: Setting) -> None:
+def test_reports_why_the_cluster_is_unavailable(setting: Setting) -> None:
     setting.vanish()
     with pytest.raises(ClusterUnavailable):
         setting.cluster.uid()
 
 
-def test_watch_survives_unavailable_cluster(watch: ClusterWatch, setting: Setting) -> None:
+def test_watch_continues_after_the_cluster_was_unavailable(watch: ClusterWatch, setting: Setting) -> None:
     follow(watch, ObservedState({}), lambda: watch.observed_at is not None)
     before = watch.observed_at
     setting.clock.advance(10)

@@ -58,11 +58,11 @@ def place(cluster: Cluster, namespace: str, name: str) -> tuple[str, str]:
     return found.uid, found.node
 
 
-def test_unbound_pod_has_no_node(cluster: Cluster) -> None:
+def test_unbound_pod_is_returned_without_a_node(cluster: Cluster) -> None:
     assert place(cluster, "ml", "waiting") == ("uid-waiting", "")
 
 
-def test_running_pod_has_its_node(cluster: Cluster) -> None:
+def test_running_pod_is_returned_with_its_node(cluster: Cluster) -> None:
     assert place(cluster, "ml", "running") == ("uid-running", "n20")
 
 
@@ -95,7 +95,7 @@ def test_rejects_binding_if_uid_differs(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(("namespace", "name"), [("ml", "absent"), ("elsewhere", "waiting")])
-def test_missing_pod_is_404_with_the_pods_name(cluster: Cluster, namespace: str, name: str) -> None:
+def test_missing_pod_is_reported_as_404_with_the_pods_name(cluster: Cluster, namespace: str, name: str) -> None:
     wanted = Refused(404, f'pods "{name}" not found')
     assert cluster.binder.pod(namespace, name, SECONDS) == wanted
     assert cluster.binder.create_binding(Binding(namespace, name, "uid", "n10"), SECONDS) == wanted

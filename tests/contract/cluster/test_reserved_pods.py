@@ -103,7 +103,7 @@ def test_lists_matching_pods_that_have_not_ended(pods: ReservedPods) -> None:
         ("leaving", "n1", False, True),
     ],
 )
-def test_finds_a_pod_with_its_node_and_whether_it_has_finished(
+def test_returns_a_pods_node_and_whether_the_pod_has_finished(
     pods: ReservedPods, name: str, node: str, finished: bool, deleting: bool
 ) -> None:
     found = pods.find(PodKey("ml", name, f"uid-{name}"))
@@ -131,7 +131,7 @@ def test_returns_unanswered_if_the_list_is_incomplete(
     assert cause in found.cause
 
 
-def test_list_does_not_allow_a_cached_response(kubernetes: KubernetesOnLoopback) -> None:
+def test_list_request_requires_the_latest_state(kubernetes: KubernetesOnLoopback) -> None:
     """A list with a resourceVersion may be answered from a cache that is behind."""
     assert PodKey("ml", "waiting", "uid-waiting") in _api(kubernetes).list_pods(_is_wanted)  # type: ignore[operator]
     assert [request.query for request in kubernetes.requests] == [{"limit": "500"}]

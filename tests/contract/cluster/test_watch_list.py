@@ -72,7 +72,7 @@ def test_restarts_list_when_continue_token_expires(server: DrivenApiServer, begi
     assert listing.result(PATIENCE_SECONDS) == Listed((node("b"),), "99")
 
 
-def test_gives_up_if_the_continue_token_always_expires(server: DrivenApiServer, begin: Begin) -> None:
+def test_fails_if_the_continue_token_expires_on_every_attempt(server: DrivenApiServer, begin: Begin) -> None:
     listing = begin(source(server).list_all)
     for _ in range(3):
         server.next(NODES_PATH).page(version="10", following="token")
@@ -176,7 +176,7 @@ def test_detects_whether_server_has_reached_a_version(
         assert asking.result(PATIENCE_SECONDS) is wanted
 
 
-def test_overloaded_server_is_not_treated_as_a_lost_version(server: DrivenApiServer) -> None:
+def test_error_of_an_overloaded_server_does_not_mean_that_the_version_is_lost(server: DrivenApiServer) -> None:
     with ThreadPoolExecutor(1) as pool:
         asking = pool.submit(source(server).has_reached, "7")
         server.next(NODES_PATH).refuse(429, "TooManyRequests")

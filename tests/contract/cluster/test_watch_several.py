@@ -160,7 +160,7 @@ def test_stop_wakes_waiting_consumer(server: DrivenApiServer, watches: Watches) 
     assert taken == [[]]
 
 
-def test_watches_can_be_stopped_twice_and_before_start(api: ApiServer) -> None:
+def test_watches_can_be_stopped_twice_or_before_they_start(api: ApiServer) -> None:
     watches = watch(api, whole(NODES), clock=HandDrivenClock(), jitter=at_once)
     watches.stop()
     watches.stop()
@@ -191,7 +191,7 @@ def test_closed_client_does_not_open_a_connection(server: DrivenApiServer, api: 
     assert server.nothing_waits()
 
 
-def test_closed_client_does_not_try_to_connect(server: DrivenApiServer, api: ApiServer) -> None:
+def test_closed_client_fails_without_an_attempt_to_connect(server: DrivenApiServer, api: ApiServer) -> None:
     """No server listens. A connection attempt can take seconds, and a stop would have to wait for it."""
     server.stop()
     with pytest.raises(ApiServerUnreachable, match="cannot be reached"):

@@ -184,7 +184,7 @@ def test_skips_unreadable_lines(consumer: Consumer, stream: Exchange) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 4096])
-def test_joins_lines_across_chunks(consumer: Consumer, stream: Exchange, size: int) -> None:
+def test_joins_a_line_that_arrives_in_several_chunks(consumer: Consumer, stream: Exchange, size: int) -> None:
     names = ["a", "é" * 50, "b" * 200]
     lines = "".join(
         f'{{"type":"ADDED","object":{{"metadata":{{"name":"{name}","resourceVersion":"{index}"}}}}}}\n'
@@ -215,7 +215,7 @@ def test_rejects_response_that_is_not_a_stream(server: DrivenApiServer, consumer
     )
 
 
-def test_disconnects_if_the_connection_is_silent(server: DrivenApiServer) -> None:
+def test_closes_a_connection_that_stays_silent(server: DrivenApiServer) -> None:
     options = WatchOptions(watch_seconds=0, grace_seconds=0.2)
     with started(watch(server.api(), whole(NODES), clock=time.time, jitter=at_once, options=options)) as watches:
         half_open = None

@@ -99,14 +99,14 @@ def test_applies_a_document_after_an_interrupted_apply(tables: Tables) -> None:
     assert (*tables.copies(), tables.announced()) == (FIRST, FIRST, hash_of(FIRST))
 
 
-def test_reads_the_ledgers_copy_if_the_cache_lost_its_own(tables: Tables) -> None:
+def test_reads_the_copy_in_the_ledger_if_the_copy_in_the_cache_is_lost(tables: Tables) -> None:
     tables.store.apply(FIRST)
     tables.lose(CACHE_COPY)
     assert tables.store.read() == FIRST
 
 
 @pytest.mark.parametrize("old", [CACHE_COPY, LEDGER_COPY], ids=["the cache's copy is old", "the ledger's copy is old"])
-def test_last_applied_of_two_different_copies_is_in_force(tables: Tables, old: tuple[str, Any]) -> None:
+def test_of_two_different_copies_the_last_applied_is_in_force(tables: Tables, old: tuple[str, Any]) -> None:
     """An `apply` that was interrupted, or a table that was restored from a backup."""
     tables.store.apply(FIRST)
     item = tables.keep_item(*old)
@@ -136,7 +136,7 @@ def test_both_copies_record_that_counting_was_stopped(tables: Tables) -> None:
     assert not tables.store.counting_is_stopped()
 
 
-def test_ledger_ignores_the_document_when_it_reads_its_own_items(tables: Tables) -> None:
+def test_reads_of_the_ledger_do_not_return_the_configuration_copy(tables: Tables) -> None:
     tables.store.apply(FIRST)
     ledger = DynamoDBLedgerTable(tables.client, LEDGER)
     ledger.create(new_ledger("n1", {"example.com/slot": 2}, {}, 1))

@@ -75,7 +75,7 @@ def _delete(client: DynamoDBClient) -> None:
     client.delete_item(TableName=TABLE, Key=HEAD_KEY)
 
 
-def test_new_table_has_no_applied_configuration(kept: Kept) -> None:
+def test_new_table_is_without_an_applied_configuration(kept: Kept) -> None:
     assert kept.store.read() is None
     assert kept.announced() == ""
 
@@ -108,12 +108,12 @@ def test_announces_again_after_head_is_deleted(kept: Kept) -> None:
     assert kept.announced() == hash_of(FIRST)
 
 
-def test_restoring_nothing_does_not_announce_anything(kept: Kept) -> None:
+def test_restore_without_a_document_does_not_announce_a_configuration(kept: Kept) -> None:
     kept.store.restore()
     assert kept.announced() == ""
 
 
-def test_restoring_keeps_announced_configuration(kept: Kept) -> None:
+def test_restore_keeps_a_configuration_that_is_already_announced(kept: Kept) -> None:
     kept.store.apply(FIRST)
     kept.store.restore()
     assert kept.announced() == hash_of(FIRST)
@@ -130,7 +130,7 @@ def test_keeps_the_last_ten_documents_newest_first(kept: Kept) -> None:
     assert '"n2"' in found[-1].document
 
 
-def test_new_table_has_no_history(kept: Kept) -> None:
+def test_history_of_a_new_table_is_empty(kept: Kept) -> None:
     assert kept.store.history() == ()
 
 

@@ -26,7 +26,7 @@ def test_reads_the_newest_records_of_a_pod_in_chronological_order(client: Dynamo
     assert table.of_pod("ml", "unknown", 2) == []
 
 
-def test_records_have_an_expiry_time(client: DynamoDBClient, name: str) -> None:
+def test_each_record_is_written_with_an_expiry_time(client: DynamoDBClient, name: str) -> None:
     DynamoDBDecisionTable(client, name).put(record("a", NOW))
     [item] = client.scan(TableName=name)["Items"]
     assert item["expiresAt"] == {"N": str(int(NOW + KEPT_SECONDS))}

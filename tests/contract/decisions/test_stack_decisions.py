@@ -79,7 +79,7 @@ def called(found: Iterable[Decision]) -> list[tuple[int, str, str]]:
     return [(each.number, each.record["verb"], each.record["name"]) for each in found]
 
 
-def test_decisions_of_pending_pods_appear_when_they_are_written(client: DynamoDBClient, name: str) -> None:
+def test_new_decisions_of_pending_pods_appear_after_the_next_read(client: DynamoDBClient, name: str) -> None:
     stack = Stack(client, name)
     stack.decide("p")
     stack.shows(waiting("p"), waiting("q"))

@@ -286,7 +286,7 @@ def test_empty_list_gets_an_empty_response(
 
 
 @pytest.mark.parametrize("verb", LISTING)
-def test_response_to_unknown_names_is_bounded(handlers: Handlers, verb: str) -> None:
+def test_size_of_the_response_to_unknown_names_is_limited(handlers: Handlers, verb: str) -> None:
     """The most names that are accepted, with the longest names that Kubernetes allows in a body of 5.5 MB."""
     answer = call(handlers[verb], body_of(cache_mode([f"{n:0106d}" for n in range(MAX_NODES)])), verb)
     assert answer.status == 200

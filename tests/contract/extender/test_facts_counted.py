@@ -58,7 +58,7 @@ def rejected(found: Verbs, pod: Object, verb: str = "filter") -> dict[str, str]:
         pytest.param(asking_object(cpu="1"), id="resource of another extender or no resource"),
     ],
 )
-def test_fact_7_pod_without_counted_request_passes_every_node(pod: Object) -> None:
+def test_fact_7_pod_that_requests_only_other_resources_passes_every_node(pod: Object) -> None:
     assert rejected(verbs([asking_object("full", "a", licence="2")]), pod) == {}
 
 

@@ -50,7 +50,7 @@ def test_fact_12_cache_mode_returns_subset_of_names_and_null_nodes(verbs: Verbs,
 
 
 @pytest.mark.parametrize("verb", FILTERS)
-def test_fact_12_returns_empty_array_if_no_name_is_feasible(verbs: Verbs, verb: str) -> None:
+def test_fact_12_returns_an_empty_array_if_every_name_is_rejected(verbs: Verbs, verb: str) -> None:
     assert '"NodeNames":[]' in verbs.ask(verb, cache_mode(["plain"])).text
 
 
@@ -69,7 +69,7 @@ def test_fact_13_full_mode_returns_objects_unchanged(verbs: Verbs, verb: str) ->
 
 
 @pytest.mark.parametrize("verb", FILTERS)
-def test_fact_13_full_mode_returns_empty_list_if_no_node_is_feasible(verbs: Verbs, verb: str) -> None:
+def test_fact_13_full_mode_returns_an_empty_list_if_every_node_is_rejected(verbs: Verbs, verb: str) -> None:
     answer = verbs.ask(verb, full_mode([node_object("plain")])).json
     assert answer["Nodes"] == {"metadata": {}, "items": []}
     assert answer["NodeNames"] is None
@@ -97,7 +97,7 @@ def test_fact_13_full_mode_uses_labels_from_the_request(verbs: Verbs) -> None:
         pytest.param(full_mode([node_object("plain")]), id="full mode"),
     ],
 )
-def test_fact_14_no_feasible_node_is_not_an_error(verbs: Verbs, verb: str, request_body: Mapping[str, object]) -> None:
+def test_fact_14_infeasible_pod_is_not_an_error(verbs: Verbs, verb: str, request_body: Mapping[str, object]) -> None:
     assert verbs.ask(verb, request_body).error == ""
 
 

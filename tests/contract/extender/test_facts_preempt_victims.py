@@ -101,7 +101,7 @@ def test_fact_27_never_returns_a_node_with_empty_victims(request_of: Any) -> Non
     assert victims(preempt(request, *cluster)) == {"full": ["uid-a"]}
 
 
-def test_fact_28_returns_empty_map_if_no_node_is_left() -> None:
+def test_fact_28_returns_an_empty_map_if_every_node_is_rejected() -> None:
     reply = preempt(victims_by_uid({"n": ["uid-a"]}, pod=urgent("5")), node_with("n"), placed("a"))
     assert (victims(reply), reply.outcome) == ({}, PreemptOutcome.NO_CANDIDATES)
 
@@ -164,7 +164,7 @@ def test_logs_number_of_rejected_nodes_by_reason() -> None:
     assert preempt(request, *two, configuration=one).detail.endswith("; 1 left out: another node is better")
 
 
-def test_fact_29_does_not_evict_pod_of_equal_priority_without_cache() -> None:
+def test_fact_29_without_cache_does_not_evict_a_pod_of_equal_priority() -> None:
     cache = FixedNodeCache(FULL, CacheUnavailable("too old", WhenStale.PASS))
     request = victims_in_full({"n": [placed("a", 100)], "m": [placed("b", 1), placed("c", 2)]}, pod=urgent())
     reply = answer_preempt(body_of(request), cache)
@@ -289,7 +289,7 @@ def test_pod_may_evict_elsewhere_if_another_pod_took_the_place_of_its_victims() 
     assert victims(reply) == {"m": ["uid-b"]}
 
 
-def test_fact_15_as_plugins_say_uses_the_plugins_codes() -> None:
+def test_fact_15_as_plugins_say_returns_the_codes_of_the_plugins() -> None:
     configuration = BerthConfiguration.model_validate({"profile": "full", "unresolvable": "as-plugins-say"})
     cluster = node_with("full"), placed("a", node="full"), node_with("small", allocatable={"cpu": "1"})
     reply = answer_filter(

@@ -229,7 +229,7 @@ def test_fact_06_large_response_has_content_length_and_keeps_the_connection(call
         pytest.param(pod_object(init_requests={"example.com/licence": "1"}), id="in an init container only"),
     ],
 )
-def test_fact_07_accepts_pod_with_managed_resource(handlers: Handlers, verb: str, pod: dict[str, object]) -> None:
+def test_fact_07_accepts_a_pod_with_a_managed_resource(handlers: Handlers, verb: str, pod: dict[str, object]) -> None:
     wanted = ask(handlers, verb, body_of(REQUESTS[verb]))
     assert ask(handlers, verb, body_of(REQUESTS[verb] | {"Pod": pod})) == wanted
 

@@ -108,7 +108,7 @@ class TestEpochFloor:
             pytest.param(stored_lease("baz", lease_transitions=4), 7, 4, id="its own claim keeps its epoch"),
         ],
     )
-    def test_claims_an_epoch_not_below_the_floor(self, store: LeaseStore, item: Any, floor: int, epoch: int) -> None:
+    def test_claims_at_least_the_lowest_epoch(self, store: LeaseStore, item: Any, floor: int, epoch: int) -> None:
         if item is not None:
             store.put(item)
         baz = Contender(store, "baz", epoch_floor=lambda: floor)
@@ -118,7 +118,7 @@ class TestEpochFloor:
         assert fence is not None
         assert fence.lease_transitions == epoch
 
-    def test_reads_the_floor_only_when_it_claims(self, store: LeaseStore) -> None:
+    def test_reads_the_lowest_allowed_epoch_only_to_claim_the_lease(self, store: LeaseStore) -> None:
         reads: list[int] = []
 
         def floor() -> int:
@@ -138,7 +138,7 @@ class TestExpiry:
 
     @pytest.mark.parametrize("off", [-YEAR, YEAR], ids=["a year behind", "a year ahead"])
     @pytest.mark.parametrize("horizon", [float("inf"), 120.0], ids=["standby", "with a horizon"])
-    def test_ignores_skew_of_remote_clock(self, store: LeaseStore, off: float, horizon: float) -> None:
+    def test_expiry_does_not_depend_on_the_holders_clock(self, store: LeaseStore, off: float, horizon: float) -> None:
         alpha = Contender(store, "alpha", clock=EnvironmentClock(AT + off))
         beta = Contender(store, "beta", handover=Handover(horizon=horizon))
         alpha.lead()
@@ -156,7 +156,7 @@ class TestExpiry:
             pytest.param(3, 15, id="shorter than the candidate's"),
         ],
     )
-    def test_uses_holders_lease_duration(self, store: LeaseStore, recorded: int, own: int) -> None:
+    def test_waits_for_the_lease_duration_of_the_holder(self, store: LeaseStore, recorded: int, own: int) -> None:
         store.put(stored_lease("alpha", lease_duration_seconds=recorded))
         beta = Contender(store, "beta", config=LeaderElectionConfig(lease_duration=own))
         beta.step()
@@ -177,7 +177,7 @@ class TestExpiry:
             pytest.param({"nonce": "a retry's"}, id="only the nonce"),
         ],
     )
-    def test_changed_record_restarts_the_wait(self, store: LeaseStore, change: dict[str, object]) -> None:
+    def test_changed_record_makes_the_candidate_wait_again(self, store: LeaseStore, change: dict[str, object]) -> None:
         store.put(stored_lease("alpha"))
         beta = Contender(store, "beta")
         beta.step()

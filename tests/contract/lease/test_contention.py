@@ -19,7 +19,7 @@ HELD = ElectionOutcome.HELD
 
 
 class TestRaces:
-    def test_one_of_two_creators_wins(self, store: LeaseStore) -> None:
+    def test_only_one_of_two_candidates_creates_the_lease(self, store: LeaseStore) -> None:
         alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
         alpha.lock.before_next("create", beta.step)
         assert alpha.step() is ElectionOutcome.LOST_RACE
@@ -47,7 +47,7 @@ class TestRaces:
         assert store["resourceVersion"] == 2
         assert {candidate.elector.leader for candidate in candidates} == {"candidate-4"}
 
-    def test_loser_waits_full_duration_from_the_lost_race(self, store: LeaseStore) -> None:
+    def test_candidate_that_lost_a_race_waits_the_whole_lease_duration(self, store: LeaseStore) -> None:
         alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
         alpha.lock.before_next("create", beta.step)
         alpha.step()
@@ -76,7 +76,7 @@ class TestItem:
         assert holder(store) == ("beta", 0)
         assert store["uid"] != "uid-1"
 
-    def test_no_candidate_takes_over_malformed_record(self, store: LeaseStore) -> None:
+    def test_candidates_do_not_take_over_a_malformed_record(self, store: LeaseStore) -> None:
         store.put({**stored_lease("alpha"), "leaseDurationSeconds": "fifteen"})
         beta = Contender(store, "beta")
         step = beta.step_until_due()
@@ -99,7 +99,7 @@ class TestLostAnswers:
             pytest.param({"version": 1}, 1, id="first record of an item"),
         ],
     )
-    def test_resolves_claim_with_unknown_outcome(self, store: LeaseStore, item: Any, epoch: int, fault: Fault) -> None:
+    def test_recognizes_claim_with_lost_response(self, store: LeaseStore, item: Any, epoch: int, fault: Fault) -> None:
         if item is not None:
             store.put(item)
         beta = Contender(store, "beta")
@@ -114,7 +114,7 @@ class TestLostAnswers:
         assert store["acquireTime"] == Decimal(AT)
         assert beta.events == [("leader", "beta"), ("started", epoch)]
 
-    def test_resolves_takeover_with_lost_response(self, store: LeaseStore) -> None:
+    def test_recognizes_its_takeover_after_a_lost_response(self, store: LeaseStore) -> None:
         store.put(stored_lease("alpha"))
         beta = Contender(store, "beta")
         beta.step()
@@ -127,7 +127,7 @@ class TestLostAnswers:
 
     @pytest.mark.parametrize("fault", [Fault.UNREACHABLE, Fault.THROTTLED, Fault.TRANSACTION_CONFLICT, Fault.REFUSED])
     @pytest.mark.parametrize("succeeding", [0, 1], ids=["the read fails", "the write fails"])
-    def test_retries_failed_call(self, store: LeaseStore, succeeding: int, fault: Fault) -> None:
+    def test_failed_call_is_retried_in_the_next_step(self, store: LeaseStore, succeeding: int, fault: Fault) -> None:
         beta = Contender(store, "beta")
         beta.faults.plan(*[None] * succeeding, fault)
         step = beta.step_until_due()

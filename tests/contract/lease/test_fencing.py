@@ -78,7 +78,7 @@ class TestPublishing:
         assert alpha.step() is ElectionOutcome.DEPOSED
         assert alpha.calls() == ["get", "create", "get"]
 
-    def test_ignores_refusal_of_older_fence(self, store: LeaseStore) -> None:
+    def test_ignores_a_refusal_that_concerns_an_older_fence(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         fence = alpha.lead()
         alpha.step_until_due()
@@ -86,7 +86,7 @@ class TestPublishing:
         assert alpha.fence() is not None
         assert alpha.step() is ElectionOutcome.IDLE
 
-    def test_has_no_fence_while_not_leading(self, store: LeaseStore) -> None:
+    def test_candidate_that_does_not_lead_has_an_empty_fence(self, store: LeaseStore) -> None:
         alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
         fence = alpha.lead()
         assert beta.fence() is None
@@ -96,7 +96,7 @@ class TestPublishing:
         assert alpha.fence() is None
         assert alpha.elector.renewed(fence, alpha.clock.now()) is None
 
-    def test_next_renewal_resolves_publication_with_lost_response(self, store: LeaseStore) -> None:
+    def test_next_renewal_recognizes_a_publication_with_a_lost_response(self, store: LeaseStore) -> None:
         """The writer does not know whether it was written: after a renewal it is, or it never will be."""
         alpha = Contender(store, "alpha")
         fence = alpha.lead()

@@ -21,19 +21,19 @@ DEPOSED = ElectionOutcome.DEPOSED
 class TestUpstreamRenewal:
     """client-go's rows of the fast path and of coordinated renewal."""
 
-    def test_fast_path_renews_after_acquisition(self, store: LeaseStore) -> None:
+    def test_renews_without_a_read_after_the_acquisition(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         assert [alpha.step_until_due().outcome for _ in range(3)] == [ElectionOutcome.BECAME_LEADER, RENEWED, RENEWED]
         assert alpha.calls() == ["get", "create", "update", "update"]
 
-    def test_slow_path_renews_after_failed_fast_path(self, store: LeaseStore) -> None:
+    def test_renews_with_a_read_after_a_failed_renewal_without_a_read(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         alpha.faults.plan(None, None, None, Fault.THROTTLED)
         outcomes = [alpha.step_until_due().outcome for _ in range(4)]
         assert outcomes == [ElectionOutcome.BECAME_LEADER, RENEWED, RENEWED, RENEWED]
         assert alpha.calls() == ["get", "create", "update", "update", "get", "update", "update"]
 
-    def test_slow_path_renews_after_missed_version(self, store: LeaseStore) -> None:
+    def test_renews_with_a_read_if_another_write_changed_the_version(self, store: LeaseStore) -> None:
         """Something wrote the item and counted its version, but the record is still this leader's."""
         alpha = leading(store)
         store.put({**store.attributes(), "resourceVersion": Decimal(7)})
@@ -54,7 +54,7 @@ class TestRenewal:
         assert alpha.events == [("leader", "alpha"), ("started", 0)]
 
     @pytest.mark.parametrize("fault", [Fault.LOST, Fault.DELAYED], ids=["committed at once", "committed later"])
-    def test_repeats_renewal_with_lost_response(self, store: LeaseStore, fault: Fault) -> None:
+    def test_repeats_a_renewal_whose_response_was_lost(self, store: LeaseStore, fault: Fault) -> None:
         alpha = leading(store)
         alpha.faults.plan(fault)
         assert alpha.step_until_due().outcome is RENEWED
@@ -83,7 +83,7 @@ class TestRenewal:
         alpha.clock.advance(6)
         assert alpha.fence() is None
 
-    def test_frozen_leader_does_not_trust_its_lease(self, store: LeaseStore) -> None:
+    def test_leader_that_was_frozen_does_not_rely_on_its_expired_lease(self, store: LeaseStore) -> None:
         """The monotonic clock stood still, the wall clock jumped, and in between another leads."""
         alpha, beta = leading(store), Contender(store, "beta")
         beta.step()
@@ -161,7 +161,7 @@ class TestRenewDeadline:
         alpha.lock.before_next("get", lambda: alpha.clock.advance(2))
         assert alpha.step() is DEADLINE
 
-    def test_thawed_leader_tries_once_before_it_gives_up(self, store: LeaseStore) -> None:
+    def test_leader_that_was_frozen_renews_once_before_it_resigns(self, store: LeaseStore) -> None:
         alpha = leading(store)
         alpha.clock.freeze(600)
         alpha.faults.always = Fault.UNREACHABLE

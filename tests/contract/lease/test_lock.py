@@ -36,7 +36,7 @@ def fence_of(lease: Lease) -> Fence:
 
 
 class TestLeaseLock:
-    def test_new_table_has_no_lease(self, store: LeaseStore) -> None:
+    def test_new_table_is_without_a_lease(self, store: LeaseStore) -> None:
         assert store.lock().get() is None
 
     def test_reads_created_lease_as_written(self, store: LeaseStore) -> None:
@@ -56,12 +56,12 @@ class TestLeaseLock:
         assert store["resourceVersion"] == 1
         assert store["handoverAt"] == Decimal(AT + 600)
 
-    def test_one_of_two_creators_wins_and_the_other_gets_its_record(self, store: LeaseStore) -> None:
+    def test_of_two_creates_one_wins_and_the_other_returns_the_winners_record(self, store: LeaseStore) -> None:
         lease = created(store)
         assert store.lock().create(replace(SPEC, holder_identity="beta")) == Conflict(lease)
         assert store.lock().get() == lease
 
-    def test_item_without_record_has_no_holder_and_cannot_be_created_again(self, store: LeaseStore) -> None:
+    def test_item_without_a_record_lacks_a_holder_and_cannot_be_created_again(self, store: LeaseStore) -> None:
         store.put(OTHERS)
         assert store.lock().get() == NO_RECORD
         assert store.lock().create(SPEC) == Conflict(NO_RECORD)
@@ -76,13 +76,13 @@ class TestLeaseLock:
         assert second.nonce != first.nonce
         assert store.lock().get() == second
 
-    def test_one_of_two_updates_of_same_version_wins_and_the_other_gets_its_record(self, store: LeaseStore) -> None:
+    def test_of_two_updates_one_wins_and_the_other_returns_the_winners_record(self, store: LeaseStore) -> None:
         seen = created(store)
         winner = updated(store, seen, replace(SPEC, holder_identity="beta", lease_transitions=1))
         assert store.lock().update(seen, replace(SPEC, holder_identity="gamma")) == Conflict(winner)
         assert store.lock().get() == winner
 
-    def test_recreated_item_with_same_version_is_different(self, store: LeaseStore) -> None:
+    def test_recreated_item_is_distinguished_from_the_earlier_one_of_the_same_version(self, store: LeaseStore) -> None:
         seen = created(store)
         store.delete()
         anew = created(store, replace(SPEC, holder_identity="beta"))
@@ -96,14 +96,14 @@ class TestLeaseLock:
         assert store.lock().update(seen, SPEC) == Conflict(None)
         assert store.attributes() == {}
 
-    def test_update_writes_a_record_to_an_item_without_one(self, store: LeaseStore) -> None:
+    def test_update_adds_the_missing_record_to_an_item(self, store: LeaseStore) -> None:
         store.put(OTHERS)
         lease = updated(store, NO_RECORD, replace(SPEC, lease_transitions=1))
         assert lease.resource_version == 1
         assert lease.uid
         assert store.lock().get() == lease
 
-    def test_one_of_two_updates_without_record_wins(self, store: LeaseStore) -> None:
+    def test_only_one_of_two_updates_adds_the_missing_record(self, store: LeaseStore) -> None:
         store.put(OTHERS)
         winner = updated(store, NO_RECORD, SPEC)
         assert store.lock().update(NO_RECORD, replace(SPEC, holder_identity="beta")) == Conflict(winner)
@@ -200,7 +200,7 @@ class TestLeaseLock:
         assert store["resourceVersion"] == 2
         assert store["renewTime"] == Decimal(AT + 2)
 
-    def test_late_write_after_another_write_changes_nothing(self, store: LeaseStore) -> None:
+    def test_write_that_arrives_after_another_write_is_rejected(self, store: LeaseStore) -> None:
         seen, lock = created(store), store.lock()
         lock.faults.plan(Fault.DELAYED)
         lock.update(seen, replace(SPEC, holder_identity="late"))

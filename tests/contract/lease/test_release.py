@@ -61,7 +61,7 @@ class TestUpstreamRelease:
             pytest.param([Fault.THROTTLED, Fault.THROTTLED], id="get fails"),
         ],
     )
-    def test_cancel_releases_while_renewal_fails(self, store: LeaseStore, faults: list[Fault | None]) -> None:
+    def test_cancelled_leader_releases_if_renewals_fail(self, store: LeaseStore, faults: list[Fault | None]) -> None:
         """The fast path fails, and then the update or the get of the slow path; meanwhile it is stopped."""
         baz = Contender(store, "baz")
         waits: list[float] = []
@@ -208,7 +208,7 @@ class TestHandOver:
         assert 20 <= beta.clock.wall() - AT <= 20.75
         assert reads <= 14  # one every 4.4 seconds, and two a second in the last few
 
-    def test_announcement_survives_renewals_and_publications(self, store: LeaseStore) -> None:
+    def test_renewals_and_publications_keep_the_announced_handover(self, store: LeaseStore) -> None:
         alpha = leading(store, handover=Handover(at=AT + 60))
         alpha.publish(version=Decimal(1))
         alpha.step_until_due()

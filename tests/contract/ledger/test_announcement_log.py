@@ -44,7 +44,7 @@ def test_accepts_announcement_of_the_maximum_size(log: AnnouncementLog) -> None:
     assert list(log.read(1)) == [largest]
 
 
-def test_rejects_occupied_position(log: AnnouncementLog) -> None:
+def test_rejects_an_announcement_at_an_occupied_position(log: AnnouncementLog) -> None:
     first = announcement(1, "p1")
     assert log.append(first)
     assert not log.append(announcement(1, "p2", attempt="other"))
@@ -65,7 +65,7 @@ def test_withdraws_announcement_of_the_same_attempt_only(log: AnnouncementLog, a
     assert list(log.read(1)) == [replace(announcement(1), withdrawn=withdrawn)]
 
 
-def test_withdraw_succeeds_if_there_is_no_announcement(log: AnnouncementLog) -> None:
+def test_withdraw_succeeds_if_the_announcement_does_not_exist(log: AnnouncementLog) -> None:
     log.withdraw(1, "attempt-1")
     assert list(log.read(1)) == []
 
@@ -78,14 +78,14 @@ def test_trims_old_announcements_before_the_position(log: AnnouncementLog) -> No
     assert [each.position for each in log.read(1)] == [*range(40, 61)]
 
 
-def test_reads_every_page(log: AnnouncementLog) -> None:
+def test_reads_announcements_of_every_page(log: AnnouncementLog) -> None:
     large = replace(announcement(1), content=announcement(1).content + b" " * 300_000)
     for position in range(1, 6):
         log.append(replace(large, position=position))
     assert [each.position for each in log.read(1)] == [1, 2, 3, 4, 5]
 
 
-def test_same_query_reads_begun_binds(log: AnnouncementLog) -> None:
+def test_query_for_announcements_also_returns_begun_binds(log: AnnouncementLog) -> None:
     begun = [BegunBind("uid-p", "node-a", 100.125), BegunBind("uid-q", "node-b", 101.0)]
     assert len({place_of(each) for each in begun}) == 2
     written = [announcement(position) for position in (1, 2)]

@@ -64,7 +64,7 @@ class TestReserve:
         assert result.ledger.entries == {"uid-train-0": entry(attempt="a1")}
         assert now(ledger).avail == {GPU: 8000, LICENCE: 2}
 
-    def test_returns_no_ledger_if_the_node_has_no_item(self, table: LedgerTable) -> None:
+    def test_returns_no_ledger_if_the_nodes_item_is_missing(self, table: LedgerTable) -> None:
         assert reserve(Ledger(table), NODE, entry()).outcome is NO_LEDGER
         assert table.nodes() == []
 
@@ -81,7 +81,7 @@ class TestTakeOver:
         assert now(ledger).entries == {"uid-train-0": entry(attempt="a2")}
         assert now(ledger).avail == {GPU: 8000, LICENCE: 2}
 
-    def test_adds_missing_amounts_and_keeps_the_others(self, ledger: Ledger) -> None:
+    def test_adds_missing_amounts_and_keeps_existing_ones(self, ledger: Ledger) -> None:
         """A Binding of the old attempt may still bring the pod there with its shares."""
         old, new = entry(attempt="a1", shares={GPU: 3000}), entry(attempt="a2", shares={GPU: 2000, LICENCE: 2})
         reserve(ledger, NODE, old)
@@ -97,7 +97,7 @@ class TestTakeOver:
             pytest.param(entry(attempt="a1", state=BOUND), id="the entry is bound"),
         ],
     )
-    def test_does_not_take_over_any_other_entry(self, table: LedgerTable, found: Entry | None) -> None:
+    def test_does_not_take_over_an_entry_that_differs(self, table: LedgerTable, found: Entry | None) -> None:
         entries = {} if found is None else {"uid-train-0": found}
         before = new_ledger(NODE, {LICENCE: 3}, entries, epoch=1)
         table.create(before)
@@ -141,7 +141,7 @@ class TestShrink:
             pytest.param(entry(attempt="a2", shares={GPU: 3000, LICENCE: 2}, state=BOUND), id="the entry is bound"),
         ],
     )
-    def test_does_not_change_any_other_entry(self, table: LedgerTable, found: Entry | None) -> None:
+    def test_release_does_not_change_other_entries(self, table: LedgerTable, found: Entry | None) -> None:
         entries = {} if found is None else {"uid-train-0": found}
         before = new_ledger(NODE, {GPU: 8000, LICENCE: 3}, entries, epoch=1)
         table.create(before)
@@ -165,7 +165,7 @@ class TestRelease:
         assert ledger.release(NODE, mine).outcome is DONE
         assert now(ledger) == EMPTY
 
-    def test_succeeds_when_entry_is_gone(self, ledger: Ledger) -> None:
+    def test_release_succeeds_if_the_entry_does_not_exist(self, ledger: Ledger) -> None:
         assert ledger.release(NODE, entry()).outcome is DONE
         assert now(ledger) == EMPTY
 

@@ -119,7 +119,9 @@ class TestReserveAtSeveralOwners:
         assert now(several, SEATS).entries == {UID: entries()[SEATS]}
         assert now(several, CONNECTIONS).avail == {CONNECTIONS: 9}
 
-    def test_decides_again_if_another_bind_writes_first(self, several: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_reserves_on_the_latest_ledgers_if_another_bind_writes_first(
+        self, several: Ledger, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         write, others = several.table.write_together, [entry("other", shares={SEATS: 1})]
 
         def late(changes: Mapping[str, NodeWrite], opened: OpenReservation | None) -> tuple[str, ...] | None:
@@ -158,7 +160,7 @@ class TestTakeOverAtSeveralOwners:
             assert now(several, owner).entries == {UID: mine}
             assert several.release(owner, entries("a1")[owner]).outcome is ENTRY_DIFFERS
 
-    def test_adds_missing_amounts_and_keeps_the_others(self, several: Ledger) -> None:
+    def test_adds_missing_amounts_and_keeps_existing_ones(self, several: Ledger) -> None:
         old, new = entries("a1", licences=2, seats=1), entries("a2", licences=1, seats=2)
         several.reserve(old, {})
         assert several.reserve(new, old).outcome is DONE
@@ -175,7 +177,7 @@ class TestTakeOverAtSeveralOwners:
             CONNECTIONS: "a2",
         }
 
-    def test_changes_nothing_if_one_owner_is_insufficient(self, several: Ledger) -> None:
+    def test_does_not_change_any_owner_if_one_has_too_little(self, several: Ledger) -> None:
         old = entries("a1", licences=1, seats=1)
         several.reserve(old, {})
         before = several.table.nodes()
@@ -196,7 +198,7 @@ class TestTakeOverAtSeveralOwners:
             pytest.param(entry(attempt="a1", shares={SEATS: 1}, state=BOUND), id="it is bound"),
         ],
     )
-    def test_changes_nothing_if_one_entry_differs_from_the_one_seen(self, several: Ledger, found: Entry | None) -> None:
+    def test_keeps_every_owner_if_an_entry_changed_since_the_read(self, several: Ledger, found: Entry | None) -> None:
         table, old = several.table, entries("a1", licences=1, seats=1)
         table.delete_if_empty(SEATS, 4)
         table.create(new_ledger(SEATS, {SEATS: 2}, {} if found is None else {UID: found}, epoch=4))

@@ -56,7 +56,7 @@ def with_additions(item: Item) -> Item:
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("is_later", [False, True], ids=["as recorded", "with additions of the next release"])
-def test_reads_recorded_gangs(release: str, is_later: bool, any_dynamodb: DynamoDBClient) -> None:
+def test_reads_gangs_of_every_release(release: str, is_later: bool, any_dynamodb: DynamoDBClient) -> None:
     items = [item for item in recorded(release, "ledger") if item["pk"]["S"] == PARTITION]
     with table_of(any_dynamodb, map(with_additions, items) if is_later else items, "S") as name:
         table = DynamoDBGangTable(any_dynamodb, name)

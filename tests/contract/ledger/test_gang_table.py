@@ -81,7 +81,7 @@ class TestPut:
         assert table.put(item, None)
         assert table.gang(TRAIN) == item
 
-    def test_returns_none_if_the_gang_does_not_exist(self, table: GangTable) -> None:
+    def test_read_of_an_unknown_gang_returns_none(self, table: GangTable) -> None:
         assert table.gang(TRAIN) is None
 
     @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ class TestIntents:
             pytest.param(gang([intent()], state=GangState.PREPARING), id="the gang is being prepared"),
         ],
     )
-    def test_does_not_withdraw_any_other_intent(self, table: GangTable, item: GangItem) -> None:
+    def test_withdrawal_keeps_the_intents_of_other_members(self, table: GangTable, item: GangItem) -> None:
         table.put(item, None)
         assert table.withdraw(TRAIN, 1, "uid-train-0", "attempt-train-0") is None
         assert stored(table) == item
@@ -304,7 +304,7 @@ class TestTransact:
             ),
         ],
     )
-    def test_writes_nothing_if_one_condition_fails(
+    def test_does_not_write_any_item_if_one_condition_fails(
         self, prepared: Tables, transaction: Transaction, refused: NotTransacted
     ) -> None:
         assert prepared.gangs.transact(transaction) == refused
@@ -324,7 +324,7 @@ class TestTransact:
             names, 1
         )
 
-    def test_releases_holds_and_keeps_other_entries(self, prepared: Tables) -> None:
+    def test_releases_reservations_of_a_round_and_keeps_other_entries(self, prepared: Tables) -> None:
         prepared.gangs.transact(Transaction(OPEN, None, None, WRITES))
         held = entry("train-0")
         release = NodeWrite((EntryChange(held.pod.uid, held, None),), {GPU: PoolChange(avail=1, expected_owed=0)})

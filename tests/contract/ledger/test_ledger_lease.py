@@ -51,7 +51,7 @@ def found_in(lease: LedgerLease) -> Lease:
     return found
 
 
-def test_lease_from_the_manifest_has_no_holder_and_no_transition(lease: LedgerLease) -> None:
+def test_lease_from_the_manifest_is_free_and_counts_zero_transitions(lease: LedgerLease) -> None:
     found = found_in(lease)
     assert (found.spec.holder_identity, found.spec.lease_transitions) == ("", 0)
     assert lease.holding(1) == Holding("", is_counting=False)
@@ -87,7 +87,7 @@ def test_does_not_mark_a_lease_that_has_changed(lease: LedgerLease) -> None:
     assert lease.mark_counting(before) == Conflict(None)
 
 
-def test_released_lease_has_no_holder_and_keeps_its_transitions(lease: LedgerLease) -> None:
+def test_released_lease_is_free_and_keeps_its_transitions(lease: LedgerLease) -> None:
     lease.update(found_in(lease), SPEC)
     lease.update(found_in(lease), LeaseSpec("", 1, 0, 0, 1))
     assert (found_in(lease).spec.holder_identity, found_in(lease).spec.lease_transitions) == ("", 1)

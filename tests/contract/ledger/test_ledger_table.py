@@ -66,7 +66,7 @@ class TestItems:
         reserve(ledger, NODE, entry())
         assert ledger.table.delete_if_empty(NODE, 4) == NotWritten(now(ledger))
 
-    def test_rejects_begin_rebuild_when_node_has_no_item(self, table: LedgerTable) -> None:
+    def test_rejects_the_begin_of_a_rebuild_if_the_nodes_item_is_missing(self, table: LedgerTable) -> None:
         assert table.begin_rebuild(NODE, 4) == NotWritten(None)
 
     def test_lists_ledgers_by_name(self, table: LedgerTable) -> None:
@@ -88,7 +88,7 @@ BOTH = {NODE: taking("a", LICENCE, 1), SEATS: taking("a", SEATS, 2)}
 class TestWriteTogether:
     """Writes on the items of several owners."""
 
-    def test_writes_every_item(self, several: Ledger) -> None:
+    def test_transaction_writes_every_item(self, several: Ledger) -> None:
         assert several.table.write_together(BOTH) is None
         assert now(several) == BOTH[NODE].applied_to(EMPTY)
         assert now(several, SEATS) == BOTH[SEATS].applied_to(EMPTY_SEATS)
@@ -121,7 +121,7 @@ class TestWriteTogether:
             ),
         ],
     )
-    def test_writes_nothing_if_one_condition_is_not_met(
+    def test_does_not_write_any_item_if_one_condition_is_not_met(
         self,
         several: Ledger,
         prepare: Callable[[LedgerTable], object],
@@ -139,12 +139,12 @@ class TestWriteTogether:
         assert several.table.open_reservations() == [opened]
         assert now(several, SEATS) == BOTH[SEATS].applied_to(EMPTY_SEATS)
 
-    def test_writes_no_open_reservation_if_one_condition_is_not_met(self, several: Ledger) -> None:
+    def test_does_not_write_the_open_reservation_if_one_condition_is_not_met(self, several: Ledger) -> None:
         opened = OpenReservation(pod("a"), NODE, "a1", {LICENCE: 1, SEATS: 3}, AT)
         assert several.table.write_together({**BOTH, SEATS: taking("a", SEATS, 3)}, opened) == (SEATS,)
         assert several.table.open_reservations() == []
 
-    def test_deletes_and_changes_entries(self, several: Ledger) -> None:
+    def test_transaction_deletes_and_changes_entries(self, several: Ledger) -> None:
         several.table.write_together(BOTH)
         seen = {NODE: entry("a", shares={LICENCE: 1}), SEATS: entry("a", shares={SEATS: 2})}
         taken = replace(seen[SEATS], attempt="a2")
@@ -185,7 +185,7 @@ class TestOpenReservations:
             table.put_open(each)
         assert table.open_reservations() == all_open
 
-    def test_reads_all_pages(self, table: LedgerTable) -> None:
+    def test_reads_open_reservations_of_every_page(self, table: LedgerTable) -> None:
         """A page of a Query ends at 1 MB."""
         wide = {f"example.com/{'long-name-' * 30}{number}": number + 1 for number in range(50)}
         for number in range(80):
@@ -197,7 +197,7 @@ class TestMarker:
     READY = Marker(MarkerState.READY, 3, AT, "n1")
     REBUILDING = Marker(MarkerState.REBUILDING, 4, AT + 1, "n2")
 
-    def test_has_no_marker_when_table_is_new(self, table: LedgerTable) -> None:
+    def test_new_table_is_without_a_marker(self, table: LedgerTable) -> None:
         assert table.marker() is None
         assert table.marker_eventually() is None
 

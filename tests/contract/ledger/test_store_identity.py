@@ -43,7 +43,7 @@ def stored(request: pytest.FixtureRequest) -> Iterator[StoreIdentity]:
     client.delete_table(TableName=name)
 
 
-def test_new_table_has_no_identity_and_keeps_the_first_one_written(new: StoreIdentity) -> None:
+def test_new_table_keeps_the_first_identity_that_is_written(new: StoreIdentity) -> None:
     assert new.get() is None
     assert new.put_if_absent("first")
     assert not new.put_if_absent("second")

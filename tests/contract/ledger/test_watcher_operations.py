@@ -20,7 +20,7 @@ BOUND = EntryState.BOUND
 class TestPutBound:
     """The watcher: a pod was seen on the node."""
 
-    def test_confirms_reservation(self, ledger: Ledger) -> None:
+    def test_confirms_a_reservation_as_bound(self, ledger: Ledger) -> None:
         reserve(ledger, NODE, entry(attempt="a1"))
         result = ledger.put_bound(now(ledger), entry(attempt="w1", state=BOUND), epoch=5)
         assert result.outcome is DONE
@@ -34,19 +34,19 @@ class TestPutBound:
         assert ledger.put_bound(looked, entry(attempt="w1", state=BOUND), epoch=5).outcome is DONE
         assert now(ledger).entries == {"uid-train-0": entry(attempt="a2", state=BOUND)}
 
-    def test_put_bound_corrects_amounts_that_differ(self, ledger: Ledger) -> None:
+    def test_put_bound_corrects_different_amounts(self, ledger: Ledger) -> None:
         reserve(ledger, NODE, entry(shares={GPU: 3000, LICENCE: 1}))
         ledger.put_bound(now(ledger), entry(shares={GPU: 2000, LICENCE: 2}, state=BOUND), epoch=4)
         assert now(ledger).avail == {GPU: 6000, LICENCE: 1}
 
-    def test_adopts_pod_of_another_scheduler_and_owes_the_amount_above_capacity(self, ledger: Ledger) -> None:
+    def test_adopts_a_pod_of_another_scheduler_and_owes_the_amount_above_capacity(self, ledger: Ledger) -> None:
         reserve(ledger, NODE, entry("a", shares={LICENCE: 2}))
         adopted = entry("b", attempt="w1", shares={LICENCE: 4}, state=BOUND)
         assert ledger.put_bound(now(ledger), adopted, epoch=4).outcome is DONE
         assert now(ledger).entries["uid-b"] == adopted
         assert (now(ledger).avail, now(ledger).owed) == ({GPU: 8000}, {LICENCE: 3})
 
-    def test_changes_nothing_when_repeated(self, ledger: Ledger) -> None:
+    def test_repeated_operation_does_not_change_the_ledger(self, ledger: Ledger) -> None:
         bound = entry(state=BOUND)
         ledger.put_bound(now(ledger), bound, epoch=4)
         before = now(ledger)
@@ -73,7 +73,7 @@ class TestResize:
             ),
         ],
     )
-    def test_changes_capacity_by_delta(
+    def test_new_capacity_changes_the_available_or_owed_amount_by_the_difference(
         self, ledger: Ledger, capacity: Mapping[str, int], avail: Mapping[str, int], owed: Mapping[str, int]
     ) -> None:
         looked = now(ledger)

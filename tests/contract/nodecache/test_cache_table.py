@@ -74,11 +74,11 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     dynamodb.delete_table(TableName=name)
 
 
-def test_new_table_has_no_head(store: Store) -> None:
+def test_new_table_is_without_a_head(store: Store) -> None:
     assert store.table.head() is None
 
 
-def test_head_with_only_a_lease_has_no_pointer(store: Store) -> None:
+def test_head_with_only_a_lease_is_read_without_a_pointer(store: Store) -> None:
     fence = store.acquire("a")
     head = store.table.head()
     assert head is not None
@@ -130,7 +130,7 @@ def test_does_not_publish_under_another_fence(store: Store, stale: object) -> No
     assert head.pointer is None
 
 
-def test_finds_publication_with_lost_response_by_its_nonce(store: Store) -> None:
+def test_recognizes_a_publication_with_a_lost_response_by_the_nonce(store: Store) -> None:
     fence = store.acquire("a")
     store.table.publish(POINTER, fence, AT, "n1")
     store.table.publish(POINTER, fence, AT, "n1")
@@ -220,7 +220,7 @@ def test_returns_chunks_of_requested_parts_only(store: Store) -> None:
     assert store.table.chunks(snapshot, frozenset({SnapshotPart.OTHERS})) == []
 
 
-def test_returns_chunks_in_order_and_none_for_a_missing_chunk(store: Store) -> None:
+def test_returns_chunks_in_order_with_none_in_place_of_a_missing_chunk(store: Store) -> None:
     store.table.put_chunks("s1", [b"a", b"b", b"c"], LATER, time.sleep)
     chunks = {SnapshotPart.NODES: 1, SnapshotPart.PODS: 3}
     assert store.table.chunks(SnapshotPointer("s1", 1, NEWEST, chunks, 3, AT)) == [b"a", b"b", b"c", None]

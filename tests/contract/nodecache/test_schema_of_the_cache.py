@@ -178,7 +178,7 @@ def cache_of(any_dynamodb: DynamoDBClient) -> Iterator[Callable[[list[Item]], Ca
 Filled = Callable[[list[Item]], Cache]
 
 
-def test_writes_recorded_items(cache_of: Filled, any_dynamodb: DynamoDBClient) -> None:
+def test_writes_the_items_recorded_for_this_release(cache_of: Filled, any_dynamodb: DynamoDBClient) -> None:
     """If this fails, the format has changed: raise SCHEMA_VERSION, record it: python -m tests.recorded RELEASE."""
     cache = cache_of([])
     write_today(cache)
@@ -186,7 +186,7 @@ def test_writes_recorded_items(cache_of: Filled, any_dynamodb: DynamoDBClient) -
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_reads_recorded_items(release: str, cache_of: Filled) -> None:
+def test_reads_the_items_recorded_by_every_release(release: str, cache_of: Filled) -> None:
     cache = cache_of(recorded(release, "cache"))
     snapshot = cache.snapshot()
     assert {name: dict(node.labels) for name, node in snapshot.nodes.items()} == {
@@ -242,7 +242,7 @@ def _later(item: dict[str, Any], oldest_reader: int) -> Item:
     return item
 
 
-def test_ignores_additions_of_next_release(cache_of: Filled, any_dynamodb: DynamoDBClient) -> None:
+def test_ignores_attributes_that_the_next_release_adds(cache_of: Filled, any_dynamodb: DynamoDBClient) -> None:
     items = recorded(LATEST, "cache")
     with table_of(any_dynamodb, items, "N") as name:
         expected = Cache(any_dynamodb, name).snapshot()
@@ -254,7 +254,7 @@ def test_ignores_additions_of_next_release(cache_of: Filled, any_dynamodb: Dynam
     assert found.nodes["gpu-1"].free == expected.nodes["gpu-1"].free
 
 
-def test_watcher_continues_a_cache_of_the_next_release_with_its_own_schema(cache_of: Filled) -> None:
+def test_watcher_writes_its_own_schema_version_into_a_cache_of_the_next_release(cache_of: Filled) -> None:
     """The next release's additions to the head are invalid from then on: its readers see it by the schema version."""
     cache = cache_of(later(recorded(LATEST, "cache"), oldest_reader=SCHEMA_VERSION))
     before, objects, reader = cache.head().pointer, cache.objects(), cold(cache)

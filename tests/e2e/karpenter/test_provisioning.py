@@ -51,7 +51,7 @@ def test_places_pods_on_a_node_of_the_printed_pool(
     figures.at_most("Karpenter: 3 pods are placed", time.monotonic() - began, 2 * NODE_SECONDS)
 
 
-def test_adds_a_node_that_the_policy_rejects_and_no_other(start: Start, cluster: Cluster) -> None:
+def test_adds_only_one_node_for_pods_whose_nodes_the_policy_rejects(start: Start, cluster: Cluster) -> None:
     karpenter = start(LABELED)
     karpenter.apply(without_labels(printed(LABELED)[0], "other"))
     first = cluster.create_pod("first")
@@ -64,7 +64,7 @@ def test_adds_a_node_that_the_policy_rejects_and_no_other(start: Start, cluster:
     assert {cluster.state(pod).node for pod in (first, later)} == {None}
 
 
-def test_takes_the_right_pool_for_pods_whose_affinity_names_the_label(start: Start, cluster: Cluster) -> None:
+def test_uses_the_labeled_pool_for_pods_whose_affinity_names_the_label(start: Start, cluster: Cluster) -> None:
     karpenter = start(LABELED)
     [pool] = printed(LABELED)
     karpenter.apply(without_labels(pool, "other"))
@@ -76,7 +76,7 @@ def test_takes_the_right_pool_for_pods_whose_affinity_names_the_label(start: Sta
     assert node["metadata"]["labels"]["karpenter.sh/nodepool"] == "berth"
 
 
-def test_adds_no_more_nodes_for_pods_that_wait_for_a_pool(start: Start, cluster: Cluster) -> None:
+def test_does_not_add_nodes_for_pods_that_wait_for_a_floating_pool(start: Start, cluster: Cluster) -> None:
     karpenter = start(FLOATING)
     karpenter.apply(*printed(FLOATING))
     holder = cluster.create_pod("holder", annotations={SEATS: "1"})
@@ -89,7 +89,7 @@ def test_adds_no_more_nodes_for_pods_that_wait_for_a_pool(start: Start, cluster:
     assert cluster.wait_until_assigned(waiting) == node
 
 
-def test_adds_no_node_for_counted_resources_without_an_overlay(start: Start, cluster: Cluster) -> None:
+def test_does_not_add_a_node_for_counted_resources_without_an_overlay(start: Start, cluster: Cluster) -> None:
     karpenter = start(COUNTED)
     karpenter.apply(printed(COUNTED)[0])
     pod = cluster.create_pod("web", extended={LICENCE: "1"})
@@ -97,7 +97,7 @@ def test_adds_no_node_for_counted_resources_without_an_overlay(start: Start, clu
     assert karpenter.nodes() == []
 
 
-def test_places_pods_although_no_kubelet_reports_the_resource(start: Start, cluster: Cluster) -> None:
+def test_places_pods_that_request_a_resource_that_kubelets_do_not_report(start: Start, cluster: Cluster) -> None:
     """Karpenter takes the node for one that is not initialized: it never consolidates it."""
     karpenter = start(COUNTED, lost=[LICENCE])
     karpenter.apply(*printed(COUNTED))
@@ -148,7 +148,7 @@ def test_places_a_gang_on_an_empty_cluster(start: Start, cluster: Cluster, figur
     figures.at_most("Karpenter: a gang of 8 on an empty cluster", time.monotonic() - began, PLACED_SECONDS)
 
 
-def test_places_a_gang_when_the_last_nodes_join(start: Start, cluster: Cluster) -> None:
+def test_places_a_gang_once_the_last_node_has_joined(start: Start, cluster: Cluster) -> None:
     """A limit of the pool stops Karpenter at four nodes of 4 cpus."""
     karpenter = start(GANGS)
     [pool] = printed(GANGS)

@@ -225,6 +225,6 @@ def test_installs_the_versions_locked_by_the_repository() -> None:
     assert all(re.search(rf"^{name}==", files[1].read_text(), re.MULTILINE) for name in names)
 
 
-def test_scripts_do_not_contain_expressions() -> None:
+def test_scripts_of_the_action_do_not_contain_github_expressions() -> None:
     """An input inside a script would be part of the script: whoever chooses it would run commands."""
     assert [step["name"] for step in STEPS if "${{" in step.get("run", "")] == []

@@ -81,7 +81,7 @@ OTHER = "other-scheduler"
         pytest.param([pod("p", schedulingGates=GATES)], "1 pod gated: remove the scheduling gates", id="gated"),
     ],
 )
-def test_pods_that_wait_and_are_not_judged_exit_with_2(
+def test_exits_with_2_if_pods_wait_but_none_is_evaluated(
     dump: Write, waiting: list[object], message: str, options: tuple[str, ...]
 ) -> None:
     done = run("--cluster", dump(node("a"), *waiting), *options)
@@ -89,7 +89,7 @@ def test_pods_that_wait_and_are_not_judged_exit_with_2(
     assert done.stderr.endswith(f"dump.json: no pods to place: {message}\n")
 
 
-def test_counts_pods_that_are_not_judged_beside_placed_ones(dump: Write) -> None:
+def test_counts_skipped_pods_in_addition_to_placed_pods(dump: Write) -> None:
     others = [pod("q", schedulerName=OTHER), pod("r", schedulingGates=GATES)]
     done = run("--cluster", dump(node("a"), pod("p"), *others))
     assert done.exit_code == 0
@@ -153,7 +153,7 @@ def preempting(dump: Write) -> str:
     )
 
 
-def test_json_lists_evictions(dump: Write) -> None:
+def test_json_lists_the_evicted_pods(dump: Write) -> None:
     done = json.loads(run("--cluster", preempting(dump), "-o", "json").stdout)
     assert done["summary"]["evicted"] == 2
     first, second = (each["preemption"] for each in done["pods"])

@@ -43,7 +43,7 @@ def candidates(store: LeaseStore, write: str) -> list[Contender]:
 
 
 @pytest.mark.parametrize("attempt", range(ROUNDS))
-def test_one_of_many_creators_becomes_leader(concurrent_store: LeaseStore, attempt: int) -> None:
+def test_only_one_of_many_creators_becomes_leader(concurrent_store: LeaseStore, attempt: int) -> None:
     contenders = candidates(concurrent_store, "create")
     outcomes = Counter(run_concurrently(*[contender.step for contender in contenders]))
     assert outcomes == {BECAME_LEADER: 1, LOST_RACE: CANDIDATES - 1}
@@ -78,7 +78,7 @@ def test_one_of_many_candidates_takes_over_with_one_transition(
 
 
 @pytest.mark.parametrize("attempt", range(ROUNDS))
-def test_publication_and_takeover_exclude_each_other(concurrent_store: LeaseStore, attempt: int) -> None:
+def test_of_a_publication_and_a_takeover_only_one_succeeds(concurrent_store: LeaseStore, attempt: int) -> None:
     """The leader was paused for the duration of its lease, and publishes with its old fence."""
     alpha, beta = Contender(concurrent_store, "alpha"), Contender(concurrent_store, "beta")
     fence = alpha.lead()

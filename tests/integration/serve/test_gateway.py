@@ -100,7 +100,7 @@ def serving(handler: Handler, route: str = "POST /x", **settings: Any) -> Iterat
         yield caller
 
 
-def test_responses_are_not_delayed_by_acknowledgements(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_responses_do_not_wait_for_tcp_acknowledgements(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without TCP_NODELAY each would wait 40 ms for the caller's delayed one."""
     accepted: list[tuple[socket.socket, Any]] = []
     accept = socket.socket.accept

@@ -83,7 +83,7 @@ def test_signal_stops_the_server_like_ctrl_c(by: signal.Signals, dump: Path, tmp
     assert served.ctrl_c(by) == (0, "stopped\n", "")
 
 
-def test_ends_like_after_a_signal_if_nobody_reads_its_output(dump: Path) -> None:
+def test_server_stops_if_the_reader_of_its_output_is_gone(dump: Path) -> None:
     """The program that has started it is gone. Calls would fail to write their log lines."""
     served = start("--cluster", str(dump), "--port", "0")
     assert served.process.stdout is not None
@@ -91,7 +91,7 @@ def test_ends_like_after_a_signal_if_nobody_reads_its_output(dump: Path) -> None
     assert served.process.wait(PATIENCE) == 0
 
 
-def test_uses_its_configuration_and_stops_despite_idle_connections(dump: Path, tmp_path: Path) -> None:
+def test_server_uses_its_configuration_and_stops_despite_idle_connections(dump: Path, tmp_path: Path) -> None:
     config = tmp_path / "berth.yaml"
     config.write_text(
         "kind: BerthConfiguration\npluginConfig:\n- name: NodePriorityLabel\n  args: {label: example.com/rank}\n"

@@ -175,7 +175,7 @@ def slow_requests(served: Served) -> dict[str, tuple[float, bytes]]:
 
 
 @pytest.mark.parametrize("name", SLOW)
-def test_ends_a_slow_request(slow_requests: dict[str, tuple[float, bytes]], name: str) -> None:
+def test_ends_a_request_that_arrives_too_slowly(slow_requests: dict[str, tuple[float, bytes]], name: str) -> None:
     seconds, received = slow_requests[name]
     assert received[9:12] == SLOW[name][2]
     assert LIMITS.head_seconds - 1 <= seconds <= LIMITS.body_seconds + 5
@@ -223,7 +223,7 @@ def test_number_of_pipelined_requests_is_bounded(served: Served, caller: Caller)
         pytest.param("Content-Type", "", 415, id="no content type"),
     ],
 )
-def test_rejects_what_a_web_page_could_send(caller: Caller, header: str, value: str, status: int) -> None:
+def test_rejects_requests_that_a_web_page_could_send(caller: Caller, header: str, value: str, status: int) -> None:
     headers = {"Host": "localhost", "Content-Type": "application/json"} | {header: value}
     response = caller.post("/scheduler/filter", CALL, headers)
     assert response.status == status

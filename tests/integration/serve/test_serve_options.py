@@ -53,7 +53,7 @@ def _only_line(done: Result) -> str:
         ("--cluster=DUMP --decisions-file=absent/d", "--decisions-file absent/d: No such file or directory"),
     ],
 )
-def test_rejects_options_in_one_line(arguments: str, complaint: str) -> None:
+def test_rejects_wrong_options_with_one_line(arguments: str, complaint: str) -> None:
     assert complaint.replace("DUMP", DUMP) in refused(*arguments.replace("DUMP", DUMP).split(), "--port=0")
 
 

@@ -254,7 +254,7 @@ BREAKS: dict[tuple[str, str], tuple[str, Break]] = {
 }
 
 TESTED_ELSEWHERE = {
-    ("--allow-list", "The file is missing"): "test_mutual_tls_denies_if_the_allow_list_cannot_be_read",
+    ("--allow-list", "The file is missing"): "test_uses_last_read_for_at_most_15_minutes_while_store_is_unavailable",
     ("--store dynamodb", "The cache table"): "test_unreadable_table_is_unavailable",
     ("--store dynamodb", "The ledger table"): "test_calls_that_fail_three_times_are_a_problem_of_their_verb",
     ("--console", "The page"): "test_failing_source_keeps_the_last_state_and_reports_the_cause",
@@ -270,7 +270,7 @@ def of_row(row: Row) -> tuple[str, str]:
     return key
 
 
-def test_every_row_of_the_page_is_tested() -> None:
+def test_every_problem_in_the_documentation_is_tested() -> None:
     assert sorted(map(of_row, rows())) == sorted((*BREAKS, *TESTED_ELSEWHERE))
     sources = "".join(path.read_text() for path in (PROJECT / "tests" / "unit").rglob("test_*.py"))
     assert [name for name in TESTED_ELSEWHERE.values() if f"def {name}(" not in sources] == []

@@ -46,7 +46,7 @@ def mtls() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("fixture", [pytest.param(fixture, id=fixture.name) for fixture in FIXTURES])
-def test_function_returns_the_expected_response(
+def test_function_returns_the_expected_response_to_each_event(
     fixture: EventFixture,
     load_function: Callable[..., Callable[..., Any]],
     tmp_path: Path,

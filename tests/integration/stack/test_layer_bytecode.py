@@ -35,7 +35,7 @@ OWN = f"{sys.version_info.major}.{sys.version_info.minor}"
         ),
     ],
 )
-def test_build_without_bytecode_fails_unless_it_is_wanted(
+def test_build_without_bytecode_fails_unless_the_variables_allow_it(
     tmp_path: Path, variables: dict[str, str], error: str, compiled: int
 ) -> None:
     (tmp_path / "Makefile").write_text(MAKEFILE)

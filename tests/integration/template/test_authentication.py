@@ -146,7 +146,7 @@ WITH_ROUTE = [*(f"{verb}Function" for verb in ("Filter", "FilterOnlyOne", "Prior
 
 
 @pytest.mark.parametrize("mode", ["basic", "mtls"])
-def test_functions_that_callers_reach_know_the_mode_and_the_table(template: dict[str, Any], mode: str) -> None:
+def test_public_functions_get_the_authentication_mode_and_the_table(template: dict[str, Any], mode: str) -> None:
     functions = Deployment(template, Authentication=mode, **DOMAIN).resources("AWS::Serverless::Function")
     variables = {name: each["Environment"]["Variables"] for name, each in functions.items()}
     known = {name: each["BERTH_AUTHENTICATION"] for name, each in variables.items() if "BERTH_AUTHENTICATION" in each}

@@ -38,7 +38,7 @@ def test_default_does_not_create_codedeploy_resources() -> None:
 
 
 @pytest.mark.parametrize("choice", [choice for choice in CHOICES if choice != "AllAtOnce"])
-def test_preference_is_a_codedeploy_configuration(choice: str) -> None:
+def test_every_deployment_preference_names_a_codedeploy_configuration(choice: str) -> None:
     mapped = read_template()["Mappings"]["Deployments"]
     assert list(mapped) == CHOICES
     groups = resources(transformed(DeploymentPreference=choice), GROUP, choice).values()
@@ -146,7 +146,7 @@ def client_options() -> dict[str, int]:
 
 
 @pytest.mark.parametrize("preference", ["AllAtOnce", CANARY])
-def test_template_has_no_circular_dependency(preference: str) -> None:
+def test_resources_do_not_depend_on_each_other_in_a_circle(preference: str) -> None:
     """Alias, deployment group, role and hook refer to one another."""
     resources = transformed(DeploymentPreference=preference)["Resources"]
     TopologicalSorter(

@@ -173,7 +173,7 @@ def test_http_timeout_depends_on_the_cluster_size(
         ),
     ],
 )
-def test_one_parameter_reserves_concurrency_on_the_path_of_a_call(
+def test_one_parameter_reserves_concurrency_for_the_functions_of_a_call(
     template: dict[str, Any], given: str, reserved: dict[str, object]
 ) -> None:
     found = {
@@ -184,7 +184,7 @@ def test_one_parameter_reserves_concurrency_on_the_path_of_a_call(
 
 
 @pytest.mark.parametrize("seconds", sorted(set(PARAMETERS["HttpTimeoutSeconds"]["AllowedValues"]) - {0}))
-def test_no_function_times_out_before_the_scheduler(template: dict[str, Any], seconds: int) -> None:
+def test_functions_do_not_time_out_before_the_scheduler(template: dict[str, Any], seconds: int) -> None:
     found = functions(template, HttpTimeoutSeconds=str(seconds))
     assert min(found[name]["Timeout"] for name in VERBS) >= seconds
     assert found["AuthorizerFunction"]["Timeout"] >= min(seconds, AUTHORIZER_SECONDS)
@@ -228,6 +228,6 @@ def test_functions_that_load_a_configuration_have_the_plugin_layer(template: dic
         ("periodic", ("periodic", "false")),
     ],
 )
-def test_watcher_function_gets_its_mode(template: dict[str, Any], mode: str, variables: tuple[str, str]) -> None:
+def test_parameter_sets_the_watcher_mode(template: dict[str, Any], mode: str, variables: tuple[str, str]) -> None:
     found = functions(template, WatcherMode=mode)["WatcherFunction"]["Environment"]["Variables"]
     assert (found["BERTH_WATCHER_MODE"], found["BERTH_WATCHER_STANDBY"]) == variables

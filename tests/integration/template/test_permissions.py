@@ -54,7 +54,7 @@ def test_role_grants_match_the_table(processed: dict[str, Any], function: str) -
     assert all(statement["Effect"] == "Allow" for statement in found)
 
 
-def test_table_lists_every_function_role(processed: dict[str, Any]) -> None:
+def test_every_function_role_is_in_the_table_of_grants(processed: dict[str, Any]) -> None:
     assert roles(processed).keys() == GRANTS.keys()
 
 
@@ -196,7 +196,7 @@ def test_rejects_part_of_an_eks_cluster(value: str) -> None:
 
 @pytest.mark.parametrize("value", [EKS["EksCluster"], ""])
 @pytest.mark.parametrize("function", ["BindFunction", "WatcherFunction"])
-def test_functions_get_the_parts_of_the_eks_cluster(function: str, value: str) -> None:
+def test_functions_get_name_endpoint_and_authority_of_the_eks_cluster(function: str, value: str) -> None:
     deployment = Deployment(read_template(), EksCluster=value)
     variables = deployment.resources("AWS::Serverless::Function")[function]["Environment"]["Variables"]
     names = ("BERTH_EKS_CLUSTER", "BERTH_EKS_ENDPOINT", "BERTH_EKS_CERTIFICATE_AUTHORITY")

@@ -37,7 +37,7 @@ def combinations() -> list[dict[str, str]]:
 ACCEPTED = [each for each in combinations() if not Deployment(read_template(), **each).failed_assertions()]
 
 
-def test_exactly_two_combinations_can_be_deployed() -> None:
+def test_exactly_two_combinations_of_authentication_parameters_can_be_deployed() -> None:
     assert [(each["Authentication"], len(each) - 1) for each in ACCEPTED] == [("basic", 0), ("mtls", len(DOMAIN))]
 
 
@@ -89,7 +89,7 @@ def forged(route: str) -> dict[str, object]:
     }
 
 
-def test_api_has_only_these_routes_and_no_other_endpoint(deployment: Deployment) -> None:
+def test_api_serves_only_the_listed_routes_on_one_endpoint(deployment: Deployment) -> None:
     assert functions_of_routes(deployment).keys() == ROUTES
     for resource_type in ("AWS::Lambda::Url", "AWS::ApiGateway::RestApi", "AWS::Serverless::HttpApi"):
         assert deployment.resources(resource_type) == {}
@@ -97,7 +97,7 @@ def test_api_has_only_these_routes_and_no_other_endpoint(deployment: Deployment)
     assert api.keys() == {"Name", "Description", "ProtocolType", "DisableExecuteApiEndpoint"}  # no Body, no CORS
 
 
-def test_every_route_has_exactly_one_check(deployment: Deployment, load_function: Load) -> None:
+def test_every_route_authenticates_callers_exactly_once(deployment: Deployment, load_function: Load) -> None:
     apis = deployment.resources("AWS::ApiGatewayV2::Api")
     authorizers = deployment.resources("AWS::ApiGatewayV2::Authorizer")
     for name, route in deployment.resources("AWS::ApiGatewayV2::Route").items():

@@ -116,7 +116,9 @@ def test_api_may_invoke_each_function_only_on_its_own_route(template: dict[str, 
     assert permission["SourceArn"]["Fn::Sub"].endswith(f":${{Api}}/*/{route}")
 
 
-def test_sam_local_finds_the_routes(template: dict[str, Any], functions: dict[str, dict[str, Any]]) -> None:
+def test_routes_have_the_form_that_sam_local_reads(
+    template: dict[str, Any], functions: dict[str, dict[str, Any]]
+) -> None:
     order = list(template["Resources"])
     assert order.index("Api") < order.index(next(iter(functions)))
     for route in of_type(template, "AWS::ApiGatewayV2::Route").values():

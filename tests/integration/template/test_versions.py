@@ -120,7 +120,7 @@ def test_functions_and_versions_refer_to_the_hashed_layer(kind: str) -> None:
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_description_of_a_layer_is_its_first_list_member(layer: str) -> None:
+def test_layer_description_is_the_first_member_of_the_hashed_list(layer: str) -> None:
     index, members = LAYERS[layer]["Description"]["Fn::Select"]
     assert index == 0
     assert isinstance(members[0], str)

@@ -61,7 +61,7 @@ NOON = 1_764_590_400.0  # 2025-12-01T12:00:00Z
         pytest.param("01:00:00:00:00:00:00:00", AllowList({2**56: None}), id="a serial of 8 bytes"),
     ],
 )
-def test_parses_allow_list(text: str, wanted: AllowList) -> None:
+def test_reads_serials_ends_and_names_of_an_allow_list(text: str, wanted: AllowList) -> None:
     assert parse(text) == wanted
 
 
@@ -77,7 +77,7 @@ def test_parses_allow_list(text: str, wanted: AllowList) -> None:
         pytest.param(set(), NOON, AuthorizerOutcome.NOT_LISTED, id="no serial"),
     ],
 )
-def test_returns_status_of_serial(serials: set[int], now: float, listing: AuthorizerOutcome) -> None:
+def test_serial_is_allowed_until_its_end_only(serials: set[int], now: float, listing: AuthorizerOutcome) -> None:
     assert AllowList({1: None, 2: NOON}).status(serials, now) is listing
 
 
@@ -91,7 +91,7 @@ def test_returns_status_of_serial(serials: set[int], now: float, listing: Author
         pytest.param(f"{A} replaced 2025-12-01T12:00:00Z", None, id="replaced certificate only"),
     ],
 )
-def test_first_end_is_of_a_certificate_that_is_not_replaced(text: str, end: float | None) -> None:
+def test_first_end_ignores_replaced_certificates(text: str, end: float | None) -> None:
     assert parse(text).first_end() == end
 
 
@@ -105,7 +105,7 @@ entries = st.builds(
 
 
 @given(st.lists(entries, max_size=5, unique_by=lambda entry: entry.serial))
-def test_parses_list_that_it_has_formatted(written: list[AllowListEntry]) -> None:
+def test_formatted_list_is_parsed_to_the_same_entries(written: list[AllowListEntry]) -> None:
     replaced = frozenset(entry.serial for entry in written if entry.is_replaced and entry.until is not None)
     assert parse(format_entries(written)) == AllowList(
         {entry.serial: entry.until for entry in written}, replaced=replaced
@@ -184,7 +184,7 @@ def test_rejects_malformed_certificate(event: Mapping[str, object], outcome: Aut
         pytest.param(NOW, NOW + 1, {0x1F: NOW}, AuthorizerOutcome.EXPIRED, id="its list entry has expired"),
     ],
 )
-def test_checks_validity_and_allow_list(
+def test_certificate_must_be_valid_and_on_the_allow_list(
     not_before: float, not_after: float, allowed: dict[int, float | None], outcome: AuthorizerOutcome
 ) -> None:
     certificate = ClientCertificate(frozenset({0x1F}), not_before, not_after)

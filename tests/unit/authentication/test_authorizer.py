@@ -71,7 +71,7 @@ def test_denies_credentials_of_the_other_mode(clock: Clock) -> None:
     assert not MutualTLSAuthorizer(InMemoryAllowList("5eed5eed5eed5e1f"), clock).decide(WITH_OLD).allowed
 
 
-def test_reads_store_once_for_several_calls(clock: Clock) -> None:
+def test_reads_the_store_once_for_several_calls(clock: Clock) -> None:
     store = InMemoryPasswords(OLD)
     authorizer = BasicAuthorizer(store, clock)
     clock.now += 100
@@ -92,7 +92,7 @@ def test_denies_removed_password_after_max_age(clock: Clock) -> None:
     assert authorizer.decide(WITH_OLD) == Decision(AuthorizerOutcome.WRONG_CREDENTIALS)
 
 
-def test_accepts_added_password_after_recheck(clock: Clock) -> None:
+def test_accepts_a_new_password_after_the_recheck(clock: Clock) -> None:
     """A denial would be kept by the gateway: so it is decided on a store that has just been read."""
     store = InMemoryPasswords(OLD)
     authorizer = BasicAuthorizer(store, clock)

@@ -83,7 +83,7 @@ def test_accepts_or_rejects_authorization_header(value: str, passwords: Password
     assert check(value, passwords, NOW) is outcome
 
 
-def test_rejects_empty_digest_if_there_is_no_previous_password() -> None:
+def test_rejects_an_empty_digest_while_the_previous_password_is_absent() -> None:
     """Without a previous password, random bytes take its place."""
     assert check(header("", ""), Passwords(CURRENT, None, NOW + 1), NOW) is AuthorizerOutcome.WRONG_CREDENTIALS
 

@@ -61,13 +61,13 @@ def checked(plugin: type[Plugin]) -> Callable[[], Plugin]:
 
 
 @pytest.mark.parametrize("plugin", [Filters, Scores, OneEach, at_most(6)])
-def test_finds_no_violation_in_a_sound_plugin(plugin: type[Plugin]) -> None:
+def test_sound_plugin_passes_every_check(plugin: type[Plugin]) -> None:
     result = check(checked(plugin))
     assert (result.findings, result.nodes, result.pods) == ((), 4, 3)
 
 
 @pytest.mark.parametrize("name", SHIPPED_PLUGINS)
-def test_finds_no_violation_in_plugins_shipped_with_berth(name: str) -> None:
+def test_plugins_shipped_with_berth_pass_every_check(name: str) -> None:
     factory = shipped_plugin(name)
     assert isinstance(factory.plugin, type)
     plugin = checked_plugin(factory.plugin, name)
@@ -125,7 +125,7 @@ def test_finds_no_violation_in_plugins_shipped_with_berth(name: str) -> None:
         pytest.param(at_most(6, "without_pod"), Rule.WITH_POD, r"without_pod\(db\) judges node", id="not in limit"),
     ],
 )
-def test_finds_plugin_that_breaks_a_rule(plugin: type[Plugin], rule: Rule, message: str) -> None:
+def test_check_reports_a_plugin_that_breaks_a_rule(plugin: type[Plugin], rule: Rule, message: str) -> None:
     result = check(checked(plugin))
     assert rule in {each.rule for each in result.findings}
     messages = [each.message for each in result.findings if each.rule is rule]
@@ -174,7 +174,7 @@ WAITING = pod("apart", {"app": "db"}, affinity=ANTI_AFFINITY)
     ("plugin", "events"),
     [pytest.param(NeedsPod, [ADD, UPDATE], id="node filter"), pytest.param(OneEach, [DELETE], id="cluster filter")],
 )
-def test_finds_plugin_that_does_not_register_an_event(plugin: type[Plugin], events: list[ClusterEvent]) -> None:
+def test_check_reports_a_plugin_that_misses_an_event(plugin: type[Plugin], events: list[ClusterEvent]) -> None:
     """Each of these is needed. Those of Berth's own plugins: tests/property/test_registered_events.py."""
     for event in events:
         snapshot = cluster(NODES, PLACED, namespaces={"default": {}})
@@ -199,7 +199,7 @@ def test_reports_that_one_instance_cannot_be_checked_for_repeatability() -> None
     assert (found.rule, "same instance twice" in found.message) == (Rule.REPEATABLE, True)
 
 
-def test_finds_plugin_that_is_too_slow() -> None:
+def test_check_reports_a_plugin_that_is_too_slow() -> None:
     # A second for each look at the clock, three pods on four nodes.
     seconds = count()
     result = check(checked(Filters), lambda: float(next(seconds)))

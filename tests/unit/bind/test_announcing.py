@@ -65,7 +65,7 @@ def test_rejects_pod_that_conflicts_with_an_announced_pod() -> None:
     assert world.announced() == [(1, "p", False), (2, "q", False)]
 
 
-def test_binds_without_rechecking_if_the_configuration_has_no_rule_about_pods() -> None:
+def test_binds_without_rechecking_unless_a_rule_reads_other_pods() -> None:
     """Its log is not read then. bind looks at the configuration every 10 s, and at the node cache in each call."""
     world = World(BerthConfiguration.model_validate({"profile": "label-priority"}))
     assert world.bind("p").outcome is BindOutcome.BOUND
@@ -97,13 +97,13 @@ def test_refuses_only_the_pod_that_is_too_large_to_announce(labels: int, result:
     assert announced == (["small"] if result is TOO_LARGE else ["large", "small"])
 
 
-def test_ignores_own_announcement() -> None:
+def test_ignores_the_pods_own_announcement() -> None:
     world = World()
     world.bind("p")
     assert world.bind("p").outcome is BindOutcome.BOUND
 
 
-def test_evaluates_again_if_the_position_is_occupied(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evaluates_the_pod_again_if_the_position_is_occupied(monkeypatch: pytest.MonkeyPatch) -> None:
     earlier, world, append = World(), World(), InMemoryAnnouncementLog.append
     earlier.bind("other")
     excluding = replace(earlier.log.read(1)[0], attempt="another's")
@@ -158,7 +158,7 @@ def test_refuses_bind_without_cache() -> None:
     assert world.announced() == []
 
 
-def test_binds_without_rechecking_if_a_stale_cache_passes() -> None:
+def test_binds_without_rechecking_if_calls_pass_on_a_stale_cache() -> None:
     world = World(BerthConfiguration.model_validate({"profile": "full", "nodeCache": {"whenStale": "pass"}}))
     world.published.clock.advance(1_000)
     assert world.bind("p").outcome is BindOutcome.BOUND
@@ -190,7 +190,7 @@ def count_calls(owner: object, name: str, calls: list[str], monkeypatch: pytest.
     monkeypatch.setattr(owner, name, counted)
 
 
-def test_makes_two_reads_and_one_write_when_uncontended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_makes_two_reads_and_one_write_without_contention(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     world.cache.current()
     calls: list[str] = []

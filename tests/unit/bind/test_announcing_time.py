@@ -23,7 +23,7 @@ def test_waits_longer_after_each_occupied_position() -> None:
     assert world.waits == [min(LONGEST_WAIT, FIRST_WAIT * 2**tries) / 2 for tries in range(8)]
 
 
-def test_gives_up_if_every_position_is_occupied_until_the_deadline() -> None:
+def test_fails_if_every_position_is_occupied_until_the_deadline() -> None:
     world = World(log=TakenLog(1_000))
     assert world.bind("p", seconds=1.0) == CONTENDED
     assert sum(world.waits) == pytest.approx(1.0)

@@ -34,7 +34,7 @@ def world_with(requests: Mapping[str, str]) -> BindWorld:
         pytest.param({"cpu": "1"}, ["GET", "Binding"], id="no counted resource"),
     ],
 )
-def test_makes_few_calls_if_uncontended(requests: Mapping[str, str], calls: list[str]) -> None:
+def test_makes_only_the_expected_calls_without_contention(requests: Mapping[str, str], calls: list[str]) -> None:
     world, wire = world_with(requests), Wire()
     assert world.bind(POD, UID, "n1", wire) is BindOutcome.BOUND
     assert wire.calls == calls
@@ -112,7 +112,7 @@ def test_does_not_leave_a_reservation_if_bind_fails(
 
 
 @pytest.mark.parametrize("deleting", [False, True])
-def test_returns_already_bound_after_one_get_if_the_pod_is_on_the_node(deleting: bool) -> None:
+def test_pod_that_is_already_on_the_node_takes_only_one_get(deleting: bool) -> None:
     world, wire = world_with({LICENCE: "2"}), Wire()
     world.bind(POD, UID, "n1")
     world.pods.change(POD, deleting=deleting)

@@ -46,7 +46,7 @@ def lease_of(holder: str, counting_transition: int | None = 4) -> LeaseInMemory:
         pytest.param(LeaseInMemory(exists=False), "store-1", NOT_HELD, id="the lease does not exist"),
     ],
 )
-def test_only_a_holder_that_finished_its_takeover_may_reserve(
+def test_only_a_holder_with_a_finished_takeover_may_reserve(
     lease: LeaseInMemory, identity: str | None, result: BindResult | None
 ) -> None:
     assert CountingRight(lease, IdentityInMemory(identity)).refusal(1.0) == result

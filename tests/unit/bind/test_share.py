@@ -156,7 +156,7 @@ def test_releases_both_devices_when_a_pod_with_surplus_ends(attempts: TwoAttempt
     assert attempts.harness.ledger().avail == {FIRST: 4, SECOND: 8}
 
 
-def test_does_not_release_if_the_watcher_released_first(attempts: TwoAttempts) -> None:
+def test_does_not_release_an_entry_that_the_watcher_released_first(attempts: TwoAttempts) -> None:
     def confirmed_at_once(binding: Binding) -> Created | Refused | Unanswered:
         answer = attempts.carried_out(binding)
         attempts.confirm()
@@ -169,7 +169,7 @@ def test_does_not_release_if_the_watcher_released_first(attempts: TwoAttempts) -
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.05])
-def test_leaves_surplus_if_the_deadline_has_passed(attempts: TwoAttempts, seconds: float) -> None:
+def test_keeps_surplus_reservations_if_the_deadline_has_passed(attempts: TwoAttempts, seconds: float) -> None:
     reservation = attempts.reserve(6)
     assert reservation.has_surplus
 
@@ -178,7 +178,7 @@ def test_leaves_surplus_if_the_deadline_has_passed(attempts: TwoAttempts, second
     assert attempts.entry().shares == BOTH
 
 
-def test_does_not_make_additional_calls_without_surplus() -> None:
+def test_makes_additional_calls_only_for_surplus_reservations() -> None:
     """A second attempt that keeps the device of the first one included."""
     attempts = TwoAttempts()
     attempts.harness.cluster.annotate("a", REQUEST, "3")

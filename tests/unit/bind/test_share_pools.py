@@ -41,7 +41,7 @@ from tests.unit.bind.pool_world import (
 # -------------------------------------------------------------------------------------------------------------- reserve
 
 
-def test_reserves_only_in_the_floating_pool_if_the_node_has_nothing_of_it() -> None:
+def test_reserves_only_in_the_floating_pool_if_the_node_provides_none() -> None:
     world = floating_slots()
     assert world.bind().outcome is BindOutcome.BOUND
     assert world.held() == {SLOTS: {SLOTS: 2}}
@@ -198,7 +198,7 @@ def test_takes_over_the_entry_of_the_cluster_from_an_attempt_on_another_node() -
     assert world.ledger(SEATS).avail == {SEATS: 3}
 
 
-def test_takes_over_if_the_pool_is_full_of_its_own_amounts() -> None:
+def test_takes_over_its_own_amounts_even_if_they_fill_the_pool() -> None:
     world = slots_and_seats(5)
     world.reserve({SEATS: 5}, Demand(SLOT, 5))
     assert isinstance(world.reserve({SEATS: 5}, Demand(SLOT, 5)), Reservation)

@@ -192,7 +192,7 @@ def test_keeps_the_union_of_fields_that_profiles_read(profile: str, spreading: b
         assert (needs.spreading, needs.images) == (spreading, images)
 
 
-def test_keeps_what_explains_why_a_pod_waits_for_explanations_only() -> None:
+def test_keeps_the_fields_that_explain_a_waiting_pod_only_for_explanations() -> None:
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"}
     waiting = deepcopy(WHOLE_POD)
     waiting["metadata"] |= {"creationTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/hold"]}
@@ -276,7 +276,7 @@ def test_creation_time_of_pods_is_dropped_without_gangs() -> None:
 
 @pytest.mark.parametrize(("needs", "is_own"), [(GANGS, True), (LITTLE, False)], ids=["enabled", "off"])
 @pytest.mark.parametrize("reason", ["gang waits for members", "gang does not fit", "gang size is below 1"])
-def test_gang_reasons_are_reasons_of_berth(reason: str, needs: RequiredFields, is_own: bool) -> None:
+def test_gang_reasons_are_berths_only_if_gangs_are_enabled(reason: str, needs: RequiredFields, is_own: bool) -> None:
     condition = {"type": "PodScheduled", "status": "False", "message": f"0/3 nodes are available: 3 {reason}. no new"}
     assert rejected_by_berth(kept(PODS, WHOLE_POD | {"status": {"conditions": [condition]}}, needs)) is is_own
 
@@ -366,5 +366,5 @@ def test_marks_pods_whose_call_of_a_verb_failed(message: str, wanted: object) ->
 
 
 @pytest.mark.parametrize("message", ["0/3 nodes are available: 3 Insufficient cpu.", "no nodes available to schedule"])
-def test_does_not_mark_rejected_pods(message: str) -> None:
+def test_does_not_mark_rejected_pods_as_undecided(message: str) -> None:
     assert undecided(pod(scheduled("Unschedulable", message))) is None

@@ -62,7 +62,7 @@ def test_marks_pod_that_berth_rejected(reason: str) -> None:
         pytest.param(7, id="a number"),
     ],
 )
-def test_does_not_mark_pod_rejected_only_by_others(message: object) -> None:
+def test_does_not_mark_a_pod_that_only_other_plugins_reject(message: object) -> None:
     assert not rejected(message)
 
 
@@ -79,7 +79,7 @@ def test_does_not_mark_pod_without_the_condition(conditions: object) -> None:
     assert not rejected_by_berth(kept(PODS, WHOLE_POD | {"status": {"conditions": conditions}}))
 
 
-def test_every_filter_of_berth_has_reasons_and_in_tree_filters_have_none() -> None:
+def test_only_filters_of_berth_have_reasons_of_berth() -> None:
     assert SHIPPED_PLUGINS.keys() > IN_TREE
     for name, registered in [(name, shipped_plugin(name)) for name in SHIPPED_PLUGINS]:
         if name in IN_TREE:

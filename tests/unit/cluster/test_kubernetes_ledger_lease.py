@@ -54,7 +54,9 @@ def test_lease_is_unavailable_if_the_response_is_not_a_lease(
     assert isinstance(lease.get(), Unavailable)
 
 
-def test_update_keeps_fields_written_by_others(kubernetes: KubernetesOnLoopback, lease: KubernetesLedgerLease) -> None:
+def test_update_keeps_fields_that_other_writers_added(
+    kubernetes: KubernetesOnLoopback, lease: KubernetesLedgerLease
+) -> None:
     kubernetes.leases[NAME] = {
         "metadata": {"name": NAME, "uid": "lease-1", "resourceVersion": "1", "annotations": {"owner": "team"}}
     }

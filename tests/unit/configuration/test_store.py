@@ -113,7 +113,7 @@ def test_uses_earlier_document_whatever_a_plugin_raises_while_it_is_built(plugin
         pytest.param([MISSING_PLUGIN, BROKEN], id="no document was valid"),
     ],
 )
-def test_uses_deployed_configuration_if_no_applied_document_can_be_loaded(documents: list[str]) -> None:
+def test_uses_the_deployed_configuration_if_applied_documents_cannot_be_loaded(documents: list[str]) -> None:
     environment = Environment(*documents, deployed="resource-segregation")
     configured = environment.configurations.at("hash")
     assert configured.policy.profile.name == "resource-segregation"
@@ -237,7 +237,7 @@ def test_returns_the_version_of_plugins_named_in_the_document(tmp_path: Path) ->
         pytest.param("", "1.0.0+a", "", id="an earlier document, without plugins, is used"),
     ],
 )
-def test_reports_a_plugin_difference(here: str, applied: str, difference: str) -> None:
+def test_reports_plugins_that_differ_from_those_at_apply(here: str, applied: str, difference: str) -> None:
     configured = replace(Environment(OLDER).configurations.at("hash"), plugin_version=here)
     assert configured.plugin_difference(applied) == difference
 
@@ -252,17 +252,17 @@ def plugins(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_version_contains_declared_version_and_hash(plugins: Path) -> None:
+def test_plugin_version_contains_declared_version_and_hash(plugins: Path) -> None:
     assert re.fullmatch(r"1\.2\.0\+[0-9a-f]{8}", version_of(plugins))
     assert version_of(plugins) == version_of(plugins)
 
 
-def test_version_starts_with_0_if_none_is_declared(plugins: Path) -> None:
+def test_plugin_version_starts_with_0_unless_one_is_declared(plugins: Path) -> None:
     (plugins / "berth_plugins" / "__init__.py").unlink()
     assert version_of(plugins).startswith("0+")
 
 
-def test_version_is_the_same_if_kubelet_mounts_the_files(tmp_path: Path) -> None:
+def test_plugin_version_is_the_same_if_kubelet_mounts_the_files(tmp_path: Path) -> None:
     files = {"__init__.py": '__version__ = "1.2.0"\n', "teams.py": "A = 1\n"}
     plain, mounted = tmp_path / "plain" / "berth_plugins", tmp_path / "mounted" / "berth_plugins"
     plain.mkdir(parents=True)
@@ -288,12 +288,14 @@ def test_version_is_the_same_if_kubelet_mounts_the_files(tmp_path: Path) -> None
         pytest.param(lambda root: (root / "conftest.py").touch(), False, id="a file beside the package"),
     ],
 )
-def test_version_changes_with_loaded_files_only(plugins: Path, change: Callable[[Path], object], changes: bool) -> None:
+def test_plugin_version_changes_with_loaded_files_only(
+    plugins: Path, change: Callable[[Path], object], changes: bool
+) -> None:
     before = version_of(plugins)
     change(plugins)
     assert (version_of(plugins) != before) is changes
 
 
-def test_version_is_empty_without_plugins() -> None:
+def test_plugin_version_is_empty_without_plugins() -> None:
     installed_version.cache_clear()
     assert installed_version() == ""

@@ -91,7 +91,7 @@ def test_reports_every_failure_that_follows_a_written_record() -> None:
     assert written.warnings == [failed, "", failed, ""]
 
 
-def test_calls_do_not_wait_for_a_hanging_writer() -> None:
+def test_calls_do_not_wait_for_a_writer_that_hangs() -> None:
     released = Event()
 
     def hang(_: Mapping[str, object]) -> None:
@@ -120,7 +120,7 @@ def test_record_is_built_outside_the_call(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("closed", ["before a record", "twice"])
-def test_close_returns_at_once_if_no_writer_is_running(closed: str) -> None:
+def test_close_returns_at_once_unless_a_writer_is_running(closed: str) -> None:
     written = Written()
     if closed == "twice":
         written.ask("p", "fits")

@@ -35,7 +35,7 @@ def selected(found: dict[str, object], *keys: str) -> list[object]:
     return [found[key] for key in keys]
 
 
-def test_preempt_records_accepted_nodes_with_victims_and_reasons_of_the_others() -> None:
+def test_preempt_records_accepted_nodes_with_victims_and_reasons_of_rejected_nodes() -> None:
     recent = RecentDecisions(lambda: NOW)
     verbs = Verbs([labelled("a", "1"), node("b"), node("c")], recorder=recent)
     verbs.ask("preempt", victims_by_uid({"a": ["v1", "v2"], "b": ["v3"], "c": ["v4"], "d": [""]}))

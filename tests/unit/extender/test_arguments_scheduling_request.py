@@ -154,7 +154,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("place", BROKEN)
-def test_rejects_invalid_json(place: str) -> None:
+def test_rejects_a_body_of_invalid_json(place: str) -> None:
     body = body_of(large())
     read(body)
     found = read_scheduling_request(body.replace(*BROKEN[place]), "unreadable")
@@ -226,7 +226,7 @@ def test_does_not_build_objects_for_fields_unused_by_scheduling(kind: str) -> No
     assert peak < 3 * len(body)
 
 
-def test_size_of_remembered_metadata_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_size_of_cached_metadata_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pod_texts, "MAX_METADATA_BYTES", 1_000_000)
     recent = pod_texts._RecentMetadata()
     for number in range(10):

@@ -47,11 +47,11 @@ def test_does_not_start_a_read_after_the_deadline() -> None:
     assert calls == []
 
 
-def test_reads_in_the_same_thread_if_there_is_no_deadline() -> None:
+def test_reads_in_the_same_thread_without_a_deadline() -> None:
     assert BoundedReads().before(NO_DEADLINE, threading.get_ident) == threading.get_ident()
 
 
-def test_store_that_is_never_late_is_read_in_the_same_thread() -> None:
+def test_store_without_network_is_read_in_the_same_thread() -> None:
     assert BoundedReads(is_never_late=True).before(in_ten_seconds(), threading.get_ident) == threading.get_ident()
 
 

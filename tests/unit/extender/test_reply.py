@@ -164,7 +164,7 @@ LATE = "the time for the answer was over before the decision: a cold start, or a
     ],
 )
 @pytest.mark.parametrize("left", [ANSWER_SECONDS, 0.0])
-def test_fails_if_the_call_leaves_no_time_for_a_decision(
+def test_fails_if_too_little_time_is_left_for_a_decision(
     answer: Callable[..., Reply], failed: Callable[[Failure], Reply], request_body: object, left: float
 ) -> None:
     reply = answer(body_of(request_body), cache=NoTime(2.0), deadline=Deadline(left, lambda: 0.0))

@@ -16,12 +16,12 @@ VERBS = ["filter", "filter_onlyone", "prioritize"]
 
 
 @pytest.mark.parametrize("name", ["filter", "filter_onlyone", "prioritize", "preempt", "healthz"])
-def test_starts_without_its_table(load_function: Load, name: str) -> None:
+def test_function_starts_even_if_its_table_is_missing(load_function: Load, name: str) -> None:
     load_function(name, {"BERTH_CACHE_TABLE": "absent"})
 
 
 @pytest.mark.parametrize("name", ["bind", "watcher"])
-def test_starts_without_its_cluster(load_function: Load, name: str) -> None:
+def test_function_starts_even_if_its_cluster_is_missing(load_function: Load, name: str) -> None:
     load_function(name, {"BERTH_KUBECONFIG": "/absent/kubeconfig"})
 
 

@@ -85,7 +85,7 @@ def test_functions_import_only_the_listed_packages(functions: set[str], allowed:
     assert packages(imported(*sorted(functions))) - allowed == set()
 
 
-def test_bind_on_eks_imports_neither_kubernetes_client_nor_parts_of_the_watcher() -> None:
+def test_bind_on_eks_imports_neither_the_kubernetes_client_nor_watcher_code() -> None:
     """The client takes a third of its start, and only a kubeconfig needs it."""
     modules = imported("bind", **EKS)
     assert packages(modules) - EVERY_FUNCTION == set()

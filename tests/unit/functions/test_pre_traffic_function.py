@@ -136,7 +136,9 @@ def test_rejects_unexpected_responses_without_quoting_secrets(
     assert "s3cret" not in str(log_lines.all())
 
 
-def test_manual_invocation_does_not_report(handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]) -> None:
+def test_manual_invocation_does_not_report_to_codedeploy(
+    handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]
+) -> None:
     client, _ = codedeploy
     assert PreTrafficHook(VERSIONS, Published(handlers), client.put_lifecycle_event_hook_execution_status).handle(
         {}

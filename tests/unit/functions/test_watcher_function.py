@@ -40,7 +40,7 @@ def dump(directory: Path, *nodes: dict[str, object]) -> Path:
     return path
 
 
-def test_publishes_cluster_and_hands_over(
+def test_publishes_the_cluster_and_hands_the_lease_over(
     load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines
 ) -> None:
     path = dump(tmp_path, {"name": "n1"}, {"name": "n2"})
@@ -106,7 +106,7 @@ def test_reports_unreadable_cluster_as_outcome_and_warning(
 
 
 @pytest.mark.long
-def test_continuous_run_logs_at_once_why_nothing_is_published(
+def test_continuous_run_logs_at_once_why_it_cannot_publish(
     load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines
 ) -> None:
     path = tmp_path / "absent.yaml"
@@ -126,7 +126,9 @@ def test_reports_missing_table_as_outcome(load_function: Load, tmp_path: Path) -
     assert "the table does not exist; deploy the stack, or set BERTH_CACHE_TABLE" in answer["reason"]
 
 
-def test_reports_bad_nodes(load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines) -> None:
+def test_warns_about_nodes_without_a_name(
+    load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines
+) -> None:
     """Otherwise they would be lost silently: a node without a name is in no answer."""
     path = dump(tmp_path, {"name": "n1"}, {"labels": {}}, {"name": ""})
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})

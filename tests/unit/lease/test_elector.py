@@ -21,7 +21,7 @@ def store() -> InMemoryStore:
     return InMemoryStore()
 
 
-def test_rejects_empty_identity(store: InMemoryStore) -> None:
+def test_rejects_an_empty_identity_of_a_candidate(store: InMemoryStore) -> None:
     with pytest.raises(ValueError, match="identity must not be empty"):
         Contender(store, "")
 
@@ -43,7 +43,7 @@ def test_candidate_retries_after_retry_period_with_jitter(
     assert step.again_in == pytest.approx(wait)
 
 
-def test_loser_of_race_retries_with_jitter(store: InMemoryStore) -> None:
+def test_candidate_that_lost_a_race_retries_with_jitter(store: InMemoryStore) -> None:
     alpha, beta = Contender(store, "alpha", random=lambda: 0.5), Contender(store, "beta")
     alpha.lock.before_next("create", beta.step)
     step = alpha.elector.step()
@@ -78,7 +78,7 @@ def test_step_before_its_time_does_not_call_the_table(store: InMemoryStore) -> N
     assert alpha.calls() == []
 
 
-def test_step_slightly_early_due_to_rounding_still_runs(store: InMemoryStore) -> None:
+def test_step_that_is_early_because_of_rounding_still_runs(store: InMemoryStore) -> None:
     """The sum of a large time and a small one is not exact: the caller waited for the requested time."""
     store.put(stored_lease("alpha"))
     beta = Contender(store, "beta", random=lambda: 0.1)
@@ -184,21 +184,21 @@ def test_leads_until_stopped_and_releases(store: InMemoryStore) -> None:
     assert alpha.calls() == ["get", "create", *["update"] * 49, "get", "update"]
 
 
-def test_hands_over_at_the_announced_time(store: InMemoryStore) -> None:
+def test_leader_hands_over_at_the_announced_time(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha", handover=Handover(at=AT + 7))
     assert run(alpha.elector, waiting(alpha, -1)).outcome is ElectionOutcome.RELEASED
     assert alpha.clock.wall() - AT == 7
     assert holder(store) == ("", 0)
 
 
-def test_ends_if_it_is_not_needed(store: InMemoryStore) -> None:
+def test_candidate_ends_if_it_is_not_needed(store: InMemoryStore) -> None:
     store.put(stored_lease("bing"))
     alpha = Contender(store, "alpha", handover=Handover(horizon=120))
     assert run(alpha.elector, waiting(alpha, -1)).outcome is ElectionOutcome.NOT_NEEDED
     assert alpha.calls() == ["get"]
 
 
-def test_releases_if_the_work_fails(store: InMemoryStore) -> None:
+def test_leader_releases_the_lease_if_the_work_fails(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha")
 
     def fail(_: float) -> bool:
@@ -217,7 +217,7 @@ def test_repeats_a_release_without_response_once(store: InMemoryStore) -> None:
     assert holder(store) == ("", 0)
 
 
-def test_continues_to_work_while_it_waits(store: InMemoryStore) -> None:
+def test_leader_whose_publications_renew_the_lease_keeps_working(store: InMemoryStore) -> None:
     """Publications come more often than renewals would: then there is none."""
     alpha = Contender(store, "alpha")
     published: list[bool] = []
@@ -276,7 +276,7 @@ def test_first_standby_takes_the_lease_and_the_next_is_not_needed() -> None:
     assert starts.clock.wall() == began
 
 
-def test_takes_lease_of_crashed_standby_after_expiry() -> None:
+def test_takes_the_lease_of_a_crashed_standby_after_its_expiry() -> None:
     starts = Starts()
     assert starts.takes_place(starts.start())
     starts.clock.advance(60)
@@ -285,7 +285,7 @@ def test_takes_lease_of_crashed_standby_after_expiry() -> None:
     assert 15 <= starts.clock.wall() - began <= 20
 
 
-def test_frozen_standby_detects_lost_lease() -> None:
+def test_frozen_standby_detects_that_it_lost_the_lease() -> None:
     starts = Starts()
     first, second = starts.start(), starts.start()
     assert starts.takes_place(first)

@@ -46,7 +46,9 @@ def test_validity_uses_the_clock_that_advanced_more(monotonic: float, wall: floa
         pytest.param(LEASE, after(5, 1), START, id="wall clock set back a little: since the first read"),
     ],
 )
-def test_observation_time_restarts_only_for_a_changed_record(found: Lease, now: Instant, since: Instant) -> None:
+def test_observation_restarts_for_a_changed_record_or_an_earlier_clock(
+    found: Lease, now: Instant, since: Instant
+) -> None:
     assert Observation(LEASE, START).then(found, now).since == since
 
 
@@ -60,7 +62,7 @@ def test_observation_time_restarts_only_for_a_changed_record(found: Lease, now: 
         pytest.param(9e9, True, True, id="renewal observed directly"),
     ],
 )
-def test_recognizes_healthy_lease(seen_at: float, changed: bool, healthy: bool) -> None:
+def test_lease_is_healthy_while_the_holder_renews_it(seen_at: float, changed: bool, healthy: bool) -> None:
     observation = Observation(LEASE, Instant(50, seen_at), changed)
     assert observation.looks_healthy(LeaderElectionConfig()) is healthy
 

@@ -47,7 +47,7 @@ def test_announcement_ends_if_withdrawn_expired_or_shown_by_the_cache(
     assert has_ended(announced, snapshot, seen) is ends
 
 
-def test_announces_the_pod_as_the_cache_will_show_it() -> None:
+def test_announced_pod_equals_the_pod_in_the_cache_after_the_bind() -> None:
     wanted = pod_with("p", {"app": "db"}, affinity={"podAntiAffinity": {}}, tolerations=[{"operator": "Exists"}])
     placed = pod_on_node(wanted, "node-a", ())
     assert isinstance(placed, tuple)
@@ -68,7 +68,7 @@ def test_reader_starts_at_the_first_announcement_that_has_not_ended() -> None:
     assert [each.position for each in reader.read()[0]] == [2, 3]
 
 
-def test_reader_starts_over_with_a_new_table() -> None:
+def test_reader_reads_from_the_start_of_a_new_table() -> None:
     log = InMemoryAnnouncementLog()
     log.append(announcement(1))
     reader = AnnouncementReader(log)

@@ -210,7 +210,7 @@ def test_pod_does_not_see_its_own_announcement() -> None:
         pytest.param("kube-system", {}, id="an exempt pod"),
     ],
 )
-def test_pod_without_any_rules_is_also_announced(namespace: str, spec: Mapping[str, Any]) -> None:
+def test_pod_without_rules_is_announced_for_the_rules_of_other_pods(namespace: str, spec: Mapping[str, Any]) -> None:
     """Rules of other profiles may depend on it."""
     configuration = {"profile": "full", "profiles": {"batch": "label-priority"}}
     world = World(BerthConfiguration.model_validate(configuration))

@@ -32,7 +32,7 @@ def test_pod_counts_on_its_node_while_its_bind_runs() -> None:
     assert binds.pods() == ()
 
 
-def test_pod_does_not_count_after_a_failed_bind() -> None:
+def test_pod_no_longer_counts_after_a_failed_bind() -> None:
     binds = asked(POD)
     with suppress(RuntimeError), binds.begun(BINDING):
         raise RuntimeError

@@ -85,7 +85,7 @@ def test_configuration_unreadable_by_verbs_is_unavailable() -> None:
         pytest.param(['{"kind": "Deployment"}'], "the deployed configuration", id="no document was applied before"),
     ],
 )
-def test_reports_fallback_configuration(documents: list[str], used: str) -> None:
+def test_reports_that_a_fallback_configuration_is_in_use(documents: list[str], used: str) -> None:
     verbs = Verbs([labelled("n1", "10")])
     for document in documents:
         verbs.store.apply(document)

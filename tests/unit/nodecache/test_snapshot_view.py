@@ -43,7 +43,7 @@ def placed(state: CachedCluster) -> dict[str, list[str]]:
     return {name: sorted(pod.uid for pod in found.pods) for name, found in state.snapshot.nodes.items()}
 
 
-def test_is_empty_before_first_change() -> None:
+def test_snapshot_is_empty_before_the_first_change() -> None:
     state = VIEW.empty()
     assert not state.snapshot.nodes
     assert not state.unreadable
@@ -82,7 +82,7 @@ def test_is_empty_before_first_change() -> None:
         pytest.param([node("n1", zone="a")], {"n1": ["uid-p"], "n2": []}, ["uid-w"], id="a node changes"),
     ],
 )
-def test_pods_are_listed_on_nodes(happens: list[Change], wanted: dict[str, list[str]], waiting: list[str]) -> None:
+def test_pods_are_listed_on_their_node(happens: list[Change], wanted: dict[str, list[str]], waiting: list[str]) -> None:
     state = VIEW.applied(loaded(node("n1"), node("n2"), pod("p", "n1"), pod("w")), happens)
     assert placed(state) == wanted
     assert sorted(state.snapshot.unbound) == waiting

@@ -192,7 +192,7 @@ def soon() -> Deadline:
 
 
 @pytest.mark.parametrize("method", ["head", "log", "chunks"])
-def test_abandons_a_late_read_at_the_deadline(method: str, silence: Callable[[], object]) -> None:
+def test_abandons_a_read_that_exceeds_the_deadline(method: str, silence: Callable[[], object]) -> None:
     verbs = Verbs([labelled("n1", "10")])
     if method == "chunks":
         verbs.cluster.compact()
@@ -202,7 +202,7 @@ def test_abandons_a_late_read_at_the_deadline(method: str, silence: Callable[[],
     assert found.reason == DEADLINE_PASSED
 
 
-def test_uses_the_snapshot_in_memory_if_a_read_is_late(silence: Callable[[], object]) -> None:
+def test_uses_the_snapshot_in_memory_if_a_read_takes_too_long(silence: Callable[[], object]) -> None:
     verbs = Verbs([labelled("n1", "10")])
     warm = snapshot_of(verbs)
     verbs.table.before["head"] = silence
@@ -214,7 +214,7 @@ def test_uses_the_snapshot_in_memory_if_a_read_is_late(silence: Callable[[], obj
     assert "older than maxStaleness" in found.reason
 
 
-def test_late_read_does_not_block_the_next_call(silence: Callable[[], object]) -> None:
+def test_slow_read_does_not_block_the_next_call(silence: Callable[[], object]) -> None:
     """The late one has the lock of the reader."""
     verbs = Verbs([labelled("n1", "10")])
     warm = snapshot_of(verbs)
@@ -227,7 +227,7 @@ def test_late_read_does_not_block_the_next_call(silence: Callable[[], object]) -
     assert list(warm.nodes) == ["n1"]
 
 
-def test_returns_the_last_policy_if_the_head_is_late(silence: Callable[[], object]) -> None:
+def test_returns_the_last_policy_if_reading_the_head_takes_too_long(silence: Callable[[], object]) -> None:
     verbs = Verbs([labelled("n1", "10")])
     last = verbs.cache.current().policy
     verbs.table.before["head"] = silence

@@ -102,7 +102,7 @@ def test_reads_begun_binds_then_reservations_then_the_head() -> None:
     assert reading.reads == ["begun", "open", "head"]
 
 
-def test_does_not_read_the_ledger_if_nothing_is_counted() -> None:
+def test_reads_the_ledger_only_if_resources_are_counted() -> None:
     reading = Reading({"profile": "label-priority"})
     reading.current()
     assert reading.reads == ["head"]

@@ -89,7 +89,7 @@ def test_reads_the_head_before_the_first_response(monotonic: float, node_cache: 
 
 
 @pytest.mark.parametrize("monotonic", MONOTONIC)
-def test_does_not_use_stale_data_of_the_image(monotonic: float) -> None:
+def test_does_not_use_stale_data_of_a_restored_image(monotonic: float) -> None:
     """Nothing was published since: the age is that of the data, and no process's."""
     image = Image()
     image.restore(monotonic)

@@ -18,7 +18,7 @@ ONE_CLUSTER = (
 )
 
 
-def test_treats_empty_variable_as_absent() -> None:
+def test_treats_an_empty_variable_as_absent() -> None:
     """A template's parameter that was left empty arrives as an empty variable."""
     assert (
         deployed(PolicySettings.from_environ(TABLE | {"BERTH_CONFIGURATION": ""}).configuration).profile
@@ -101,7 +101,7 @@ def test_lists_functions_to_warm_up() -> None:
     [({}, 256 << 20), ({"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024"}, 128 << 20)],
     ids=["outside Lambda", "an eighth of the memory"],
 )
-def test_verdict_cache_has_a_size(given: dict[str, str], size: int) -> None:
+def test_verdict_cache_uses_a_part_of_the_functions_memory(given: dict[str, str], size: int) -> None:
     assert PolicySettings.from_environ(TABLE | given).remembered_bytes == size
 
 

@@ -40,7 +40,7 @@ def rejected(statuses: Sequence[Status], known: Sequence[Status]) -> Rejected:
         pytest.param([CORDONED], [FULL, FULL], ReasonCode.TOO_MANY_PODS, id="both maps count"),
     ],
 )
-def test_main_reason_is_the_reason_of_most_nodes(
+def test_main_reason_is_the_most_frequent_reason(
     statuses: Sequence[Status], failed: Sequence[Status], code: ReasonCode | None
 ) -> None:
     preemptible = {f"f{number}": status for number, status in enumerate(failed)}

@@ -129,7 +129,7 @@ def test_best_node_is_feasible_and_rejected_nodes_keep_their_reasons() -> None:
     assert (found.feasible, found.rejected) == (["b"], {"a": FIRST})
 
 
-def test_best_returns_no_node_if_none_is_feasible() -> None:
+def test_best_returns_none_if_every_node_is_rejected() -> None:
     found = policy(Forbids("x", FIRST)).best(pod(), ["a"], Snapshot.of([node("a", {"x": ""})]))
     assert (found.feasible, found.rejected) == ([], {"a": FIRST})
 
@@ -170,7 +170,7 @@ def test_every_rejected_node_is_unresolvable_by_default() -> None:
     assert resolvable(policy(Forbids("full", FIRST), Forbids("never", SECOND)), snapshot) == set()
 
 
-def test_as_plugins_say_uses_the_plugins_codes() -> None:
+def test_as_plugins_say_returns_the_codes_of_the_plugins() -> None:
     filters = Forbids("full", FIRST), Forbids("never", SECOND)
     decides = Policy(Profile("test", filters, ()), Exemption(), unresolvable=Unresolvable.AS_PLUGINS_SAY)
     snapshot = Snapshot.of([node("full", {"full": ""}), node("never", {"never": ""}), node("odd", defect="odd")])
@@ -239,7 +239,7 @@ def test_each_exemption_can_be_disabled(candidate: Pod) -> None:
     assert NONE.covers(candidate) is False
 
 
-def test_uses_namespaces_of_configuration() -> None:
+def test_exempts_only_the_configured_namespaces() -> None:
     exemption = Exemption(namespaces=frozenset({"infra"}))
     assert exemption.covers(pod(namespace="infra")) is True
     assert exemption.covers(pod(namespace="kube-system")) is False

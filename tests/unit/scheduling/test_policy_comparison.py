@@ -43,7 +43,7 @@ def test_returns_pods_that_are_evaluated_differently() -> None:
     assert change.after.rejections == {"node(s) didn't have the priority label new": 1}
 
 
-def test_counts_pods_that_do_not_fit_on_any_node() -> None:
+def test_counts_the_pods_that_fit_before_and_after() -> None:
     snapshot = Snapshot.of(NODES, [pod("web")])
     found = compare_policies(policy("old"), policy("absent"), snapshot, recent_pods(snapshot), never)
     assert (found.fitting_before, found.fitting_after) == (1, 0)
@@ -70,7 +70,7 @@ def only_own_node_or_free_port(label: str) -> Policy:
     return BerthConfiguration.model_validate({"profile": "mine", "definitions": {"mine": definition}}).policy()
 
 
-def test_evaluates_a_bound_pod_as_if_it_were_not_there() -> None:
+def test_bound_pod_does_not_count_against_itself() -> None:
     listening = pod_with("web", containers=[{"ports": [{"hostPort": 80, "containerPort": 80}]}])
     read = read_pod({"kind": "Pod", **listening})
     assert isinstance(read, Pod)
@@ -81,7 +81,7 @@ def test_evaluates_a_bound_pod_as_if_it_were_not_there() -> None:
     assert change.before.feasible == {"a", "b"}
 
 
-def test_stops_at_the_time_limit() -> None:
+def test_comparison_stops_at_the_time_limit() -> None:
     snapshot = Snapshot.of(NODES, [pod("web")])
     assert compare_policies(policy("old"), policy("new"), snapshot, recent_pods(snapshot), lambda: True).judged == 0
 

@@ -93,7 +93,7 @@ def in_state(state: GangState) -> GangItem:
         pytest.param(GangState.ENDED, KEPT_SECONDS, None, id="an ended round is deleted later"),
     ],
 )
-def test_ends_abandoned_rounds(state: GangState, seconds: float, after: GangState | None) -> None:
+def test_ends_rounds_whose_calls_no_longer_wait(state: GangState, seconds: float, after: GangState | None) -> None:
     assert World(in_state(state)).after(seconds) is after
 
 
@@ -104,7 +104,7 @@ def test_keeps_a_round_while_a_member_waits() -> None:
 
 
 @pytest.mark.parametrize("state", [GangState.PREPARING, GangState.ROLLING_BACK])
-def test_releases_holds_of_an_ended_round(state: GangState) -> None:
+def test_releases_reservations_of_an_ended_round(state: GangState) -> None:
     world = World(in_state(state))
     world.hold(in_state(state))
     assert world.after(EXPIRY_SECONDS) is GangState.ENDED
@@ -172,7 +172,7 @@ class TestExpiryOfReservations:
         assert world.watch.expiry_check()(self.OLD)
 
 
-def test_ended_round_is_kept_without_its_members() -> None:
+def test_ended_round_is_kept_without_members() -> None:
     """filter reads the items of all gangs."""
     world = World(in_state(GangState.ENDED))
     assert world.after(EXPIRY_SECONDS) is GangState.ENDED
@@ -200,7 +200,7 @@ class TestDomain:
             ),
         ],
     )
-    def test_is_closed_if_the_open_gang_has_no_round(
+    def test_domain_is_closed_if_the_round_of_the_open_gang_is_missing(
         self, item: GangItem | None, domain: Domain, seconds: float, is_open: bool
     ) -> None:
         world = World(item, domain)
@@ -208,7 +208,7 @@ class TestDomain:
         assert (world.gangs.domain().open is not None) is is_open
         assert bool(world.closed) is not is_open
 
-    def test_stays_open_if_its_round_began_after_the_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_domain_stays_open_if_the_round_began_after_the_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
         world = World(None)
         begun = gang([replace(MEMBERS[0], until=AT + 99)], at=AT)
         listed = world.gangs.gangs
@@ -253,7 +253,7 @@ class TestCommitted:
             pytest.param((), None, [GangEvent(GangEventType.FORGOTTEN, TRAIN)], id="no member is alive"),
         ],
     )
-    def test_is_kept_until_the_cache_shows_a_member_on_a_node(
+    def test_committed_gang_is_kept_until_the_cache_shows_a_member_on_a_node(
         self, world: tuple[Any, ...], state: GangState | None, events: list[GangEvent]
     ) -> None:
         *nodes, published = world or ((),)
@@ -284,7 +284,7 @@ class TestCommitted:
             ),
         ],
     )
-    def test_members_that_leave_do_not_count(
+    def test_deleted_and_ended_members_do_not_count(
         self, published: tuple[int, ...], changes: dict[str, dict[str, Any]], events: list[GangEvent]
     ) -> None:
         world = self.world("n0", "n1", published=published)
@@ -293,7 +293,7 @@ class TestCommitted:
         assert world.after(EXPIRY_SECONDS) is None
         assert world.events == events
 
-    def test_is_not_degraded_if_a_replacement_is_on_a_node(self) -> None:
+    def test_gang_is_not_degraded_if_a_replacement_is_on_a_node(self) -> None:
         world = self.world("n0")
         world.on_nodes.add("uid-of-a-replacement")
         assert world.after(EXPIRY_SECONDS) is None

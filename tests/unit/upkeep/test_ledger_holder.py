@@ -145,7 +145,7 @@ def test_next_leader_repeats_an_unfinished_takeover(lease: LeaseInMemory) -> Non
     assert second.counts()
 
 
-def test_first_holder_refuses_after_it_lost_the_lease(lease: LeaseInMemory) -> None:
+def test_first_holder_stops_counting_after_it_lost_the_lease(lease: LeaseInMemory) -> None:
     first, second = Store("store-1", lease), Store("store-2", lease)
     first.run(1)
     second.run(40)
@@ -194,7 +194,7 @@ def test_lost_identity_of_a_table_is_restored(lease: LeaseInMemory) -> None:
     assert store.counts()
 
 
-def test_new_table_gets_an_identity_with_its_name(lease: LeaseInMemory) -> None:
+def test_new_table_gets_an_identity_that_contains_the_tables_name(lease: LeaseInMemory) -> None:
     store = Store("", lease)
     store.identity.lose()
     store.run(1)

@@ -42,14 +42,14 @@ def gated(number: int) -> Object:
         pytest.param([pod_object("train-0")], False, id="no member"),
     ],
 )
-def test_gang_lacks_members_until_as_many_wait_as_it_has(members: list[Object], lacks: bool) -> None:
+def test_gang_lacks_members_until_as_many_wait_as_its_size(members: list[Object], lacks: bool) -> None:
     missing = MissingMembers()
     for number, obj in enumerate(members):
         missing.put(f"ml/{number}", obj)
     assert missing.lacks("ml/0") is lacks
 
 
-def test_follows_members_that_come_change_and_go() -> None:
+def test_counts_members_that_are_created_changed_and_deleted() -> None:
     missing = MissingMembers()
     missing.put("ml/0", member_object("train-0", size=2))
     missing.put("ml/1", member_object("train-1", size=2))

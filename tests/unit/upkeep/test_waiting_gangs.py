@@ -90,7 +90,7 @@ def test_does_not_report_gangs_that_are_planned_or_placed() -> None:
     assert world.told(PATIENCE_SECONDS) == set()
 
 
-def test_forgets_earlier_members_while_no_pod_waits() -> None:
+def test_deleted_members_do_not_count_for_later_members() -> None:
     world = World()
     world.publish(*pods(2))
     world.told()

@@ -120,7 +120,7 @@ def test_does_not_wake_members_of_a_gang_that_lacks_members() -> None:
     assert scene.queue.woken == [("default/train-0",)]
 
 
-def test_does_not_wake_the_queue_without_rejected_pods() -> None:
+def test_wakes_the_queue_only_if_a_pod_was_rejected() -> None:
     scene = Scene(node_change(), pod_change("pending", pod()), RUNNING)
     scene.publish(node_change(), pod_change("running", None))
     assert scene.queue.woken == []
@@ -161,7 +161,7 @@ def test_wakes_at_most_once_a_second_and_keeps_later_changes() -> None:
     assert len(scene.queue.woken) == 2
 
 
-def test_next_step_is_due_after_a_second_if_nothing_is_pending() -> None:
+def test_next_step_is_due_after_a_second_if_no_wake_up_is_pending() -> None:
     assert Scene(node_change(), WAITING).wake_up.step() == MIN_INTERVAL_SECONDS
 
 
@@ -260,7 +260,7 @@ def test_new_leader_wakes_once_for_the_predecessors_last_publication() -> None:
     assert scene.queue.woken == [("default/waiting",)]
 
 
-def test_new_leader_wakes_for_known_changes_that_it_publishes_later() -> None:
+def test_new_leader_wakes_pods_for_changes_that_it_publishes_later() -> None:
     """`objects` has them in the first publication already."""
     scene = Scene()
     scene.wake_up = WakeUp(scene.queue, waiting, scene.clock, scene.warnings.append)
@@ -326,7 +326,7 @@ def test_recreated_pod_keeps_the_limit_of_its_name() -> None:
     assert wake_ups <= BURST + 5 * 60 / REFILL_SECONDS
 
 
-def test_new_pod_is_woken_at_once_beside_an_unschedulable_one() -> None:
+def test_new_pod_is_woken_at_once_although_another_stays_unschedulable() -> None:
     scene = Scene(node_change(), WAITING)
     busy_minutes(scene, 5)
     scene.publish(pod_change("new", pod(rejected=True)), after=1.0)
@@ -335,7 +335,7 @@ def test_new_pod_is_woken_at_once_beside_an_unschedulable_one() -> None:
     assert scene.queue.woken[before:] == [("default/new", "default/waiting")]
 
 
-def test_wake_ups_of_others_do_not_count_against_a_pod() -> None:
+def test_wake_ups_of_other_pods_do_not_count_against_a_pod() -> None:
     scene = Scene(node_change(), WAITING, MEMBER)
     for number in range(2 * BURST):
         scene.publish(pod_change(f"train-{number + 1}", pod(gang=True)), after=MEMBER_REFILL_SECONDS)

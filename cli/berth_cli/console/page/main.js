@@ -1,4 +1,4 @@
-// The page: its session, its data, and the address, which has the state of the page.
+// The page: its session, its data, and its address, which contains the state of the page.
 
 import { Freshness } from './model/freshness.js';
 import { readNodes } from './model/grouping.js';
@@ -37,7 +37,7 @@ const page = { session, cluster, map, highlight, go };
 const views = { overview: new Overview(page), pending: new Pending(page), decisions: new Decisions(page) };
 let shownView = '';
 
-/** Go to another state, from which a step back returns. Typed text changes the current state in place.
+/** Go to another state, as a new entry of the browser's history. Typed text changes the current entry.
  * @param {Partial<import('./model/url_state.js').State>} change */
 function go(change) {
   const next = formatState({ ...parseState(location.hash), ...change });
@@ -102,7 +102,7 @@ function lose(error) {
 }
 
 async function start() {
-  // On a phone the answer is on the first screen.
+  // On a phone, show the answer on the first screen.
   placeOf('map-fold').open = !matchMedia('(max-width: 30rem)').matches;
   placeOf('skip').addEventListener('click', () => {
     const row = document.querySelector(`#${shownView} .grid-body [tabindex="0"]`);

@@ -4,12 +4,12 @@ import { Refused } from './session.js';
 
 /**
  * @typedef {object} Options
- * @property {() => string} path of the document to read now; empty: none
- * @property {() => unknown} [state] the same path is read again when the state differs; without a state: always
- * @property {number} pauseMs from an answer to the next request, and at least as long as the answer took
+ * @property {() => string} path of the document to read now; empty: do not read
+ * @property {() => unknown} [state] the same path is read again only if the state differs; without `state`, always
+ * @property {number} pauseMs the pause from an answer to the next request; it is at least as long as the answer took
  * @property {(content: any) => void} onAnswer
- * @property {(reason: string) => void} onRefusal the console does not have the document, or not yet
- * @property {(error: unknown) => void} [onLost] the console does not answer; the page may stay as it is
+ * @property {(reason: string) => void} onRefusal called if the console does not have the document (yet)
+ * @property {(error: unknown) => void} [onLost] called if the console does not answer; the page may stay as it is
  */
 
 const UNKNOWN = 404;
@@ -29,7 +29,7 @@ export class Poller {
     this.run();
   }
 
-  /** Read at once if the path is another one now. */
+  /** Read at once if the path has changed. */
   wake() {
     if (this.options.path() === this.asked) return;
     this.ending.abort();
@@ -64,7 +64,7 @@ export class Poller {
     } catch (error) {
       if (signal.aborted) return;
       const isRefusal = error instanceof Refused;
-      // A document that does not exist appears with another state, or not at all.
+      // A missing document can appear only with another state.
       this.answered = isRefusal && error.status === UNKNOWN ? state : null;
       if (isRefusal) onRefusal(error.message);
       else onLost?.(error);

@@ -1,10 +1,10 @@
-// The session with the console: the token of the address becomes a key, which every request for data sends.
+// The session with the console: exchanges the token in the address for a key, which every request for data sends.
 
 import { tokenOf } from './model/url_state.js';
 
 const STORED = 'berth-console-session';
 const NEW_ADDRESS = 'This browser has no session with this console. Open the address that berth console printed last.';
-/** A console that is silent for this time hangs, or the connection is dead. */
+/** After this silence the console hangs, or the connection is dead. */
 const SILENCE_MS = 20_000;
 
 /** The console does not know this browser. */
@@ -36,7 +36,7 @@ export class Session {
     if (token === null) return false;
     const answer = await this.ask('/session', { method: 'POST', headers: { Authorization: `Bearer ${token}` } });
     if (answer.ok) this.store.setItem(STORED, (await answer.json()).session);
-    // A used token in an address that is opened again: the session that it began may still hold.
+    // If the address is opened again, its token is used, but the session that it began may still be valid.
     else this.refusal = await reasonOf(answer);
     return true;
   }

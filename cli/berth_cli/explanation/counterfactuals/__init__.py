@@ -1,1 +1,2 @@
-"""Changes that would place a pod: candidates for each rejection reason, and the search for the smallest that works."""
+"""Changes that would place a pod: proposals for each rejection reason, and the search for the smallest ones that
+work."""

@@ -1,4 +1,4 @@
-"""One change of the pod, of its gang or of the cluster, as an operator would make it; and those of the pod."""
+"""A change of the pod, its gang or the cluster, as an operator would make it. Builds the changes of pods."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ RANK = {kind: rank for rank, kind in enumerate(ChangeKind)}
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change. subject: its target apart from the node, the same for equal changes of different nodes. apply: returns
-    the case after the change; None if it is impossible. node: the changed node; may be empty. size: compares two
-    changes of a kind. details: for programs. ended: the UIDs of the pods that end."""
+    """A change. subject: the target apart from the node; equal changes of different nodes have the same subject. apply:
+    returns the case after the change; None if it is impossible. node: the changed node; may be empty. size: the sort
+    key among changes of one kind. details: data for programs. ended: the UIDs of the pods that end."""
 
     kind: ChangeKind
     text: str
@@ -72,7 +72,7 @@ def raise_capacity(short: PoolShortage) -> Change:
 
 
 def size_of(changes: Option) -> tuple[int, int, float]:
-    """Return a sort key: fewer changes first, then smaller kinds, then smaller sizes."""
+    """Return a sort key: the number of changes, then their kinds, then their sizes."""
     return len(changes), sum(RANK[each.kind] for each in changes), sum(each.size for each in changes)
 
 
@@ -85,7 +85,7 @@ def at(obj: Object, *path: str) -> Object:
 
 
 def lower_requests(case: Case, amounts: Mapping[str, int]) -> Iterator[Option]:
-    """Lower the request of each resource to this amount; not if one would become 0."""
+    """Lower the request of each resource to this amount. Return no change if an amount would become 0."""
     asked = case.pod.spec.requests.asked
     lower = {name: _rounded(name, amount) for name, amount in amounts.items()}
     if lower and all(0 < amount < asked.get(name, 0) for name, amount in lower.items()):

@@ -1,4 +1,4 @@
-"""Proposes changes of the cluster: a node's labels, its cordon, its pods; and additional nodes."""
+"""Proposes changes of the cluster: of a node's labels, cordon and pods, and additional nodes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from berth_cli.placement.changed_objects import EVERY_NODE, is_node_state
 
 CORDON = "node.kubernetes.io/unschedulable"
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
-MAX_LABELS = 3  # a node that lacks more labels is considered another kind of node
-MAX_PODS = 5  # to end for one pod
-MAX_OPTIONS = 8  # single pods per node whose end is enough
+MAX_LABELS = 3  # a node that lacks more labels counts as another kind of node
+MAX_PODS = 5  # pods to end for one pod
+MAX_OPTIONS = 8  # options per node that end a single pod
 
 Held = Callable[[Pod], Mapping[str, int]]
-"""Returns the amounts that a pod holds, by resource."""
+"""Returns the amounts that a pod uses, by resource."""
 
 
 def label_node(node: NodeInfo, labels: Mapping[str, str]) -> Change:
@@ -47,8 +47,8 @@ def label_node(node: NodeInfo, labels: Mapping[str, str]) -> Change:
 
 
 def labels_for(node: NodeInfo, selected: Mapping[str, str], terms: NodeSelector | None = None) -> Iterator[Option]:
-    """Yield the labels that a node selector and one of the terms require; none that the node has with another value, or
-    that Kubernetes or a cloud sets."""
+    """Yield the labels that a node selector and one of the terms require. Skip terms that need a label that the node
+    has with another value, or that Kubernetes or a cloud sets."""
     missing = {key: value for key, value in selected.items() if node.labels.get(key) != value}
     found = [{}] if terms is None else [_labels_for_term(each, node) for each in terms.terms]
     for labels in sorted((each for each in found if each is not None), key=len):
@@ -111,8 +111,8 @@ def _tolerate(case: Case, taint: Taint) -> Change:
 
 
 def free(case: Case, pods: Iterable[Pod], shortages: Mapping[str, int], held: Held, node: str = "") -> Iterator[Option]:
-    """Yield the end of the fewest of these pods, of one node or of a floating pool, that hold the missing amounts, the
-    less important ones first; nothing if all pods together hold too little."""
+    """Yield changes that end as few of these pods, of one node or of a floating pool, as release the missing amounts,
+    the less important pods first. Yields nothing if all pods together use too little."""
     removable = _removable(case, pods)
     amounts = {pod.uid: {**held(pod), PODS: 1} for pod in removable}
 
@@ -131,21 +131,22 @@ def free(case: Case, pods: Iterable[Pod], shortages: Mapping[str, int], held: He
 
 
 def end_blockers(case: Case, pods: Sequence[Pod], node: str = "") -> Iterator[Option]:
-    """End the pods that keep the pod away, on this node or on any."""
+    """End the pods that keep the pod away. node: the node of the change; empty if the pods may be on any node."""
     if pods and len(pods) <= MAX_PODS and len(_removable(case, pods)) == len(pods):
         yield (_end(pods, node, {}, {}),)
 
 
 def _removable(case: Case, pods: Iterable[Pod]) -> list[Pod]:
-    """Return the pods that would stay ended and are not more important than the pod, the least important first. Pods of
-    the pod's own controller would be replaced; planned members of its gang are not on their nodes yet."""
+    """Return the pods that may be ended, the least important first: pods that are not more important than the pod.
+    Leave out pods of the pod's own controller, which would be replaced, and planned members of its gang, which are not
+    on their nodes yet."""
     own, planned = case.pod, {pod.uid for pod in case.planned}
     mates = (own.namespace, own.spec.controller)
     found = [
         pod
         for pod in pods
         if pod.controller_kind not in EVERY_NODE
-        # It ends anyway.
+        # A pod that is being deleted ends anyway.
         and not pod.terminating
         and pod.uid not in planned
         and (pod.priority or 0) <= (own.priority or 0)

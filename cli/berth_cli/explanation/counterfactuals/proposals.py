@@ -40,7 +40,7 @@ Answer = Callable[[Rejected], Iterator[Option]]
 
 
 def proposals(rejected: Rejected, status: Status) -> Iterator[Option]:
-    """Yield changes that might remove all reasons of one plugin's status; nothing if a reason has no known remedy."""
+    """Yield changes that might remove all reasons of one plugin's status; nothing if a reason's remedy is unknown."""
     answers = dict.fromkeys(ANSWERS.get(code) for code in status.reason_codes)
     options = [[] if answer is None else list(answer(rejected)) for answer in answers]
     for chosen in product(*options):
@@ -48,7 +48,7 @@ def proposals(rejected: Rejected, status: Status) -> Iterator[Option]:
 
 
 def shortage(case: Case, node: NodeInfo) -> float:
-    """Return the total shortage of the node, each resource relative to the request of the pod."""
+    """Return the sum of the node's shortages, each relative to the pod's request of the resource."""
     asked = case.pod.spec.requests.asked
     return sum(missing / asked[name] for name, missing in shortages(case.pod, node).items() if asked.get(name))
 
@@ -106,7 +106,7 @@ def _capacity(of: Rejected) -> Iterator[Option]:
 
 
 def _pools(of: Rejected) -> Iterator[Option]:
-    """Lower the requests, end pods on any node that hold shares of the pools, or raise the capacities."""
+    """Lower the requests, end pods of any node that use units of the pools, or raise the capacities."""
     nodes, held = of.case.snapshot.nodes, of.rules.berth.counting.floating.used
     short = short_pools(of.case, of.rules, of.node.labels)
     missing = {each.pool: each.needed - each.room for each in short}
@@ -120,7 +120,7 @@ def _pools(of: Rejected) -> Iterator[Option]:
 
 
 def _blockers(code: ReasonCode, of: Rejected) -> Iterator[Option]:
-    """End the pods that keep the pod away; those of anti-affinity may be on other nodes."""
+    """End the pods that keep the pod away. Pods that do so by anti-affinity may be on other nodes."""
     node = of.node.name if code is ReasonCode.HOST_PORT_TAKEN else ""
     return node_changes.end_blockers(of.case, of.blockers.of(code, [of.node]), node)
 
@@ -141,4 +141,4 @@ ANSWERS: Mapping[ReasonCode, Answer] = {
     ReasonCode.REQUEST_ABOVE_POOL: _pools,
     **{code: partial(_blockers, code) for code in BLOCKED},
 }
-"""Maps the code of a plugin's reason to its proposals. The search handles reasons of gangs for the whole gang."""
+"""Maps the code of a plugin's reason to its proposals. Reasons of gangs are missing: the search handles whole gangs."""

@@ -1,5 +1,5 @@
-"""Searches for changes: proposals for the closest nodes, the smallest first, each verified by all rules. In a gang
-each change is evaluated with a plan of the whole gang on all nodes."""
+"""Searches for changes that place a pod: proposes changes of the closest nodes and verifies each with all rules, the
+smallest first. In a gang each change is evaluated with a plan of the whole gang on all nodes."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ SEARCH_SECONDS = 5.0
 
 MAX_RESULTS = 8
 MAX_CHANGES = 3
-MAX_NODES = 40  # for which changes are proposed
+MAX_NODES = 40  # rejected nodes for which changes are proposed
 MAX_RIVALS = 3  # additional new nodes, for pods that are tried first
-MAX_ALIKE = 3  # nodes that come before the others of their kind: for the same reasons, with the same taints
-MAX_COMBINATIONS = 48  # of options for one node
-MAX_KINDS = 5  # of new nodes
+MAX_ALIKE = 3  # nodes with the same reasons and taints that come before the others
+MAX_COMBINATIONS = 48  # combined options for one node
+MAX_KINDS = 5  # kinds of new nodes
 
 OF_THE_CLUSTER = {
     *(ReasonCode.INSUFFICIENT_FLOATING_RESOURCE, ReasonCode.KEPT_FOR_HIGHER_PRIORITY, ReasonCode.REQUEST_ABOVE_POOL),
     *(ReasonCode.TOPOLOGY_SPREAD_SKEW, ReasonCode.POD_AFFINITY_MISMATCH, ReasonCode.POD_ANTI_AFFINITY_CONFLICT),
     ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT,
 }
-"""Reasons that the whole cluster or a domain may cause: they may apply to new nodes, too."""
+"""Reasons that the whole cluster or a domain may cause, so they may also apply to new nodes."""
 
 ZONE = "topology.kubernetes.io/zone"
 
@@ -54,8 +54,8 @@ IsOver = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """Changes after which the pod fits. fits: the nodes that then pass, beside the pods that are tried first. All rules
-    were run on the changed state. taker: a waiting pod that takes this room first; None if none does."""
+    """Changes after which the pod fits, according to all rules on the changed state. fits: the nodes that then pass,
+    after the pods that are tried first. taker: the waiting pod that takes this room first; may be None."""
 
     changes: Option
     fits: Sequence[str]
@@ -73,9 +73,9 @@ class SearchEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The result of a search, the smallest changes first. tried, left_out: the numbers of rejected nodes for which
-    changes were proposed, and of the others. taken: the waiting pod that takes the room of other changes.
-    more_nodes_help: whether a new node like an existing one helps; None if none does, but a node of another kind may.
+    """The result of a search. found: the smallest changes first. tried: the number of rejected nodes for which changes
+    were proposed; left_out: the number of the others. taken: the waiting pod that takes the room of other changes.
+    more_nodes_help: whether a new node like an existing one helps; None if only a node of another kind may help.
     """
 
     found: Sequence[Counterfactual] = ()
@@ -95,7 +95,7 @@ def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
     for changes in sorted(options, key=size_of):
         if len(findings) == MAX_RESULTS or is_over():
             break
-        # Without a gang, a change of one node is for that node; with a gang, another node may be used.
+        # A changed node is meant for the pod; a gang may use other nodes, too.
         names = () if is_member else {each.node for each in changes if each.node}
         found = None if any(_covers(known, changes) for known in findings) else trial.of(changes, names)
         if found is None:
@@ -104,7 +104,7 @@ def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
             found = trial.without_needless(found)
             smaller = _signature(found.changes)
             findings = [*(known for known in findings if not smaller <= _signature(known.changes)), found]
-        # A pod that requests less does not make room.
+        # A lower request does not make room, so no rival can take it.
         elif all(each.kind is not ChangeKind.LOWER_REQUEST for each in changes):
             taken = taken or taken_text(found.taker, case.pod)
     end = SearchEnd.NODES if result.left_out else SearchEnd.COMPLETE
@@ -149,7 +149,8 @@ class _Trial:
         return None if found is None or found.taker is not None else found
 
     def without_needless(self, found: Counterfactual) -> Counterfactual:
-        """Remove unnecessary changes: two reasons may have one remedy, and fewer changes may make another node fit."""
+        """Remove unnecessary changes: one change may remove two reasons, and the pod may fit on another node with
+        fewer."""
         changes = found.changes
         for index in range(len(changes)) if len(changes) > 1 else ():
             if fewer := self.places((*changes[:index], *changes[index + 1 :])):
@@ -158,7 +159,7 @@ class _Trial:
 
 
 def _covers(known: Counterfactual, changes: Option) -> bool:
-    """Return whether a subset of these changes, or changes like them, is known to be enough."""
+    """Return whether the known result makes these changes superfluous: it has fewer changes, or ends fewer pods."""
     ended = frozenset(uid for each in changes for uid in each.ended)
     return _signature(known.changes) <= _signature(changes) or all(
         each.ended and each.ended <= ended for each in known.changes
@@ -170,8 +171,8 @@ def _signature(changes: Option) -> frozenset[tuple[str, str]]:
 
 
 def _replacements_fit(case: Case, changes: Option, changed: Case, placed: Sequence[Pod], rules: Rules) -> bool:
-    """Return whether the ended pods that their controllers create again fit beside the placed pods. With a floating
-    pool, a pod of a lower priority may wait: the rule keeps its share for the pod."""
+    """Return whether the ended pods still fit when their controllers create them again after the pods are placed. A
+    replacement of lower priority that needs a floating pool may wait: the pool's rule keeps the units for the pod."""
     holds_share = {uid: bool(each.subject) and not each.node for each in changes for uid in each.ended}
     snapshot = changed.snapshot.with_changes(Changes(pods=placed))
     for pod in (pod for each in case.snapshot.nodes.values() for pod in each.pods if pod.uid in holds_share):
@@ -186,7 +187,7 @@ def _replacements_fit(case: Case, changes: Option, changed: Case, placed: Sequen
 
 
 def _of_pod(trial: _Trial) -> tuple[_Trial, list[Option], Search]:
-    """Propose changes for a pod that is placed alone."""
+    """Propose changes for a pod without a gang."""
     options, result = _for_nodes(trial.case, trial.rules, trial.is_over)
     kinds, help_of_nodes = _kinds(trial.case, trial.rules)
     for changes, like in kinds:
@@ -215,8 +216,8 @@ def _remedies(rejected: Rejected, statuses: Iterable[Status]) -> Iterator[Option
 
 
 def _kinds(case: Case, rules: Rules) -> tuple[Sequence[tuple[Option, str]], bool | None]:
-    """Return a sound node of each kind on a new one of which the pod fits, with the changes of the pod that it needs
-    there, the smallest first; and whether new nodes help without changes, as in Search."""
+    """Return changes of the pod with the model of a new node on which it then fits, the smallest changes first; and
+    whether new nodes help without changes, as `more_nodes_help` of Search."""
     nodes = case.snapshot.nodes
     sound = {name for name, node in nodes.items() if _is_sound(node)}
     models = [min(kind, key=lambda name: (name not in sound, name)) for kind in kinds_of_nodes(nodes)]
@@ -229,13 +230,14 @@ def _kinds(case: Case, rules: Rules) -> tuple[Sequence[tuple[Option, str]], bool
         for changes in _remedies(Rejected(changed, changed.snapshot.nodes[new], rules, blockers), failing[new])
         if not any(each.node for each in changes)
     ]
-    # A pod that ends is often replaced, and then its units are taken again.
+    # Options without ended pods come first: a replacement often takes the units again.
     found.sort(key=lambda each: (any(change.ended for change in each[0]), size_of(each[0])))
     return found[:MAX_KINDS], _help_of(changed, rules, failing)
 
 
 def _is_sound(node: NodeInfo) -> bool:
-    """Return whether the node could take pods now: a broken one may be the work of a broken node pool."""
+    """Return whether the node can take pods now. Other nodes are not models of new ones: their node pool may be
+    broken."""
     is_up = node.ready in ("", "True") and node.phase in ("", "Running") and not node.defect
     return is_up and not node.unschedulable and not any(is_node_state(each.key) for each in node.taints)
 
@@ -261,8 +263,8 @@ def _help_of(case: Case, rules: Rules, failing: Mapping[str, Sequence[Status]]) 
 
 
 def _of_gang(trial: _Trial) -> tuple[_Trial, list[Option], Search]:
-    """Propose changes for the gang, as changes of its next member; nothing if its members contradict each other,
-    because they must be corrected first."""
+    """Propose changes for the gang, as changes of its next member. Proposes nothing if members contradict each other:
+    they must be corrected first."""
     case, rules, is_over = trial.case, trial.rules, trial.is_over
     placement = rules.placement(case.pod, case.snapshot)
     if not isinstance(placement, GangPlacement) or (
@@ -281,7 +283,7 @@ def _of_gang(trial: _Trial) -> tuple[_Trial, list[Option], Search]:
         def fits(count: int, changes: Option = changes, like: str = like) -> bool:
             return not is_over() and trial.places((*changes, add_nodes(case, like, count))) is not None
 
-        # The fewest nodes that are enough, if there are any.
+        # Propose the smallest number of nodes that is enough.
         options += [
             (*changes, add_nodes(case, like, count)) for count in counts[bisect_left(counts, True, key=fits) :][:1]
         ]
@@ -289,8 +291,8 @@ def _of_gang(trial: _Trial) -> tuple[_Trial, list[Option], Search]:
 
 
 def _of_incomplete_gang(trial: _Trial, minimum: int) -> tuple[_Trial, list[Option], Search]:
-    """Create the members that are missing, with other changes only if there is no room for them. A member that exists
-    but does not count must be corrected instead."""
+    """Propose to create the missing members, with other changes only if they do not fit. A member that exists but does
+    not count must be corrected instead."""
     case = trial.case
     members = case.snapshot.pods_by_gang.get((case.pod.namespace, gang_names(case.pod)[0]), {})
     missing = minimum - sum(map(lives, {**members, case.pod.uid: case.pod}.values()))
@@ -302,7 +304,7 @@ def _of_incomplete_gang(trial: _Trial, minimum: int) -> tuple[_Trial, list[Optio
         return trial, [(created,)], Search()
     rooted, more, result = _of_gang(replace(trial, case=with_members))
     if rooted.case.pod.uid in case.snapshot.unbound:
-        # Otherwise it is a new member, which is like the pod.
+        # Otherwise the next member is a new one, which is like the pod.
         trial = replace(trial, case=case.rooted_at(rooted.case.pod.uid))
     return trial, [(created, *each) for each in more], result
 
@@ -326,8 +328,8 @@ def _merge(options: Iterable[Option]) -> Option:
 
 
 def _closest(case: Case, failing: Mapping[str, Sequence[Status]]) -> tuple[list[str], int]:
-    """Return the rejected nodes with the fewest reasons and the smallest shortage, few of each kind, those that have
-    none of a counted resource last; and how many other nodes are left out."""
+    """Return the rejected nodes that are the closest to fitting, and the number of the others. Sort by number of
+    reasons, then nodes without a counted resource last, then by shortage. At most MAX_ALIKE of a kind are first."""
     rejected = {name: statuses for name, statuses in failing.items() if statuses}
     nodes = case.snapshot.nodes
 
@@ -339,7 +341,7 @@ def _closest(case: Case, failing: Mapping[str, Sequence[Status]]) -> tuple[list[
     order, alike = sorted(rejected, key=distance), Counter[tuple[object, ...]]()
     first, others = list[str](), list[str]()
     for name in order:
-        # All taints have one reason, and each needs another toleration.
+        # Different taints cause the same reason, but need different tolerations.
         key = *rejected[name], *nodes[name].taints
         alike[key] += 1
         (first if alike[key] <= MAX_ALIKE else others).append(name)

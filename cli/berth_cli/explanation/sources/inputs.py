@@ -25,7 +25,7 @@ CONFIGURATION_UNKNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The sources of the pod, its cluster and its attempts. stack: a deployed stack, which contains them all."""
+    """The sources of the pod, its cluster and its attempts. stack: the name of a deployed stack, which has them all."""
 
     cluster: Path | None = None
     kubeconfig: Path | None = None
@@ -37,8 +37,8 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The inputs of an explanation. notes: for the user, about the sources. failure: why Berth does not answer calls
-    now; empty if it does. passes_exempt: whether exempt pods pass in that state."""
+    """The inputs of an explanation. notes: notes for the user about the sources. failure: why Berth cannot answer calls
+    now; empty if it can. passes_exempt: whether exempt pods pass despite the failure."""
 
     configuration: BerthConfiguration
     attempts: Attempts | NoRecord | None
@@ -84,7 +84,7 @@ def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | 
 def _ask_server(
     url: str, tls: TLSFiles, pod: str, *, wants_configuration: bool
 ) -> tuple[Attempts | NoRecord, BerthConfiguration | None, str]:
-    """Return the attempts, the configuration, and why the server does not respond. Raises InvalidInput."""
+    """Return the attempts, the configuration, and the reason if the server does not respond. Raises InvalidInput."""
     # Imported here: a dump does not need an HTTP client.
     from berth_cli.explanation.sources import server
 

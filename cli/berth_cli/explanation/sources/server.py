@@ -1,4 +1,4 @@
-"""Reads reports of a running `berth serve` about a pod: the records of its decisions, and its configuration."""
+"""Reads from a running `berth serve`: the records of its decisions about a pod, and its configuration."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def running_configuration(server: Endpoint) -> BerthConfiguration:
 
 
 def read_attempts(server: Endpoint, namespace: str, name: str) -> Attempts | NoRecord:
-    """Return the attempts to place this pod; if several pods had the name, those of the last pod. Raises
+    """Return the attempts to place this pod; if several pods had the name, the attempts of the last pod. Raises
     ServerUnreachable, and InvalidInput if the response cannot be read."""
     pod = f"{namespace}/{name}"
     response = server.get(f"decisions?pod={pod}")

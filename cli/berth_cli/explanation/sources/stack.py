@@ -30,8 +30,9 @@ MAX_RECORDS = 50
 
 @dataclass(frozen=True, slots=True)
 class StackState:
-    """The state of a stack. objects: as in a dump, with the fields that Berth keeps. configuration: the one in force.
-    age: of the objects, in seconds. fallback: why the applied configuration is not in force; may be empty."""
+    """The state of a stack. objects: the objects as in a dump, with the fields that Berth keeps. configuration: the
+    configuration in force. age: the age of the objects in seconds. fallback: why the applied configuration is not in
+    force; may be empty."""
 
     objects: list[Object]
     configuration: BerthConfiguration
@@ -42,7 +43,7 @@ class StackState:
 
     @property
     def stale(self) -> str:
-        """The reason why the verbs do not use these objects; empty if they do."""
+        """The reason why these objects are too old for the verbs; empty if they are not."""
         node_cache = self.configuration.node_cache
         if self.age <= node_cache.max_staleness:
             return ""
@@ -53,7 +54,7 @@ class StackState:
 
     @property
     def failure(self) -> str:
-        """Why the verbs return an error; empty if they do not. An exempt pod passes anyway."""
+        """The reason why the verbs return an error; empty if they do not."""
         fails = self.configuration.node_cache.when_stale is WhenStale.FAIL
         return f"Berth cannot decide: {self.stale}" if self.stale and fails else ""
 

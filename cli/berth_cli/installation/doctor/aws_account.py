@@ -41,9 +41,8 @@ class AccountUnavailable(Exception):
 
 
 class InspectionDenied(AccountUnavailable):
-    """The caller lacks the permission, or the account lacks the service. This does not indicate a problem of the stack.
-
-    remedy: names the permission.
+    """The caller lacks the permission, or the account lacks the service; the stack may be correct. remedy: names the
+    permission.
     """
 
     def __init__(self, message: str, remedy: str = "") -> None:
@@ -99,13 +98,13 @@ class AWSAccount:
             raise AccountUnavailable(f"node cache table {table}: the head item cannot be read: {error}") from error
 
     def ledger_epoch(self) -> int | None:
-        """Return the epoch in the ledger's marker, which the latest leader wrote. None without a marker."""
+        """Return the epoch in the ledger's marker, which the latest leader wrote; None if there is no marker."""
         with self._ledger() as ledger:
             marker = ledger.marker()
         return None if marker is None else marker.epoch
 
     def owed(self) -> Mapping[str, int]:
-        """Return what pods hold beyond the capacity, by floating pool. Scans the ledger."""
+        """Return the amounts that pods hold beyond the capacity, by floating pool. Scans the ledger."""
         with self._ledger() as ledger:
             floating = [each for each in ledger.nodes() if is_floating(each.owner)]
         return {pool: amount for each in floating for pool, amount in each.owed.items()}
@@ -143,7 +142,7 @@ class AWSAccount:
         return [Schedule(each["Name"], each["State"], each["ScheduleExpression"]) for each in found]
 
     def concurrent_executions(self) -> int:
-        """Return the limit of bind's concurrent executions: those that the stack reserves, or the account's."""
+        """Return the limit of bind's concurrent executions: the number that the stack reserves, or the account's."""
         reserved = int(self._stack.parameters.get("ReservedConcurrency", "0"))
         if reserved:
             return reserved

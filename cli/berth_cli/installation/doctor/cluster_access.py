@@ -44,7 +44,7 @@ _WAKE_UP_PERMISSION = Permission("patch", "csistoragecapacities", "storage.k8s.i
 
 
 class Unlisted(StrEnum):
-    """Why custom resources cannot be listed."""
+    """The reasons why custom resources cannot be listed."""
 
     NOT_DEFINED = "the cluster does not define them"
     FORBIDDEN = "this user may not list them"
@@ -63,8 +63,8 @@ class ClusterAccess:
     """Reads a cluster and reviews permissions. Every method may raise ClusterUnavailable."""
 
     def __init__(self, api: ApiServer, timeout: float, subject: Subject | None = None) -> None:
-        """`subject`: the user whose permissions are reviewed; the caller needs the permission to create these reviews.
-        None: the caller."""
+        """Prepare the access. `subject`: the user whose permissions are reviewed, for which the caller needs the
+        permission to create reviews. None: the caller."""
         self._api = api
         self._timeout = timeout
         self._subject = subject
@@ -75,11 +75,11 @@ class ClusterAccess:
         return cls(ApiServer(server, time.monotonic), timeout)
 
     def reviewing(self, subject: Subject) -> ClusterAccess:
-        """Return the same cluster with the permissions of another user, by access reviews."""
+        """Return access to the same cluster that reviews the permissions of another user."""
         return ClusterAccess(self._api, self._timeout, subject)
 
     def as_user(self, subject: Subject) -> ClusterAccess:
-        """Return the cluster with the permissions of this user; this object if it has them already."""
+        """Return access that reviews the permissions of this user; this object if it already does."""
         return self if subject.name == self.user() else self.reviewing(subject)
 
     def user(self) -> str:
@@ -114,7 +114,7 @@ class ClusterAccess:
         return [item["metadata"]["name"] for item in items] if isinstance(items, list) else []
 
     def pending_pods(self) -> list[dict[str, Any]]:
-        """List the first pending pods."""
+        """List the first MAX_PENDING_PODS pending pods."""
         query = {"fieldSelector": "spec.nodeName=,status.phase=Pending", "limit": str(MAX_PENDING_PODS)}
         items = self._request_ok("GET", "/api/v1/pods", query=query).content.get("items")
         return items if isinstance(items, list) else []
@@ -130,7 +130,7 @@ class ClusterAccess:
         return items if isinstance(items, list) else []
 
     def try_wake_up(self) -> str:
-        """Try the wake-up of the scheduling queue as a dry run; return the error, or an empty string."""
+        """Try the wake-up of the scheduling queue as a dry run. Return the error, or an empty string."""
         if self._subject is not None:
             # Only the subject itself can do the dry run. Check that the object exists and that the subject may patch
             # it.
@@ -150,7 +150,7 @@ class ClusterAccess:
         return "" if answer.ok else answer.message
 
     def config_texts(self, namespace: str, name: str) -> dict[str, str]:
-        """Return the data of the ConfigMap with this name, otherwise of the Secret; empty if neither exists."""
+        """Return the data of the ConfigMap with this name, or else of the Secret; empty if neither exists."""
         for resource in ("configmaps", "secrets"):
             answer = self._request("GET", f"/api/v1/namespaces/{namespace}/{resource}/{name}")
             data = answer.content.get("data")

@@ -1,4 +1,4 @@
-"""The findings of checks, each about one subject, with its remedy; and the report."""
+"""The findings of checks, each about one subject, with its remedy. Formats the report."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import click
 
 
 class Result(StrEnum):
-    """The result of a check. SKIPPED: not checked; the message states the reason. WARNING: it works, with a
-    disadvantage."""
+    """The result of a check. SKIPPED: not checked; the message states why. WARNING: it works but has a drawback."""
 
     OK = "ok"
     WARNING = "warning"
@@ -77,7 +76,7 @@ class CheckName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check for one thing."""
+    """The result of a check for one object, such as a node pool or an extender."""
 
     check: CheckName
     result: Result
@@ -91,12 +90,12 @@ def ok(check: CheckName, message: str) -> Finding:
 
 
 def warning(check: CheckName, message: str, remedy: str) -> Finding:
-    """Make a finding about a part that works, with a disadvantage."""
+    """Make a finding about a part that works but has a drawback."""
     return Finding(check, Result.WARNING, message, remedy)
 
 
 def failed(check: CheckName, message: str, remedy: str) -> Finding:
-    """Make a finding about a part that does not work, or not as configured."""
+    """Make a finding about a part that does not work, or does not work as configured."""
     return Finding(check, Result.FAILED, message, remedy)
 
 
@@ -110,7 +109,7 @@ WIDTH = max(map(len, Result)) + 2
 
 
 def lines(finding: Finding) -> Iterator[str]:
-    """Format the finding and its remedy as lines. Colored; click removes colors in a pipe."""
+    """Format the finding and its remedy as colored lines; click removes the colors in a pipe."""
     # Messages of other systems may contain line breaks.
     yield f"{click.style(f'{finding.result:<{WIDTH}}', fg=COLORS[finding.result])}{finding.check}: " + " ".join(
         finding.message.split()
@@ -135,6 +134,6 @@ def document(findings: Sequence[Finding]) -> dict[str, object]:
 
 
 def exit_status(findings: Sequence[Finding], *, strict: bool) -> int:
-    """Return 1 if a check failed, or with `strict` if it warned; otherwise 0."""
+    """Return 1 if a check failed, or, with `strict`, if a check warned; otherwise 0."""
     failures = {Result.FAILED, Result.WARNING} if strict else {Result.FAILED}
     return 1 if any(finding.result in failures for finding in findings) else 0

@@ -83,11 +83,10 @@ class Options:
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
     """The inputs of the checks; None if not given or not readable. `findings`: the errors of unreadable inputs.
-
-    `address`: Berth's address from the options. `is_configuration_given`: by --config; otherwise it is the stack's.
-    `reader`: the cluster as the caller. `watcher`, `binder`: the cluster as these functions; None if unknown.
-    `stack_timeout`: the stack's HttpTimeoutSeconds. `watcher_mode`: the stack's WatcherMode. `bound_schedulers`: the
-    schedulers whose pods the stack's bind binds.
+    `address`: Berth's address from the options. `is_configuration_given`: whether --config gives the configuration;
+    otherwise it is the stack's. `reader`: the cluster with the caller's permissions. `watcher`, `binder`: the cluster
+    with the permissions of these functions; None if unknown. `stack_timeout`: the stack's HttpTimeoutSeconds.
+    `watcher_mode`: the stack's WatcherMode. `bound_schedulers`: the schedulers whose pods the stack's bind binds.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -150,7 +149,7 @@ class Inputs:
         return min((entry.timeout for entry in entries if entry.verbs), default=self.stack_timeout or DEFAULT_TIMEOUT)
 
     def as_running_user(self, user: Subject | None) -> ClusterAccess | None:
-        """Return the cluster as a user that the running Berth reports; None if unknown."""
+        """Return the cluster with the permissions of a user that the running Berth reports; None if unknown."""
         return None if user is None or self.reader is None else self.reader.as_user(user)
 
 
@@ -187,7 +186,7 @@ def read_inputs(options: Options) -> Inputs:
 
 
 class _Reading:
-    """Reads each input once, and records a finding for each unreadable input. stack, reader: as in Inputs."""
+    """Reads each input once, and records a finding for each unreadable input. stack, reader: see Inputs."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -224,10 +223,10 @@ class _Reading:
         return self._read(CheckName.STACK, "give the name of a Berth stack", lambda: stack.output(URL_PREFIX)) or ""
 
     def identity(self, user: str | None, parameter: str, *, is_running: bool) -> ClusterAccess | None:
-        """Return the cluster with reviews for the given user, or with the kubeconfig in the stack's secret.
+        """Return the cluster with the permissions of `user`, or with the kubeconfig in the stack's secret.
 
-        Without a stack, Berth runs as `berth serve`: it reports its own user (is_running), or will use the caller's
-        kubeconfig.
+        Without a stack, return None if `berth serve` runs and reports its own user; otherwise the cluster with the
+        caller's kubeconfig, which `berth serve` will use.
         """
         if user is not None:
             return None if self.reader is None else self.reader.reviewing(parse_subject(user))
@@ -265,7 +264,7 @@ class _Reading:
         return None if document is None else scheduler_side(source, document, address)
 
     def endpoint(self, side: SchedulerSide | None, address: str) -> tuple[Endpoint | None, TLSMaterial]:
-        """Return the endpoint with the scheduler's TLS settings and credentials if its configuration is known."""
+        """Return the endpoint, with the scheduler's TLS settings and credentials if its configuration is known."""
         entries = side.berth_extenders if side is not None else ()
         prefix = entries[0].url_prefix if entries else address
         if not prefix:
@@ -305,15 +304,14 @@ class _Reading:
         return None
 
     def _invalid_configuration(self, error: str, remedy: str) -> None:
-        if MISSING_REMEDY in error:  # the document may be valid: doctor itself lacks the plugins
+        if MISSING_REMEDY in error:  # the document may be valid: only doctor lacks the plugins
             remedy = "give the directory of your plugins: berth doctor --plugins DIR"
         self.findings.append(failed(CheckName.CONFIGURATION, error, remedy))
 
 
 def load_tls_material(config: TLSConfig | None, given: TLSFiles) -> TLSMaterial:
-    """Load the TLS material. `given`: local files; they override the data and paths of the configuration.
-
-    Raises CredentialsUnreadable.
+    """Load the TLS material. `given`: local files, which override the configuration's data and paths. Raises
+    CredentialsUnreadable.
     """
     config = config or TLSConfig()
     return TLSMaterial(

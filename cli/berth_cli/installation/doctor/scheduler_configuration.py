@@ -1,4 +1,4 @@
-"""The scheduler's configuration as kube-scheduler reads it, its location, and its extender entries that call Berth."""
+"""Reads the scheduler's configuration as kube-scheduler does, and finds its extender entries that call Berth."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _LENIENT = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 
 class InvalidSchedulerConfiguration(Exception):
-    """kube-scheduler would reject the document, or its location contains none or several. The message states the cause
-    or the location."""
+    """kube-scheduler would reject the document, or its location contains no document or several. The message states the
+    cause or the location."""
 
 
 class _Part(BaseModel):
-    """A part of the document. null means no value, as in Go."""
+    """A part of the document. As in Go, null counts as absent."""
 
     @model_validator(mode="before")
     @classmethod
@@ -149,9 +149,8 @@ def parse_scheduler_configuration(document: object) -> SchedulerConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class SchedulerSide:
-    """The scheduler's configuration and its entries for Berth. `source`: the file or object that contains it.
-
-    `berth_extenders`: the entries that call Berth, in their order.
+    """The scheduler's configuration. `source`: the file or object that contains it. `berth_extenders`: the entries that
+    call Berth, in their order.
     """
 
     source: str
@@ -181,7 +180,7 @@ def scheduler_side(source: str, configuration: SchedulerConfiguration, address: 
 
 
 def _host_and_port(url: str) -> tuple[str, int | None]:
-    """Return only host and port for comparison, so that the checks report a wrong path."""
+    """Return only host and port: the path is not compared, so that the checks report a wrong path."""
     parts = urlsplit(url)
     try:
         port = parts.port

@@ -22,7 +22,7 @@ NODES_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failed expectation. `details`: the verdicts on the expected nodes. `codes`: of the reasons that were found."""
+    """A failed expectation. `details`: the verdicts on the expected nodes. `codes`: the codes of the actual reasons."""
 
     pod: str
     expected: str
@@ -44,7 +44,7 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class _PlacedPod:
-    """A pod that was queued or evicted: its final place, and the verdicts on the nodes."""
+    """A pod that was queued or evicted, with its final place and the verdicts on the nodes."""
 
     name: str
     place: Place
@@ -79,7 +79,7 @@ def run_case(case: Case, schedulers: Collection[str] = ()) -> CaseResult:
 def _failures(
     expect: Mapping[str, PodExpectation], placed: Sequence[_PlacedPod], not_placed: tuple[str, ...]
 ) -> Iterator[Failure]:
-    """Yield the failed expectations. `not_placed`: pods that were left out, to explain a missing pod."""
+    """Yield the failed expectations. `not_placed`: the pods that were left out, which explain a missing pod."""
     for pattern, expectation in expect.items():
         qualified = pattern if "/" in pattern else f"{DEFAULT_NAMESPACE}/{pattern}"
         matching = [pod for pod in placed if fnmatchcase(pod.name, qualified)]
@@ -124,7 +124,7 @@ def _wrong_rejections(pod: _PlacedPod, pattern: str, reason: str) -> Iterator[Fa
 
 
 def _gives(reason: str, message: str, codes: Collection[ReasonCode]) -> bool:
-    """Return whether the message contains the reason, or the codes include it."""
+    """Return whether the message contains the reason, or the reason is one of the codes."""
     return reason in codes or reason in message
 
 

@@ -1,4 +1,4 @@
-"""The cases of `berth policy test`: their YAML documents, and the files that these name."""
+"""Reads the cases of `berth policy test`: their YAML documents, and the files that the documents name."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class _Model(BaseModel):
 
 
 class PodExpectation(_Model):
-    """The expectation for a pod. node: it is placed on one of these. pending: whether it stays without a node. reason:
-    a part of its event's message, or the code of a reason. rejected: by node, a part of the reason for its rejection,
-    or the code.
+    """The expectation for a pod. node: the nodes of which one must get the pod. pending: whether the pod must stay
+    without a node. reason: a part of its event's message, or the code of a reason. rejected: by node, a part of the
+    reason for its rejection, or the reason's code.
     """
 
     node: Patterns | None = Field(default=None, strict=False)
@@ -58,7 +58,7 @@ class PodExpectation(_Model):
 
 
 class _Given(_Model):
-    """The inputs of a case or of the document. pods: if empty, the pending pods of the cluster."""
+    """The inputs of a case or of the document. pods: the pods to place; if empty, the pending pods of the cluster."""
 
     config: str | None = None
     profile: str | None = None
@@ -67,7 +67,7 @@ class _Given(_Model):
 
 
 class CaseDocument(_Given):
-    """One case. Inputs that it lacks are those of the document."""
+    """One case. It uses the document's inputs for those that it lacks."""
 
     name: str = Field(min_length=1)
     weight: int | None = Field(default=None, ge=1)
@@ -95,7 +95,7 @@ class PolicyTestDocument(_Given):
 
 
 def find_test_files(path: Path) -> Iterator[Path]:
-    """Yield the file itself, or all files below a folder with such a document. Raises InvalidInput if there are
+    """Yield the file itself, or all files below a folder that contain such a document. Raises InvalidInput if there are
     none."""
     if not path.is_dir():
         yield path
@@ -110,7 +110,8 @@ def find_test_files(path: Path) -> Iterator[Path]:
 
 
 def read_test_file(path: Path) -> tuple[PolicyTestDocument, tuple[int, ...]]:
-    """Read the cases of a file, and the line of each. Raises InvalidInput with one line for each invalid field."""
+    """Read the cases of a file, and the line number of each. Raises InvalidInput with one line for each invalid
+    field."""
     try:
         source = strict_yaml.load(read_input(path))
     except strict_yaml.InvalidYAML as error:

@@ -1,7 +1,6 @@
-"""Places the pods of a dump by two policies.
-
-The nodes are emptied first: each pod that a scheduler has placed is placed again, by priority; pods of DaemonSets and
-static pods stay. So both policies decide on the same pods in the same order.
+"""Places the pods of a dump by two policies. The nodes are emptied first: each pod that a scheduler has placed is
+placed again, by priority. Pods of DaemonSets and static pods stay. So both policies decide on the same pods in the same
+order.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ def schedulers_of(old: BerthConfiguration, new: BerthConfiguration) -> frozenset
 
 
 def objects_to_place(objects: Iterable[Object], schedulers: Collection[str]) -> list[Object]:
-    """Return the objects of the dump, without the node of pods that are placed again."""
+    """Return the objects of the dump. Pods that are placed again do not have a node."""
     return [as_new_pod(obj, 0) if _is_placed_again(obj, schedulers) else obj for obj in objects]
 
 
@@ -43,9 +42,8 @@ def diff_policies(
 ) -> PolicyDiff:
     """Place the pods without a node by both policies. `where`: the dump's name in messages. `schedulers`: the
     schedulers of these pods; other pods stay on their nodes. `weight`: the extender's weight in kube-scheduler's
-    configuration.
-
-    Raises InvalidInput, also if there is no pod to place: such a comparison would not exceed any limit.
+    configuration. Raises InvalidInput, also if there is no pod to place, because an empty comparison would not exceed
+    any limit.
     """
     read = [read_queue(objects, where, policy, schedulers) for policy in policies]
     before, after = (
@@ -63,7 +61,8 @@ def diff_policies(
 def _compare_placements(
     before: ControlLoop, after: ControlLoop, pods: Sequence[tuple[Pod, Pod]], counting: tuple[Counting, Counting]
 ) -> Comparison:
-    """Place each pod by both control loops. pods: each pod as parsed for the two policies. counting: theirs."""
+    """Place each pod by both control loops. pods: each pod as parsed for the two policies. counting: of the two
+    policies."""
     outcomes, outcomes_after = before.run(pod for pod, _ in pods), after.run(same_pod for _, same_pod in pods)
     recorded, recorded_after = RunRecorder(), RunRecorder()
     reasons: dict[PodName, Cause] = {}

@@ -29,8 +29,7 @@ from berth_cli.terminal.input_files import InvalidInput
 
 FILTERS = frozenset({"filter", "filter_onlyone"})
 _Judged = tuple[Pod, Place, Place, Cause | None]
-"""A pod, its places by both policies, and the cause of the difference. States are not kept, because a day has many
-pods."""
+"""A pod, its places by both policies, and the cause of the difference. States are not kept: a day has many pods."""
 
 
 def diff_recording(
@@ -73,8 +72,7 @@ def _best(
     policy: Policy, decision: RecordedDecision, snapshot: Snapshot, preferred: str = ""
 ) -> tuple[Place, Mapping[str, Status]]:
     """Return a feasible node with the highest score, and the statuses of the rejected nodes. Among equal scores, return
-    the preferred node, or one that is derived from the pod's UID: otherwise all concurrent pods would get the same
-    node.
+    the preferred node, or a node that depends on the pod's UID: otherwise all concurrent pods would get the same node.
     """
     pod, gangs = decision.pod, decision.line.open_gangs
     found = policy.feasibility(pod, list(decision.nodes), snapshot, open_gangs=gangs)

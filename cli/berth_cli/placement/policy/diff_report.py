@@ -10,7 +10,7 @@ from berth_cli.placement.report import pods_text
 from berth_cli.terminal.output import Format, render
 
 MARKDOWN = "markdown"
-"""A value of -o that only comparisons have."""
+"""A value of -o that only comparisons accept."""
 
 ROWS_SHOWN = 50
 """The maximum number of pods in a table: GitHub accepts comments of up to 65,536 characters."""
@@ -103,5 +103,5 @@ def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Ite
 
 
 def _escaped(text: str) -> str:
-    """Escape a cell: names of labels and reasons may contain any character, such as `|` or a tag."""
+    """Escape a cell: labels and reasons may contain any text, such as `|` or an HTML tag."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("@", "&#64;")

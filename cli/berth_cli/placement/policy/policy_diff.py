@@ -1,4 +1,4 @@
-"""The effects of a new policy, for pods of any source, and the limits that it must not exceed."""
+"""The effects of a new policy on pods of any source, and the limits that it must not exceed."""
 
 from __future__ import annotations
 
@@ -56,20 +56,20 @@ class PolicyDiff:
 
     @property
     def changed(self) -> list[PodComparison]:
-        """The pods that the policies place differently, first those that lose their node."""
+        """The pods that the policies place differently; pods that lose their node are first."""
         order = (NEWLY_PENDING, MOVED, NEWLY_PLACED)
         return [each for effects in order for each in self.pods(effects)]
 
     @property
     def rejecting_rules(self) -> list[Rule]:
-        """The rules that reject nodes for the newly pending pods, each with the number of these pods."""
+        """The rules that reject nodes for newly pending pods, each with the number of these pods."""
         return _counted(
             (rule.plugin, rule.reason, rule.code) for each in self.pods(NEWLY_PENDING) for rule in each.after.rules
         )
 
     @property
     def moving_rules(self) -> list[Rule]:
-        """Why moved pods are not on their earlier nodes, each cause with the number of these pods."""
+        """The causes why moved pods are not on their earlier nodes, each with the number of these pods."""
         causes = (each.cause for each in self.pods(MOVED))
         return _counted((cause.plugin, cause.reason, cause.code) for cause in causes if cause is not None)
 

@@ -33,14 +33,14 @@ MAX_VERSIONS = 64
 
 Document = Mapping[str, object]
 AssumedRow = tuple[str, str, str, str, Mapping[str, int] | None, Document | None]
-"""A pod in bind: namespace, name, UID, node, shares, and the pod itself if the state lacks it."""
+"""A pod in bind: namespace, name, UID, node, shares, and the whole pod if the state lacks it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line. time: when the recording began, in seconds since the epoch. release: of Berth. has_all_fields:
-    whether the states have all fields that any policy reads, as in a dump, not only those that the recorded policies
-    read.
+    """The first line. time: the start of the recording, in seconds since the epoch. release: the release of Berth.
+    has_all_fields: whether the states have the fields that any policy reads, as in a dump, not only those that the
+    recorded policies read.
     """
 
     time: float
@@ -52,7 +52,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The changes that lead to this version; all objects if is_whole."""
+    """The changes from the previous state to this version; all objects if is_whole."""
 
     version: int
     changes: Sequence[Change]
@@ -71,9 +71,9 @@ class AppliedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class DecisionLine:
-    """A recorded decision. time: in seconds since the epoch. version: the version of the state that was read. nodes:
-    the candidates, each as the number of its name. new_names: names that get a number with this line. digest: the
-    digest of the whole decision. open_gangs: the gangs in bind, for a member of a gang.
+    """A recorded decision. time: seconds since the epoch. version: the version of the state that was read. nodes: the
+    candidates, each as the number of its name. new_names: names that get a number with this line. digest: the digest of
+    the whole decision. open_gangs: for a member of a gang, the gangs in bind.
     """
 
     time: float
@@ -92,8 +92,8 @@ class DecisionLine:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The number of decisions that were not recorded, because the disk was slower than the scheduler. None: the
-    recording is truncated, because its process was killed."""
+    """A gap in the recording. decisions: the number of decisions that were not recorded, because the disk was slower
+    than the scheduler; None: the recording is truncated, because its process was killed."""
 
     decisions: int | None = None
     kind: Literal["gap"] = "gap"
@@ -115,7 +115,8 @@ class RecordingWriter:
         self.write(header)
 
     def numbered(self, names: Sequence[str]) -> tuple[Sequence[int], Sequence[str]]:
-        """Return the numbers of these nodes, and the names that are new. The next line must be their decision."""
+        """Return the numbers of these nodes, and the names that are new. The next line must be a decision with these
+        names."""
         new = [name for name in dict.fromkeys(names) if name not in self._numbers]
         self._numbers |= {name: number for number, name in enumerate(new, len(self._numbers))}
         return [*map(self._numbers.__getitem__, names)], new

@@ -1,8 +1,7 @@
-"""Records the decisions of `berth serve`, with their states, in a file.
-
-A call only passes references to a thread, which follows the node cache version by version and writes. A decision is
-dropped if its state is no longer available, or if too many decisions wait; the recording contains the number of dropped
-decisions. A write failure, such as a full disk, ends the recording, but does not affect calls.
+"""Records the decisions of `berth serve`, with their states, in a file. A call only passes references to a thread,
+which follows the node cache version by version and writes. A decision is dropped if its state is no longer available,
+or if too many decisions wait. The recording contains the number of dropped decisions. A write failure, such as a full
+disk, ends the recording, but does not affect calls.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class StateLog:
     reader of the recording keeps only the last states. Not thread-safe."""
 
     def __init__(self, table: CacheTable, write: Callable[[State], None]) -> None:
-        """write: receives each state, in order."""
+        """Begin without a state. write: called with each state, in order."""
         self._table, self._write = table, write
         self._cursor: tuple[str, Pointer] | None = None
         self._unwritten: deque[State] = deque()
@@ -83,10 +82,10 @@ class StateLog:
 
     def reach(self, version: int = sys.maxsize) -> bool:
         """Write the states that a decision on this version needs. Return whether a reader of the file can reach this
-        version: it cannot if the version precedes the recording, or is more than MAX_VERSIONS old."""
+        version: it cannot if the version precedes the recording, or MAX_VERSIONS later versions were written."""
         while self._unwritten:
             state = self._unwritten[0]
-            # A reader cannot reach the states before a whole state.
+            # A reader forgets the states before a whole state.
             if state.version > version + (0 if state.is_whole else MAX_LATER):
                 break
             self._write(self._unwritten.popleft())
@@ -114,7 +113,7 @@ class StateLog:
         except NothingPublished:
             return
         if head is None or head.pointer is None or reader.version != head.pointer.version:
-            return  # the head changed meanwhile; the next read tries again
+            return  # the head changed meanwhile: the next read tries again
         changes = [Change(resource, key, obj) for (resource, key), obj in objects.items()]
         self._unwritten.append(State(reader.version, changes, is_whole=True))
         self._cursor = head.uid, head.pointer
@@ -131,8 +130,9 @@ class DecisionRecording(DecisionRecorder):
         wall: Callable[[], float],
         warn: Callable[[str], None],
     ) -> None:
-        """document_of: returns the configuration with a hash; raises ConfigurationInvalid and TableUnavailable. wall:
-        returns seconds since the epoch. warn: receives the first failure, which ends the recording."""
+        """Start the thread. document_of: returns the configuration with this hash; raises ConfigurationInvalid and
+        TableUnavailable. wall: returns the seconds since the epoch. warn: called with the first failure, which ends the
+        recording."""
         self._writer, self._states, self._document_of = writer, StateLog(table, writer.write), document_of
         self._wall, self._warn = wall, warn
         self._waiting: Queue[tuple[float, str, Outcome, Decision]] = Queue(MAX_WAITING)
@@ -144,7 +144,7 @@ class DecisionRecording(DecisionRecorder):
         self._thread.start()
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
-        # In full mode, the request contains the state.
+        # In full mode the state is in the request, not in the node cache.
         if not isinstance(decision, Decision) or not decision.cache.version or not _is_repeatable(decision, outcome):
             return
         try:
@@ -170,7 +170,7 @@ class DecisionRecording(DecisionRecorder):
         self._looked.wait(SECONDS)
 
     def wait_until_written(self) -> None:
-        """Wait until every decision so far is written or dropped."""
+        """Wait until every decision that was made so far is written or dropped."""
         self._wake.set()
         self._waiting.join()
 
@@ -191,7 +191,7 @@ class DecisionRecording(DecisionRecorder):
 
     def _write_all(self) -> None:
         waiting = self._waiting.qsize()
-        # Read after counting the waiting decisions, so that their states are already published.
+        # Read the state after counting the waiting decisions: then their states are published.
         self._try(self._states.read)
         for _ in range(waiting):
             is_written = self._try(partial(self._write, *self._waiting.get_nowait()))

@@ -38,8 +38,8 @@ from berth_cli.terminal.input_files import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class RecordedDecision:
-    """A decision with its request and the configuration that made it. states: its version, and later versions that may
-    be the true one."""
+    """A decision with its request and the configuration that made it. states: the states on which it may have been
+    made: its version, and later versions."""
 
     line: DecisionLine
     pod: Pod
@@ -49,7 +49,7 @@ class RecordedDecision:
     assumed: Sequence[AssumedPod]
 
     def repeated(self, policy: Policy) -> Snapshot | None:
-        """Return the state on which this policy makes the recorded decision; None if no state leads to it."""
+        """Return the state on which this policy makes the recorded decision; None if there is no such state."""
         states = (state.assuming(self.assumed) for state in self.states)
         return next((state for state in states if self._digest(policy, state) == self.line.digest), None)
 
@@ -71,7 +71,7 @@ class RecordedDecision:
 
 
 class RecordedDecisions:
-    """The decisions of a recording, in order. The other members are complete after all decisions are read."""
+    """The decisions of a recording, in order. The other attributes are complete after all decisions are read."""
 
     def __init__(self, lines: Iterable[Line]) -> None:
         self._lines = lines

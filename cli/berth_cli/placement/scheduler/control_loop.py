@@ -54,7 +54,7 @@ class RankedNode(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result for one pod. `node`: empty if the pod stays pending; `message` is then the text of its event.
+    """The result for one pod. `node`: empty if the pod stays pending; then `message` is the text of its event.
 
     `rejected`: the statuses of rejected nodes; for placed pods only with `explain_placed`. `totals`: the candidates'
     scores; empty for a single candidate (fact 46). `preemption`: the preemption attempt of a pod that fits on no node.
@@ -84,8 +84,8 @@ class Outcome:
 
 
 class _MemberOutcome(NamedTuple):
-    """The outcome of a member whose gang was placed before the member's turn. state: the state on which the gang was
-    placed."""
+    """The outcome of a member whose gang was placed before the member's own turn. state: the state on which the gang
+    was placed."""
 
     outcome: Outcome
     state: Snapshot
@@ -114,7 +114,7 @@ class ControlLoop:
         self._preemptor = Preemptor(extender)
         self._together: dict[str, _MemberOutcome] = {}
         self._noted: list[Pod] = []
-        """Pods that begin or end to wait for a floating pool, and are not in the snapshot yet; of one priority."""
+        """Pods of one priority whose wait for a floating pool began or ended. The snapshot does not show it yet."""
 
     def run(self, pods: Iterable[Pod]) -> Iterator[Outcome]:
         """Yield the outcome of each pod, in order. Each pod is scheduled when its outcome is requested.
@@ -144,7 +144,7 @@ class ControlLoop:
         return None if self._extender is None else self._extender.gang_of(pod, self.snapshot)
 
     def _schedule_gang(self, gang: Gang, members: Sequence[Pod]) -> None:
-        """Run a scheduling cycle for each member on one state, as kube-scheduler does until bind responds."""
+        """Run a scheduling cycle for each member on the same state, as kube-scheduler does until bind responds."""
         self._keep_for_waiting(members[0])
         state, found = self.snapshot, {}
         for pod in members:
@@ -157,19 +157,19 @@ class ControlLoop:
             self._together[uid] = _MemberOutcome(self._note(kept), state)
 
     def _note(self, outcome: Outcome) -> Outcome:
-        """Note whether a pending pod waits for a floating pool."""
+        """Remember whether a pending pod waits for a floating pool."""
         waits = waits_for_pool(outcome.message)
         if not outcome.node and waits is not outcome.pod.waits_for_pool:
             self._noted.append(replace(outcome.pod, waits_for_pool=waits))
         return outcome
 
     def _keep_for_waiting(self, pod: Pod) -> None:
-        """Show in the snapshot which pods wait, before a pod of another priority: what becomes free is kept from it."""
+        """Add waiting pods to the snapshot before a pod of another priority is scheduled: units are kept for them."""
         if self._noted and (self._noted[-1].priority or 0) != (pod.priority or 0):
             self.snapshot, self._noted = self.snapshot.with_changes(Changes(pods=self._noted)), []
 
     def schedule(self, pod: Pod) -> Outcome:
-        """Run one scheduling cycle, and a second one after a preemption. A pending pod does not change the nodes."""
+        """Run one scheduling cycle, and another one after a preemption. A pending pod does not change the nodes."""
         self._keep_for_waiting(pod)
         # An earlier preemption may have cleared this pod's nomination.
         pod = self.snapshot.unbound.get(pod.uid, pod)
@@ -289,7 +289,7 @@ class ControlLoop:
 def control_loop_of(
     configuration: BerthConfiguration, snapshot: Snapshot, *, weight: int = 1, explain_placed: bool = False
 ) -> ControlLoop:
-    """Build a kube-scheduler with Berth as its extender, both with this configuration."""
+    """Build the loop of a kube-scheduler with Berth as its extender, both with this configuration."""
     extender = PolicyExtender(configuration.policy())
     return ControlLoop(
         configuration.build_profile(FULL), snapshot, extender, weight=weight, explain_placed=explain_placed
@@ -301,9 +301,8 @@ NO_NODES = "no nodes available to schedule pods"
 
 
 def fit_error_message(nodes: int, reasons: Iterable[str], ineligible: str | None = None) -> str:
-    """Return the FailedScheduling message: equal reasons counted and sorted as text.
-
-    `reasons`: all reasons of all rejected nodes. `ineligible`: why the pod may not preempt.
+    """Return the FailedScheduling message, which counts equal reasons and sorts them as text. `reasons`: all reasons of
+    all rejected nodes. `ineligible`: why the pod may not preempt; may be empty.
     """
     counted = sorted(f"{count} {reason}" for reason, count in Counter(reasons).items())
     return _message(nodes, ", ".join(counted), ineligible)

@@ -1,4 +1,4 @@
-"""Berth as the control loop's extender: a policy without HTTP."""
+"""Berth as the control loop's extender, without HTTP."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class PolicyExtender:
         return self._policy.gang_of(pod, snapshot)
 
     def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> Collection[str]:
-        """Return the rejected nodes in `FailedNodes`; all other rejected nodes are unresolvable (facts 15, 15a)."""
+        """Return the rejected nodes in `FailedNodes`; the other rejected nodes are unresolvable (facts 15, 15a)."""
         return self._policy.resolvable(pod, rejected, snapshot)
 
     def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> PreemptResult:

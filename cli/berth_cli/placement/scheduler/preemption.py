@@ -31,16 +31,15 @@ Select = Callable[[Evaluation, Pod, NodeInfo, DisruptionBudgets], Victims | None
 
 
 class NoCandidateReason(StrEnum):
-    """Why a node is not a candidate. NOT_HELPFUL has kube-scheduler's text."""
+    """The reasons why a node is not a candidate. NOT_HELPFUL has kube-scheduler's text."""
 
     NOT_HELPFUL = "preemption is not helpful for scheduling"
     NO_VICTIMS = "rejected even without all pods of lower priority"
 
 
 class Ineligible(StrEnum):
-    """Why a pod may not preempt, in kube-scheduler's words.
-
-    NEVER: its preemptionPolicy. WAITING: preempted pods are still on its nominated node.
+    """The reasons why a pod may not preempt, in kube-scheduler's words. NEVER: because of its preemptionPolicy.
+    WAITING: preempted pods are still on its nominated node.
     """
 
     NEVER = "not eligible due to preemptionPolicy=Never."
@@ -73,7 +72,7 @@ class Preemption:
 
     @property
     def nominated(self) -> str | None:
-        """The node to preempt on. Among equal nodes kube-scheduler takes any, Berth the first by name."""
+        """The node to preempt on. Among equal nodes kube-scheduler takes any node, Berth the first by name."""
         return self.tied[0] if self.tied else None
 
     @property
@@ -102,7 +101,8 @@ def evaluate(
     review: Review | None = None,
     select: Select = victims_on,
 ) -> Preemption:
-    """Evaluate preemption. `statuses`: the cycle's verdicts, which reject all nodes. review: by an extender, if any.
+    """Evaluate preemption. `statuses`: the cycle's verdicts, which reject all nodes. review: the review of the
+    candidates by an extender; None without an extender.
 
     Nodes with another code than UNSCHEDULABLE are not tried, because evictions do not help there. All other nodes are
     tried; kube-scheduler stops after a share of them.
@@ -137,7 +137,7 @@ def evaluate(
 def _violated(
     pod: Pod, node: NodeInfo, candidates: Mapping[str, Victims], budgets: DisruptionBudgets
 ) -> Mapping[str, Sequence[str]]:
-    """Return the violated budgets. As in the choice of victims, reprieved pods use up the budgets too."""
+    """Return the violated budgets by victim. As in the choice of victims, pods that are spared use up budgets, too."""
     violated = budgets.violated(potential_victims(node.pods, pod))
     return {victim.uid: violated[victim.uid] for victim in candidates[node.name].pods if victim.uid in violated}
 
@@ -172,7 +172,8 @@ class Preemptor:
 def _as_recorded_by_scheduler(
     extender: PolicyExtender, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot
 ) -> dict[str, Status]:
-    """Return the status of nodes that the extender rejected: unresolvable unless in `FailedNodes` (fact 15)."""
+    """Return the scheduler's statuses of nodes that the extender rejected: unresolvable unless in `FailedNodes` (fact
+    15)."""
     resolvable = extender.resolvable(pod, rejected, snapshot) if rejected else ()
     return {
         name: status if name in resolvable else unresolvable(status.plugin, status.message)
@@ -199,8 +200,8 @@ def apply_preemption(snapshot: Snapshot, pod: Pod, preemption: Preemption) -> Sn
 
 
 class Criterion(StrEnum):
-    """The criteria for choosing a node, in order: each is a reason why a node is not chosen. TIED: the nodes are equal
-    in all criteria."""
+    """The criteria for choosing a node, in order. Each is a reason why a node is not chosen. TIED: the node is equal in
+    all criteria."""
 
     VIOLATIONS = "more victims there violate a PodDisruptionBudget"
     HIGHEST = "a victim there has a higher priority"

@@ -32,8 +32,8 @@ def victims_on(evaluation: Evaluation, pod: Pod, node: NodeInfo, budgets: Disrup
 
 @dataclass(frozen=True, slots=True)
 class _CachedVictims:
-    """The victims on one node for priorities in (`over`, `up_to`], while the budgets cover the demand in the same
-    way."""
+    """The victims on one node for priorities above `over` and up to `up_to`, while the same budgets cover the
+    demand."""
 
     node: NodeInfo
     over: float

@@ -40,7 +40,7 @@ class _Wanted:
 
     @property
     def problem(self) -> str:
-        """The error in the query; empty if it is valid."""
+        """The error in the query; empty if the query is valid."""
         namespace, slash, name = self.pod.partition("/")
         if self.pod and not (slash and namespace and name):
             return "pod is not NAMESPACE/NAME"
@@ -70,7 +70,7 @@ class _Wanted:
 
 
 def decisions_endpoint(settings: EndpointSettings, recent: RecentDecisions) -> PageEndpoint:
-    """Return decisions from memory. Scores by plugin are computed per request, for one pod or for few decisions."""
+    """Return decisions from memory. Requests for one pod or few decisions compute the scores by plugin."""
 
     def page(event: HTTPEvent) -> Page:
         wanted = _Wanted.read(str(event.get("rawQueryString", "")))

@@ -43,10 +43,10 @@ POOL_GAUGES = {
 }
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-"""Upper bounds in seconds. kube-scheduler's default timeout is 5 s (fact 5)."""
+"""The upper bounds of call durations in seconds. kube-scheduler's default timeout is 5 s (fact 5)."""
 
 COMMIT_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
-"""Upper bounds for gangs, in seconds: members may arrive one after another."""
+"""The upper bounds of commit durations of gangs in seconds. Members may arrive one after another."""
 
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
@@ -104,8 +104,8 @@ def metrics_endpoint(
 ) -> PageEndpoint:
     """Return the metrics. Reads the head of the cache and, if there is a ledger, the open reservations and the gangs.
 
-    gangs: opens the gangs' table; None without one. wall: seconds since the epoch. recorded: returns the numbers of
-    decisions that were written to the recording, and dropped. levels: returns the fullest floating pools of the state
+    gangs: opens the gangs' table; None if there is no table. wall: returns the seconds since the epoch. recorded:
+    returns the numbers of recorded and of dropped decisions. levels: returns the fullest floating pools of the state
     that this head names.
     """
 

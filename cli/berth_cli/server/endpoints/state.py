@@ -24,14 +24,14 @@ from berth_cli.server.endpoints import RequestOutcome
 GANGS, RESERVATIONS, USERS = "GET /gangs", "GET /reservations", "GET /users"
 
 User = Callable[[], Mapping[str, object]]
-"""Asks the API server for the user name of this process's credentials. Raises ClusterUnavailable."""
+"""Asks the API server for the user of this process's credentials. Raises ClusterUnavailable."""
 
 Wall = Callable[[], float]
 """Seconds since the epoch."""
 
 
 def _page(content: Callable[[], Mapping[str, object]]) -> Page:
-    """Return 200 and the content, or 503 and the reason why it cannot be read: TableUnavailable, ClusterUnavailable."""
+    """Return 200 and the content; if it raises TableUnavailable or ClusterUnavailable, 503 and the cause."""
     try:
         return Page(RequestOutcome.OK, http_answer(200, orjson.dumps(content())))
     except (TableUnavailable, ClusterUnavailable) as error:
@@ -48,7 +48,7 @@ def state_endpoints(
     users: Mapping[str, User],
     wall: Wall = time.time,
 ) -> Mapping[str, PageEndpoint]:
-    """Build the endpoints by route. ledger: None if no resource is counted. gang_table: None without gangs."""
+    """Build the endpoints by route. ledger: None if resources are not counted. gang_table: None without gangs."""
 
     def read_gangs() -> Mapping[str, object]:
         table = None if gang_table is None else gang_table()
@@ -63,7 +63,7 @@ def state_endpoints(
         return reservations.document(nodes, announced, wall(), diverging_claims(sources, nodes))
 
     def read_users() -> Mapping[str, object]:
-        # Without the UID and the extra fields, which identify tokens and pods.
+        # Leave out the UID and the extra fields, which identify tokens and pods.
         return {
             name: {field: value for field, value in user().items() if field in ("username", "groups")}
             for name, user in users.items()

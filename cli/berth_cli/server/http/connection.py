@@ -1,8 +1,8 @@
 """A connection: its own thread reads requests from a blocking socket, and calls the application in place.
 
-The callers are few, such as a scheduler that keeps its connections. Without a hand-over between threads a call costs
-half the processor time of one on an event loop. The server interrupts connections whose deadline has passed: a shutdown
-of the socket wakes the thread.
+The callers are few, such as a scheduler that keeps its connections. Because threads do not hand requests over, a call
+takes half the processor time that it takes on an event loop. The server interrupts connections whose deadline has
+passed: a shutdown of the socket wakes the thread.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Phase(Enum):
 
 
 class _Closed(Exception):
-    """The connection ends; the response, if there is one, is sent."""
+    """The connection ends. A response, if there is one, was sent."""
 
 
 class Connection:
@@ -73,7 +73,7 @@ class Connection:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a large response would wait 40 ms
             if self._tls is not None:
                 wrapped = self._tls.wrap_socket(self._socket, server_side=True, do_handshake_on_connect=False)
-                self._socket = wrapped  # from now on the server can end the handshake
+                self._socket = wrapped  # the server can end the handshake from here on
                 wrapped.do_handshake()
                 self._certificate = client_certificate(wrapped)
             while True:
@@ -84,7 +84,7 @@ class Connection:
             self._bytes_in_flight.release(self)
             self._socket.close()
             self._new_message()
-            del self._parser  # it refers to the connection: both would stay until the next collection
+            del self._parser  # break the reference cycle, which would live until the next garbage collection
             self._closed(self)
 
     def _receive(self) -> None:
@@ -116,7 +116,7 @@ class Connection:
         closes = closes or self._is_stopping or self._interruption is not None or "Connection" in response.headers
         has_body = self._request is None or self._request.method != "HEAD"
         content = encode(response, has_body=has_body, closes=closes)
-        self._new_message()  # the request is not needed any more, and does not count as bytes in flight
+        self._new_message()  # the request is no longer needed, so its bytes are not in flight
         self._begin(Phase.CLIENT, self._limits.write_seconds)
         self._bytes_in_flight.hold(self, len(content), waits=True)
         self._socket.sendall(content)
@@ -166,7 +166,7 @@ class Connection:
             self._socket.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, body: bytes) -> None:
-        """Keep a part of the body, unless the response is already known."""
+        """Keep a part of the body, unless the response is known already."""
         if self._response is not None:
             return
         self._length += len(body)
@@ -183,7 +183,7 @@ class Connection:
     def on_message_complete(self) -> None:
         """Answer the request."""
         self._begin(Phase.APPLICATION, math.inf)
-        # The rest after a request to upgrade would not be HTTP.
+        # After a request to upgrade, the remaining bytes would not be HTTP.
         closes = not self._parser.should_keep_alive() or self._parser.should_upgrade()
         self._send(self._response or self._answer(), closes=closes)
 
@@ -202,12 +202,12 @@ class Connection:
     # ------------------------------------------------------------------------------------------- the server's calls
 
     def expire(self, now: float) -> None:
-        """Interrupt what takes too long. now: on the clock of `deadline`."""
+        """Interrupt the connection if its deadline has passed. now: the time on the clock of `deadline`."""
         if self.deadline < now:
             self.interrupt(408, "the request did not arrive in time")
 
     def interrupt(self, status: int, error: str) -> None:
-        """End the request with this response, or without the rest of the response that is being sent."""
+        """End the request with this response. If a response is being sent already, stop sending it."""
         self._interruption = status, error
         self.shut_down(socket.SHUT_RDWR if self.phase is Phase.CLIENT else socket.SHUT_RD)
 
@@ -218,7 +218,7 @@ class Connection:
             self.shut_down(socket.SHUT_RD)
 
     def shut_down(self, how: int) -> None:
-        """End reading, or the connection: the thread finds the end."""
+        """Shut down reading, or the whole connection. The thread notices the end."""
         with suppress(OSError):  # the client or the thread was faster
-            # Not SSLSocket.shutdown: the thread would go on without encryption.
+            # Not SSLSocket.shutdown: the thread would continue without encryption.
             socket.socket.shutdown(self._socket, how)

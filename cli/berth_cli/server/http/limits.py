@@ -1,4 +1,4 @@
-"""Limits of a server: times, sizes, and the memory of requests and responses in flight."""
+"""The limits of a server: times, sizes, and the memory of requests and responses in flight."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Limits:
 
 
 SPARE_FILES = 256
-"""Open files in addition to the callers' connections, such as connections to the API server and to tables."""
+"""The number of open files besides the callers' connections, such as connections to the API server and to tables."""
 
 
 def allow_open_files(connections: int) -> Iterator[str]:
@@ -55,17 +55,16 @@ NO_ROOM = "the requests and answers under way use all the memory allowed for the
 
 
 class Holder(Protocol):
-    """A connection, whose request or response is in memory."""
+    """A connection whose request or response is in memory."""
 
     def interrupt(self, status: int, error: str) -> None:
-        """End the request with this response, or without the rest of the response that is being sent."""
+        """End the request with this response. If a response is being sent already, stop sending it."""
 
 
 class BytesInFlight:
-    """A memory limit for all requests together. Thread-safe.
-
-    Above the limit, the oldest request that waits for its client is ended: its client has not sent the whole body, or
-    has not read the response. So clients that send and read without delay are not locked out by others.
+    """A memory limit for all requests together. Thread-safe. Above the limit, the oldest request is ended whose client
+    has not sent the whole body, or has not read the response. So slow clients do not lock out clients that send and
+    read without delay.
     """
 
     def __init__(self, limit: int) -> None:

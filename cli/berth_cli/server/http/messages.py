@@ -1,4 +1,4 @@
-"""Requests and responses of the server, and the application that answers them."""
+"""The requests and responses of the server, and the application that answers requests."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from berth_cli.server.http.limits import Limits
 
 @dataclass(slots=True)
 class Request:
-    """A request. headers: by name in lower case; of repeated ones the last. client: the IP address. certificate: the
-    verified client certificate, as `requestContext.authentication.clientCert` has it. body: empty until the request is
-    complete. arrived_at: in seconds since the epoch; the application sets it."""
+    """A request. headers: by name in lower case; the last of repeated headers. client: the client's IP address.
+    certificate: the verified client certificate in the format of `requestContext.authentication.clientCert`. body:
+    empty until the request is complete. arrived_at: seconds since the epoch; the application sets it."""
 
     method: str
     path: str
@@ -40,7 +40,7 @@ JSON: Mapping[str, str] = {"content-type": "application/json"}
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response. headers: besides Content-Length, Date and Connection."""
+    """A response. headers: the headers besides Content-Length, Date and Connection."""
 
     status: int
     content: bytes
@@ -57,15 +57,15 @@ class Application(Protocol):
     @property
     def limits(self) -> Limits: ...
     def begin(self, request: Request) -> Response | None:
-        """Return a response by the header alone, then the body is dropped; None to read it."""
+        """Decide by the header alone: return a response, then the body is dropped; or None, then the body is read."""
 
     def answer(self, request: Request) -> Response:
         """Return the response to a complete request."""
 
 
 def encode(response: Response, *, has_body: bool = True, closes: bool = False) -> bytes:
-    """Return the response in one piece with its Content-Length: after a chunked response the scheduler needs a new
-    connection (fact 6). has_body: false for a response to HEAD."""
+    """Return the whole response with its Content-Length: after a chunked response the scheduler needs a new connection
+    (fact 6). has_body: false for a response to HEAD."""
     status = HTTPStatus(response.status)
     headers = {**response.headers, "content-length": len(response.content), "date": _date(int(time.time()))}
     if closes:

@@ -19,10 +19,10 @@ log = logging.getLogger("berth.server")
 
 BACKLOG = 256
 TICK_SECONDS = 0.25
-"""The interval in which deadlines are checked."""
+"""The interval in seconds at which deadlines are checked."""
 
 GRACE_SECONDS = 2.0
-"""The time for responses in progress when the server stops."""
+"""The time in seconds for responses in progress when the server stops."""
 
 
 class ListenError(Exception):
@@ -69,7 +69,7 @@ class Server:
     def stop(self, listener: socket.socket) -> None:
         """End `run`, from another thread."""
         self._is_stopped = True
-        with suppress(OSError):  # it has ended
+        with suppress(OSError):  # the server has ended
             listener.shutdown(socket.SHUT_RDWR)
 
     def _accept(self, listener: socket.socket) -> None:

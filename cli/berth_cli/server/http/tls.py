@@ -1,4 +1,4 @@
-"""TLS of the server, whose files are replaced while it runs, and the client certificate in the HTTP API's format."""
+"""TLS for the server, which reloads its files while it runs. Converts client certificates to the HTTP API's format."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class TLS:
     without a client certificate of that authority."""
 
     def __init__(self, certificate: Path, key: Path, client_ca: Path | None = None) -> None:
-        """Raises InvalidTLSFiles."""
+        """Load the files. Raises InvalidTLSFiles."""
         self._certificate, self._key, self._client_ca = certificate, key, client_ca
         self.context = self._context()
 
     def reload(self, now: float) -> str:
-        """Use the files as they are now for new connections. Return the problem of the files; empty if there is none.
-        now: seconds since the epoch."""
+        """Use the current content of the files for new connections. Return the problem of the files; empty if there is
+        none. now: seconds since the epoch."""
         try:
             self.context = self._context()
         except InvalidTLSFiles as error:
             return f"{error}; new connections use the files before"
-        # The server's certificate is the first one of its chain. Of several authorities, one suffices.
+        # Of the server's chain only the first certificate counts. Of several authorities, one valid one suffices.
         return _expiry("--tls-cert", self._certificate, slice(1), now) or (
             "" if self._client_ca is None else _expiry("--client-ca", self._client_ca, slice(None), now)
         )
@@ -73,8 +73,8 @@ def _expiry(option: str, file: Path, used: slice, now: float) -> str:
 
 
 def client_certificate(connection: ssl.SSLSocket) -> Mapping[str, object] | None:
-    """Return what the functions read of the client's verified certificate, as
-    `requestContext.authentication.clientCert` has it; None without one."""
+    """Return the fields of the client's verified certificate that the functions read, in the format of
+    `requestContext.authentication.clientCert`; None without a certificate."""
     found: Mapping[str, Any] | None = connection.getpeercert()
     if not found:
         return None

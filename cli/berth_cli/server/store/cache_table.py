@@ -47,7 +47,7 @@ class InMemoryCacheTable(CacheTable):
         return self.head()
 
     def put_counting_refusal(self, reason: str) -> None:
-        with suppress(ConditionFailed):  # without a head
+        with suppress(ConditionFailed):  # there is no head
             self._item.update(lambda item: item is not None, {"countingRefusal": reason})
 
     def log(self, uid: str, after: int, through: Mapping[SnapshotPart, int]) -> list[LogItem]:
@@ -114,11 +114,11 @@ class TrimmedCacheTable(InMemoryCacheTable):
 
 
 class InMemoryConfigurationStore(ConfigurationStore):
-    """A configuration store in memory. Thread-safe. There is only one copy, because parts of memory are not lost
+    """A configuration store in memory. Thread-safe. It has only one copy, because parts of memory are not lost
     separately."""
 
     def __init__(self, item: InMemoryItem) -> None:
-        """`item` is the head."""
+        """Prepare an empty store. `item`: the head."""
         self._item = item
         self._lock = Lock()
         self._versions: deque[AppliedVersion] = deque(maxlen=VERSIONS)

@@ -1,4 +1,4 @@
-"""All tables of one process."""
+"""The store of a process: all its tables."""
 
 from __future__ import annotations
 
@@ -80,5 +80,5 @@ class EmbeddedStore:
         return self._tables
 
     def mark_ledger_ready(self) -> None:
-        """Skip the rebuild: if the cluster is in the same process, no bind can have begun before the process."""
+        """Skip the rebuild. Allowed if the cluster is in the same process: then earlier binds have ended."""
         self.ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), self.identity), None)

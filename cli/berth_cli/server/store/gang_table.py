@@ -17,7 +17,7 @@ class InMemoryGangTable(GangTable):
 
     def __init__(self, ledger: InMemoryLedgerTable) -> None:
         self._ledger = ledger
-        # Acquired before the ledger's lock.
+        # Acquire this lock before the ledger's lock.
         self._lock = Lock()
         self._gangs: dict[GangKey, GangItem] = {}
         self._domain = Domain()

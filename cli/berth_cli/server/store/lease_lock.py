@@ -1,4 +1,4 @@
-"""A lease lock on an item in memory, and the item."""
+"""An item in memory, and a lease lock on it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The API server's defaults and admission of a new pod, as far as they affect placement.
-
-A pod from a manifest lacks these fields; a stored pod has them. Not covered, because a dump lacks the objects:
-LimitRanges, the overhead of a RuntimeClass, webhooks.
+"""Applies the API server's defaults and admission to a new pod, as far as they affect placement. A pod from a manifest
+lacks these fields; a stored pod has them. LimitRanges, the overhead of RuntimeClasses and webhooks are ignored, because
+a dump lacks these objects.
 """
 
 from __future__ import annotations
@@ -66,10 +65,9 @@ class PriorityClasses:
 
 
 def priority_class_of(name: str, classes: Mapping[str, PriorityClass]) -> PriorityClass | None:
-    """Return the class of this name as the API server's admission does; None if it does not exist.
-
-    Only for manifests: a stored pod has its priority as a number. Without a name, the default class applies; of several
-    default classes, the one with the lowest value.
+    """Return the class with this name as the API server's admission does; None if it does not exist. Without a name,
+    return the default class; of several default classes, the class with the lowest value. Use it only for manifests: a
+    stored pod has its priority as a number.
     """
     if name:
         return classes.get(name) or _BUILT_IN.get(name)
@@ -132,7 +130,7 @@ def _default_pod_requests(spec: Object) -> None:
 
 
 def _add_default_tolerations(spec: Object) -> None:
-    """Add tolerations of not-ready and unreachable nodes for 300 s (admission plugin DefaultTolerationSeconds)."""
+    """Add tolerations for not-ready and unreachable nodes for 300 s (admission plugin DefaultTolerationSeconds)."""
     tolerations = read_object_list(spec.get("tolerations"), "Pod.spec.tolerations")
     for key in _NOT_READY:
         if not any(

@@ -31,10 +31,8 @@ from berth_cli.terminal.input_files import InvalidInput, display_name, read_inpu
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster that was read. `snapshot`: the nodes and the pods on them. `pods`: pods without a node, in the order of
-    the dump.
-
-    `left_out`: the number of objects that are not used, by the reason.
+    """The cluster of a dump. `snapshot`: the nodes and the pods on them. `pods`: the pods without a node, in the order
+    of the dump. `left_out`: the number of unused objects by reason.
     """
 
     snapshot: Snapshot
@@ -98,7 +96,7 @@ def read_cluster(objects: Iterable[Object], where: str, *, replaced: Collection[
 def _partition(
     objects: list[Object], classes: PriorityClasses, replaced: Collection[tuple[object, object]]
 ) -> tuple[list[Object], list[Object]]:
-    """Separate the pods without a node from all other objects, and set the defaults of hand-written pods."""
+    """Separate the pods without a node from all other objects. Set the defaults of hand-written pods."""
     others: list[Object] = []
     waiting: list[Object] = []
     for obj in objects:

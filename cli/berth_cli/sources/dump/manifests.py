@@ -1,4 +1,4 @@
-"""Pods to place from manifests: Pods, and the pods that a workload's controller would create."""
+"""Reads pods to place from manifests: Pods, and the pods that a workload's controller would create."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Manifests:
 
     @property
     def names(self) -> set[tuple[object, object]]:
-        """Return (namespace, name) of the pods, which replace the cluster's pods with these names."""
+        """Return (namespace, name) of the manifests' pods. They replace pods of the cluster with the same names."""
         return set(map(_key, self.pods))
 
     @property
@@ -46,7 +46,7 @@ class Manifests:
         return [_admit(pod, classes) for pod in self.pods]
 
     def read(self, classes: PriorityClasses) -> list[Pod]:
-        """Return the stored pods, parsed. Raises InvalidInput."""
+        """Parse the pods as the API server would store them. Raises InvalidInput."""
         return [_read(pod) for pod in self.stored(classes)]
 
 
@@ -61,7 +61,7 @@ def manifests_of(objects: Iterable[Object], where: str) -> Manifests:
 
 
 def _convert(sources: Iterable[tuple[Iterable[Object], str]]) -> Manifests:
-    """Convert the manifests of each file, given with its name. The last manifest of a name counts."""
+    """Convert the manifests. sources: file names with their manifests. Of pods with the same name, the last counts."""
     pods: dict[object, Object] = {}
     others: list[Object] = []
     left_out: Counter[str] = Counter()
@@ -155,7 +155,7 @@ def pods_of(manifest: Object) -> Iterator[Object]:
         template["spec"] = {**pod_spec, "volumes": [*volumes, *({"persistentVolumeClaim": {}} for _ in claims)]}
     first = 0 if kind == "StatefulSet" else 1
     for number in range(first, first + _replicas(spec, kind)):
-        # The whole template, so that fields that pods do not have cause a warning.
+        # Copy the whole template, so that fields that pods do not have cause a warning.
         yield {
             **template,
             "kind": "Pod",

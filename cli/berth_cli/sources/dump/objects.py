@@ -1,4 +1,4 @@
-"""Parses the objects of a cluster, of all kinds, as a dump lists them."""
+"""Parses the objects of a cluster of all kinds, as a dump contains them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ POD_UNREADABLE = "node(s) had a pod that cannot be read"
 
 @dataclass(slots=True)
 class ClusterObjects:
-    """The objects of a cluster, without kinds that scheduling does not read.
-
-    unreadable: unreadable objects of the whole cluster. An unreadable field of a node, or an unreadable pod on it,
-    makes the node defective; an unreadable pod without a node is left out.
+    """The objects of a cluster of the kinds that scheduling reads. unreadable: the unreadable objects that do not
+    belong to a node. An unreadable field of a node, or an unreadable pod on it, makes the node defective; an unreadable
+    pod without a node is left out.
     """
 
     nodes: list[NodeInfo] = field(default_factory=list)
@@ -63,7 +62,7 @@ _READERS: Mapping[str, tuple[Callable[[object], object], str]] = {
     "PodGroup": (_read_pod_group, "pod_groups"),
     **{kind: (partial(read_workload, kind=kind), "workloads") for kind in KINDS},
 }
-"""Maps each kind to its reader and to the list of ClusterObjects."""
+"""Maps each kind to its reader and to the field of ClusterObjects that lists the objects."""
 
 
 def read_objects(objs: Iterable[object]) -> ClusterObjects:
@@ -89,7 +88,7 @@ def read_objects(objs: Iterable[object]) -> ClusterObjects:
 
 
 def _place(pod: object) -> str:
-    """Return the node of an unreadable pod; empty if the pod is not on a node, or has ended."""
+    """Return the node of an unreadable pod; empty if the pod does not have a node, or has ended."""
     spec, status = (pod.get("spec"), pod.get("status")) if isinstance(pod, dict) else (None, None)
     name = spec.get("nodeName") if isinstance(spec, dict) else None
     phase = status.get("phase") if isinstance(status, dict) else None

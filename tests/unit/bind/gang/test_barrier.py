@@ -190,7 +190,7 @@ def test_waits_for_all_members_if_only_a_stale_cache_shows_others_on_nodes() -> 
     ],
 )
 @pytest.mark.parametrize("when_stale", [*WhenStale])
-def test_keeps_members_together_without_the_cache(annotated: bool, outcome: BindOutcome, when_stale: WhenStale) -> None:
+def test_binds_members_together_without_the_cache(annotated: bool, outcome: BindOutcome, when_stale: WhenStale) -> None:
     world = GangWorld(gang_of(4))
     world.cache = FixedNodeCache(CONFIGURATION, CacheUnavailable("the data is 300 s old", when_stale))
     if not annotated:
@@ -249,7 +249,7 @@ class TestOneTopologyDomain:
         members = gang_of(len(zones), minimum=minimum, topology_key=ZONE, per_node=per_node)
         return GangWorld(members, zones=dict(zip([member.node for member in members], zones, strict=True)))
 
-    def test_binds_members_of_one_domain_and_rejects_the_others(self) -> None:
+    def test_binds_members_of_one_domain_and_rejects_members_of_others(self) -> None:
         world = self.world("b", "a", "b", "a", "b", minimum=3)
         world.run(10.0, tries=1)
         assert world.bound() == {"train-0", "train-2", "train-4"}
@@ -313,7 +313,7 @@ class TestOneTopologyDomain:
         assert world.bound() == set()
         assert world.reasons["gang topology key differs between members"] == 1
 
-    def test_does_not_hold_resources_for_members_in_other_domains(self) -> None:
+    def test_does_not_reserve_resources_for_members_in_other_domains(self) -> None:
         members = gang_of(130, minimum=120, topology_key=ZONE)
         world = GangWorld(
             members, zones={each.node: "b" if number % 13 == 0 else "a" for number, each in enumerate(members)}

@@ -27,13 +27,13 @@ from tests.simulation.reservations.binds import LICENCE
 
 
 class TestTwoGangs:
-    def test_places_one_after_the_other_if_there_is_room_for_one(self) -> None:
+    def test_places_gangs_one_by_one_if_there_is_room_for_one(self) -> None:
         first, second = gang_of(6), gang_of(6, name="other")
         world = GangWorld([each for pair in zip(first, second, strict=True) for each in pair], licences=1)
         world.run(60.0)
         assert sorted(map(len, (world.bound("train"), world.bound("other")))) == [0, 6]
 
-    def test_places_both_if_there_is_room(self) -> None:
+    def test_places_both_gangs_if_there_is_room(self) -> None:
         first, second = gang_of(6), gang_of(6, name="other")
         world = GangWorld([each for pair in zip(first, second, strict=True) for each in pair])
         world.run(60.0)
@@ -74,7 +74,7 @@ class TestGangsThatWaitForAnother:
         world.world.run(PLACING_SECONDS + 1.0)
         assert world.reasons == {"gang waits: another gang is being placed": 6}
 
-    def test_stops_waiting_for_a_gang_that_does_not_complete(self) -> None:
+    def test_does_not_wait_longer_for_a_gang_that_stays_incomplete(self) -> None:
         first, second = gang_of(6)[:5], gang_of(6, name="other")
         world = GangWorld([*first, *second], http_timeout=29.0)
         for member in [*first, *second]:
@@ -95,7 +95,7 @@ class TestGangsThatWaitForAnother:
     @pytest.mark.parametrize("slots", [6, 8, 13])
     @pytest.mark.parametrize("http_timeout", [5.0, 29.0])
     @pytest.mark.parametrize("seed", range(3))
-    def test_leaves_the_open_gang_the_slots_that_it_needs(self, slots: int, http_timeout: float, seed: int) -> None:
+    def test_leaves_enough_slots_to_the_open_gang(self, slots: int, http_timeout: float, seed: int) -> None:
         members = [each for number in range(3) for each in gang_of(6, name=f"gang-{number}")]
         world = GangWorld(
             sorted(members, key=lambda member: member.node),
@@ -107,7 +107,7 @@ class TestGangsThatWaitForAnother:
         world.run(120.0, tries=1000)
         assert world.bound(None) == set(world.members)
 
-    def test_queues_only_as_many_members_of_a_gang_as_its_minimum(self) -> None:
+    def test_queues_at_most_the_minimum_of_members_of_a_gang(self) -> None:
         """Whoever creates its pods says how many there are."""
         first, many = gang_of(3)[:1], gang_of(300, name="elastic", minimum=2)
         world = GangWorld([*first, *many])
@@ -136,13 +136,13 @@ class TestGangThatNeverComesToItsEnd:
 
     @pytest.mark.parametrize("http_timeout", [5.0, 29.0])
     @pytest.mark.parametrize("endless", [1, 3])
-    def test_other_gangs_of_the_same_priority_get_their_turn(self, http_timeout: float, endless: int) -> None:
+    def test_other_gangs_of_the_same_priority_are_placed_in_turn(self, http_timeout: float, endless: int) -> None:
         world = self.world(*(f"endless-{number}" for number in range(endless)), http_timeout=http_timeout)
         turn = TURN_SECONDS + 4 * TURN_MEMBER_SECONDS
         world.world.run(2 * endless * turn)
         assert len(world.bound("good")) == 4
 
-    def test_its_calls_end_when_another_gang_is_opened(self) -> None:
+    def test_calls_of_a_gang_end_when_another_gang_is_opened(self) -> None:
         world = self.world("endless", http_timeout=29.0)
         world.world.run(TURN_SECONDS + 10.0)
         assert world.outcomes[BindOutcome.BOUND] == 4
@@ -222,7 +222,7 @@ def test_only_the_minimum_number_of_members_waits(uid: str, known: int, wanted: 
         pytest.param({"terminating": True}, id="is being deleted"),
     ],
 )
-def test_members_that_do_not_wait_are_not_counted(first: Mapping[str, Any]) -> None:
+def test_only_waiting_members_count_towards_the_minimum(first: Mapping[str, Any]) -> None:
     *others, last = members("train", 2, count=3)
     pods = {pod.uid: pod for pod in [replace(others[0], **first), *others[1:], last]}
     assert is_needed(last.uid, 2, pods)

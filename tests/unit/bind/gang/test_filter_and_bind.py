@@ -138,7 +138,7 @@ class TestOneRule:
         assert {member.name for member in passing} == case.wanted.intersection(case.asked)
         assert bound(world, passing) == case.wanted
 
-    def test_bind_does_not_bind_any_other_pod(self, case: Case) -> None:
+    def test_bind_does_not_bind_pods_that_filter_rejects(self, case: Case) -> None:
         """The scheduler sends it all the same, on a filter with data that are too old."""
         world = case.world()
         world.publish()

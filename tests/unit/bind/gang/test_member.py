@@ -55,7 +55,7 @@ def cached(*names: str, **fields: object) -> Mapping[str, Pod]:
         pytest.param(ApiServer().of("train-1", phase="Running"), MemberLiveness.LIVES, id="one runs"),
     ],
 )
-def test_commit_counts_as_alive_while_one_of_its_members_lives(server: ApiServer, liveness: MemberLiveness) -> None:
+def test_commit_counts_as_alive_while_a_member_exists(server: ApiServer, liveness: MemberLiveness) -> None:
     assert liveness_of("uid-new", COMMITTED, {}, server.get) is liveness
 
 
@@ -66,7 +66,7 @@ def test_does_not_call_the_api_server_for_a_committed_member() -> None:
 
 
 @pytest.mark.parametrize("answer", [Unanswered("no answer"), Refused(403, "forbidden")])
-def test_liveness_is_unknown_if_the_api_server_does_not_respond(answer: Refused | Unanswered) -> None:
+def test_existence_of_members_is_unknown_if_the_api_server_does_not_respond(answer: Refused | Unanswered) -> None:
     assert liveness_of("uid-new", COMMITTED, {}, lambda name: answer) is MemberLiveness.UNKNOWN
 
 
@@ -79,7 +79,7 @@ def test_liveness_is_unknown_if_the_api_server_does_not_respond(answer: Refused 
         pytest.param(cached("waits"), ["train-0"], id="no waiting member"),
     ],
 )
-def test_reads_the_member_most_likely_alive_first(pods: Mapping[str, Pod], asked: list[str]) -> None:
+def test_reads_first_the_member_that_most_likely_exists(pods: Mapping[str, Pod], asked: list[str]) -> None:
     server = ApiServer().of("other", "train-0")
     liveness_of("uid-new", COMMITTED, pods, server.get)
     assert server.asked == asked
@@ -99,7 +99,7 @@ def test_member_on_a_node_proves_a_commit_whose_item_is_lost() -> None:
         pytest.param(1000, MAX_GETS, MemberLiveness.UNKNOWN, id="a large gang"),
     ],
 )
-def test_number_of_requests_is_bounded(gone: int, gets: int, liveness: MemberLiveness) -> None:
+def test_number_of_requests_for_members_is_bounded(gone: int, gets: int, liveness: MemberLiveness) -> None:
     server = ApiServer()
     assert liveness_of("uid-new", [intent(f"train-{number}") for number in range(gone)], {}, server.get) is liveness
     assert len(server.asked) == gets

@@ -29,7 +29,7 @@ class TestTwoPhases:
         assert world.outcomes == {BindOutcome.BOUND: 120}
         assert "PutItem committed" in world.wire.calls
 
-    def test_does_not_hold_resources_if_the_last_node_has_too_little(self) -> None:
+    def test_does_not_reserve_resources_if_the_last_node_has_too_little(self) -> None:
         members = gang_of(120)
         world = GangWorld([*members[:-1], replace(members[-1], requests={LICENCE: "2"})])
         world.occupy(members[-1].node, {LICENCE: 1}, before="BatchGetItem")
@@ -46,7 +46,7 @@ class TestSlowTable:
 
     @pytest.mark.parametrize("seconds", [0.05, 0.2, CALL_SECONDS], ids="{} s a request".format)
     @pytest.mark.parametrize("members", [gang_of(4), gang_of(120)], ids=["one transaction", "two phases"])
-    def test_responds_in_time_and_binds_all_members_or_none(self, members: list[Member], seconds: float) -> None:
+    def test_calls_respond_in_time_and_bind_all_members_or_none(self, members: list[Member], seconds: float) -> None:
         world = GangWorld(members, request_seconds=seconds)
         world.run(30.0, tries=2)
         world.assert_whole()
@@ -72,7 +72,7 @@ class TestSlowTable:
         world.run(60.0)
         assert world.bound() == set(world.members)
 
-    def test_no_member_takes_over_from_a_slow_coordinator_too_early(self) -> None:
+    def test_members_do_not_take_over_early_from_a_slow_coordinator(self) -> None:
         """At 0.3 s a request, a commit of 300 nodes takes 3 s: longer than members that wait are patient otherwise."""
         world = GangWorld(gang_of(300), http_timeout=15.0, request_seconds=0.3)
         world.run(15.0, tries=1)
@@ -96,7 +96,7 @@ class UnansweredOnce(Turns):
 
 class TestUnansweredCall:
     @pytest.mark.parametrize("name", ["GetItem domain", "GetItem gang"])
-    def test_continues_to_wait_after_a_table_error(self, name: str) -> None:
+    def test_member_continues_to_wait_after_a_table_error(self, name: str) -> None:
         """Its intent is in the gang's item, and the others commit with it."""
         first, *others = gang_of(4)
         world = GangWorld([first, *others])
@@ -106,7 +106,7 @@ class TestUnansweredCall:
         world.world.run(6.0)
         assert world.outcomes == {BindOutcome.BOUND: 4}
 
-    def test_reports_an_unavailable_table_if_it_never_responds(self) -> None:
+    def test_reports_a_table_that_never_responds_as_unavailable(self) -> None:
         [first, *_] = members = gang_of(4)
         world = GangWorld(members)
         world.schedule(first, tries=1)

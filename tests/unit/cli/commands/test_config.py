@@ -58,7 +58,7 @@ def test_check_prints_line_and_field_of_each_error(tmp_path: Path) -> None:
     ]
 
 
-def test_check_warns_about_a_doubtful_but_valid_document() -> None:
+def test_check_warns_if_the_profile_lacks_the_plugin_for_counted_resources() -> None:
     done = run("check", "-", stdin="profile: label-priority\nmanagedResources: [{name: example.com/licence}]")
     assert done.exit_code == 0
     assert done.stderr == (
@@ -79,7 +79,7 @@ def test_check_warns_about_resources_missing_on_every_node_of_a_cluster(tmp_path
     assert warning["message"].startswith("none of 1 nodes has capacity for example.com/licence, by its allocatable")
 
 
-def test_check_warns_about_a_live_cluster_as_about_its_dump(tmp_path: Path) -> None:
+def test_check_gives_the_same_warnings_for_a_live_cluster_and_its_dump(tmp_path: Path) -> None:
     text = "profile: managed-resources\nmanagedResources: [{name: example.com/seat, capacity: {value: 1, scope: rack}}]"
     with verified_kubernetes() as kubernetes:
         kubernetes.nodes.append({key: value for key, value in node_with("a").items() if key != "kind"})

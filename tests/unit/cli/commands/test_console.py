@@ -28,7 +28,7 @@ DUMP = ["--cluster", str(CLUSTER)]
         pytest.param([*DUMP, "--host", "0.0.0.0"], "No such option '--host'", id="an address that is not loopback"),
     ],
 )
-def test_rejects_wrong_options_with_one_line(arguments: list[str], line: str) -> None:
+def test_console_rejects_wrong_options_with_one_line(arguments: list[str], line: str) -> None:
     done = CliRunner().invoke(console, arguments)
     assert done.exit_code == 2
     assert line in done.stderr

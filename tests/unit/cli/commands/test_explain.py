@@ -55,7 +55,7 @@ PENDING: list[Object] = [
         ),
     ],
 )
-def test_output_begins_with_the_verdict(tmp_path: Path, objects: list[Object], status: int, headline: str) -> None:
+def test_explanation_begins_with_the_verdict(tmp_path: Path, objects: list[Object], status: int, headline: str) -> None:
     done = run(tmp_path, "p", objects=objects)
     assert (done.exit_code, done.stdout.splitlines()[0]) == (status, f"default/p: {headline}")
 
@@ -135,6 +135,6 @@ def test_bad_input_prints_one_line_and_exits_with_2(
     assert done.stderr.rstrip().endswith(message)
 
 
-def test_policy_for_a_stack_needs_the_live_cluster() -> None:
+def test_policy_option_for_a_stack_requires_a_kubeconfig() -> None:
     done = CliRunner().invoke(explain, ["p", "--stack", "s", "--profile", "full"])
     assert (done.exit_code, "give --kubeconfig FILE, too" in done.stderr) == (2, True)

@@ -45,7 +45,7 @@ def test_list_prints_state_and_missing_members(table: DynamoDBGangTable) -> None
     assert "only gangs that are or were in bind: give --cache-table too" in done.stderr
 
 
-def test_list_prints_json(table: DynamoDBGangTable) -> None:
+def test_list_prints_gangs_as_json(table: DynamoDBGangTable) -> None:
     [found] = orjson.loads(berth("list", *TABLE, "-o", "json").stdout)["gangs"]
     assert (found["gang"], found["state"]) == ("ml/train", "open")
 
@@ -67,5 +67,5 @@ def server(port: int) -> tuple[str, str]:
         pytest.param(["list", "--stack", "s", "--cache-table", "t"], id="a cache table with a stack"),
     ],
 )
-def test_usage_errors_exit_with_2(arguments: list[str]) -> None:
+def test_list_exits_with_2_for_usage_errors(arguments: list[str]) -> None:
     assert berth(*arguments).exit_code == 2

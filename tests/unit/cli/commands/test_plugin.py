@@ -151,7 +151,7 @@ def test_layer_has_the_package_where_functions_look_for_it(written: Path) -> Non
     assert "for python3.11 on arm64" in done.stdout
 
 
-def test_same_input_produces_the_same_file(written: Path) -> None:
+def test_same_plugins_produce_the_same_layer_file(written: Path) -> None:
     pack(written, "--file", written / "one.zip")
     (written / "berth_plugins" / "mine.py").touch()
     pack(written, "--file", written / "two.zip")
@@ -210,7 +210,7 @@ def test_names_the_remedy_if_pip_is_missing(written: Path, monkeypatch: pytest.M
         pytest.param(f"PyYAML==1.0 {HASH}", "pyyaml is 1.0, but Berth's own layers have ", id="bind has another"),
     ],
 )
-def test_rejects_invalid_requirement(written: Path, requirement: str, message: str) -> None:
+def test_package_rejects_an_invalid_requirement(written: Path, requirement: str, message: str) -> None:
     (written / "requirements.txt").write_text(f"{requirement}\n")
     done = pack(written, "--file", written / "layer.zip")
     assert (done.exit_code, message in done.stderr) == (1, True), done.stderr
@@ -237,13 +237,13 @@ def test_rejects_invalid_requirement(written: Path, requirement: str, message: s
         ),
     ],
 )
-def test_rejects_invalid_package(written: Path, file: str, content: str, message: str) -> None:
+def test_package_rejects_an_invalid_plugin_package(written: Path, file: str, content: str, message: str) -> None:
     (written / "berth_plugins" / file).write_text(content)
     done = pack(written, "--file", written / "layer.zip")
     assert (done.exit_code, message in done.stderr) == (1, True), done.stderr
 
 
-def test_platforms_match_the_template() -> None:
+def test_package_accepts_the_platforms_of_the_template() -> None:
     template = read_template()
     architectures = template["Parameters"]["Architecture"]["AllowedValues"]
     assert set(ARCHITECTURES) == set(layer.PLATFORMS) == set(architectures)

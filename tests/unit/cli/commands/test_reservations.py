@@ -105,7 +105,7 @@ def test_list_prints_exceeded_capacity_and_rebuild_state(ledger: DynamoDBLedgerT
     assert "node-b: being rebuilt" in done.stdout
 
 
-def test_list_prints_json(ledger: DynamoDBLedgerTable) -> None:
+def test_list_prints_reservations_as_json(ledger: DynamoDBLedgerTable) -> None:
     _holds(ledger, "runs", EntryState.BOUND)
     found = orjson.loads(berth("list", "--ledger-table", LEDGER_TABLE, "-o", "json").stdout)
     [reservation] = found["reservations"]
@@ -142,7 +142,7 @@ def test_rebuild_fails_if_not_finished_in_time(ledger: DynamoDBLedgerTable) -> N
 @pytest.mark.parametrize(
     "arguments", [["list"], ["list", "--stack", "a", "--ledger-table", "b"], ["rebuild", "--cache-table", "b"]]
 )
-def test_rejects_incomplete_options(arguments: list[str]) -> None:
+def test_commands_exit_with_2_for_incomplete_options(arguments: list[str]) -> None:
     assert berth(*arguments).exit_code == 2
 
 

@@ -70,7 +70,7 @@ def container(documents: Mapping[str, Any]) -> dict[str, Any]:
         ),
     ],
 )
-def test_example_files_equal_the_output(file: str, arguments: list[str]) -> None:
+def test_example_files_equal_the_output_of_the_command(file: str, arguments: list[str]) -> None:
     again = f"berth scheduler-config {' '.join(arguments)} > examples/scheduler/{file}"
     assert (EXAMPLES / file).read_text() == run(*arguments).stdout, again
 
@@ -304,7 +304,7 @@ def test_prints_a_note_if_bind_refuses_the_schedulers_pods(
         pytest.param(("--url", URL, "--tls-secret", "a"), "needs --second-scheduler", id="Secret instead of a file"),
     ],
 )
-def test_rejects_wrong_options(arguments: tuple[str, ...], message: str) -> None:
+def test_rejects_wrong_options_and_states_the_cause(arguments: tuple[str, ...], message: str) -> None:
     done = run(*arguments)
     assert (done.exit_code, done.stdout) == (2, "")
     assert message in " ".join(done.stderr.split())

@@ -101,7 +101,7 @@ def test_waits_for_a_file_that_is_being_replaced(tmp_path: Path) -> None:
     assert not serving.problem
 
 
-def test_reports_a_file_that_stays_away_until_it_is_back(tmp_path: Path) -> None:
+def test_reports_a_missing_file_until_the_file_is_back(tmp_path: Path) -> None:
     serving = Serving(tmp_path)
     text = serving.path.read_text()
     serving.path.unlink()
@@ -113,7 +113,7 @@ def test_reports_a_file_that_stays_away_until_it_is_back(tmp_path: Path) -> None
     assert not serving.problem
 
 
-def test_calls_only_the_verbs_among_the_routes() -> None:
+def test_trial_calls_only_routes_of_verbs() -> None:
     handlers: dict[str, Handler] = {
         "POST /scheduler/filter": lambda event, context: (event, context),
         "GET /healthz": lambda *_: None,

@@ -11,12 +11,12 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.configuration.document import load_configuration
 
 
-def test_uses_defaults_without_options() -> None:
+def test_uses_the_default_configuration_without_options() -> None:
     assert load_configuration(None, None).profile == "label-priority"
     assert load_configuration(None, "label-priority").profile == "label-priority"
 
 
-def test_reads_valid_document(tmp_path: Path) -> None:
+def test_reads_a_valid_document_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "berth.yaml"
     path.write_text("kind: BerthConfiguration\nexempt: {namespaces: [infra]}\n")
     assert load_configuration(path, None).exempt.namespaces == {"infra"}
@@ -70,7 +70,7 @@ def test_accepts_every_form_that_yaml_allows(tmp_path: Path, text: str, fields: 
     assert configuration != BerthConfiguration()
 
 
-def test_reports_missing_file(tmp_path: Path) -> None:
+def test_error_names_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(click.ClickException, match="No such file or directory"):
         load_configuration(tmp_path / "absent.yaml", None)
 

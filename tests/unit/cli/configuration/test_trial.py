@@ -55,7 +55,7 @@ def test_prints_verbs_and_pods_that_would_be_evaluated_differently() -> None:
         pytest.param("absent", "none of the 1 pods that were judged would have a node", id="no node"),
     ],
 )
-def test_rejects_document_if_no_evaluated_pod_fits_any_node(label: str, refusal: str) -> None:
+def test_rejects_document_if_every_evaluated_pod_fits_nowhere(label: str, refusal: str) -> None:
     result = try_document(NEW.replace("new", label), {"filter": function(cluster()), "bind": function()})
     assert result.refusal == refusal
 
@@ -71,7 +71,7 @@ def test_rejects_document_if_no_evaluated_pod_fits_any_node(label: str, refusal:
         ),
     ],
 )
-def test_reports_that_no_pod_was_evaluated_without_a_rejection(report: Mapping[str, object], line: str) -> None:
+def test_accepts_document_and_reports_that_pods_were_not_evaluated(report: Mapping[str, object], line: str) -> None:
     """A new stack has no pods to evaluate yet, and needs its first document."""
     answer = {"body": json.dumps({"berthVersion": "x", "error": "", **report})}
     result = try_document(NEW, {"filter": answering(answer)})
@@ -105,7 +105,7 @@ def test_rejection_names_missing_package_its_verbs_and_the_layer_to_deploy() -> 
     assert list(result.lines()) == []
 
 
-def test_prints_the_plugins_of_the_verbs(tmp_path: Path) -> None:
+def test_prints_the_plugin_version_of_the_verbs(tmp_path: Path) -> None:
     with installed_plugins(tmp_path) as version:
         result = try_document(NAMED, {"filter": function(), "bind": function()})
     assert (result.plugin_version, result.refusal) == (version, "")

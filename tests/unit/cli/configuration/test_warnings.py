@@ -95,7 +95,7 @@ def configuration(**fields: object) -> BerthConfiguration:
         ),
     ],
 )
-def test_warns_about_settings_without_effect(document: dict[str, object], warnings: list[str]) -> None:
+def test_warns_about_settings_that_have_no_effect(document: dict[str, object], warnings: list[str]) -> None:
     found = [str(each) for each in configuration_warnings(configuration(**document))]
     assert [each[: len(start)] for each, start in zip(found, warnings, strict=True)] == warnings
 
@@ -181,7 +181,7 @@ ANNOTATED = {"requests": {"podAnnotation": "seats"}}
     ],
 )
 @pytest.mark.parametrize("on", ["", "a"])
-def test_warns_about_a_floating_resource(
+def test_warns_about_each_problem_of_a_floating_resource(
     resource: dict[str, Any], nodes: list[NodeInfo], requests: dict[str, str], warnings: list[str], on: str
 ) -> None:
     found = read_pod(pod_with("p", requests=requests, nodeName=on))

@@ -109,7 +109,7 @@ def test_request_from_another_page_is_rejected(headers: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "OPTIONS"])
-def test_session_can_only_be_opened_with_post(method: str) -> None:
+def test_session_is_opened_only_by_post(method: str) -> None:
     assert running().ask("/session", method, origin=ORIGIN)[0] == 405
 
 
@@ -160,7 +160,7 @@ def defective(_: Query) -> bytes:
     raise ZeroDivisionError
 
 
-def test_defect_is_reported_without_closing_the_connection() -> None:
+def test_exception_is_reported_without_closing_the_connection() -> None:
     console = running(documents={"/api/slow": defective})
     assert console.data("/api/slow") == (500, {"reason": "the console cannot answer: ZeroDivisionError"})
 
@@ -191,7 +191,7 @@ def test_every_response_has_the_security_headers(path: str, method: str, headers
     assert "set-cookie" not in found
 
 
-def test_page_has_no_inline_code_and_no_external_resources() -> None:
+def test_page_contains_neither_inline_code_nor_external_resources() -> None:
     page = running().ask("/")[2].decode()
     assert "<style" not in page
     assert " style=" not in page

@@ -53,7 +53,7 @@ def dump_at(folder: Path, *objects: object) -> Path:
     return path
 
 
-def test_dump_is_as_old_as_its_file(tmp_path: Path) -> None:
+def test_age_of_a_dump_is_the_age_of_its_file(tmp_path: Path) -> None:
     path = dump_at(tmp_path, node_with("n1"))
     os.utime(path, (1_000.0, 1_000.0))
     source = followed_dump(path, default())

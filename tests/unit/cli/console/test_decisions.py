@@ -81,7 +81,7 @@ def test_decisions_of_a_pod_include_all_its_calls_in_chronological_order() -> No
     assert deciding.decisions.of_pod("ml", "r") == []
 
 
-def test_calls_of_doctor_are_not_decisions() -> None:
+def test_calls_of_doctor_are_not_listed_as_decisions() -> None:
     deciding = Deciding()
     deciding.decide("p")
     deciding.probe()
@@ -195,7 +195,7 @@ class Away(DecisionSource):
     ("source", "status", "reason"),
     [(None, 404, "start berth serve with --console"), (Away(), 503, "the table is throttled")],
 )
-def test_reports_why_there_are_no_decisions(source: DecisionSource | None, status: int, reason: str) -> None:
+def test_reports_why_decisions_are_missing(source: DecisionSource | None, status: int, reason: str) -> None:
     documents = DecisionDocuments(source)
     for found in (documents.decisions({}), documents.decision({"key": "1@1.0"})):
         assert isinstance(found, Refusal)

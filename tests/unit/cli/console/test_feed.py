@@ -44,7 +44,7 @@ def test_rejects_requests_until_the_cluster_was_read() -> None:
         assert (answer.status, answer.reason) == (503, "the cluster is being listed")
 
 
-def test_document_contains_its_state_and_age() -> None:
+def test_document_contains_the_state_and_its_age() -> None:
     feed, _ = feed_of("n1")
     assert asked(feed) | {"nodes": None} == {
         "version": 2,
@@ -70,7 +70,7 @@ def test_page_with_the_current_state_gets_only_its_age() -> None:
     assert (found["sequence"], found["ageSeconds"], [each["name"] for each in found["nodes"]]) == (2, 2.0, ["n1", "n2"])
 
 
-def test_unchanged_state_keeps_its_sequence_number_but_gets_younger() -> None:
+def test_new_read_of_an_unchanged_state_renews_only_its_age() -> None:
     feed, source = feed_of("n1")
     assert isinstance(source.found, ObservedCluster)
     source.shows(source.found.snapshot, observed_at=NOW + 5)
@@ -100,7 +100,7 @@ def test_failing_source_keeps_the_last_state_and_reports_the_cause() -> None:
     assert [each["name"] for each in found["nodes"]] == ["n1"]
 
 
-def test_defect_during_a_read_is_reported_to_pages() -> None:
+def test_exception_during_a_read_is_reported_to_pages() -> None:
     feed, source = feed_of("n1")
     source.found = RuntimeError("a defect")
     with feed.followed():
@@ -109,7 +109,7 @@ def test_defect_during_a_read_is_reported_to_pages() -> None:
     assert source.is_closed
 
 
-def test_defect_in_one_row_does_not_lose_later_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exception_in_one_row_does_not_lose_later_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     feed, source = feed_of("n1")
     asked(feed)
 

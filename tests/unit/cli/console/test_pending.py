@@ -135,13 +135,13 @@ def test_new_configuration_reevaluates_all_pods() -> None:
     assert answers == [["schedulable-now"], ["unschedulable"]]
 
 
-def test_pod_is_evaluated_as_if_it_were_not_in_the_cluster() -> None:
+def test_pod_does_not_count_against_itself() -> None:
     """Its own spread constraint would count it twice."""
     found = explained(documents([node("n1")], [pod("p")]), "p")
     assert (found["verdict"], found["node"]) == ("placeable", "n1")
 
 
-def test_explanation_names_the_claims_of_the_pod_that_no_rule_checks() -> None:
+def test_explanation_names_claims_that_the_rules_do_not_check() -> None:
     volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}, {"name": "t", "projected": {}}]
     pods = [pod("claim", volumes=volumes), pod("device", resourceClaims=[{"name": "gpu"}]), pod("p")]
     asked = documents([node("n1")], pods)
@@ -210,7 +210,7 @@ def tried(message: str = "", reason: str = "Unschedulable", **fields: Any) -> di
         pytest.param(tried(metadata={**CREATED, **DELETED}), None, id="a pod that is being deleted: not listed"),
     ],
 )
-def test_says_the_same_as_berth_explain(tmp_path: Path, fields: dict[str, Any], wanted: tuple[str, str] | None) -> None:
+def test_verdict_equals_berth_explain(tmp_path: Path, fields: dict[str, Any], wanted: tuple[str, str] | None) -> None:
     objects = [node_with("n1"), pod_with("p", **fields)]
     dump = tmp_path / "dump.json"
     dump.write_bytes(orjson.dumps({"kind": "List", "items": objects}))
@@ -231,7 +231,7 @@ def test_says_the_same_as_berth_explain(tmp_path: Path, fields: dict[str, Any], 
     }
 
 
-def test_pod_that_no_scheduler_tries_changes_its_verdict_although_the_cluster_stays_the_same(tmp_path: Path) -> None:
+def test_verdict_on_a_pod_changes_once_schedulers_ignore_it_for_a_minute(tmp_path: Path) -> None:
     dump = tmp_path / "dump.json"
     waiting = pod_with("p", metadata={"creationTimestamp": "1970-01-01T00:16:00Z"})
     dump.write_bytes(orjson.dumps({"kind": "List", "items": [node_with("n1"), waiting]}))
@@ -241,13 +241,13 @@ def test_pod_that_no_scheduler_tries_changes_its_verdict_although_the_cluster_st
     assert [pending(asked)["pods"][0]["category"] for _ in range(2)] == ["schedulable-now", "undetermined"]
 
 
-def test_pod_of_a_node_cache_with_a_claim_is_not_schedulable_for_sure() -> None:
+def test_pod_of_a_node_cache_with_a_claim_is_undetermined() -> None:
     """A node cache does not contain what schedulers say."""
     [found] = pending(documents([node("n1")], [pod("p", **CLAIM)]))["pods"]
     assert (found["category"], found["note"]) == ("undetermined", UNCHECKED)
 
 
-def test_pod_of_a_higher_priority_is_tried_first() -> None:
+def test_explanation_names_a_pod_of_higher_priority_that_takes_the_room() -> None:
     pods = [pod("p", requests={"cpu": "3"}), pod("big", priority=5, requests={"cpu": "3"})]
     found = explained(documents([node("n1")], pods), "p")
     assert found["headline"].endswith("1 of 1 nodes fit, but default/big of higher priority would take it first")

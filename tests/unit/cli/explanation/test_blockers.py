@@ -117,7 +117,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("pod", "objects", "given", "wanted"), CASES)
-def test_first_line_says_what_is_left_and_who_waits(
+def test_first_line_names_the_remaining_units_and_the_waiting_pods(
     pod: Object, objects: Sequence[Object], given: Mapping[str, Any], wanted: str
 ) -> None:
     found = explained(pod, *NODES, *objects, given=given)
@@ -126,13 +126,15 @@ def test_first_line_says_what_is_left_and_who_waits(
 
 
 @pytest.mark.parametrize(("pod", "objects", "given", "_"), CASES)
-def test_never_proposes_more_nodes(pod: Object, objects: Sequence[Object], given: Mapping[str, Any], _: str) -> None:
+def test_does_not_propose_more_nodes_for_a_full_pool(
+    pod: Object, objects: Sequence[Object], given: Mapping[str, Any], _: str
+) -> None:
     found = changes(pod, *NODES, *objects, document=given)
     assert any("raise the capacity" in each for each in found)
     assert not any("add a node" in each for each in found)
 
 
-def test_pod_that_lacks_something_else_has_no_sentence_about_pools() -> None:
+def test_pools_are_omitted_if_the_pod_lacks_another_resource() -> None:
     found = explained(pod_with(requests={SEAT: "1", "cpu": "9"}), *NODES, given=seats())
     assert headline(found) == f"default/p: pending: 0 of 2 nodes fit: {LARGER.format(9)}"
 

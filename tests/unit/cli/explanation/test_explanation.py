@@ -256,7 +256,7 @@ def test_document_contains_the_cause_without_its_age() -> None:
     assert document(found)["cause"] == f"Berth cannot decide (failure-cache-unavailable): {STALE}"
 
 
-def test_document_contains_what_the_text_says() -> None:
+def test_document_contains_the_same_findings_as_the_text() -> None:
     found = _explanation({"schedulingGates": [{"name": "example.com/quota"}]}, None)
     shown = document(found)
     assert (shown["headline"], shown["gates"]) == (headline(found), ["example.com/quota"])

@@ -73,7 +73,7 @@ ROOM_FOR_TWO: Sequence[Object] = [node_with("a")]
         ),
     ],
 )
-def test_output_begins_with_the_verdict(objects: Sequence[Object], headline: str) -> None:
+def test_gang_explanation_begins_with_the_verdict(objects: Sequence[Object], headline: str) -> None:
     assert text(*objects)[0] == f"gang ml/train: {headline}"
 
 
@@ -84,7 +84,7 @@ def test_output_begins_with_the_verdict(objects: Sequence[Object], headline: str
         pytest.param([*ROOM_FOR_TWO, *members(4)], "needs 4 x 2 cpu, there is room for 2 on 1 node", id="no room"),
     ],
 )
-def test_first_line_of_a_member_says_why_its_gang_waits(objects: Sequence[Object], wanted: str) -> None:
+def test_first_line_of_a_member_states_why_the_gang_waits(objects: Sequence[Object], wanted: str) -> None:
     found = explain_pod(target(*objects), Rules(CONFIGURATION), weight=1, now=0, is_over=lambda: False)
     assert f"nodes fit: gang ml/train: {wanted}" in headline(found)
 
@@ -101,7 +101,7 @@ def test_gang_that_waits_for_a_pool_shows_how_many_members_have_room() -> None:
     assert lines[-1] == "1 Berth FloatingResources Insufficient example.com/seat in the cluster a"
 
 
-def test_prints_placed_members_and_what_prevents_the_next_one() -> None:
+def test_prints_placed_members_and_the_reasons_against_the_next_member() -> None:
     lines = text(*ROOM_FOR_TWO, *members(4))
     assert lines[2:7] == [
         "MEMBER STATE NODE",

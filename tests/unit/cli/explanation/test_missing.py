@@ -161,7 +161,7 @@ NO_SEAT = f"0 of 4 {SEAT} left in zone"
         pytest.param(pod_with(requests={"cpu": "4"}), [zone("a1", "a"), BUSY[0]], FULL, "", id="as large as a node"),
     ],
 )
-def test_first_line_names_all_that_is_missing(
+def test_first_line_names_everything_that_the_pod_lacks(
     pod: Object, objects: Sequence[Object], given: Mapping[str, Any], wanted: str
 ) -> None:
     nodes = sum(each["kind"] == "Node" for each in objects)
@@ -169,7 +169,7 @@ def test_first_line_names_all_that_is_missing(
     assert headline(found) == f"default/p: pending: 0 of {nodes} nodes fit{wanted}"
 
 
-def test_document_contains_what_the_first_line_says() -> None:
+def test_document_lists_everything_that_the_first_line_names() -> None:
     found = document(explained(port("p", 80), node_with("n"), port("x", 80, "n")))
     assert found["missing"] == ["host port 80/TCP is taken by default/x on n"]
     found = document(explained(apart(), zone("a1", "a"), apart("s1", "a1")))

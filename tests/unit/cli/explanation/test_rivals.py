@@ -125,7 +125,7 @@ def test_pod_that_fits_waits_for_an_older_pod_of_its_priority(own: int, other: i
     )
 
 
-def test_pod_that_fits_goes_to_the_node_that_a_pod_of_a_higher_priority_leaves() -> None:
+def test_pod_is_placed_on_the_node_that_pods_of_higher_priority_leave_free() -> None:
     asked = target(asks(), NODE, node_with("b"), asks("big", priority=5))
     found = explain_pod(asked, rules(), weight=1, now=0, is_over=lambda: False)
     assert headline(found) == "default/p: can be placed, on b: 2 of 2 nodes fit"
@@ -145,7 +145,7 @@ def test_names_only_nodes_that_remain_after_pods_of_a_higher_priority() -> None:
     assert lowered == [["b"]]
 
 
-def test_pod_too_large_for_every_node_has_no_room_that_another_pod_takes() -> None:
+def test_pod_too_large_for_every_node_is_not_blocked_by_rivals() -> None:
     wanted = target(asks(cpu="9"), NODE, node_with("b", allocatable={"cpu": "1"}), asks("big", cpu="4", priority=5))
     found = explain_pod(wanted, rules(), weight=1, now=0, is_over=lambda: False).search
     assert found is not None

@@ -80,7 +80,7 @@ def test_rotation_allows_both_certificates_during_overlap(directory: Certificate
     assert state(directory, before, NOW + 7 * DAY) is CertificateState.RETIRED
 
 
-def test_revoke_removes_all_certificates_of_a_client(directory: CertificateDirectory) -> None:
+def test_revocation_removes_all_certificates_of_a_client(directory: CertificateDirectory) -> None:
     before = directory.issue("scheduler", NOW, YEAR)
     after = directory.issue("scheduler", NOW, YEAR, 7 * DAY)
     other = directory.issue("second-scheduler", NOW, YEAR)
@@ -180,13 +180,17 @@ def test_incomplete_authority_is_not_overwritten(tmp_path: Path, left: str) -> N
         ),
     ],
 )
-def test_reports_damaged_directory(directory: CertificateDirectory, name: str, content: bytes, message: str) -> None:
+def test_damaged_directory_is_rejected_with_the_cause(
+    directory: CertificateDirectory, name: str, content: bytes, message: str
+) -> None:
     (directory.path / name).write_bytes(content)
     with pytest.raises(CertificateError, match=message):
         directory.issue("scheduler", NOW, YEAR)
 
 
-def test_interrupted_issue_allows_no_client(directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_issuance_does_not_allow_a_client(
+    directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The files are there, and the certificate is not on the list; the next try makes another."""
     before = directory.allow_list_file.read_text()
 

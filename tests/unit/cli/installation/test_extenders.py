@@ -113,7 +113,7 @@ BESIDE = {"profiles": {"batch": "label-priority"}}
         ),
     ],
 )
-def test_reads_managed_resources(document: BerthConfiguration, wanted: ManagedResources) -> None:
+def test_reads_managed_resources_from_the_configuration(document: BerthConfiguration, wanted: ManagedResources) -> None:
     assert managed_resources_of(document) == wanted
 
 
@@ -148,5 +148,5 @@ def notes(*, with_password: bool = False, second: bool = False, **choices: Any) 
         pytest.param({"url_prefix": "http://[::1]/scheduler", "second": True}, "is loopback", id="loopback in a pod"),
     ],
 )
-def test_prints_a_note_if_the_configuration_requires_it(choices: dict[str, Any], message: str) -> None:
+def test_prints_a_note_about_each_effect_of_the_options(choices: dict[str, Any], message: str) -> None:
     assert message in notes(**choices)

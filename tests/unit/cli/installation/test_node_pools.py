@@ -168,7 +168,7 @@ def test_policy_accepts_the_nodes_of_its_own_manifests() -> None:
         pytest.param(SEGREGATED, pool(), [], id="resources of an unknown instance type"),
     ],
 )
-def test_rejections_name_what_a_template_lacks(
+def test_rejections_name_the_label_or_amount_that_a_template_lacks(
     document: Mapping[str, Any], given: Mapping[str, Any], expected: list[str]
 ) -> None:
     assert list(rejections(configuration(document), template_node(given))) == expected

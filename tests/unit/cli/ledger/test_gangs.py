@@ -75,7 +75,7 @@ def shown(found: Gangs) -> dict[str, Any]:
         pytest.param(Gangs(statuses=[ON_ONE]), "degraded", ONE, id="committed members run"),
     ],
 )
-def test_reports_state_of_the_gang_and_what_it_waits_for(found: Gangs, state: str, waits_for: str) -> None:
+def test_reports_the_state_of_a_gang_and_the_reason_why_it_waits(found: Gangs, state: str, waits_for: str) -> None:
     each = shown(found)
     assert (each["state"], each["waitsFor"]) == (state, waits_for)
 

@@ -33,7 +33,7 @@ def found(*ledgers: NodeLedger, opened: tuple[OpenReservation, ...] = ()) -> dic
     return document(ledgers, opened, NOW, NotRead("not compared"))
 
 
-def test_pool_is_not_called_a_node() -> None:
+def test_floating_pool_is_listed_as_a_pool_and_not_as_a_node() -> None:
     content = found(ledger("a", SLOT, 4, web=1), ledger(SEAT, SEAT, 12, web=2))
     assert [(each["node"], each["pool"], each["holds"]) for each in content["reservations"]] == [
         ("a", None, {SLOT: 1}),
@@ -59,7 +59,7 @@ def test_warns_about_pool_whose_reservations_exceed_its_capacity() -> None:
         pytest.param({SEAT: 2}, {"web": 2}, {}, id="with its entry"),
     ],
 )
-def test_bind_that_has_begun_is_announced_where_it_has_no_entry(
+def test_begun_bind_is_listed_as_announced_until_it_has_an_entry(
     shares: Mapping[str, int], entries: Mapping[str, int], wanted: object
 ) -> None:
     begun = OpenReservation(key("web"), "a", "attempt-web", shares, NOW)
@@ -68,7 +68,7 @@ def test_bind_that_has_begun_is_announced_where_it_has_no_entry(
     assert {each["node"] or each["pool"]: each["holds"] for each in announced} == wanted
 
 
-def test_leftovers_of_a_removed_resource_are_not_shown_as_counted() -> None:
+def test_entries_of_a_removed_resource_are_not_shown_as_counted() -> None:
     removed = "example.com/connection@cluster"
     both = ledger("a", SLOT, 0, web=1)
     ledgers = (both, ledger(removed, removed, 0, web=2), ledger(SEAT, SEAT, 12, web=2))
@@ -83,5 +83,5 @@ def test_leftovers_of_a_removed_resource_are_not_shown_as_counted() -> None:
     }
 
 
-def test_document_of_an_earlier_server_has_no_pools() -> None:
+def test_document_of_an_earlier_server_is_read_without_pools() -> None:
     assert list(warnings({"nodes": []})) == []

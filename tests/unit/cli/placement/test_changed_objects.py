@@ -16,7 +16,7 @@ def nodes(objects: list[Object]) -> dict[str, Object]:
     return {each["metadata"]["name"]: each for each in objects if each["kind"] == "Node"}
 
 
-def test_new_node_is_ready_and_schedulable_and_has_no_images() -> None:
+def test_new_node_is_ready_and_schedulable_and_lacks_images() -> None:
     state = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     own = {"key": "example.com/gpu", "effect": "NoSchedule"}
     model = node("a", taints=[state, own], zone="z1")
@@ -84,7 +84,7 @@ def test_drain_does_not_recreate_a_terminating_pod(leaving: Object) -> None:
     assert (pods(found), found.created, found.notes) == ({}, set(), [])
 
 
-def test_node_can_be_replaced_by_a_similar_one() -> None:
+def test_drained_node_can_be_replaced_by_a_similar_node() -> None:
     found = change_objects([node("a"), deployed("web-1", "a")], Changes(add_nodes=(AddNodes(1, "a"),), drain=("a",)))
     unschedulable = {name: bool(each["spec"].get("unschedulable")) for name, each in nodes(found.objects).items()}
     assert unschedulable == {"a": True, "a-new-1": False}

@@ -60,7 +60,7 @@ def messages(outcomes: Iterable[Outcome]) -> Mapping[str, str]:
     }
 
 
-def test_200_pods_get_12_seats() -> None:
+def test_12_of_200_pods_get_the_12_seats_of_a_pool() -> None:
     found = messages(placed(asks(f"p{number}") for number in range(200)))
     assert [name for name, text in found.items() if text == "placed"] == [f"p{number}" for number in range(12)]
     assert {text for text in found.values() if text != "placed"} == {SHORT}
@@ -101,13 +101,13 @@ def test_200_pods_get_12_seats() -> None:
         ),
     ],
 )
-def test_what_is_left_is_kept_for_waiting_pods_of_a_higher_priority(
+def test_remaining_units_are_kept_for_waiting_pods_of_a_higher_priority(
     objects: Sequence[dict[str, Any]], wanted: Mapping[str, str]
 ) -> None:
     assert messages(placed(objects)) == wanted
 
 
-def test_pods_of_a_manifest_leave_what_is_kept_for_a_waiting_pod_of_the_dump() -> None:
+def test_pods_of_a_manifest_leave_the_units_kept_for_a_waiting_pod_of_the_dump() -> None:
     dump: list[Any] = [asks("held", 9, on="a"), waiting(asks("large", 5, 9), f"{SEAT} in the cluster")]
     assert messages(placed(dump, manifests=manifests_of([asks("new")], "here"))) == {"new": KEPT}
 

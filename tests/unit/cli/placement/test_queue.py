@@ -66,7 +66,7 @@ def test_skips_pod_and_counts_the_reason(other: Pod, why: SkipReason) -> None:
     assert found.skipped == Counter({why: 1})
 
 
-def test_queues_all_pods_if_no_scheduler_names_are_given() -> None:
+def test_queues_all_pods_without_given_scheduler_names() -> None:
     assert len(build_queue([pod("p", schedulerName="volcano"), pod("q")], ()).pods) == 2
 
 

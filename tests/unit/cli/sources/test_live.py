@@ -59,7 +59,7 @@ def test_explains_a_pod_like_a_dump_of_the_cluster(kubernetes: KubernetesOnLoopb
     assert json.loads(live.stdout)["name"] == pod
 
 
-def test_sends_only_one_list_of_each_resource(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
+def test_sends_only_one_list_request_for_each_resource(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
     assert run(kubernetes, tmp_path, "p").exit_code == 1
     assert {each.method for each in kubernetes.requests} == {"GET"}
     paths = [each.path for each in kubernetes.requests]
@@ -82,7 +82,7 @@ def test_error_names_the_missing_permission(kubernetes: KubernetesOnLoopback, tm
 
 
 @pytest.mark.parametrize("options", [pytest.param([], id="no source"), pytest.param(["--cluster", "-"], id="two")])
-def test_requires_exactly_one_source(tmp_path: Path, options: list[str]) -> None:
+def test_explain_requires_exactly_one_source(tmp_path: Path, options: list[str]) -> None:
     file = kubeconfig_for("https://127.0.0.1:1", tmp_path)
     given = [*options, "--kubeconfig", str(file)] if options else []
     done = CliRunner().invoke(explain, ["p", *given])

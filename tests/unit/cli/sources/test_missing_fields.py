@@ -54,7 +54,7 @@ def test_names_fields_that_the_new_policy_reads_but_were_not_kept(
 
 
 @pytest.mark.parametrize("new", [FULL, GANGS, counted(nodeAnnotation="licences")])
-def test_dump_has_no_missing_fields(new: Mapping[str, Any]) -> None:
+def test_dump_contains_every_field_of_a_policy(new: Mapping[str, Any]) -> None:
     assert missing(new, ALL) == []
 
 

@@ -72,7 +72,7 @@ def test_reads_configuration_from_the_profile_parameter() -> None:
         pytest.param({"Profile": "none"}, "the stack's parameter Profile: ", id="a profile of another release"),
     ],
 )
-def test_stack_without_a_known_profile_has_no_configuration(parameters: dict[str, str], reason: str) -> None:
+def test_error_names_a_missing_or_unknown_profile_of_the_stack(parameters: dict[str, str], reason: str) -> None:
     with pytest.raises(ConfigurationInvalid, match=reason):
         DeployedStack("berth", None, parameters, {}).configuration()
 

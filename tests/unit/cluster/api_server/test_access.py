@@ -325,7 +325,7 @@ def _encrypted(user: Texts) -> str:
 
 
 @pytest.mark.parametrize("wrong", ["the key of another", "an encrypted key", "no certificate", "no authority"])
-def test_returns_no_tls_context_for_an_unusable_certificate_or_key(tmp_path: Path, user: Texts, wrong: str) -> None:
+def test_tls_context_is_none_for_an_unusable_certificate_or_key(tmp_path: Path, user: Texts, wrong: str) -> None:
     """It also does not prompt for a password."""
     certificate, key, authority = user.certificate, user.key, None
     match wrong:

@@ -158,7 +158,7 @@ def test_signs_token_with_current_credentials() -> None:
         ),
     ],
 )
-def test_rejects_invalid_settings(changed: dict[str, str], message: str) -> None:
+def test_rejects_invalid_settings_of_an_eks_cluster(changed: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         settings(**changed)
 

@@ -40,7 +40,7 @@ def test_puts_ipv6_address_into_brackets(mount: Path) -> None:
         pytest.param(-1, "Bearer token-2", id="when the clock was set back"),
     ],
 )
-def test_reads_token_again(mount: Path, seconds: float, wanted: str) -> None:
+def test_reads_the_token_file_again_after_a_minute(mount: Path, seconds: float, wanted: str) -> None:
     clock = HandDrivenClock()
     server = from_service_account(ENVIRON, clock, mount)
     (mount / "token").write_text("token-2")

@@ -56,7 +56,9 @@ def test_sends_query_and_body_and_decodes_json_answer(kubernetes: KubernetesOnLo
         pytest.param({}, None, id="no credentials with a client certificate"),
     ],
 )
-def test_sends_user_agent(kubernetes: KubernetesOnLoopback, settings: dict[str, Any], header: str | None) -> None:
+def test_sends_the_authorization_header_of_the_settings(
+    kubernetes: KubernetesOnLoopback, settings: dict[str, Any], header: str | None
+) -> None:
     get(api_of(kubernetes.host, **settings))
     assert kubernetes.requests[0].headers.get("Authorization") == header
 

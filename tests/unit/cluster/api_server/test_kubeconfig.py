@@ -97,7 +97,7 @@ def user_certificate(tmp_path: Path) -> dict[str, object]:
         pytest.param({"client-certificate-data": CERTIFICATE}, True, id="no certificate"),
     ],
 )
-def test_inline_certificate_does_not_need_the_kubernetes_client(
+def test_inline_certificate_is_used_without_the_kubernetes_client(
     changed: dict[str, object], needs_client: bool, tmp_path: Path, user_certificate: dict[str, object]
 ) -> None:
     fields = {name: value for name, value in (user_certificate | changed).items() if value is not None}
@@ -106,7 +106,7 @@ def test_inline_certificate_does_not_need_the_kubernetes_client(
     assert server.host == "https://10.0.0.1:6443"
 
 
-def test_certificate_behind_a_proxy_needs_the_client(
+def test_certificate_behind_a_proxy_requires_the_kubernetes_client(
     tmp_path: Path, user_certificate: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
@@ -243,7 +243,7 @@ def test_error_for_an_invalid_file_names_it_without_quoting_secrets(tmp_path: Pa
     assert SECRET not in str(caught.value)
 
 
-def test_reports_missing_file(tmp_path: Path) -> None:
+def test_error_names_a_missing_kubeconfig(tmp_path: Path) -> None:
     with pytest.raises(ClusterUnavailable) as caught:
         kubeconfig.from_file(tmp_path / "absent")
     assert str(caught.value) == f"kubeconfig {tmp_path / 'absent'}: No such file or directory"
@@ -282,7 +282,7 @@ def test_rejects_server_that_is_not_https(server: str, tmp_path: Path) -> None:
         kubeconfig.from_file(kubeconfig_for(server, tmp_path))
 
 
-def test_does_not_log_what_an_exec_plugin_prints_to_stderr(
+def test_does_not_log_the_stderr_of_an_exec_plugin(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     command = exec_plugin("sh", "-c", f"echo {SECRET} >&2; exit 1")

@@ -79,7 +79,7 @@ def test_reads_output_of_kubectl(tmp_path: Path) -> None:
         pytest.param("a: !!python/object:os.system {}", "is neither JSON nor YAML", id="a tag that would run code"),
     ],
 )
-def test_rejects_other_files_in_one_line_with_their_name(tmp_path: Path, text: str | bytes, message: str) -> None:
+def test_rejects_files_of_other_kinds_with_their_name(tmp_path: Path, text: str | bytes, message: str) -> None:
     with pytest.raises(ClusterUnavailable) as caught:
         cluster(tmp_path, text).uid()
     assert str(caught.value).startswith(f"dump {tmp_path}/dump.yaml")
@@ -90,7 +90,7 @@ def test_rejects_other_files_in_one_line_with_their_name(tmp_path: Path, text: s
 @pytest.mark.parametrize(
     ("name", "message"), [("absent.yaml", "No such file or directory"), ("folder", "Is a directory")]
 )
-def test_reports_unreadable_file(tmp_path: Path, name: str, message: str) -> None:
+def test_error_names_an_unreadable_dump(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(ClusterUnavailable) as caught:
         DumpCluster(tmp_path / name).uid()
@@ -167,7 +167,7 @@ def test_does_not_read_unchanged_file_again(tmp_path: Path) -> None:
     assert dump.read()[0] is dump.read()[0]
 
 
-def test_cluster_uid_survives_an_edit_and_differs_for_another_file(tmp_path: Path) -> None:
+def test_cluster_uid_is_the_same_after_an_edit_and_differs_for_another_file(tmp_path: Path) -> None:
     dump = cluster(tmp_path, LIST)
     uid = dump.uid()
     edit(tmp_path / "dump.yaml", LIST + "\n")

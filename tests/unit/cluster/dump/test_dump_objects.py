@@ -84,7 +84,7 @@ def as_kubectl(value: object) -> bytes:
         pytest.param(b"", [], id="an empty file"),
     ],
 )
-def test_parses_objects(text: bytes, wanted: list[object]) -> None:
+def test_parses_objects_of_json_and_yaml(text: bytes, wanted: list[object]) -> None:
     assert list(parse_objects(text)) == wanted
 
 
@@ -146,13 +146,13 @@ def test_sets_api_server_defaults(text: bytes, wanted: object) -> None:
     assert list(parse_objects(text)) == [wanted]
 
 
-def test_last_object_with_a_name_is_used() -> None:
+def test_of_objects_with_the_same_name_the_last_is_used() -> None:
     other = {**POD, "metadata": {**META, "namespace": "web"}}
     newer = {**POD, "spec": {"nodeName": "a"}}
     assert select_objects([POD, NODE, other, newer]) == ([newer, NODE, other], {"Pod that occurs again": 1})
 
 
-def test_counts_skipped_objects() -> None:
+def test_counts_skipped_objects_by_reason() -> None:
     native, foreign = ({"apiVersion": f"{group}/v1", "kind": "PodGroup"} for group in ("scheduling.k8s.io", "acme.com"))
     objects: list[dict[str, Any]] = [
         {"kind": "ConfigMap"},

@@ -53,7 +53,7 @@ def test_does_not_request_older_version_if_a_newer_one_is_served() -> None:
     assert found.is_finished
 
 
-def test_unserved_resource_has_no_objects_and_its_watch_ends_in_time() -> None:
+def test_unserved_resource_is_listed_as_empty_and_its_watch_ends_in_time() -> None:
     found = Resource([List(NO), Reached("0", NO)], [List(NO), Reached("0", NO)])
     assert found.watcher.list_all() == Listed((), NOT_SERVED)
     assert list(found.watcher.watch(NOT_SERVED)) == []

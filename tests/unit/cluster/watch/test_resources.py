@@ -41,7 +41,7 @@ def pod(**metadata: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_decodes_events(raw: bytes, wanted: object) -> None:
+def test_decodes_events_of_a_watch(raw: bytes, wanted: object) -> None:
     assert decode(raw, without_managed_fields) == wanted
 
 
@@ -64,7 +64,7 @@ def test_decodes_events(raw: bytes, wanted: object) -> None:
         pytest.param(orjson.dumps({"type": ["ADDED"], "object": pod()}), id="a type that is not a string"),
     ],
 )
-def test_rejects_malformed_events(raw: bytes) -> None:
+def test_rejects_malformed_events_of_a_watch(raw: bytes) -> None:
     with pytest.raises(MalformedObject):
         decode(raw, without_managed_fields)
 
@@ -103,5 +103,5 @@ TOO_LARGE = {
         pytest.param({"details": None}, 500, False, id="no details"),
     ],
 )
-def test_reports_expired_version(content: dict[str, object], code: int, expired: bool) -> None:
+def test_reports_an_expired_resource_version(content: dict[str, object], code: int, expired: bool) -> None:
     assert read_status(content, code).expired is expired

@@ -61,7 +61,7 @@ class Scripts:
         self.interruptions += 1
 
 
-def test_reports_exception_with_its_resource_and_continues_the_others() -> None:
+def test_reports_exception_with_the_resource_and_continues_other_watches() -> None:
     scripts = Scripts(
         nodes=[List(listed("5")), Watch("5", [Bookmark("6"), DEFECT])],
         pods=[List(listed("7")), Watch("7", [Bookmark("8"), Bookmark("9"), Bookmark("10")])],

@@ -77,7 +77,7 @@ def test_requests_remaining_items_again_while_some_are_returned() -> None:
     assert DynamoDBGangTable(client, "ledger").ledgers(NODES).keys() == set(NODES)
 
 
-def test_raises_if_no_item_is_returned() -> None:
+def test_read_raises_if_every_item_stays_unprocessed() -> None:
     client: Any = ThrottledClient([2, 0])
     with pytest.raises(TableUnavailable, match="throttled"):
         DynamoDBGangTable(client, "ledger").ledgers(NODES)
@@ -98,7 +98,7 @@ class TestThrottledTransaction:
             pytest.param({"writes": 8}, "ProvisionedThroughputExceeded", id="a partition"),
         ],
     )
-    def test_raises_table_throttled_and_does_not_write(
+    def test_failed_write_raises_table_throttled_and_does_not_write(
         self, moto: ThrottledMoto, limits: dict[str, Any], reason: str
     ) -> None:
         clock = HandDrivenClock()

@@ -92,7 +92,7 @@ def test_opens_one_gang_at_a_time_and_prefers_higher_priority(
         pytest.param(Domain(None, 3), False, id="no open gang"),
     ],
 )
-def test_recognizes_the_open_round(domain: Domain, holds: bool) -> None:
+def test_domain_recognizes_the_round_that_it_opened(domain: Domain, holds: bool) -> None:
     assert domain.holds(TRAIN, 3) is holds
 
 
@@ -145,7 +145,7 @@ class TestQueue:
             ),
         ],
     )
-    def test_number_of_waiting_members_is_bounded(self, domain: Domain, members: int, may_wait: bool) -> None:
+    def test_number_of_members_in_the_queue_is_bounded(self, domain: Domain, members: int, may_wait: bool) -> None:
         found = domain.queued(TRAIN, members, NOW)
         assert (found is not None) is may_wait
         if found is not None:

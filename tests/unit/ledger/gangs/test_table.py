@@ -33,7 +33,7 @@ def no_time() -> None:
 
 
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
-def test_does_not_send_a_request_without_enough_time(request_: Callable[[GangTable], object]) -> None:
+def test_does_not_send_a_request_if_too_little_time_is_left(request_: Callable[[GangTable], object]) -> None:
     table = InMemoryGangTable(InMemoryLedgerTable())
     with pytest.raises(DeadlineExceeded):
         request_(TimedGangTable(table, no_time, HandDrivenClock()))

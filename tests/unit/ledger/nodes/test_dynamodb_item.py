@@ -41,7 +41,7 @@ MARKER_ITEM: Mapping[str, Any] = marker_item(MARKER)
         pytest.param(read_marker, MARKER_ITEM, MARKER, id="the marker"),
     ],
 )
-def test_reads_what_was_written(read: Callable[[Any], object], item: Mapping[str, Any], wanted: object) -> None:
+def test_item_is_read_as_it_was_written(read: Callable[[Any], object], item: Mapping[str, Any], wanted: object) -> None:
     assert read(item) == wanted
 
 

@@ -54,7 +54,7 @@ def test_raises_deadline_exceeded_if_too_little_time_is_left(left: Sequence[floa
         pytest.param(1, True, id="one lost response is retried"),
     ],
 )
-def test_repeats_a_call_once_if_it_gets_no_response(failures: int, repeated: bool) -> None:
+def test_repeats_a_call_once_if_the_response_is_missing(failures: int, repeated: bool) -> None:
     calls, call = TableCalls(remaining(0.5, 0.5), CALL_SECONDS), Calls(failures)
     assert calls.with_retry(call) == failures + 1
     assert calls.repeated is repeated

@@ -74,7 +74,7 @@ def test_each_item_holds_one_part_and_nodes_come_first() -> None:
     assert list(unpack(packed.items)) == [FINE, budget, ALSO_FINE, ALSO_FINE]
 
 
-def test_no_item_exceeds_the_maximum_stored_size() -> None:
+def test_every_item_is_within_the_maximum_stored_size() -> None:
     many = [Change("pods", f"ns/pod-{number}", {"spec": noise(20_000 + number)}) for number in range(60)]
     packed = pack(many)
     assert len(packed.items) > 1
@@ -82,7 +82,7 @@ def test_no_item_exceeds_the_maximum_stored_size() -> None:
     assert list(unpack(packed.items)) == many
 
 
-def test_does_not_pack_an_item_without_changes() -> None:
+def test_packing_zero_changes_yields_zero_items() -> None:
     assert pack([]).items == []
 
 
@@ -149,7 +149,7 @@ def bomb(megabytes: int) -> bytes:
         pytest.param(zlib.compress(b"[" * 100_000), id="unlimited nesting"),
     ],
 )
-def test_rejects_malformed_item(item: bytes) -> None:
+def test_rejects_a_malformed_item_of_the_log(item: bytes) -> None:
     with pytest.raises(CorruptItem):
         list(unpack([item]))
 
@@ -238,7 +238,7 @@ def read(obj: object) -> Pod:
         ),
     ],
 )
-def test_publishes_large_pod_reduced_to_fields_that_count_it(large: dict[str, object], left_out: list[str]) -> None:
+def test_large_pod_is_published_with_fields_that_count_it(large: dict[str, object], left_out: list[str]) -> None:
     pod = large_pod(**large)  # type: ignore[arg-type]
     packed = pack([Change(*KEY, pod)])
 
@@ -262,7 +262,7 @@ def test_reports_reduced_pod_in_later_snapshot() -> None:
     assert list(unpack(packed.items)) == [Change(*KEY, published)]
 
 
-def test_publishes_small_pod_unchanged() -> None:
+def test_publishes_a_small_pod_with_all_fields() -> None:
     pod = large_pod()
     packed = pack([Change(*KEY, pod)])
     assert list(unpack(packed.items)) == [Change(*KEY, pod)]

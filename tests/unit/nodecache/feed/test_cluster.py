@@ -52,7 +52,7 @@ class GivenWatch(ClusterWatch):
         pytest.param(Failed(ValueError()), BEFORE, id="failed does not change the age"),
     ],
 )
-def test_event_advances_the_position(event: Event, wanted: Position) -> None:
+def test_event_of_a_watch_advances_the_position_of_its_resource(event: Event, wanted: Position) -> None:
     watch = GivenWatch(["pods"], {"pods": BEFORE})
     watch.advance(ResourceEvent("pods", 160.0, event))
     assert watch.positions == {"pods": wanted}
@@ -65,7 +65,7 @@ def test_data_age_is_the_age_of_the_oldest_resource() -> None:
     assert watch.observed_at == 100.0
 
 
-def test_has_no_age_until_each_resource_is_listed() -> None:
+def test_data_age_is_unknown_until_every_resource_is_listed() -> None:
     watch = GivenWatch(["pods", "nodes"], {})
     watch.advance(ResourceEvent("pods", 150.0, Listed((), "4")))
     assert watch.observed_at is None

@@ -129,7 +129,7 @@ def test_idle_leader_only_writes_the_head_once_per_heartbeat_interval() -> None:
     assert leading.nodes() == [[]] * 10
 
 
-def test_finish_does_not_write_without_pending_changes() -> None:
+def test_finish_writes_only_if_changes_are_pending() -> None:
     leading = Leading().listed("n1")
     leading.leader.finish()
     assert leading.table.calls == []
@@ -188,7 +188,7 @@ def test_reports_reduced_pods_of_its_predecessor() -> None:
         pytest.param("cluster", None, id="a state that cannot be read"),
     ],
 )
-def test_starts_with_list_and_snapshot_if_it_cannot_resume(uid: str, objects: Mapping[Key, Object] | None) -> None:
+def test_lists_and_writes_a_snapshot_if_it_cannot_resume(uid: str, objects: Mapping[Key, Object] | None) -> None:
     store = Store()
     Leading(store).listed("n1")
     leading = Leading(store, uid=uid, objects=objects)

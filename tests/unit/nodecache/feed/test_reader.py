@@ -30,7 +30,7 @@ def test_cold_reader_loads_the_snapshot_and_the_log_after_it(store: Store) -> No
 
 
 @pytest.mark.usefixtures("leader")
-def test_reads_only_the_head_if_the_version_is_the_same(store: Store) -> None:
+def test_reads_only_the_head_if_the_version_has_not_changed(store: Store) -> None:
     reading = Reading(store)
     reading.read()
     reading.calls()
@@ -59,7 +59,7 @@ def test_reader_below_compacted_version_loads_the_snapshot(store: Store, leader:
     assert reading.calls() == ["head", "chunks"]
 
 
-def test_orphan_in_place_of_an_expired_item_makes_the_reader_load_a_snapshot(store: Store, leader: Writing) -> None:
+def test_unpublished_item_in_place_of_an_expired_one_causes_a_snapshot_load(store: Store, leader: Writing) -> None:
     """A reader that held its head for as long as an item lives; `compactedVersion` says nothing of it."""
     reading = Reading(store)
     reading.read()

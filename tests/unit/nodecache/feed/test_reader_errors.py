@@ -24,7 +24,7 @@ from tests.unit.nodecache.feed.reading import FOUR, GARBAGE, ONE, THREE, TWO, Re
 
 
 @pytest.mark.usefixtures("leader")
-def test_retries_chunk_that_is_not_visible_yet(store: Store) -> None:
+def test_reads_a_chunk_again_that_is_not_visible_yet(store: Store) -> None:
     slept: list[float] = []
 
     def appears(seconds: float) -> None:

@@ -45,7 +45,7 @@ def test_loads_only_the_needed_parts(store: Store, parts: Parts, wanted: list[Ch
 
 
 @pytest.mark.usefixtures("mixed")
-def test_does_not_read_other_parts(store: Store) -> None:
+def test_reads_only_the_parts_of_the_call(store: Store) -> None:
     for index in (1, 2):
         store.overwrite_chunk(GARBAGE, index)
     [_, pods] = store.log_items(1)
@@ -100,7 +100,7 @@ def test_replacement_changes_every_part(store: Store, mixed: Writing) -> None:
     assert mixed.writer.pointer != store.pointer
 
 
-def test_orphan_of_another_part_does_not_affect_a_published_version(store: Store, mixed: Writing) -> None:
+def test_unpublished_item_of_another_part_does_not_affect_a_version(store: Store, mixed: Writing) -> None:
     """A deposed leader left it there. No later leader overwrites it, and no reader follows it."""
     reading, all_parts = Reading(store), Reading(store)
     reading.read(NODES_ONLY)
@@ -128,7 +128,7 @@ def test_orphan_of_another_part_does_not_affect_a_published_version(store: Store
         pytest.param(lambda item: replace(item, data=GARBAGE), id="malformed"),
     ],
 )
-def test_broken_chain_of_one_part_makes_the_reader_load_a_snapshot(
+def test_unusable_log_item_of_one_part_makes_the_reader_load_a_snapshot(
     store: Store, mixed: Writing, torn: Callable[[LogItem], LogItem | None]
 ) -> None:
     """Until there is one that is new enough, the reader has no answer, and never a wrong one."""

@@ -92,7 +92,7 @@ class Running:
         return self.stops
 
 
-def test_publishes_and_hands_over() -> None:
+def test_publishes_the_cluster_and_hands_the_lease_over() -> None:
     running = Running()
     running.cluster.list_all("n1", "n2")
     result = running.run()
@@ -121,7 +121,7 @@ def test_periodic_run_ends_after_first_publication() -> None:
     assert (result.outcome, result.publications) == (WatcherOutcome.HANDED_OVER, 1)
 
 
-def test_ends_if_it_is_stopped() -> None:
+def test_watcher_ends_if_it_is_stopped() -> None:
     running = Running(run_seconds=3600.0)
     running.cluster.list_all("n1")
     running.at(5.0, lambda: setattr(running, "stops", True))
@@ -130,7 +130,7 @@ def test_ends_if_it_is_stopped() -> None:
     assert running.clock.monotonic() - started < 10.0
 
 
-def test_ends_if_another_leader_is_healthy() -> None:
+def test_watcher_ends_if_another_leader_is_healthy() -> None:
     store = Store()
     running = Running(store)
     LeaderElector(
@@ -228,7 +228,7 @@ def test_watches_cluster_that_is_available_again() -> None:
     assert (result.outcome, result.reason) == (WatcherOutcome.HANDED_OVER, "no route to host")
 
 
-def test_reports_at_once_why_nothing_is_published() -> None:
+def test_reports_at_once_why_it_cannot_publish() -> None:
     running = Running(run_seconds=900.0)
     running.cluster.unavailable = "no route to host"
     running.at(60.0, lambda: setattr(running.cluster, "unavailable", "not trusted"))
@@ -279,7 +279,7 @@ def test_watch_that_stays_interrupted_after_a_publication_is_reported_until_it_w
     assert not causes or 30.0 < running.recoveries[1] < 40.0
 
 
-def test_failure_that_recurs_at_once_is_reported_once() -> None:
+def test_failure_that_returns_at_once_is_reported_only_once() -> None:
     running = Running(run_seconds=60.0)
     running.cluster.list_all("n1")
     for second in range(10, 32, 2):

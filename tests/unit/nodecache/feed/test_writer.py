@@ -56,7 +56,7 @@ def test_flush_without_changes_is_a_heartbeat(store: Store, leader: Writing) -> 
     assert store.pointer.heartbeat == before.heartbeat + 2.0
 
 
-def test_chain_continues_across_leaders_and_snapshots(store: Store, leader: Writing) -> None:
+def test_chain_of_log_items_continues_across_leaders_and_snapshots(store: Store, leader: Writing) -> None:
     leader.flush(TWO)
     second = Writing(store)
     second.flush(THREE)
@@ -275,7 +275,9 @@ class Announcing:
 
 
 @given(st.lists(st.tuples(STEPS, FAULTS, FAULTS, FAULTS), max_size=15))
-def test_announces_every_change_once_readable(steps: list[tuple[str, list[str], list[str], list[str]]]) -> None:
+def test_announces_every_change_exactly_once_despite_faults(
+    steps: list[tuple[str, list[str], list[str], list[str]]],
+) -> None:
     history = Announcing()
     leader = history.leader
     for step, log, chunks, publication in steps:

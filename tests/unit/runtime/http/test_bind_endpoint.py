@@ -45,13 +45,13 @@ def error(handler: BindHandler, deadline: Deadline) -> str:
     return found
 
 
-def test_abandons_a_late_read_at_the_deadline() -> None:
+def test_bind_abandons_a_read_that_exceeds_the_deadline() -> None:
     over = Event()
     assert error(handler(lambda: str(over.wait(10))), Deadline(0.05, time.monotonic)) == DEADLINE_PASSED
     over.set()
 
 
-def test_does_not_start_a_read_after_the_deadline() -> None:
+def test_bind_does_not_start_a_read_after_the_deadline() -> None:
     assert error(handler(lambda: pytest.fail("read")), PASSED) == DEADLINE_PASSED
 
 

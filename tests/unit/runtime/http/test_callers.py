@@ -67,7 +67,7 @@ def test_denies_at_the_deadline_if_the_store_does_not_respond(
     assert check.decide(event, PASSED).allowed, "what was read is kept"
 
 
-def test_store_that_does_not_respond_leaves_half_of_the_time_if_a_read_was_made_before(log_lines: LogLines) -> None:
+def test_slow_store_takes_at_most_half_of_the_time_if_an_earlier_read_succeeded(log_lines: LogLines) -> None:
     wall, store = [time.time()], LateStore()
     check = CallerCheck(MutualTLSAuthorizer(store, lambda: wall[0]))
     event = certificate_event(SERIAL, wall[0] - 3600, wall[0] + 3600)

@@ -309,7 +309,7 @@ def test_deadline_counts_from_the_gateways_time_within_bounds(age: float, remain
         {"requestContext": {"timeEpoch": float("nan")}},
     ],
 )
-def test_deadline_counts_from_the_handler_if_the_event_has_no_time(event: dict[str, object]) -> None:
+def test_deadline_counts_from_the_handler_if_the_event_lacks_a_time(event: dict[str, object]) -> None:
     assert call_deadline(event, HTTP_TIMEOUT, EnvironmentClock()).remaining() == 4.0
 
 

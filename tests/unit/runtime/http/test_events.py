@@ -38,7 +38,7 @@ def test_compresses_large_response_for_a_caller_that_accepts_gzip() -> None:
         pytest.param(b'"%s"' % (b"x" * (COMPRESS_ABOVE_BYTES - 2)), GO, id="not above the limit"),
     ],
 )
-def test_does_not_compress_other_responses(body: bytes, event: dict[str, object]) -> None:
+def test_does_not_compress_small_or_unrequested_responses(body: bytes, event: dict[str, object]) -> None:
     assert lambda_answer(200, body, event) == {
         "statusCode": 200,
         "headers": {"Content-Type": "application/json"},
@@ -64,7 +64,7 @@ def test_does_not_compress_other_responses(body: bytes, event: dict[str, object]
         (["gzip"], False),
     ],
 )
-def test_parses_accept_encoding(accepted: object, wanted: bool) -> None:
+def test_accept_encoding_decides_whether_gzip_is_accepted(accepted: object, wanted: bool) -> None:
     assert accepts_gzip({"headers": {"accept-encoding": accepted}}) is wanted
 
 

@@ -45,7 +45,9 @@ def started_as(initialization_type: str, http_timeout: str = "5") -> EndpointSet
         pytest.param("", 0, 0, id="outside Lambda"),
     ],
 )
-def test_verb_catches_up_at_start(initialization_type: str, at_import: int, after_restore: int, hooks: Hooks) -> None:
+def test_verb_loads_the_data_at_import_or_after_restore(
+    initialization_type: str, at_import: int, after_restore: int, hooks: Hooks
+) -> None:
     loaded: list[float] = []
 
     def catch_up() -> int:
@@ -61,7 +63,9 @@ def test_verb_catches_up_at_start(initialization_type: str, at_import: int, afte
 
 
 @pytest.mark.parametrize("initialization_type", ["provisioned-concurrency", "snap-start"])
-def test_start_survives_failed_load(initialization_type: str, hooks: Hooks, caplog: pytest.LogCaptureFixture) -> None:
+def test_function_starts_even_if_the_load_fails(
+    initialization_type: str, hooks: Hooks, caplog: pytest.LogCaptureFixture
+) -> None:
     def load() -> None:
         raise OSError("no route")
 

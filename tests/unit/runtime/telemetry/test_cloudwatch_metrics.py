@@ -120,7 +120,7 @@ def test_refused_call_only_causes_a_warning(clock: HandDrivenClock) -> None:
     assert warning.startswith("1 metrics were not sent: ")
 
 
-def test_does_not_send_if_there_are_no_metrics(clock: HandDrivenClock) -> None:
+def test_sends_a_request_only_if_there_are_metrics(clock: HandDrivenClock) -> None:
     client = RecordingCloudWatch()
     metrics_to(client, clock).close()
     assert client.calls == []

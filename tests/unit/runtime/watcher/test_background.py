@@ -106,7 +106,7 @@ def test_sends_each_function_one_event_without_waiting_for_responses() -> None:
     assert warnings == []
 
 
-def test_failing_function_does_not_prevent_events_to_the_others() -> None:
+def test_failing_function_does_not_prevent_events_to_other_functions() -> None:
     functions, warnings = Functions("filter:live"), list[str]()
     events = warm_up(functions, ["filter:live", "preempt:live"], warnings)
     events.step()

@@ -94,13 +94,13 @@ def measured(
         ),
     ],
 )
-def test_measures_the_pools_that_exist(
+def test_measures_every_floating_pool_that_exists(
     publications: Sequence[Sequence[Change]], found: Mapping[str, tuple[float, float, float]]
 ) -> None:
     assert measured(*publications, table=ledgers(c=3, n=1, z=2)) == found
 
 
-def test_measures_few_pools_those_first_that_pods_wait_for() -> None:
+def test_measures_a_limited_number_of_pools_first_those_with_waiting_pods() -> None:
     names = [f"example.com/r{number:02}" for number in range(MAX_POOLS + 1)]
     table = InMemoryLedgerTable()
     for name in names:

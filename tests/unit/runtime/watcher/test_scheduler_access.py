@@ -124,13 +124,13 @@ def _blip(scene: Scene, second: float) -> None:
         pytest.param([pod("old", rejectedByBerth=True)], _blip, id="single failed calls"),
     ],
 )
-def test_alarm_stays_off(there_are: list[Change], happening: Callable[[Scene, float], None]) -> None:
+def test_alarm_is_off_while_scheduler_works(there_are: list[Change], happening: Callable[[Scene, float], None]) -> None:
     scene = Scene(*there_are)
     scene.run(29 * MINUTE, happening)
     assert not any(scene.states(PODS))
 
 
-def test_quiet_cluster_does_not_write_a_metric() -> None:
+def test_writes_a_metric_only_if_a_pod_waits() -> None:
     scene = Scene(allow_list="5eed5eed5eed5e1f until 2027-03-01T12:00:00Z")
     scene.run(30 * MINUTE)
     assert scene.metrics.found.minutes == {}

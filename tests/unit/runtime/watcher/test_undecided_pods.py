@@ -74,7 +74,7 @@ def test_counts_pods_by_their_last_state(change: Change, seconds: float) -> None
     assert scene.seconds() == seconds
 
 
-def test_knows_the_pods_that_were_there_before_the_leader() -> None:
+def test_counts_pods_that_waited_before_the_leader_began() -> None:
     """A new leader begins every 15 minutes; the alarm must not end because of it."""
     assert Scene(pod("a", failed=True), placed("b")).seconds() == 60
 
@@ -93,7 +93,7 @@ def test_knows_the_pods_that_were_there_before_the_leader() -> None:
         pytest.param(pod("a", failed=True), pod("b"), pod("b", failed=True), 100, id="no call works"),
     ],
 )
-def test_age_begins_again_with_progress_of_the_scheduler(
+def test_age_of_waiting_pods_restarts_when_the_scheduler_makes_progress(
     waiting: Change, before: Change, after: Change, seconds: float
 ) -> None:
     scene = Scene(waiting, before)
@@ -101,7 +101,7 @@ def test_age_begins_again_with_progress_of_the_scheduler(
     assert scene.seconds() == seconds
 
 
-def test_pod_that_is_being_deleted_is_not_progress() -> None:
+def test_deletion_of_a_pod_does_not_count_as_progress_of_the_scheduler() -> None:
     scene = Scene(pod("a"), pod("b"))
     deleted: Any = pod_object("b")
     deleted["metadata"]["deletionTimestamp"] = CREATED

@@ -110,7 +110,7 @@ def test_evaluation_of_earlier_snapshot_does_not_change() -> None:
     assert scores(earlier, "a") == [1]
 
 
-def test_cached_evaluation_does_not_keep_snapshot_alive() -> None:
+def test_cached_evaluation_does_not_keep_a_reference_to_the_snapshot() -> None:
     evaluations, snapshot = EvaluationCache(), Snapshot.of([labelled("a", "1")])
     evaluation = evaluations.of(profile(Remembers()), pod(), snapshot)
     assert scores(evaluation, "a") == [1]
@@ -121,7 +121,7 @@ def test_cached_evaluation_does_not_keep_snapshot_alive() -> None:
         _ = evaluation.snapshot
 
 
-def test_does_not_cache_unknown_name() -> None:
+def test_does_not_cache_the_verdict_on_an_unknown_name() -> None:
     """Names come from the request and have no bound; and the node may join before the next call."""
     plugin, evaluations = Remembers(), EvaluationCache()
     empty = Snapshot.of([])

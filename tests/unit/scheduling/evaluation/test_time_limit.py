@@ -314,7 +314,7 @@ def exceeding(_: DecisionDeadline) -> None:
     raise DeadlineExceeded
 
 
-def test_number_of_remembered_shapes_is_bounded() -> None:
+def test_number_of_shapes_marked_as_too_costly_is_bounded() -> None:
     clock = Clock()
     limited = TimeLimited(clock.limit())
     calls = []

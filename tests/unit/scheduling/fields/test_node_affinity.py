@@ -84,7 +84,7 @@ def required(*terms: Term) -> NodeSelector:
         pytest.param([{**named("In", NODE), **of("rack", "Exists")}], False, id="name and labels are ANDed"),
     ],
 )
-def test_selects_nodes(terms: list[Term], matches: bool, padding: list[Term]) -> None:
+def test_node_matches_if_any_term_matches(terms: list[Term], matches: bool, padding: list[Term]) -> None:
     assert required(*terms, *padding).matches(LABELS, NODE) is matches
 
 
@@ -126,7 +126,7 @@ def test_adds_the_weights_of_matching_terms(terms: list[tuple[int, Term]], weigh
     assert weights_of(found)(LABELS, NODE) == weight
 
 
-def test_reports_an_invalid_preferred_term() -> None:
+def test_error_names_an_invalid_preferred_term() -> None:
     assert isinstance(preferred((1, of("zone", "in", "a"))).preferred, InvalidRequirement)
 
 

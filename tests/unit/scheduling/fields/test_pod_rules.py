@@ -51,7 +51,9 @@ def term(**fields: Any) -> PodAffinityTerm:
         pytest.param({"labelSelector": None}, "own", {"app": "a"}, False, id="no label selector"),
     ],
 )
-def test_term_selects_pods(fields: dict[str, Any], namespace: str, labels: dict[str, str], matches: bool) -> None:
+def test_term_selects_pods_by_namespace_and_labels(
+    fields: dict[str, Any], namespace: str, labels: dict[str, str], matches: bool
+) -> None:
     assert term(**fields).matches(namespace, {"team": "x"}, labels) is matches
 
 

@@ -123,7 +123,7 @@ def test_rejects_malformed_quantity(text: str) -> None:
         pytest.param(" 1Gi ", 1 << 30, id="surrounding spaces"),
     ],
 )
-def test_parses_json_numbers(value: object, wanted: int) -> None:
+def test_parses_quantities_given_as_json_numbers(value: object, wanted: int) -> None:
     assert read(value).value() == wanted
 
 
@@ -142,7 +142,7 @@ def test_rejects_other_json_types(value: object) -> None:
         pytest.param("9223372036854775807", "1", -9_223_372_036_854_775_808, 0, id="more than 64 bits wrap around"),
     ],
 )
-def test_adds_quantities(first: str, second: str, value: int, milli_value: int) -> None:
+def test_adds_quantities_with_different_units(first: str, second: str, value: int, milli_value: int) -> None:
     both = read(first).plus(read(second))
     assert (both.value(), both.milli_value()) == (value, milli_value)
 

@@ -56,7 +56,7 @@ def sidecar(cpu: str, **fields: Any) -> Object:
         pytest.param({"containers": [container("1500u"), container("1500u")]}, 3, id="summed before rounding"),
     ],
 )
-def test_asks_for_what_the_spec_states(spec: Object, cpu: int | None) -> None:
+def test_sums_the_requests_of_the_containers_in_the_spec(spec: Object, cpu: int | None) -> None:
     assert read_requests(spec, {}).asked.get("cpu") == cpu
 
 
@@ -102,7 +102,7 @@ def test_places_the_larger_of_spec_and_status_during_a_resize(status: Object, pl
 @pytest.mark.parametrize(
     ("kind", "placed"), [pytest.param(sidecar, 5000, id="sidecar"), pytest.param(container, 2000, id="init container")]
 )
-def test_resizes_sidecars_but_no_other_init_container(kind: Any, placed: int) -> None:
+def test_resizes_only_sidecars_among_init_containers(kind: Any, placed: int) -> None:
     spec: Object = {"containers": [container("1")], "initContainers": [kind("2", name="init")]}
     status: Object = {"initContainerStatuses": [{"name": "init", "resources": {"requests": {"cpu": "4"}}}]}
     assert read_requests(spec, status).placed["cpu"] == placed
@@ -129,7 +129,7 @@ def test_resizes_the_pod_level() -> None:
         ),
     ],
 )
-def test_assumes_defaults_for_scores(spec: Object, non_zero: int, scored: int) -> None:
+def test_assumes_default_requests_only_for_scores(spec: Object, non_zero: int, scored: int) -> None:
     found = read_requests(spec, {})
     assert (found.non_zero_cpu, found.scored["cpu"]) == (non_zero, scored)
 

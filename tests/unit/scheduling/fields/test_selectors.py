@@ -54,7 +54,9 @@ def expression(operator: str, *values: str, key: str = "app") -> dict[str, objec
         ),
     ],
 )
-def test_matches_labels(value: object, labels: dict[str, str], matches: bool, padding: tuple[Requirement, ...]) -> None:
+def test_selector_matches_labels_by_every_requirement(
+    value: object, labels: dict[str, str], matches: bool, padding: tuple[Requirement, ...]
+) -> None:
     assert selector(value).narrowed(padding).matches(labels) is matches
 
 
@@ -66,7 +68,7 @@ def test_matches_labels(value: object, labels: dict[str, str], matches: bool, pa
         pytest.param(LabelSelector(PADDING), False, id="with requirements"),
     ],
 )
-def test_only_the_empty_selector_is_everything(found: LabelSelector, everything: bool) -> None:
+def test_only_the_empty_selector_matches_everything(found: LabelSelector, everything: bool) -> None:
     assert found.everything is everything
 
 

@@ -28,7 +28,7 @@ TAINT = {"key": "gpu", "value": "a100", "effect": "NoSchedule"}
         pytest.param({"key": "gpu", "operator": "In", "value": "a100"}, False, id="unknown operator"),
     ],
 )
-def test_tolerates_a_taint(toleration: dict[str, str], tolerates: bool) -> None:
+def test_toleration_matches_a_taint_by_key_value_and_effect(toleration: dict[str, str], tolerates: bool) -> None:
     index = TolerationIndex(read_tolerations([{"key": "other", "operator": "Exists"}, toleration]))
     assert index.tolerates(read_taints([TAINT])[0]) is tolerates
 
@@ -44,7 +44,7 @@ def test_tolerates_a_taint(toleration: dict[str, str], tolerates: bool) -> None:
         pytest.param(["PreferNoSchedule", "NoExecute"], True, id="one of two"),
     ],
 )
-def test_repels_pods_by_effect(effects: list[str], repelled: bool) -> None:
+def test_only_hard_effects_repel_pods_without_toleration(effects: list[str], repelled: bool) -> None:
     taints = read_taints([{**TAINT, "effect": effect} for effect in effects])
     assert TolerationIndex(()).repelled_by(taints) is repelled
     assert not TolerationIndex(read_tolerations([{"operator": "Exists"}])).repelled_by(taints)

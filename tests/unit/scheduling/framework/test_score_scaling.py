@@ -41,7 +41,7 @@ def test_scaling_never_reverses_the_order(totals: list[int]) -> None:
 
 
 @given(totals_lists)
-def test_only_the_best_node_gets_ten_and_no_score_leaves_the_range(totals: list[int]) -> None:
+def test_only_the_best_node_gets_ten_and_all_scores_stay_in_the_range(totals: list[int]) -> None:
     scores = extender_scale(totals)
     assert [score == 10 for score in scores] == [total == max(totals) for total in totals]
     assert min(scores) >= 0

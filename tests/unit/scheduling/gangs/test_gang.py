@@ -124,13 +124,13 @@ def test_rejects_gang_that_cannot_be_planned(fields: dict[str, Any], reason: str
     assert str(found.error) == reason
 
 
-def test_unnamed_scheduling_group_is_invalid_instead_of_no_gang() -> None:
+def test_unnamed_scheduling_group_is_an_invalid_gang() -> None:
     """The pod requests to be placed with others: placed individually, it would take their room."""
     unnamed = member(gang=None, spec={"schedulingGroup": {"podGroupName": 7}})
     assert isinstance(gang_of(unnamed, GROUPS, ENABLED), InvalidGang)
 
 
-def test_pod_group_of_another_namespace_is_a_different_one() -> None:
+def test_pod_groups_of_the_same_name_in_two_namespaces_are_different() -> None:
     elsewhere = member(gang=None, group="train", namespace="other")
     assert gang_of(elsewhere, GROUPS, ENABLED) == InvalidGang(GangError.NO_POD_GROUP, GangKey("other", "train"))
 

@@ -36,12 +36,12 @@ TRAIN = members("train", 4, requests=CPU)
         pytest.param(member("train-3", "train", 4, requests=CPU, label="other"), id="one is in two gangs"),
     ],
 )
-def test_counts_only_waiting_members(missing: Pod) -> None:
+def test_counts_only_members_that_wait(missing: Pod) -> None:
     snapshot = cluster(9, pods=[*TRAIN[:3], missing])
     assert set(places(answers(POLICY, snapshot, TRAIN[:3])).values()) == {WAITS}
 
 
-def test_counts_a_member_not_yet_in_the_cache() -> None:
+def test_counts_the_requesting_member_before_the_cache_has_it() -> None:
     snapshot = cluster(4, pods=TRAIN[:3])
     assert places(answers(POLICY, snapshot, TRAIN[3:])) == {"train-3": "n0"}
 
@@ -161,7 +161,7 @@ def test_member_of_a_committed_gang_gets_only_nodes_in_its_domain(
     assert {answer.rejected[name].code for name in elsewhere} == {Code.UNSCHEDULABLE_AND_UNRESOLVABLE}
 
 
-def test_member_of_a_committed_gang_gets_no_node_if_its_domain_is_unknown() -> None:
+def test_member_of_a_committed_gang_waits_while_the_domain_is_unknown() -> None:
     snapshot = Snapshot.of(ZONES, [replace(IN_ZONES[0], node_name="none"), IN_ZONES[1]])
     assert answers(POLICY, snapshot, IN_ZONES[1:2])["train-1"].feasible == []
 

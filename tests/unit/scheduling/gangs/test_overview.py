@@ -70,7 +70,9 @@ def told(nodes: list[NodeInfo], pods: list[Pod], **document: Any) -> tuple[GangS
         ),
     ],
 )
-def test_reports_the_stage_of_a_gang_and_what_it_waits_for(pods: list[Pod], stage: GangStage, waits_for: str) -> None:
+def test_reports_the_stage_of_a_gang_and_the_reason_why_it_waits(
+    pods: list[Pod], stage: GangStage, waits_for: str
+) -> None:
     assert told([room_for("n0", 8)], pods) == (stage, waits_for)
 
 
@@ -115,11 +117,11 @@ def test_reports_the_stage_of_a_gang_and_what_it_waits_for(pods: list[Pod], stag
         ),
     ],
 )
-def test_reports_what_is_missing_for_a_gang_to_fit(nodes: list[NodeInfo], pods: list[Pod], waits_for: str) -> None:
+def test_reports_the_amount_or_node_that_a_gang_lacks(nodes: list[NodeInfo], pods: list[Pod], waits_for: str) -> None:
     assert told(nodes, pods) == (GangStage.DOES_NOT_FIT, waits_for)
 
 
-def test_reports_which_counted_resource_is_short() -> None:
+def test_names_the_counted_resource_of_which_too_little_is_left() -> None:
     nodes = [counted_node("a", licences="2"), counted_node("b", licences="1")]
     assert told(nodes, asking(licence="1"), profile="managed-resources", managedResources=[LICENCES]) == (
         GangStage.DOES_NOT_FIT,
@@ -155,5 +157,5 @@ def test_does_not_list_exempt_pods_as_members() -> None:
     assert gang_policy().gangs_in(Snapshot.of([room_for("n0", 4)], [EXEMPT])) == []
 
 
-def test_lists_no_gangs_if_they_are_disabled() -> None:
+def test_list_is_empty_if_gangs_are_disabled() -> None:
     assert gang_policy(gangs={}).gangs_in(Snapshot.of([room_for("n0", 4)], TRAIN)) == []

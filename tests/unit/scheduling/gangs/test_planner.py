@@ -143,14 +143,14 @@ def test_open_gang_is_planned_before_an_older_one_of_the_same_priority() -> None
     assert set(places(answers(POLICY, snapshot, TRAIN, opened)).values()) == {NO_ROOM}
 
 
-def test_gang_that_does_not_fit_does_not_occupy_room() -> None:
+def test_gang_that_does_not_fit_leaves_its_room_to_others() -> None:
     large = members("large", 9, requests=CPU, created="2025-01-01T00:00:00Z")
     snapshot = cluster(4, pods=[*large, *TRAIN])
     assert set(places(answers(POLICY, snapshot, large)).values()) == {NO_ROOM}
     assert counts(places(answers(POLICY, snapshot, TRAIN))) == {"n0": 4}
 
 
-def test_incomplete_gang_does_not_occupy_room() -> None:
+def test_incomplete_gang_leaves_its_room_to_others() -> None:
     few = members("few", 9, count=8, requests=CPU, created="2025-01-01T00:00:00Z")
     snapshot = cluster(4, pods=[*few, *TRAIN])
     assert counts(places(answers(POLICY, snapshot, TRAIN))) == {"n0": 4}

@@ -26,12 +26,12 @@ TRAIN = members("train", 4, requests=CPU)
         pytest.param((1, 1, 1), {NO_ROOM: 4}, id="one node is missing"),
     ],
 )
-def test_either_all_members_have_a_place_or_none(rooms: tuple[int, ...], wanted: dict[str, int]) -> None:
+def test_plan_places_all_members_or_none(rooms: tuple[int, ...], wanted: dict[str, int]) -> None:
     snapshot = cluster(*rooms, pods=TRAIN)
     assert counts(places(answers(POLICY, snapshot, TRAIN))) == wanted
 
 
-def test_all_members_go_to_one_domain() -> None:
+def test_plan_places_all_members_in_one_topology_domain() -> None:
     pods = members("train", 4, requests=CPU, topology_key="zone")
     found = places(answers(POLICY, Snapshot.of(ZONES, pods), pods))
     assert counts(found) == {"b1": 2, "b2": 2}

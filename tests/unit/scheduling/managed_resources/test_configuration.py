@@ -16,7 +16,7 @@ SIZE = {"nodeLabel": "nvidia.com/gpu.memory"}
 ZONE = "topology.kubernetes.io/zone"
 
 
-def test_does_not_count_anything_without_managed_resources() -> None:
+def test_counts_only_configured_managed_resources() -> None:
     assert not BerthConfiguration().policy().counting.counts
     assert configuration().policy().counting.resources == (LICENCE, MEMORY)
 
@@ -65,7 +65,7 @@ def test_does_not_count_anything_without_managed_resources() -> None:
         ),
     ],
 )
-def test_accepts_valid_entries(resource: dict[str, object]) -> None:
+def test_accepts_valid_managed_resources(resource: dict[str, object]) -> None:
     assert configuration(resource).policy().counting.counts
 
 
@@ -222,7 +222,7 @@ def test_accepts_valid_entries(resource: dict[str, object]) -> None:
         ),
     ],
 )
-def test_error_names_invalid_field(resources: list[Any], complaint: str) -> None:
+def test_error_names_the_invalid_field(resources: list[Any], complaint: str) -> None:
     with pytest.raises(ValidationError) as caught:
         BerthConfiguration.model_validate({"managedResources": resources})
     [found] = validation_messages(caught.value)

@@ -76,7 +76,7 @@ def test_counts_a_pod_of_another_binder_on_any_device(free: Mapping[str, int], s
     assert counting().adopted(asking(node="n", gpumem="3000", licence="1"), CAPACITY, free) == shares
 
 
-def test_counts_the_first_device_if_the_node_has_no_devices() -> None:
+def test_counts_the_first_device_if_the_node_lacks_devices() -> None:
     assert counting().adopted(asking(node="n", gpumem="3000"), {}, {}) == {f"{MEMORY}#0": 3000}
     assert counting().adopted(asking(node="n", percentage="50"), {}, {}) == {}
 
@@ -179,7 +179,7 @@ def test_counts_readable_requests_despite_unreadable_request_of_same_pod(
     assert isinstance(found.demands(pod), UnreadableRequest)
 
 
-def test_limits_readable_request_of_placed_pod_beside_unreadable_one() -> None:
+def test_limits_a_readable_request_of_a_placed_pod_despite_an_unreadable_one() -> None:
     pod = asking(node="n", annotations={"seats": "three"} | on_device(1), gpumem="99000", licence="9")
     found = counting(*ALL)
     assert found.charged(pod, CAPACITY, CAPACITY) == {LICENCE: 2, f"{MEMORY}#1": 16_000}
@@ -217,7 +217,7 @@ SPREAD = {"name": MEMORY, "devices": {"sizes": {"nodeAnnotation": SIZES}, "packi
         pytest.param(SLICES, 3000, (2999, 2999), None, id="one request is not split among devices"),
     ],
 )
-def test_chooses_device_by_packing(
+def test_chooses_the_device_by_the_configured_packing(
     resource: Mapping[str, object], amount: int, free: tuple[int, int], device: int | None
 ) -> None:
     demands = (Demand(MEMORY, amount),)
@@ -243,7 +243,7 @@ def test_percentage_refers_to_one_device(percent: int, shares: Mapping[str, int]
     assert counting().choose((Demand(MEMORY, percent, percent=True),), CAPACITY, CAPACITY) == shares
 
 
-def test_rounds_percentage_up() -> None:
+def test_rounds_the_amount_of_a_percentage_up() -> None:
     assert Demand(MEMORY, 33, percent=True).of(10) == 4
     assert Demand(MEMORY, 1, percent=True).of(1) == 1
 
@@ -273,7 +273,7 @@ def test_rounds_percentage_up() -> None:
         ),
     ],
 )
-def test_chooses_all_demands_or_returns_the_shortage(
+def test_chooses_pools_for_all_requests_or_returns_the_shortage(
     demands: tuple[Demand, ...], free: Mapping[str, int], found: object
 ) -> None:
     assert counting().choose(demands, CAPACITY, free) == found

@@ -62,7 +62,7 @@ def test_takes_floating_shares_from_every_domain_of_the_node(
     assert all_kinds().floating.shares(demands, "ml", labels) == shares
 
 
-def test_does_not_take_floating_shares_without_floating_pools() -> None:
+def test_floating_shares_are_empty_without_floating_pools() -> None:
     found = counting({"name": LICENCE})
     assert not found.floating.exist
     assert found.floating.shares((Demand(LICENCE, 2),), "ml", IN_A) == {}
@@ -85,11 +85,13 @@ def test_reports_the_missing_label() -> None:
         pytest.param((), IN_A, set(), id="no resource"),
     ],
 )
-def test_finds_pools_of_resources(resources: tuple[str, ...], labels: Mapping[str, str], pools: set[str]) -> None:
+def test_returns_the_floating_pools_of_each_resource(
+    resources: tuple[str, ...], labels: Mapping[str, str], pools: set[str]
+) -> None:
     assert all_kinds().floating.of(resources, "ml", labels) == pools
 
 
-def test_finds_pools_of_the_cluster_and_of_a_node() -> None:
+def test_returns_the_floating_pools_of_the_cluster_and_of_a_node() -> None:
     found = all_kinds()
     assert found.floating.of_cluster == {SEATS}
     assert found.floating.label_keys == {ZONE}
@@ -122,7 +124,7 @@ def test_counts_share_of_a_pod_in_its_floating_pool(owner: str, pod: Pod, shares
     assert found.has_room_as_annotated(pod, capacity, capacity)
 
 
-def test_counts_only_resources_of_nodes_at_a_node() -> None:
+def test_ledger_of_a_node_counts_only_resources_of_nodes() -> None:
     pod = requesting(annotations=on_device(0), gpumem="3000", licence="2", seat="1", conn="1")
     found, capacity = all_kinds(), {LICENCE: 4, f"{MEMORY}#0": 8000}
     assert found.at("n") is found
@@ -143,7 +145,7 @@ def test_charges_a_pod_at_most_the_capacity_of_the_pool() -> None:
         pytest.param(1, Insufficient((SEAT,), never=False), id="too little is left"),
     ],
 )
-def test_chooses_the_pool_for_its_resource(free: int, chosen: object) -> None:
+def test_chooses_the_pool_of_the_requested_resource(free: int, chosen: object) -> None:
     demands = (Demand(SEAT, 2), Demand(LICENCE, 1))
     assert all_kinds().at(SEATS).choose(demands, {SEATS: 5}, {SEATS: free}) == chosen
 
@@ -155,7 +157,7 @@ def test_chooses_the_pool_for_its_resource(free: int, chosen: object) -> None:
         pytest.param((Demand(SEAT, 99), Demand(CONNECTION, 99)), {}, id="alone"),
     ],
 )
-def test_does_not_choose_floating_pools_on_a_node(demands: tuple[Demand, ...], chosen: Mapping[str, int]) -> None:
+def test_choice_on_a_node_contains_only_pools_of_nodes(demands: tuple[Demand, ...], chosen: Mapping[str, int]) -> None:
     assert all_kinds().choose(demands, {LICENCE: 4}, {LICENCE: 4}) == chosen
 
 

@@ -58,7 +58,7 @@ def test_floating_pool_has_resource_and_domain_in_its_name(
         pytest.param("node-a.example.com", "node-a.example.com", None, id="name of a node"),
     ],
 )
-def test_pool_of_a_node_is_not_floating(pool: str, resource: str, device: tuple[str, int] | None) -> None:
+def test_pool_of_a_node_is_not_a_floating_pool(pool: str, resource: str, device: tuple[str, int] | None) -> None:
     assert not is_floating(pool)
     assert not limits_namespace(pool)
     assert (resource_of(pool), domain_of(pool), device_of(pool)) == (resource, "", device)
@@ -85,7 +85,7 @@ def test_lists_devices_of_shares() -> None:
     assert devices_in({SEAT: 1, f"{GPU}#3": 500, IN_CLUSTER: 1}) == {GPU: 3}
 
 
-def test_annotation_has_one_slash() -> None:
+def test_device_annotation_is_a_valid_annotation_key() -> None:
     assert annotation_of("nvidia.com/gpumem") == "berth.dev/nvidia.com.gpumem"
 
 
@@ -104,5 +104,5 @@ def test_annotation_has_one_slash() -> None:
         pytest.param(None, None, id="absent"),
     ],
 )
-def test_reads_device_index(value: object, index: int | None) -> None:
+def test_reads_the_index_of_a_device_from_its_pool(value: object, index: int | None) -> None:
     assert index_in(value) == index

@@ -69,7 +69,9 @@ def budget(**fields: Any) -> PodDisruptionBudget:
         pytest.param(budget(disrupted={"p": "2026-01-01T00:00:00Z"}), {"app": "web"}, False, id="disrupted before"),
     ],
 )
-def test_budget_covers_pods(found: PodDisruptionBudget, labels: dict[str, str], covers: bool) -> None:
+def test_disruption_budget_covers_the_pods_that_its_selector_matches(
+    found: PodDisruptionBudget, labels: dict[str, str], covers: bool
+) -> None:
     assert found.covers(pod(labels)) is covers
     assert found.disruptions_allowed == 2
 
@@ -121,7 +123,7 @@ def workloads(*objects: dict[str, Any], namespace: str | None = None) -> Workloa
         ),
     ],
 )
-def test_finds_the_pods_that_belong_with_a_pod(
+def test_selector_combines_the_services_and_the_controller_of_a_pod(
     found: Workloads, owner: dict[str, object] | None, selected: dict[str, str]
 ) -> None:
     selector = found.selector_of(pod(owner=owner))

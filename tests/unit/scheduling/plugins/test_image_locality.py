@@ -53,7 +53,7 @@ def score(pod: dict[str, Any], *images_of_nodes: Images) -> int:
         pytest.param(running("a:1", volumes=("b:1",)), [{"b:1": 500}, {"b:1": 500}], 48, id="image volume, uncounted"),
     ],
 )
-def test_scores_by_images_on_the_node(pod: dict[str, Any], images: list[Images], wanted: int) -> None:
+def test_score_grows_with_the_size_of_present_images(pod: dict[str, Any], images: list[Images], wanted: int) -> None:
     assert score(pod, *images) == wanted
 
 

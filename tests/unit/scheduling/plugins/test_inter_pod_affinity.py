@@ -100,7 +100,7 @@ def namespace(name: str, **labels: str) -> Object:
         ),
     ],
 )
-def test_filters_by_pod_affinity(affinity: Object | None, others: list[Object], wanted: str) -> None:
+def test_required_terms_decide_which_nodes_pass(affinity: Object | None, others: list[Object], wanted: str) -> None:
     """wanted: a letter of LETTERS for each node."""
     expected = {node: LETTERS[letter] for node, letter in zip("abcd", wanted, strict=True)}
     assert verdicts(plugin, pod(affinity), A, B, C, NO_ZONE, *others) == expected
@@ -150,12 +150,12 @@ def test_terms_of_other_pods_select_by_namespace(fields: Object, wanted: Status)
     assert verdict(plugin, pod(), A, namespace("default", team="red"), elsewhere) == wanted
 
 
-def test_unknown_namespace_is_treated_as_having_no_labels() -> None:
+def test_unknown_namespace_is_treated_like_one_without_labels() -> None:
     elsewhere = placed("o", "a", affinity=away(term(WEB, namespaceSelector=NOT_BLUE)), namespace="other")
     assert verdict(plugin, pod(), A, elsewhere) == BARRED
 
 
-def test_own_terms_select_every_namespace_if_no_labels_satisfy_the_selector() -> None:
+def test_own_terms_select_every_namespace_if_empty_labels_satisfy_the_selector() -> None:
     """kube-scheduler matches such a selector against no labels at all, after it has listed the namespaces."""
     blue = placed("o", "a", namespace="other")
     own = pod(away(term(namespaceSelector=NOT_BLUE)))
@@ -245,7 +245,9 @@ AVOID = preferring("podAntiAffinity", (10, term(key=HOST)))
         ),
     ],
 )
-def test_scores_by_preferred_terms(affinity: Object | None, others: list[Object], wanted: tuple[int, ...]) -> None:
+def test_preferred_affinity_terms_determine_the_score(
+    affinity: Object | None, others: list[Object], wanted: tuple[int, ...]
+) -> None:
     assert tuple(scores(plugin, pod(affinity), A, B, C, *others).values()) == wanted
 
 
@@ -273,7 +275,7 @@ SOFT = placed("soft", "b", affinity=preferring("podAffinity", (10, term(WEB, HOS
         ),
     ],
 )
-def test_arguments_change_scores(args: Object, affinity: Object | None, wanted: tuple[int, ...]) -> None:
+def test_arguments_change_affinity_scores(args: Object, affinity: Object | None, wanted: tuple[int, ...]) -> None:
     configured = InterPodAffinity(InterPodAffinityArgs.model_validate(args))
     assert tuple(scores(configured, pod(affinity), A, B, C, HARD, SOFT).values()) == wanted
 

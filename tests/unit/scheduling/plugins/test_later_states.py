@@ -82,11 +82,11 @@ def subjects() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("subject", [*subjects()])
-def test_state_judges_as_a_new_one_after_changes_of_the_cluster(subject: Subject) -> None:
+def test_updated_state_gives_the_verdicts_of_a_new_state_after_changes(subject: Subject) -> None:
     assert [*check_updated_to(subject)] == []
 
 
 @pytest.mark.parametrize("subject", [*subjects()])
-def test_state_judges_as_a_new_one_after_pods_come_and_leave(subject: Subject) -> None:
+def test_updated_state_gives_the_verdicts_of_a_new_state_after_pods_come_and_go(subject: Subject) -> None:
     # As in kube-scheduler, a rule that skips a pod does not learn of pods that come: so only pods with required terms.
     assert [*check_with_pod(replace(subject, pods=subject.pods[:3]))] == []

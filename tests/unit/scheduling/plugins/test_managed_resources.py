@@ -69,7 +69,9 @@ NODE = counted_node_object("n", "4", "8000,16000")
         ),
     ],
 )
-def test_filters_by_free_amount(pod: Object, others: Sequence[Object], expected: tuple[Code, tuple[str, ...]]) -> None:
+def test_node_passes_only_with_enough_free_units(
+    pod: Object, others: Sequence[Object], expected: tuple[Code, tuple[str, ...]]
+) -> None:
     found = verdict(plugin(), pod, NODE, *others)
     assert (found.code, found.reasons) == expected
 
@@ -87,7 +89,7 @@ def test_filters_by_free_amount(pod: Object, others: Sequence[Object], expected:
         pytest.param(counted_node_object("n", "4", "x"), SUFFICIENT, id="an invalid amount of another resource"),
     ],
 )
-def test_reads_capacity_from_node(node: Object, expected: tuple[Code, tuple[str, ...]]) -> None:
+def test_reads_the_capacity_from_the_node(node: Object, expected: tuple[Code, tuple[str, ...]]) -> None:
     found = verdict(plugin(), asking_object(licence="1"), node)
     assert (found.code, found.reasons) == expected
 
@@ -120,7 +122,7 @@ def test_pods_with_the_same_request_share_verdicts() -> None:
         pytest.param("spread", {"empty": 75, "half": 25, "large": 97}, id="spread: more remaining is better"),
     ],
 )
-def test_scores_by_amount_of_the_resource(scoring: str, expected: Mapping[str, int]) -> None:
+def test_scoring_strategy_ranks_nodes_by_free_amount(scoring: str, expected: Mapping[str, int]) -> None:
     nodes = [counted_node_object(name, count) for name, count in (("empty", "4"), ("half", "4"), ("large", "40"))]
     others = [asking_object("a", "half", licence="2")]
     assert scores(plugin(scoring=scoring), asking_object(licence="1"), *nodes, *others) == expected
@@ -135,7 +137,7 @@ def test_scores_by_amount_of_the_resource(scoring: str, expected: Mapping[str, i
         pytest.param(asking_object(), {"one": 0, "two": 0}, id="no demand"),
     ],
 )
-def test_scores_by_devices(pod: Object, expected: Mapping[str, int]) -> None:
+def test_free_amount_of_all_devices_determines_the_score(pod: Object, expected: Mapping[str, int]) -> None:
     nodes = [counted_node_object("one", "1", "8000"), counted_node_object("two", "1", "8000,8000")]
     assert scores(plugin(), pod, *nodes) == expected
 

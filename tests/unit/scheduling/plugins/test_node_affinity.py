@@ -64,7 +64,7 @@ def requiring(*terms: Term) -> dict[str, Any]:
         pytest.param({}, SUCCESS, id="an empty selector"),
     ],
 )
-def test_filters_by_node_selector(selector: dict[str, str], wanted: Status) -> None:
+def test_node_passes_only_if_it_matches_the_node_selector(selector: dict[str, str], wanted: Status) -> None:
     assert verdict(plugin, pod_with(nodeSelector=selector), node()) == wanted
 
 
@@ -81,7 +81,7 @@ MATCHING, OTHER = expression("disk", "In", "ssd"), expression("disk", "In", "hdd
         pytest.param([{}, MATCHING], SUCCESS, id="other terms count beside an empty term"),
     ],
 )
-def test_filters_by_any_required_term(terms: list[Term], wanted: Status) -> None:
+def test_node_passes_if_any_required_term_matches(terms: list[Term], wanted: Status) -> None:
     assert verdict(plugin, requiring(*terms), node()) == wanted
 
 
@@ -137,7 +137,7 @@ def test_also_evaluates_the_nominated_node() -> None:
         pytest.param(pod_with(nodeSelector={"absent": "x"}), NOT_ENFORCED, id="evaluated before the pod's affinity"),
     ],
 )
-def test_applies_added_affinity(pod: dict[str, object], wanted: Status) -> None:
+def test_node_must_also_match_the_affinity_in_the_arguments(pod: dict[str, object], wanted: Status) -> None:
     enforced = NodeAffinityArgs.model_validate({"addedAffinity": {REQUIRED: {"nodeSelectorTerms": [OTHER]}}})
     assert verdict(NodeAffinity(enforced), pod, node()) == wanted
 
@@ -188,7 +188,7 @@ BOTH = expression("disk", "In", "ssd")
         pytest.param([], {"a": 0, "b": 0}, id="no preferred terms"),
     ],
 )
-def test_scores_by_preferred_terms(terms: list[tuple[int, Term]], wanted: dict[str, int]) -> None:
+def test_preferred_terms_of_the_pod_determine_the_score(terms: list[tuple[int, Term]], wanted: dict[str, int]) -> None:
     assert scores(plugin, preferring(*terms), node("a"), node("b")) == wanted
 
 
@@ -221,5 +221,5 @@ OTHER_NAME = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("node(s) didn't match 
         pytest.param("N", OTHER_NAME, id="case matters"),
     ],
 )
-def test_filters_by_node_name(name: str | None, wanted: Status) -> None:
+def test_pod_with_a_node_name_passes_only_that_node(name: str | None, wanted: Status) -> None:
     assert verdict(NodeName(NoArgs()), pod_with(nodeName=name), node_with("n")) == wanted

@@ -45,6 +45,6 @@ def with_ports(name: str, *ports: Port, **spec: Any) -> dict[str, Any]:
         pytest.param(port(0), port(0), SUCCESS, id="a container port without a host port is ignored"),
     ],
 )
-def test_filters_by_used_ports(wanted_port: Port, taken: Port, wanted: Status) -> None:
+def test_node_is_rejected_if_a_wanted_host_port_is_used(wanted_port: Port, taken: Port, wanted: Status) -> None:
     other = with_ports("other", taken, nodeName="n")
     assert verdict(plugin, with_ports("p", wanted_port), node_with("n"), other) == wanted

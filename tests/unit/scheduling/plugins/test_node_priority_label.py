@@ -50,7 +50,7 @@ plugin = NodePriorityLabel(NodePriorityLabelArgs())
         pytest.param(labelled("n", "٣"), NOT_AN_INTEGER, id="non-ASCII digits"),
     ],
 )
-def test_filters_by_label(candidate: NodeInfo, wanted: Status) -> None:
+def test_node_passes_only_with_an_integer_priority_label(candidate: NodeInfo, wanted: Status) -> None:
     assert plugin.filter(pod(), candidate) == wanted
 
 

@@ -58,7 +58,7 @@ def with_cpu(cpu: str) -> dict[str, Any]:
         pytest.param({"example.com/": "9"}, SUCCESS, id="invalid names do not count"),
     ],
 )
-def test_filters_by_requests(requests: dict[str, str], wanted: Status) -> None:
+def test_node_is_rejected_for_each_resource_that_is_insufficient(requests: dict[str, str], wanted: Status) -> None:
     placed = other({"cpu": "1", "memory": "1Gi", GPU: "1"})
     assert verdict(plugin, pod_with(requests=requests), node_with(allocatable={GPU: "2"}), placed) == wanted
 
@@ -76,7 +76,9 @@ def test_overcommitted_node_accepts_a_pod_without_requests() -> None:
         pytest.param({"pods": "1"}, {"cpu": "4"}, now("Too many pods", "Insufficient cpu"), id="always resolvable"),
     ],
 )
-def test_filters_by_number_of_pods(pods: dict[str, str], requests: dict[str, str], wanted: Status) -> None:
+def test_node_is_rejected_if_it_has_the_maximum_number_of_pods(
+    pods: dict[str, str], requests: dict[str, str], wanted: Status
+) -> None:
     assert verdict(plugin, pod_with(requests=requests), node_with(allocatable=pods), other({"cpu": "1m"})) == wanted
 
 
@@ -129,7 +131,7 @@ def test_resized_pod_uses_the_larger_of_spec_and_status(status: dict[str, Any], 
         pytest.param({"ignoredResources": ["kubernetes.io/x"]}, never("Insufficient example.com/gpu"), id="another"),
     ],
 )
-def test_ignores_configured_resources(args: dict[str, list[str]], wanted: Status) -> None:
+def test_ignores_the_resources_named_in_the_arguments(args: dict[str, list[str]], wanted: Status) -> None:
     ignoring = NodeResourcesFit(NodeResourcesFitArgs.model_validate(args))
     assert verdict(ignoring, pod_with(requests={GPU: "1"}), node_with()) == wanted
 
@@ -163,6 +165,6 @@ def test_ignores_configured_resources(args: dict[str, list[str]], wanted: Status
         ),
     ],
 )
-def test_rejects_invalid_arguments(args: dict[str, Any], message: str) -> None:
+def test_error_names_invalid_arguments_of_the_fit_plugin(args: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         NodeResourcesFitArgs.model_validate(args)

@@ -32,7 +32,7 @@ def score(args: dict[str, Any], pod: dict[str, Any], *placed: dict[str, Any], **
         pytest.param(asking(cpu="0", memory="0"), [other()], 97, id="pods on the node also count with defaults"),
     ],
 )
-def test_scores_least_allocated(pod: dict[str, Any], placed: list[dict[str, Any]], wanted: int) -> None:
+def test_least_allocated_prefers_emptier_nodes(pod: dict[str, Any], placed: list[dict[str, Any]], wanted: int) -> None:
     assert score({}, pod, *placed) == wanted
 
 
@@ -43,7 +43,7 @@ def test_scores_least_allocated(pod: dict[str, Any], placed: list[dict[str, Any]
         pytest.param(asking(cpu="5", memory="2Gi"), 62, id="usage above capacity counts as full"),
     ],
 )
-def test_scores_most_allocated(pod: dict[str, Any], wanted: int) -> None:
+def test_most_allocated_prefers_fuller_nodes(pod: dict[str, Any], wanted: int) -> None:
     assert score({"type": "MostAllocated"}, pod) == wanted
 
 
@@ -94,7 +94,7 @@ def test_scores_most_allocated(pod: dict[str, Any], wanted: int) -> None:
         ),
     ],
 )
-def test_scores_configured_resources(
+def test_score_uses_the_resources_and_weights_of_the_arguments(
     resources: list[dict[str, Any]], pod: dict[str, Any], allocatable: dict[str, str], wanted: int
 ) -> None:
     assert score({"type": "LeastAllocated", "resources": resources}, pod, **allocatable) == wanted
@@ -113,7 +113,7 @@ def test_scores_configured_resources(
         pytest.param([(0, 0), (100, 10)], "0", 0, id="nothing"),
     ],
 )
-def test_scores_requested_to_capacity_ratio(shape: list[tuple[int, int]], cpu: str, wanted: int) -> None:
+def test_shape_maps_the_requested_ratio_to_the_score(shape: list[tuple[int, int]], cpu: str, wanted: int) -> None:
     points = [{"utilization": utilization, "score": points} for utilization, points in shape]
     ratio = {"type": "RequestedToCapacityRatio", "resources": CPU_ONLY, "requestedToCapacityRatio": {"shape": points}}
     assert score(ratio, asking(cpu=cpu)) == wanted
@@ -127,7 +127,7 @@ def test_scores_requested_to_capacity_ratio(shape: list[tuple[int, int]], cpu: s
         pytest.param("2", "0", 50, id="a resource that scores 0 is left out"),
     ],
 )
-def test_scores_ratio_of_several_resources(cpu: str, memory: str, wanted: int) -> None:
+def test_score_of_several_resources_is_their_weighted_mean(cpu: str, memory: str, wanted: int) -> None:
     shape = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
     ratio = {"type": "RequestedToCapacityRatio", "requestedToCapacityRatio": {"shape": shape}}
     assert score(ratio, asking(cpu=cpu, memory=memory)) == wanted

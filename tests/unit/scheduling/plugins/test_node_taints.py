@@ -54,7 +54,7 @@ THREE = [taint("PreferNoSchedule", key=key) for key in "kji"]
         pytest.param([ADVICE], [{"key": "k", "operator": "Exists", "effect": "NoSchedule"}], 67, id="another effect"),
     ],
 )
-def test_scores_by_prefer_no_schedule_taints(taints: list[Strings], tolerations: list[Strings], wanted: int) -> None:
+def test_untolerated_soft_taints_lower_scores(taints: list[Strings], tolerations: list[Strings], wanted: int) -> None:
     worst = node_with("worst", taints=[taint("PreferNoSchedule", key=key) for key in "xyz"])
     found = scores(plugin, pod_with(tolerations=tolerations), node_with("n", taints=taints), worst)
     assert found == {"n": wanted, "worst": 0}
@@ -98,7 +98,7 @@ def tolerating(key: str, effect: str = "NoSchedule") -> Fields:
         pytest.param({"phase": "Running"}, {}, SUCCESS, id="running"),
     ],
 )
-def test_filters_by_ready_condition(status: Fields, spec: Fields, wanted: Status) -> None:
+def test_node_that_is_not_ready_or_running_is_rejected(status: Fields, spec: Fields, wanted: Status) -> None:
     assert verdict(NodeReady(NoArgs()), pod_with(**spec), node_with(status=status)) == wanted
 
 

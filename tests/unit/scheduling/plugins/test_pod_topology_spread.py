@@ -75,7 +75,7 @@ NO_ZONE = node_with("d", SSD)
         pytest.param(pod(), on("a", "b"), "++++", id="no constraints"),
     ],
 )
-def test_filters_by_skew(asking: Object, others: list[Object], wanted: str) -> None:
+def test_node_is_rejected_if_the_skew_would_be_too_large(asking: Object, others: list[Object], wanted: str) -> None:
     """wanted: a letter of LETTERS for each node."""
     expected = {node: LETTERS[letter] for node, letter in zip("abcd", wanted, strict=True)}
     assert verdicts(plugin(), asking, A, B, C, NO_ZONE, *others) == expected
@@ -108,7 +108,7 @@ TAINTED = node_with("t", {ZONE: "3"}, taints=[{"key": "k", "effect": "NoSchedule
         ),
     ],
 )
-def test_applies_node_affinity_policy(fields: Object, spec: Object, wanted: Status) -> None:
+def test_node_affinity_policy_decides_which_nodes_are_counted(fields: Object, spec: Object, wanted: Status) -> None:
     assert verdicts(plugin(), pod(constraint(**fields), **spec), A, C, *on("a"))["a"] == wanted
 
 
@@ -126,7 +126,7 @@ def test_applies_node_affinity_policy(fields: Object, spec: Object, wanted: Stat
         ),
     ],
 )
-def test_applies_node_taints_policy(fields: Object, spec: Object, wanted: Status) -> None:
+def test_node_taints_policy_decides_which_nodes_are_counted(fields: Object, spec: Object, wanted: Status) -> None:
     assert verdicts(plugin(), pod(constraint(**fields), **spec), A, TAINTED, *on("a"))["a"] == wanted
 
 
@@ -145,7 +145,7 @@ def test_node_excluded_from_counting_passes() -> None:
         pytest.param(None, {"hash": "2"}, SKEWED, id="no keys"),
     ],
 )
-def test_applies_match_label_keys(keys: list[str] | None, others: dict[str, str], wanted: Status) -> None:
+def test_match_label_keys_limit_counted_pods(keys: list[str] | None, others: dict[str, str], wanted: Status) -> None:
     asking = pod(constraint(matchLabelKeys=keys), metadata={"labels": {"app": "web", "hash": "1"}})
     other = pod_with("o", {"app": "web", **others}, nodeName="a")
     assert verdicts(plugin(), asking, A, C, other)["a"] == wanted
@@ -195,7 +195,7 @@ def controller(kind: str, selector: Object) -> Object:
         pytest.param(pod(constraint(HOST, 5, "ScheduleAnyway")), SERVICE, SUCCESS, id="of either constraint kind"),
     ],
 )
-def test_applies_default_constraints(asking: Object, workload: Object, wanted: Status) -> None:
+def test_default_constraints_apply_to_pods_without_others(asking: Object, workload: Object, wanted: Status) -> None:
     assert verdicts(plugin(**DEFAULTS), asking, A, C, workload, *on("a"))["a"] == wanted
 
 
@@ -210,7 +210,7 @@ def test_applies_default_constraints(asking: Object, workload: Object, wanted: S
         ),
     ],
 )
-def test_rejects_invalid_arguments(args: Object, message: str) -> None:
+def test_error_names_invalid_arguments_of_the_spread_plugin(args: Object, message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         plugin(**args)
 
@@ -232,7 +232,7 @@ def soft(key: str = ZONE, skew: int = 1, **fields: Any) -> Object:
         pytest.param(pod(constraint(HOST, 9)), on("a"), (0, 0, 0, 0), id="DoNotSchedule: no score"),
     ],
 )
-def test_scores_by_skew(asking: Object, others: list[Object], wanted: tuple[int, ...]) -> None:
+def test_node_that_reduces_skew_scores_higher(asking: Object, others: list[Object], wanted: tuple[int, ...]) -> None:
     assert tuple(scores(plugin(), asking, A, B, C, NO_ZONE, *others).values()) == wanted
 
 

@@ -37,7 +37,7 @@ def score(pod: dict[str, Any], *placed: dict[str, Any], args: dict[str, Any] | N
         pytest.param(pod_with(resources={"requests": {"cpu": "4"}}), [], 50, id="pod-level requests count"),
     ],
 )
-def test_scores_by_balance(pod: dict[str, Any], placed: list[dict[str, Any]], wanted: int) -> None:
+def test_balanced_use_of_resources_scores_best(pod: dict[str, Any], placed: list[dict[str, Any]], wanted: int) -> None:
     assert score(pod, *placed) == wanted
 
 
@@ -53,7 +53,7 @@ THREE = {"resources": [{"name": name, "weight": 1} for name in ("cpu", "memory",
         pytest.param(asking(cpu="4"), {"memory": "0"}, 75, id="a single resource is balanced"),
     ],
 )
-def test_scores_configured_resources(pod: dict[str, Any], allocatable: dict[str, str], wanted: int) -> None:
+def test_score_uses_resources_of_the_arguments(pod: dict[str, Any], allocatable: dict[str, str], wanted: int) -> None:
     assert score(pod, args=THREE, **allocatable) == wanted
 
 
@@ -64,6 +64,6 @@ def test_scores_configured_resources(pod: dict[str, Any], allocatable: dict[str,
         pytest.param([{"name": "cpu", "weight": 2}], "must have weight 1", id="a weight"),
     ],
 )
-def test_rejects_invalid_arguments(resources: list[dict[str, Any]], message: str) -> None:
+def test_error_names_invalid_arguments_of_the_balance_plugin(resources: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         NodeResourcesBalancedAllocationArgs.model_validate({"resources": resources})

@@ -106,7 +106,7 @@ def test_pod_with_gpu_request_never_uses_other_nodes() -> None:
         pytest.param("required", {}, None, id="equal scores if only GPU nodes are left"),
     ],
 )
-def test_scores_by_segregation(mode: str, requests: Mapping[str, str], wanted: list[int] | None) -> None:
+def test_mode_decides_how_nodes_are_scored(mode: str, requests: Mapping[str, str], wanted: list[int] | None) -> None:
     plugin = ResourceSegregation(ResourceSegregationArgs.model_validate({"mode": mode}))
     prepared = plugin.pre_score(pod(requests))
     candidates = (node("n"), node("n", {GPU: "1"}))
@@ -128,7 +128,7 @@ BOTH = {"resources": [GPU, FPGA]}
         pytest.param({"mode": "preferred"}, {GPU: "1"}, {}, MISSING, id="preferred rejects nodes without the resource"),
     ],
 )
-def test_filters_by_segregation(
+def test_arguments_decide_which_nodes_pass(
     args: Mapping[str, object], requests: Mapping[str, str], allocatable: Mapping[str, str], wanted: Status
 ) -> None:
     assert verdict(args, pod(requests), node("n", allocatable)) == wanted

@@ -102,7 +102,9 @@ DB, WEB = {"app": "db"}, {"app": "web"}
         ),
     ],
 )
-def test_selects_the_expected_victims(pod: Object, objects: list[Object], wanted: list[str] | None) -> None:
+def test_selects_only_less_important_pods_whose_end_makes_room(
+    pod: Object, objects: list[Object], wanted: list[str] | None
+) -> None:
     assert victims(pod, NODE, *objects) == wanted
 
 
@@ -194,7 +196,7 @@ def test_topology_spread_subtracts_pods_that_it_never_counted() -> None:
         ),
     ],
 )
-def test_finds_no_victims_on_an_unresolvable_node(objects: list[Object]) -> None:
+def test_does_not_select_victims_on_an_unresolvable_node(objects: list[Object]) -> None:
     assert victims(urgent(), *objects) is None
 
 
@@ -263,7 +265,7 @@ def test_returns_all_tied_nodes_and_nominates_the_first_by_name() -> None:
     assert (found.nominated, found.tied) == ("a", ["a", "b", "c"])
 
 
-def test_has_no_best_candidate_if_there_are_no_candidates() -> None:
+def test_best_candidate_is_none_without_candidates() -> None:
     assert best_candidates({}) == []
     assert preempt(urgent(), node_with("n"), placed("equal", 100)).nominated is None
 

@@ -50,7 +50,7 @@ def three(**labels: str) -> list[Object]:
         ),
     ],
 )
-def test_counts_budget_violations(objects: list[Object], wanted: int) -> None:
+def test_counts_the_victims_that_violate_a_disruption_budget(objects: list[Object], wanted: int) -> None:
     assert violations(urgent("4"), NODE, *objects) == wanted
 
 
@@ -67,7 +67,7 @@ def test_pods_of_highest_priority_use_allowed_disruptions_first() -> None:
     assert violations(urgent("2"), *cluster) == 0
 
 
-def test_does_not_count_violations_without_budgets() -> None:
+def test_counts_violations_only_if_budgets_exist() -> None:
     pods = snapshot(NODE, placed("a")).nodes["n"].pods
     assert DisruptionBudgets(()).split(pods) == ([], list(pods))
 

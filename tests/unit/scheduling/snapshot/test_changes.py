@@ -126,7 +126,7 @@ def test_scores_do_not_count_the_pods_own_reservation() -> None:
         pytest.param("", False, [], id="a pending pod does not count"),
     ],
 )
-def test_affinity_sees_assumed_pod(nominated: str, being_bound: bool, feasible: list[str]) -> None:
+def test_pod_affinity_counts_an_assumed_pod(nominated: str, being_bound: bool, feasible: list[str]) -> None:
     friend = pod_with("a", {"app": "friend"}, namespace="ml", status={"nominatedNodeName": nominated}, priority=9)
     term = {"labelSelector": {"matchLabels": {"app": "friend"}}, "topologyKey": HOST_NAME}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
@@ -205,12 +205,12 @@ def test_evaluation_is_shared_with_and_without_assumed_pods() -> None:
     assert evaluations.of(profile, pod, snapshot) is not evaluations.of(profile, pod, cluster())
 
 
-def test_next_snapshot_has_no_assumed_pods() -> None:
+def test_next_snapshot_omits_earlier_assumed_pods() -> None:
     snapshot = cluster().assuming([assumed()])
     assert snapshot.with_changes(Changes(pods=(asking("a", "n1", licence="2"),))).assumed == {}
 
 
-def test_assuming_no_pods_returns_the_same_snapshot() -> None:
+def test_without_assumed_pods_the_snapshot_is_the_same_object() -> None:
     snapshot = cluster([asking("a", "n1", on_device(0), licence="2")])
     assert snapshot.assuming([]) is snapshot.assuming([assumed()]) is snapshot
 

@@ -36,7 +36,7 @@ def test_union_of_deltas_contains_nodes_as_before_the_first_delta() -> None:
     assert second.since(first.moment) == SnapshotDelta({"n": NEW}, frozenset("n"), positions=(1,), relabelled=True)
 
 
-def test_history_has_no_delta_to_a_snapshot_of_another_branch() -> None:
+def test_delta_to_a_snapshot_of_another_branch_is_unknown() -> None:
     start = History()
     one, other = (start.followed_by(SnapshotDelta({"n": OLD}), 1) for _ in range(2))
     assert one.since(other.moment) is None

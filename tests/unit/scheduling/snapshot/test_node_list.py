@@ -7,7 +7,7 @@ import pytest
 from berth.scheduling.snapshot.node_list import LAYOUT_CALLS, UNKNOWN, NodePositions, NodeRefs
 
 
-def test_each_node_has_a_position_and_unknown_names_have_none() -> None:
+def test_only_nodes_of_the_snapshot_have_a_position() -> None:
     positions = NodePositions(["a", "b"])
     assert {positions["a"], positions["b"], positions["c"]} == {1, 2, UNKNOWN}
     assert positions.size == 3

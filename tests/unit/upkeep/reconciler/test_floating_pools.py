@@ -38,13 +38,13 @@ from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarn
 
 
 class TestClusterPool:
-    def test_exists_without_a_node(self) -> None:
+    def test_floating_pool_exists_without_nodes(self) -> None:
         harness = ReconcilerHarness(counting=FLOATING_SLOTS)
         led(harness)
         assert owners(harness) == [SLOTS]
         assert harness.ledger(SLOTS).avail == {SLOTS: 8}
 
-    def test_is_created_with_the_pods_on_all_nodes(self) -> None:
+    def test_floating_pool_is_created_with_the_pods_on_all_nodes(self) -> None:
         harness = ReconcilerHarness(counting=FLOATING_SLOTS)
         for name in (NODE, OTHER):
             harness.node(8, name)
@@ -100,7 +100,7 @@ class TestClusterPool:
         assert (harness.ledger().avail, harness.ledger(SEATS).avail) == ({SLOT: 8}, {SEATS: 5})
         assert harness.capacity_releases == releases + 2
 
-    def test_moves_to_a_larger_capacity_with_another_configuration(self) -> None:
+    def test_new_configuration_raises_the_capacity_of_a_pool(self) -> None:
         harness, leader = harness_of(FLOATING_SLOTS)
         bind(harness, leader, "a", NODE, 3)
         [resource] = FLOATING_SLOTS._all.values()
@@ -126,13 +126,13 @@ class TestClusterPool:
 
 
 class TestLabelPool:
-    def test_exists_for_each_value_that_a_node_has(self) -> None:
+    def test_pool_exists_for_each_label_value_of_a_node(self) -> None:
         harness, _ = zones(a="a", b="b", c="b")
         assert owners(harness) == [IN_A, IN_B]
         assert (harness.ledger(IN_A).capacity, harness.ledger(IN_B).capacity) == ({IN_A: 4}, {IN_B: 6})
 
     @pytest.mark.parametrize("new_leader", [True, False])
-    def test_pods_follow_their_node_when_its_label_changes(self, new_leader: bool) -> None:
+    def test_pods_move_to_another_pool_when_the_label_of_their_node_changes(self, new_leader: bool) -> None:
         harness, leader = zones(a="a", b="b", c="a")
         bind(harness, leader, "one", "node-a", 3)
         bind(harness, leader, "two", "node-c", 1)
@@ -148,7 +148,7 @@ class TestLabelPool:
         publish(harness, leader)
         assert harness.ledger(IN_B).avail == {IN_B: 6}
 
-    def test_disappears_when_no_node_has_its_value_any_more(self) -> None:
+    def test_pool_is_deleted_with_the_last_node_of_its_label_value(self) -> None:
         harness, leader = zones(a="a", b="b")
         bind(harness, leader, "one", "node-a", 3)
         harness.cluster.zones["node-a"] = "b"
@@ -156,7 +156,7 @@ class TestLabelPool:
         assert owners(harness) == [IN_B]
         assert harness.states(IN_B) == {"one": BOUND}
 
-    def test_releases_pods_of_a_node_that_loses_its_label(self) -> None:
+    def test_pool_releases_pods_of_a_node_that_loses_the_label(self) -> None:
         harness, leader = zones(a="a", b="a")
         bind(harness, leader, "one", "node-a", 3)
         del harness.cluster.zones["node-a"]
@@ -164,7 +164,7 @@ class TestLabelPool:
         assert harness.ledger(IN_A).avail == {IN_A: 4}
         assert owners(harness) == [IN_A]
 
-    def test_disappears_after_the_last_pod_of_a_removed_node(self) -> None:
+    def test_pool_is_deleted_after_the_last_pod_of_a_removed_node(self) -> None:
         harness, leader = zones(a="a", b="b")
         bind(harness, leader, "one", "node-a", 3)
         remove_node(harness, "node-a")
@@ -175,7 +175,7 @@ class TestLabelPool:
         publish(harness, leader)
         assert owners(harness) == [IN_B]
 
-    def test_keeps_entries_while_its_only_node_is_replaced(self) -> None:
+    def test_pool_keeps_entries_while_its_only_node_is_replaced(self) -> None:
         harness, leader = zones(a="a", b="b")
         bind(harness, leader, "one", "node-a", 3)
         remove_node(harness, "node-a")
@@ -230,7 +230,7 @@ class TestLabelPool:
 
 
 class TestNamespaceLimit:
-    def test_appears_with_the_first_pod_and_disappears_after_the_last(self) -> None:
+    def test_pool_exists_from_the_first_to_the_last_pod_of_a_namespace(self) -> None:
         harness, leader = harness_of(LIMITED_SLOTS, NODE)
         assert owners(harness) == [NODE]
         harness.cluster.create_pod("a")
@@ -245,7 +245,7 @@ class TestNamespaceLimit:
         publish(harness, leader)
         assert owners(harness) == [NODE]
 
-    def test_exists_while_a_pod_runs(self) -> None:
+    def test_pool_of_a_namespace_exists_while_a_pod_runs(self) -> None:
         harness, leader = harness_of(LIMITED_SLOTS, NODE)
         harness.cluster.create_pod("a", 2)
         publish(harness, leader)
@@ -262,7 +262,7 @@ class TestNamespaceLimit:
         assert owners(harness) == [NODE]
         assert harness.ledger().avail == {SLOT: 8}
 
-    def test_counts_each_namespace_for_itself_on_all_nodes(self) -> None:
+    def test_counts_each_namespace_separately_on_all_nodes(self) -> None:
         harness, leader = harness_of(LIMITED_SLOTS)
         harness.place("a", 3, NODE)
         harness.place("b", 2, OTHER)
@@ -272,7 +272,7 @@ class TestNamespaceLimit:
         assert harness.states(OF_OTHER) == {"c": BOUND}
         assert (harness.ledger(OF_ML).avail, harness.ledger(OF_OTHER).avail) == ({OF_ML: 1}, {OF_OTHER: 2})
 
-    def test_stays_while_a_pod_waits_after_the_last_running_pod(self) -> None:
+    def test_pool_of_a_namespace_stays_while_a_pod_waits(self) -> None:
         harness, leader = harness_of(LIMITED_SLOTS, NODE)
         harness.place("a", 3, NODE)
         harness.cluster.create_pod("b")
@@ -281,7 +281,7 @@ class TestNamespaceLimit:
         publish(harness, leader)
         assert harness.ledger(OF_ML).avail == {OF_ML: 6}
 
-    def test_appears_again_with_a_pod_of_the_same_name(self) -> None:
+    def test_deleted_pod_is_not_counted_if_a_new_pod_has_its_name(self) -> None:
         harness, leader = harness_of(LIMITED_SLOTS, NODE)
         harness.place("a", 3, NODE)
         publish(harness, leader)

@@ -210,7 +210,7 @@ class TestUnpublishedPod:
 
     @pytest.mark.parametrize("counting", kinds("seats", "slots and seats"))
     @pytest.mark.parametrize("new_leader", [True, False])
-    def test_releases_every_entry_after_the_end_of_a_pod_whose_owner_removed_a_request(
+    def test_releases_every_entry_when_a_pod_ends_whose_request_annotation_was_removed(
         self, counting: Counting, new_leader: bool
     ) -> None:
         harness, leader = harness_of(counting, NODE)
@@ -227,9 +227,7 @@ class TestUnpublishedPod:
         assert_all_free(harness)
 
     @pytest.mark.parametrize("counting", kinds("seats", "slots and seats"))
-    def test_confirms_every_entry_of_a_pod_whose_owner_removed_a_request_before_its_publication(
-        self, counting: Counting
-    ) -> None:
+    def test_confirms_every_entry_if_an_annotation_was_removed_before_publication(self, counting: Counting) -> None:
         harness, leader = harness_of(counting, NODE)
         key = harness.cluster.create_pod("a", 2)
         harness.reserve(key, 2)

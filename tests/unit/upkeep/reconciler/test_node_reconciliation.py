@@ -25,7 +25,7 @@ def test_creates_ledger_with_published_pods_if_the_node_has_capacity() -> None:
     assert harness.happened() == [ReservationEventType.CREATED]
 
 
-def test_does_not_create_a_ledger_if_the_node_has_no_counted_resource() -> None:
+def test_creates_a_ledger_only_for_nodes_with_a_counted_resource() -> None:
     harness = ReconcilerHarness()
     harness.node(0)
     harness.publish()
@@ -48,7 +48,7 @@ def test_confirms_reservation_when_the_pod_is_published_on_the_node(
     assert harness.happened() == [ReservationEventType.CONFIRMED]
 
 
-def test_adopts_pod_of_another_scheduler_and_owes_the_amount_above_capacity(harness: ReconcilerHarness) -> None:
+def test_adopts_a_pod_of_another_scheduler_and_owes_the_amount_above_capacity(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     for name, units in (("a", 6), ("b", 5)):
         harness.place(name, units)

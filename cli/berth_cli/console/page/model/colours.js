@@ -1,5 +1,5 @@
-// Colors of a share. The scale runs from dark blue to yellow: its lightness grows evenly, so that people can read it
-// without color vision and in print, too (after cividis).
+// Colors of a share. The scale runs from dark blue to yellow: its lightness grows evenly, so that it is readable
+// without color vision and in print (after cividis).
 
 const STOPS = [
   [0, 34, 78],

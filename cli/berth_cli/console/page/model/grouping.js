@@ -8,7 +8,7 @@
  *   that is 0
  */
 
-/** The nodes of the server's document. Foreign names do not become properties of objects. @param {any[]} rows
+/** The nodes of the server's document. Maps, not objects, hold names that users choose. @param {any[]} rows
  * @returns {Node[]} */
 export function readNodes(rows) {
   return rows.map((row) => ({
@@ -66,7 +66,7 @@ export function poolOf({ labels }) {
 
 const SHOWN_CHARACTERS = 4;
 
-/** A function that cuts the middle out of these names if they differ only at the end: eu-c…1a.
+/** Return a function that omits the middle of these names if they differ only at the end: eu-c…1a.
  * @param {readonly string[]} names */
 export function shortener([first = '', ...others]) {
   let common = others.length ? first.length : 0;
@@ -112,7 +112,7 @@ export function resourcesOf(nodes, counted) {
   return [...found].sort((a, b) => rankIn(first, a) - rankIn(first, b) || compareNames(a, b));
 }
 
-/** Other names come after those of the list. @param {readonly string[]} names @param {string} name */
+/** Sort other names after those of the list. @param {readonly string[]} names @param {string} name */
 function rankIn(names, name) {
   return names.indexOf(name) + 1 || names.length + 1;
 }

@@ -8,8 +8,8 @@ import { WITHOUT_LABEL } from './url_state.js';
  * @typedef {import('./grouping.js').Node} Node
  * @typedef {import('./grouping.js').Group} Group
  *
- * @typedef {{key: string, title: string, kind: string}} Column kind: its classes; narrow, medium or wide: the table
- *   must be as wide to show the column
+ * @typedef {{key: string, title: string, kind: string}} Column kind: its CSS classes; narrow, medium or wide:
+ *   the width that the table needs to show the column
  * @typedef {string | number | [string, string | number]} Cell a text, and the value to sort by if it is not the text
  * @typedef {{key: string, texts: string[], values: (string | number)[], share: number | null}} Row share: for the bar
  * @typedef {{caption: string, columns: Column[], rows: Row[]}} Table

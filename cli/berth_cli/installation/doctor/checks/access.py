@@ -1,5 +1,5 @@
-"""Checks whether calls reach Berth: certificates of server and client, and credentials. A cause that blocks all calls
-is reported once."""
+"""Checks whether calls reach Berth: the certificates of server and client, and the credentials. A cause that blocks all
+calls is reported once."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _REMEDIES = {
 
 
 def reaches_berth(answer: HttpResponse | NoResponse) -> bool:
-    """Return whether a verb's response comes from Berth, whatever its content."""
+    """Return whether a verb's response comes from Berth, even if it is an error."""
     return isinstance(answer, HttpResponse) and answer.status not in UNAUTHORIZED_STATUSES
 
 
 def check_access(
     endpoint: Endpoint, material: TLSMaterial, answer: HttpResponse | NoResponse, now: float
 ) -> Iterator[Finding]:
-    """Check the connection. `answer`: a response of any verb. `now`: seconds since the epoch."""
+    """Check the connection. `answer`: the response of any verb. `now`: seconds since the epoch."""
     shown = endpoint.certificate()
     found = [
         check_server_certificate(endpoint.address, shown, now),

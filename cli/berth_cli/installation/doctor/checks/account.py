@@ -10,7 +10,8 @@ from berth_cli.installation.doctor.findings import CheckName, Finding, failed, o
 
 TABLE, LEASE, SCHEDULE, ALLOW_LIST = CheckName.TABLE, CheckName.LEASE, CheckName.SCHEDULE, CheckName.ALLOW_LIST
 TAKEOVER_SECONDS = 150.0
-"""The time until a failed watcher is replaced: one minute until the schedule, a cold start, and listing the cluster."""
+"""The time in seconds until a failed watcher is replaced: one minute until the schedule starts the next one, a cold
+start, and listing the cluster."""
 
 NO_LEADER_REMEDY = "see the check schedule and the watcher's log"
 AGAIN_REMEDY = "run the check again in a minute"
@@ -20,7 +21,7 @@ ENABLE_REMEDY = "enable it: docs/how-to/recover.md"
 
 
 def check_table(item: HeadItem | None) -> Finding:
-    """Check the cache table. `item`: its head item, read as the caller; the functions have separate permissions."""
+    """Check the cache table. `item`: its head item, read with the caller's permissions, not those of the functions."""
     if item is None:
         return failed(TABLE, "the table is empty: no watcher has ever run", NO_LEADER_REMEDY)
     if item.head.pointer is None:
@@ -29,9 +30,8 @@ def check_table(item: HeadItem | None) -> Finding:
 
 
 def check_lease(item: HeadItem, now: float, *, periodic: bool, ledger_epoch: int | None = None) -> Finding:
-    """Check the lease. `now`: seconds since the epoch. `periodic`: the watcher releases the lease after each run.
-
-    ledger_epoch: the latest epoch in the ledger, which rejects leaders with a lower epoch.
+    """Check the lease. `now`: seconds since the epoch. `periodic`: whether the watcher releases the lease after each
+    run. ledger_epoch: the latest epoch in the ledger, which rejects leaders with a lower epoch.
     """
     spec = item.lease.spec
     if ledger_epoch is not None and ledger_epoch > spec.lease_transitions:

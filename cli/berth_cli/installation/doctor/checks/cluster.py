@@ -27,7 +27,7 @@ _MINOR = re.compile(r"v?(\d+\.\d+)")
 REMEDY = "apply examples/rbac.yaml, and bind its roles to that user"
 COUNTED_REMEDY = "apply examples/rbac-counted-resources.yaml, and bind its role to that user"
 EVERYBODY = frozenset({"system:anonymous", "system:authenticated", "system:unauthenticated", "system:serviceaccounts"})
-"""The names of callers without credentials, and of groups that the API server adds to users of all kinds."""
+"""The user name of callers without credentials, and the groups that the API server adds to all kinds of users."""
 EVERYBODY_REMEDY = "give Berth a user of its own (--watcher-user, --binder-user), and bind no role to this one"
 _READ_LEASE, _PATCH_LEASE = (
     Permission(verb, "leases", "coordination.k8s.io", namespace=LEASE_NAMESPACE, name=LEASE_NAME)
@@ -73,14 +73,14 @@ def _counts(configuration: BerthConfiguration) -> bool:
 
 
 def check_permissions(check: CheckName, access: ClusterAccess, wanted: Sequence[Permission]) -> Iterator[Finding]:
-    """Yield one finding for the user, or one for each missing permission."""
+    """Yield one finding if the user has all permissions, otherwise one for each missing permission."""
     user = access.user()
     if user in EVERYBODY or user.startswith("system:serviceaccounts:"):
         yield failed(check, f"{user} is not one user: its permissions are those of others, too", EVERYBODY_REMEDY)
         return
     missing = [each for each in wanted if not access.is_allowed(each)]
     for permission in missing:
-        # bind reads pods in any case.
+        # bind reads pods with every configuration.
         always = BINDER_PERMISSIONS if check is CheckName.BIND_RIGHTS else ()
         is_counted = permission in COUNTED_PERMISSIONS and permission not in always
         yield failed(check, f"{user} may not {permission}", COUNTED_REMEDY if is_counted else REMEDY)
@@ -104,8 +104,8 @@ def check_wake_up(access: ClusterAccess, mode: WakeUp) -> Finding:
 
 
 def check_same_cluster(access: ClusterAccess, cached: str) -> Finding:
-    """Check that the cache belongs to this cluster. `cached`: the UID of the cache's cluster, a slash, and the format
-    of its objects."""
+    """Check that the cache belongs to this cluster. `cached`: `UID/FORMAT`, the cluster and the format of its
+    objects."""
     of, uid = cached.partition("/")[0], access.uid()
     if uid == of:
         return ok(SAME, "the cache is of this cluster")

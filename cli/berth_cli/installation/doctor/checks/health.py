@@ -14,7 +14,7 @@ from berth_cli.sources.server import Endpoint, HttpResponse, NoResponse, Running
 CACHE, CLOCK, CONFIGURATION = CheckName.CACHE, CheckName.CLOCK, CheckName.CONFIGURATION
 MAX_SKEW_SECONDS = 5.0
 AWS_MAX_SKEW_SECONDS = 300.0
-"""AWS rejects requests whose signature time differs by more than this."""
+"""The maximum difference in seconds between the times of a request's signature and of AWS."""
 
 CLOCK_REMEDY = "synchronize both clocks with a time server"
 WATCHER_LOG_REMEDY = "see the watcher's log; docs/reference/events-and-reasons.md lists the reasons"
@@ -58,10 +58,10 @@ def check_healthz(endpoint: Endpoint) -> Iterator[Finding]:
 
 
 def check_clock(answer: HttpResponse) -> Finding:
-    """Compare the clocks. The Date header has a resolution of one second and may be from any moment of the call."""
+    """Compare the clocks. The Date header is rounded to a second, and its time may be any moment of the call."""
     if answer.date is None:
         return skipped(CLOCK, "Berth sends no Date header")
-    # The header 12:00:07 means any moment of that second.
+    # The header 12:00:07 stands for any moment of that second.
     skew = answer.date + 0.5 - answer.requested_at
     message = f"Berth's clock is {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} this machine's"
     certain = abs(skew) - 0.5 - answer.seconds / 2
@@ -94,8 +94,8 @@ def _heartbeat(age: float) -> Finding:
 
 
 def check_configuration(running: RunningBerth, given: BerthConfiguration) -> Iterator[Finding]:
-    """Compare the configurations. `given`: the document of --config. Yields nothing if it is in use, or if the one in
-    use is unknown."""
+    """Compare the configurations. `given`: the document of --config. Yields nothing if it is in use, or if Berth's
+    configuration is unknown."""
     in_use = running.configuration
     if in_use is None or in_use == given:
         return

@@ -23,7 +23,7 @@ GATE_REMEDY = "start Karpenter with the feature gate NodeOverlay=true, and see t
 def check_node_pools(access: ClusterAccess, configuration: BerthConfiguration) -> Iterator[Finding]:
     """Yield a warning for each NodePool whose nodes the policy rejects, and for each resource that no NodeOverlay adds.
 
-    Nothing here is a failure: other pools may serve the pods.
+    These are not failures: other pools may serve the pods.
     """
     pools = access.custom_resources(NODE_POOLS)
     if isinstance(pools, Unlisted):

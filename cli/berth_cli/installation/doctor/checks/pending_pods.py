@@ -1,5 +1,5 @@
-"""Checks for pending pods that no scheduler has tried: their schedulerName is misspelled, or its scheduler is down; and
-for those that wait for ever for a floating pool."""
+"""Finds pending pods that no scheduler has tried, because their schedulerName is misspelled or its scheduler is down,
+and pods that wait for ever for a floating pool."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ if TYPE_CHECKING:
     from berth_cli.installation.doctor.cluster_access import ClusterAccess
 
 UNTRIED_SECONDS = 60.0
-"""The age in seconds after which a pod counts as untried. A running scheduler tries a new pod earlier, unless very many
-are created at once."""
+"""The age in seconds from which a pod counts as untried. A running scheduler tries a new pod earlier, unless very many
+pods are created at once."""
 MISSPELLED = 0.8
 """The minimum similarity of a name and its misspelling. Names that share only the ending -scheduler are less
 similar."""
 
 
 def check_pending_pods(access: ClusterAccess, own: Sequence[str], now: float) -> Iterator[Finding]:
-    """Yield a finding for each schedulerName with untried pods: it is misspelled, or its scheduler is down.
-
-    `own`: the names that Berth's scheduler serves. `now`: seconds since the epoch.
+    """Yield a finding for each schedulerName whose pods no scheduler has tried: it is misspelled, or its scheduler is
+    down. `own`: the names that Berth's scheduler serves. `now`: seconds since the epoch.
     """
     waiting: dict[str, list[str]] = {}
     for pod in filter(_is_untried, access.pending_pods()):
@@ -51,8 +50,9 @@ def _is_untried(pod: Mapping[str, Any]) -> bool:
 
 
 def check_pool_requests(access: ClusterAccess, counting: Counting, gangs: GangsConfiguration) -> Iterator[Finding]:
-    """Yield a finding for each pending pod, or gang by annotations, that requests more than a pool of the cluster or of
-    its namespace has. A gang needs at least the smallest requests of its minimum of members."""
+    """Yield a finding for each pending pod, or gang defined by annotations, that requests more than a pool of the
+    cluster or of its namespace has. A gang requests at least the sum of the smallest requests of as many members as its
+    minimum."""
     requests: dict[tuple[str, str, int], list[int]] = {}
     for pod in read_pods(access.pending_pods())[0]:
         gang = gang_of(pod, {}, gangs)

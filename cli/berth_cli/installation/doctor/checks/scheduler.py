@@ -28,7 +28,7 @@ PRINTED_REMEDY = "use the extenders that `berth scheduler-config --config FILE` 
 
 
 def check_document(side: SchedulerSide, address: str) -> Iterator[Finding]:
-    """Check the whole document, and mode, verbs and failures of Berth's entries."""
+    """Check the whole document, and the mode, the verbs and the failure handling of Berth's entries."""
     yield _extender(side, address)
     yield _percentage(side)
     yield _lock(side)
@@ -101,7 +101,8 @@ def _bind(side: SchedulerSide) -> Iterator[Finding]:
 
 
 def check_bound_schedulers(side: SchedulerSide, bound: Container[str]) -> Iterator[Finding]:
-    """Check that the deployment names the schedulers that call bind. bound: the names. Yields nothing if it does."""
+    """Check that the deployment names all schedulers that call bind. bound: the deployment's names. Yields nothing if
+    it does."""
     refusal = refused_by_bind(side.scheduler_names, bound)
     if refusal:
         yield failed(CheckName.BIND_VERB, refusal, SCHEDULERS_REMEDY)

@@ -1,4 +1,4 @@
-"""Calls the verbs as the scheduler does: checks the responses, their latency, and whether the policy leaves a node.
+"""Calls the verbs as the scheduler does. Checks the responses, their latency, and whether any node passes the policy.
 
 The requests do not change anything: filter and prioritize get a nonexistent pod, bind a request without a pod, and
 preempt a request without candidates (facts 20 and 35).
@@ -17,7 +17,7 @@ from berth_cli.installation.doctor.findings import CheckName, Finding, failed, o
 from berth_cli.sources.server import Endpoint, HttpResponse, NoResponse, json_object
 
 PROBE_NAMESPACE, PROBE_NAME = "default", "berth-doctor"
-"""The pod of all calls, which does not exist. The console leaves it out of the decisions."""
+"""The pod of all calls, which does not exist. The console does not show its decisions."""
 
 POD: Mapping[str, Mapping[str, object]] = {
     "metadata": {"name": PROBE_NAME, "namespace": PROBE_NAMESPACE, "uid": PROBE_NAME},
@@ -58,7 +58,7 @@ def probe(field: str, nodes: list[str]) -> bytes:
 
 
 def check_verbs(endpoint: Endpoint, verbs_by_field: Mapping[str, str]) -> Iterator[Finding]:
-    """Call the verbs of the scheduler's configuration. Stop at the first call without a response."""
+    """Call the verbs in the scheduler's configuration. Stop at the first call without a response."""
     for field, verb in verbs_by_field.items():
         answer = endpoint.verb(verb, probe(field, []))
         if isinstance(answer, NoResponse):
@@ -179,7 +179,7 @@ def check_bind_time(timeout: float, stack_timeout: float | None) -> Iterator[Fin
 
 
 def check_policy(endpoint: Endpoint, verb: str, scheduler_names: Sequence[str], nodes: list[str]) -> Iterator[Finding]:
-    """Check whether the policy leaves a node for a pod without requests. An Error is reported by check_verbs."""
+    """Check whether any node passes for a pod without requests. An Error is reported by check_verbs."""
     if not nodes:
         yield skipped(CheckName.POLICY, "the names of the cluster's nodes are unknown, or it has none")
     for name in scheduler_names if nodes else ():

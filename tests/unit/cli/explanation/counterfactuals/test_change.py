@@ -32,5 +32,5 @@ LOWERED = "lower the pod's request of cpu from {} to 4"
         ),
     ],
 )
-def test_lowers_a_request_wherever_it_is_set(pod: Object, before: str) -> None:
+def test_lowers_a_request_in_every_container_that_sets_it(pod: Object, before: str) -> None:
     assert changes(pod, node_with("a")) == [LOWERED.format(before)]

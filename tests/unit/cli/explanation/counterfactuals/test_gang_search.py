@@ -127,6 +127,6 @@ def test_changes_one_node_for_all_members_placed_there() -> None:
     assert texts(found(*objects, configuration=LABELLED))[:1] == [f"add the label {PRIORITY}=1 to node a"]
 
 
-def test_stops_at_the_time_limit() -> None:
+def test_gang_search_stops_at_the_time_limit() -> None:
     result = search(target(node_with("a"), *members(3)).case, Rules(CONFIGURATION), lambda: True)
     assert (result.found, result.end) == ([], SearchEnd.TIME)

@@ -369,7 +369,7 @@ def test_finds_the_smallest_changes_that_place_the_pod(
     assert changes(pod, *objects, document=document) == wanted
 
 
-def test_every_proposed_change_is_tested() -> None:
+def test_every_reason_with_proposals_is_tested() -> None:
     shown = set()
     for row in ROWS:
         values: Any = row.values

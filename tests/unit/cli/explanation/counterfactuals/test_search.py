@@ -28,7 +28,7 @@ def test_shows_small_changes_before_large_ones() -> None:
     assert (shown[0], shown[-1]) == ("let the pod tolerate dedicated=ml:NoSchedule", "add a node like b")
 
 
-def test_leaves_daemon_set_pods_where_they_are() -> None:
+def test_does_not_propose_to_end_daemon_set_pods() -> None:
     owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u", "controller": True}
     daemon = pod_with("d", nodeName="a", requests={"cpu": "2"}, metadata={"ownerReferences": [owner]})
     results = changes(pod_with(requests={"cpu": "3"}), node_with("a"), daemon)
@@ -57,11 +57,11 @@ def test_deletes_a_pod_only_if_its_replacement_fits() -> None:
         ),
     ],
 )
-def test_does_not_tolerate_the_taint_of_nodes_for_other_pods(pod: dict[str, Any], node: dict[str, Any]) -> None:
+def test_does_not_propose_to_tolerate_taints_of_nodes_for_other_pods(pod: dict[str, Any], node: dict[str, Any]) -> None:
     assert "tolerate" not in str(changes(pod_with(**pod), node_with("a", **node)))
 
 
-def test_tries_each_taint_however_many_nodes_have_another_one() -> None:
+def test_tries_each_taint_even_if_many_nodes_have_another_taint() -> None:
     """All taints have one reason. The nodes before it are for pods that request their GPUs."""
     taint = {"key": GPU, "effect": "NoSchedule"}
     gpus = [node_with(f"gpu-{each}", taints=[taint], allocatable={GPU: "1", "cpu": "4"}) for each in range(3)]
@@ -100,7 +100,7 @@ BOOTING: dict[str, Any] = {"status": {"phase": "Pending"}}
 @pytest.mark.parametrize(
     "state", [CORDONED, LEAVING, NOT_READY, BOOTING], ids=["cordoned", "leaving", "not ready", "not running"]
 )
-def test_broken_node_is_never_the_model_of_a_new_one(state: dict[str, Any]) -> None:
+def test_broken_node_is_never_the_model_of_a_new_node(state: dict[str, Any]) -> None:
     full = [pod_with(f"w{name}", nodeName=name, priority=9, requests={"cpu": "4"}) for name in "abc"]
     wanted, broken = pod_with(requests={"cpu": "3"}), node_with("a", **state)
     assert "add a node" not in str(changes(wanted, broken, full[0]))
@@ -115,14 +115,14 @@ def test_names_the_node_pool_of_a_node_to_add() -> None:
     assert results[-1] == "add a node like a, of NodePool spot"
 
 
-def test_hides_a_change_that_contains_a_smaller_sufficient_change() -> None:
+def test_omits_a_change_that_contains_a_smaller_sufficient_change() -> None:
     results = changes(pod_with(), node_with("a", taints=[TAINT]), document=LABELLED)
     assert results == [f"let the pod tolerate dedicated=ml:NoSchedule; add the label {PRIORITY}=1 to node a"]
     both = changes(pod_with(), node_with("a", taints=[TAINT]), node_with("b"), document=LABELLED)
     assert both == [f"add the label {PRIORITY}=1 to node b"]
 
 
-def test_stops_at_the_time_limit() -> None:
+def test_search_stops_at_the_time_limit() -> None:
     assert search(target(pod_with(), node_with("a", taints=[TAINT])).case, rules(), lambda: True).found == []
 
 

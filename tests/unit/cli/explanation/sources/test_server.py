@@ -169,7 +169,7 @@ def test_reports_a_problem_in_one_line(answer: HttpResponse | NoResponse, messag
         ),
     ],
 )
-def test_reports_why_there_is_no_record(configuration: dict[str, str], decisions: int, reason: str) -> None:
+def test_reports_why_records_are_missing(configuration: dict[str, str], decisions: int, reason: str) -> None:
     server = Server(health=answered({"configuration": configuration}))
     for _ in range(decisions):
         server.decide("b", pod="other")

@@ -151,9 +151,7 @@ def test_attempts_come_from_the_decision_table() -> None:
         ),
     ],
 )
-def test_reports_why_there_are_no_attempts(
-    records: list[object], configuration: Mapping[str, Any], reason: str
-) -> None:
+def test_reports_why_attempts_are_missing(records: list[object], configuration: Mapping[str, Any], reason: str) -> None:
     stack = Stack(configuration=configuration)
     stack.records = records
     assert stack.read().attempts == NoRecord(reason)

@@ -33,7 +33,7 @@ def account(table: str) -> AWSAccount:
     return AWSAccount(DeployedStack("berth", None, {"Authentication": "mtls"}, outputs))
 
 
-def test_only_floating_pools_owe(ledger: DynamoDBLedgerTable) -> None:
+def test_owed_amounts_include_only_floating_pools(ledger: DynamoDBLedgerTable) -> None:
     pod = PodKey("ml", "runs", "uid-runs")
     for owner, pool, capacity in (
         ("a", "example.com/slot", 1),
@@ -60,11 +60,11 @@ def test_allow_list_is_read_as_the_authorizer_does(dynamodb: DynamoDBClient) -> 
         account(CACHE_TABLE).allow_list()
 
 
-def test_stack_with_passwords_has_no_allow_list() -> None:
+def test_stack_with_basic_authentication_lacks_an_allow_list() -> None:
     assert AWSAccount(DeployedStack("berth", None, {"Authentication": "basic"}, {})).allow_list() is None
 
 
-def test_caller_without_the_right_to_read_the_allow_list_is_told_the_right(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_names_the_missing_permission_to_read_the_allow_list(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = {"Error": {"Code": "AccessDeniedException", "Message": "not authorized"}}
     client = MagicMock(get_item=MagicMock(side_effect=ClientError(answer, "GetItem")))  # type: ignore[arg-type]
     monkeypatch.setattr("boto3.client", lambda *_, **__: client)

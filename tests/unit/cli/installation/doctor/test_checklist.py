@@ -88,7 +88,7 @@ def bad(findings: list[Finding]) -> list[str]:
     return list(dict.fromkeys(each.check for each in findings if each.result in (Result.FAILED, Result.WARNING)))
 
 
-def test_correct_installation_has_no_findings() -> None:
+def test_correct_installation_passes_every_check() -> None:
     found = diagnose(inputs())
     assert not bad(found), found
     checked = {each.check for each in found if each.result is Result.OK}
@@ -158,7 +158,7 @@ def test_reports_given_configuration_that_is_not_in_use() -> None:
     assert bad(found) == ["configuration"]
 
 
-def test_reports_invalid_given_configuration_beside_the_applied_one() -> None:
+def test_reports_an_invalid_given_configuration_despite_a_valid_applied_one() -> None:
     given = failed(CheckName.CONFIGURATION, "berth.yaml:1: profile: unknown", "fix it")
     endpoint = running(configurationFallback="the plugin fails")
     found = diagnose(inputs(findings=(given,), is_configuration_given=True, endpoint=endpoint))
@@ -203,7 +203,7 @@ class Broken(FakeAccount):
         raise KeyError("x")
 
 
-def test_error_in_one_check_does_not_stop_the_others() -> None:
+def test_exception_in_one_check_does_not_stop_other_checks() -> None:
     found = {each.check: each for each in diagnose(Inputs(account=Broken(stack(1).item)))}
     assert "KeyError" in found[CheckName.SCHEDULE].message
     assert found[CheckName.LEASE].result is Result.OK
@@ -250,14 +250,14 @@ class Owing(FakeAccount):
         pytest.param(NoResponse("no response in time"), False, id="no response"),
     ],
 )
-def test_warns_about_a_pool_that_owes(answer: HttpResponse | NoResponse, is_owed: bool) -> None:
+def test_warns_about_reservations_above_a_pools_capacity(answer: HttpResponse | NoResponse, is_owed: bool) -> None:
     endpoint = Serving(verbs={"filter": FITS}, health=healthy(configuration=FLOATING.model_dump(mode="json")))
     endpoint.reservations = answer
     found = [each.message for each in diagnose(inputs(endpoint=endpoint, reader=None)) if "beyond" in each.message]
     assert found == ([f"pods hold 2 of {POOL} beyond its capacity"] if is_owed else [])
 
 
-def test_warns_about_a_pool_of_a_stack_that_owes() -> None:
+def test_warns_about_reservations_above_the_capacity_of_a_stacks_pool() -> None:
     account = Owing(stack(1).item)
     found = diagnose(Inputs(account=account, configuration=FLOATING))
     assert [each.message for each in found if each.check is CheckName.MANAGED_RESOURCES] == [

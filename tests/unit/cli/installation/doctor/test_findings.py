@@ -30,7 +30,7 @@ FINDINGS = [ok(TABLE, "fine"), warning(LEASE, "hm", "do b"), failed(CACHE, "bad"
         pytest.param(FINDINGS, False, 1, id="a failure"),
     ],
 )
-def test_exit_status_depends_on_the_findings(findings: list[Finding], strict: bool, status: int) -> None:
+def test_exit_status_is_1_for_failures_and_strict_warnings(findings: list[Finding], strict: bool, status: int) -> None:
     assert exit_status(findings, strict=strict) == status
 
 

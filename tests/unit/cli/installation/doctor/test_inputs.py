@@ -47,7 +47,7 @@ def test_ignores_caller_kubeconfig_for_functions_of_stack(file: Path, parameters
     assert read_inputs(Options(kubeconfig=file, stack="berth")).watcher is None
 
 
-def test_reads_its_users_from_the_running_server(file: Path) -> None:
+def test_reads_the_users_that_the_running_server_reports(file: Path) -> None:
     found = read_inputs(Options(kubeconfig=file, url="http://127.0.0.1:1/scheduler"))
     assert (found.watcher, found.binder) == (None, None)
 
@@ -75,7 +75,9 @@ class Secrets:
 @pytest.mark.parametrize(
     "secrets", [pytest.param(Secrets(own="text"), id="no kubeconfig"), pytest.param(Secrets(), id="no secret")]
 )
-def test_unusable_secret_fails(secrets: Secrets, parameters: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusable_kubeconfig_secret_is_a_failure(
+    secrets: Secrets, parameters: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(boto3, "client", lambda *_, **__: secrets)
     parameters["WatcherKubeconfigSecretArn"] = "own"
     found = read_inputs(Options(stack="berth"))

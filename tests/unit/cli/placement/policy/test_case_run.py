@@ -130,7 +130,7 @@ def test_pattern_applies_to_each_matching_pod() -> None:
     assert [line.split(":")[0] for line in found] == ["default/p-2"]
 
 
-def test_expectation_that_matches_no_pod_fails() -> None:
+def test_expectation_fails_if_it_does_not_match_a_pod() -> None:
     assert failures(pod("p"), expect={"other": {"pending": True}}) == [
         "default/other: expected such a pod among those to place, found default/p"
     ]
@@ -146,7 +146,7 @@ def test_evicted_pod_is_pending_at_the_end() -> None:
     assert failures(important, also=(lesser,), expect=expect) == []
 
 
-def test_pod_of_another_scheduler_is_judged_only_if_its_scheduler_is_given() -> None:
+def test_pod_of_another_scheduler_is_evaluated_only_if_that_scheduler_is_given() -> None:
     waiting = pod("p", schedulerName="berth")
     expect = {"p": {"node": "high"}}
     alone = case(also=(waiting,), expect=expect)

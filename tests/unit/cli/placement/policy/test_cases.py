@@ -20,7 +20,7 @@ def written(path: Path, **content: object) -> Path:
     return path
 
 
-def test_reads_cases_with_their_lines(tmp_path: Path) -> None:
+def test_reads_cases_with_their_line_numbers(tmp_path: Path) -> None:
     document, lines = read_test_file(written(tmp_path / "t.yaml", cases=[CASE, {**CASE, "name": "d"}]))
     assert [case.name for case in document.cases] == ["c", "d"]
     assert lines == (5, 9)

@@ -45,7 +45,7 @@ def test_lists_changed_pods_with_newly_pending_ones_first() -> None:
 
 
 @pytest.mark.parametrize("shown", [table, markdown])
-def test_lists_the_first_pods_and_counts_the_others(shown: Callable[..., Iterator[str]]) -> None:
+def test_lists_the_first_pods_and_only_counts_the_rest(shown: Callable[..., Iterator[str]]) -> None:
     found = diff(*(pod(f"p{number}", on("a"), on("b"), Cause.of("a", None)) for number in range(ROWS_SHOWN + 2)))
     lines = list(shown(found, ()))
     assert [sum(f"p{number}" in line for line in lines) for number in (ROWS_SHOWN - 1, ROWS_SHOWN)] == [1, 0]

@@ -119,7 +119,7 @@ def raw(*lines: object) -> bytes:
         ),
     ],
 )
-def test_bad_recording_is_reported_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:
+def test_invalid_recording_is_reported_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "r"
     path.write_bytes(content)
     with pytest.raises(InvalidInput) as raised:

@@ -172,7 +172,7 @@ def test_comparison_names_the_rule_that_moves_pods(tmp_path: Path) -> None:
     assert str(moved.cause) == "NodePriorityLabel rejects a: node(s) didn't have the priority label rank"
 
 
-def test_pod_does_not_move_if_the_other_policy_finds_no_better_node(tmp_path: Path) -> None:
+def test_pod_moves_only_if_the_other_policy_finds_a_better_node(tmp_path: Path) -> None:
     path = tmp_path / "r"
 
     def play(verbs: Verbs) -> None:
@@ -187,7 +187,7 @@ def test_pod_does_not_move_if_the_other_policy_finds_no_better_node(tmp_path: Pa
 
 
 @pytest.mark.parametrize("document", [LABELLED, FULL], ids=["label-priority", "full"])
-def test_identical_policy_repeats_every_decision_and_moves_no_pod(tmp_path: Path, document: Mapping[str, Any]) -> None:
+def test_identical_policy_repeats_every_decision_and_place(tmp_path: Path, document: Mapping[str, Any]) -> None:
     path = tmp_path / "r"
     recording(path, day, document)
     found = compared(path, document, document)

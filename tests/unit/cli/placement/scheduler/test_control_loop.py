@@ -207,14 +207,14 @@ def control_loop(*rooms: int, profile: str = "all-nodes", groups: int = 0) -> Co
 
 
 @pytest.mark.parametrize("profile", ["all-nodes", "full"])
-def test_places_all_members(profile: str) -> None:
+def test_places_all_members_of_a_gang(profile: str) -> None:
     loop = control_loop(2, 1, profile=profile)
     assert sorted(each.node for each in loop.run(TRAIN)) == ["n0", "n0", "n1"]
     assert sum(len(node.pods) for node in loop.snapshot.nodes.values()) == 3
 
 
 @pytest.mark.parametrize("profile", ["all-nodes", "full"])
-def test_does_not_place_any_member_if_one_has_no_room(profile: str) -> None:
+def test_places_members_only_if_every_member_has_room(profile: str) -> None:
     loop = control_loop(1, 1, profile=profile)
     found = list(loop.run(TRAIN))
     assert [each.node for each in found] == ["", "", ""]
@@ -222,7 +222,7 @@ def test_does_not_place_any_member_if_one_has_no_room(profile: str) -> None:
     assert not any(node.pods for node in loop.snapshot.nodes.values())
 
 
-def test_reports_missing_members() -> None:
+def test_reports_missing_members_of_a_gang() -> None:
     [found] = control_loop(9).run(TRAIN[:1])
     assert found.message == "0/1 nodes are available: 1 gang waits for members."
 

@@ -45,7 +45,7 @@ def test_request_with_a_complete_body_is_not_ended(clients: list[Client]) -> Non
     assert (running.ended, late.ended) == (0, 0)
 
 
-def test_released_bytes_can_be_used_by_others(clients: list[Client]) -> None:
+def test_released_bytes_can_be_used_by_other_requests(clients: list[Client]) -> None:
     running, late, _ = clients
     assert running.hold(LIMIT, waits=False)
     running._bytes_in_flight.release(running)

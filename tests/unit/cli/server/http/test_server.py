@@ -42,7 +42,7 @@ def call(listener: socket.socket) -> bytes:
         return client.recv(1000)
 
 
-def test_refuses_a_connection_that_gets_no_thread(listener: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_a_connection_if_no_thread_can_start(listener: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     class NoThread(Thread):
         def start(self) -> None:
             if self.name == "connection":
@@ -54,7 +54,7 @@ def test_refuses_a_connection_that_gets_no_thread(listener: socket.socket, monke
         assert [call(listener)[:13] for _ in range(2)] == [b"HTTP/1.1 503 "] * 2
 
 
-def test_pauses_if_no_connection_can_be_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pauses_if_connections_cannot_be_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
     pauses: list[float] = []
 
@@ -69,7 +69,7 @@ def test_pauses_if_no_connection_can_be_accepted(monkeypatch: pytest.MonkeyPatch
     assert (len(tried), pauses) == (1, [server.TICK_SECONDS])
 
 
-def test_can_be_stopped_after_its_end(listener: socket.socket) -> None:
+def test_server_can_be_stopped_before_and_after_it_runs(listener: socket.socket) -> None:
     made = Server(Answers())
     made.stop(listener)
     made.run(listener)

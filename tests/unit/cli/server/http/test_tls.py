@@ -81,7 +81,7 @@ def test_files_that_do_not_match_are_reported_and_not_used(tmp_path: Path, broke
     assert tls.reload(time.time()) == ""
 
 
-def test_authority_that_is_no_certificate_is_refused(tmp_path: Path) -> None:
+def test_authority_file_without_a_certificate_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("hunter2")
     with pytest.raises(InvalidTLSFiles, match=r"--client-ca .*/ca.crt: contains no certificate$"):
         TLS(*self_signed(tmp_path, "server"), tmp_path / "ca.crt")
@@ -98,7 +98,7 @@ def test_authority_that_is_no_certificate_is_refused(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("option", ["--tls-cert", "--client-ca"])
-def test_end_of_a_certificate_is_reported_before(
+def test_end_of_a_certificate_is_reported_in_advance(
     tmp_path: Path, option: str, validity: float, left: float, problem: str
 ) -> None:
     server, long = self_signed(tmp_path, "server", ends=timedelta(days=2000)), tmp_path / "ca.crt"
@@ -112,7 +112,7 @@ def test_end_of_a_certificate_is_reported_before(
     assert not found or found.startswith(f"{option} ")
 
 
-def test_one_of_several_authorities_suffices(tmp_path: Path) -> None:
+def test_one_valid_authority_of_several_suffices(tmp_path: Path) -> None:
     server = self_signed(tmp_path, "server", ends=timedelta(days=2000))
     old, new = (self_signed(tmp_path, name, ends=timedelta(days=days)) for name, days in (("old", -1), ("new", 500)))
     authority = tmp_path / "ca.crt"

@@ -32,7 +32,7 @@ def test_sets_namespace_scheduler_and_uid() -> None:
     assert pod["metadata"]["uid"] == "default.p"
 
 
-def test_keeps_existing_values() -> None:
+def test_keeps_values_that_the_manifest_sets() -> None:
     pod = stored({"schedulerName": "mine", "priority": 7}, {"namespace": "ml", "uid": "u"})
     assert (pod["metadata"]["namespace"], pod["metadata"]["uid"]) == ("ml", "u")
     assert (pod["spec"]["schedulerName"], pod["spec"]["priority"]) == ("mine", 7)
@@ -123,7 +123,7 @@ NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unr
         pytest.param([{"key": "x", "operator": "Exists"}], [NOT_READY, UNREACHABLE], id="another key"),
     ],
 )
-def test_adds_default_tolerations(tolerations: list[object], added: list[str]) -> None:
+def test_adds_the_default_tolerations(tolerations: list[object], added: list[str]) -> None:
     found = stored({"tolerations": tolerations})["spec"]["tolerations"]
     assert found[: len(tolerations)] == tolerations
     assert [(each["key"], each["effect"], each["tolerationSeconds"]) for each in found[len(tolerations) :]] == [

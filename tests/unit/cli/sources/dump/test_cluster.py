@@ -37,7 +37,7 @@ WAITING = "{kind: Pod, metadata: {name: wait}, spec: {}}"
         ),
     ],
 )
-def test_every_command_reads_the_same_cluster(
+def test_every_command_reads_a_dump_as_the_same_cluster(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str, left_out: dict[str, int]
 ) -> None:
     path = tmp_path / "dump.yaml"

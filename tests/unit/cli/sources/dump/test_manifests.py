@@ -78,7 +78,7 @@ def test_applies_api_server_defaults(manifests: Any) -> None:
     assert pod.spec.requests.asked == {"cpu": 2000}
 
 
-def test_skips_other_kinds_with_a_warning(manifests: Any) -> None:
+def test_skips_other_kinds_of_objects_with_a_warning(manifests: Any) -> None:
     found = manifests({"kind": "ConfigMap"}, workload("StatefulSet"), {"kind": "ConfigMap"}, {"kind": "Ingress"})
     assert len(found.pods) == 1
     assert found.warnings == (

@@ -42,7 +42,7 @@ BROKEN = NoResponse("the server closed the connection", connection_closed=True)
         pytest.param(None, SKIPPED, "plain http, no certificate", id="http"),
     ],
 )
-def test_reports_server_certificate(shown: Any, result: Result, message: str) -> None:
+def test_reports_state_of_the_server_certificate(shown: Any, result: Result, message: str) -> None:
     expect([check_server_certificate(ADDRESS, shown, NOW)], "server-certificate", result, message)
 
 
@@ -62,7 +62,7 @@ def mine(tmp_path: Path) -> TLSMaterial:
         pytest.param(answered({}, 403), FAILED, "not authorized", id="not on the list"),
     ],
 )
-def test_reports_client_certificate(answer: Any, result: Result, message: str, mine: TLSMaterial) -> None:
+def test_reports_state_of_the_client_certificate(answer: Any, result: Result, message: str, mine: TLSMaterial) -> None:
     found = check_client_certificate(mine, TRUSTED, answer, time.time())
     expect(found, "client-certificate", result, message)
 
