@@ -38,11 +38,11 @@ def spread(action: str, key: str = ZONE, **fields: Any) -> Any:
     return [{"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": action, "labelSelector": WEB, **fields}]
 
 
-MANY = [term(WEB, HOST), term(DB), *(term({"matchLabels": {f"pad-{number}": ""}}) for number in range(FEW))]
+MANY = [term(WEB, HOST), *(term({"matchLabels": {f"pad-{number}": ""}}) for number in range(FEW))]
 AFFINITY: list[Any] = [
     {"podAffinity": {REQUIRED: [term(WEB)]}},
     {"podAffinity": {REQUIRED: [term(WEB), term(DB, HOST)]}},
-    {"podAntiAffinity": {REQUIRED: [term(WEB, HOST), term(DB)]}},
+    {"podAntiAffinity": {REQUIRED: [*(term(WEB, key) for key in (HOST, "rack", "row")), term(DB)]}},
     {
         "podAntiAffinity": {REQUIRED: MANY},
         "podAffinity": {
