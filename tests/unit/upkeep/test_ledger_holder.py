@@ -91,6 +91,8 @@ def test_first_holder_with_new_table_counts_at_once_and_requests_its_rebuild(lea
 def test_reads_who_counts_only_during_its_takeover(lease: LeaseInMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = Store("store-1", lease), Store("store-2", lease)
     first.run(1)
+    first.lead()
+    first.run(1)
     monkeypatch.setattr(lease, "holding", None)
     first.run(10)
     second.run(10)
