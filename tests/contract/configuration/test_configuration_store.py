@@ -163,3 +163,15 @@ def test_restored_head_lists_the_plugins_of_the_document(kept: Kept) -> None:
     kept.delete_head()
     kept.store.restore()
     assert (kept.announced(), kept.plugins()) == (hash_of(FIRST), "1.0.0+a")
+
+
+def test_reads_are_consistent(dynamodb: DynamoDBClient) -> None:
+    create_cache_table(dynamodb, TABLE)
+    reads: list[bool] = []
+    dynamodb.meta.events.register(
+        "provide-client-params.dynamodb.GetItem", lambda params, **_: reads.append(params.get("ConsistentRead", False))
+    )
+    store = DynamoDBConfigurationStore(dynamodb, TABLE)
+    store.read()
+    store.history()
+    assert set(reads) == {True}

@@ -75,6 +75,15 @@ def encoded(credentials: bytes) -> str:
             AuthorizerOutcome.UNREADABLE_CREDENTIALS,
             id="several headers joined by the gateway",
         ),
+        pytest.param(
+            header("berth", "x" * 756).replace(" ", " " * 3), ONE, AuthorizerOutcome.WRONG_CREDENTIALS, id="1,024 bytes"
+        ),
+        pytest.param(
+            header("berth", "x" * 756).replace(" ", " " * 4),
+            ONE,
+            AuthorizerOutcome.UNREADABLE_CREDENTIALS,
+            id="1,025 bytes",
+        ),
         pytest.param(header("berth", "x" * 100_000), ONE, AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="100 kB header"),
         pytest.param(header("berth", "new" + " " * 2_000), ONE, AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="2 kB"),
     ],

@@ -8,7 +8,7 @@ import pytest
 
 from berth.bind.answer import bind
 from berth.bind.rules import BindRules, CountedResources
-from berth.bind.share import Request, Reservation, Reservations
+from berth.bind.share import NO_LEDGER, Request, Reservation, Reservations
 from berth.dynamodb import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
@@ -222,3 +222,15 @@ def test_does_not_take_an_entry_back_after_a_lost_answer() -> None:
     ledger = table.node(NODE)
     assert ledger is not None
     assert ledger.entries["uid-a"].attempt == "another bind"
+
+
+@pytest.mark.parametrize("is_rebuilt", [False, True], ids=["no ledger", "a ledger that is being rebuilt"])
+def test_does_not_choose_a_device_without_a_usable_ledger(*, is_rebuilt: bool) -> None:
+    table = InMemoryLedgerTable()
+    if is_rebuilt:
+        table.create(new_ledger(NODE, BOTH, {}, epoch=1))
+        table.begin_rebuild(NODE, 1)
+    reservations = Reservations(table, lambda: "attempt-1", lambda: 1.0, 0.0)
+    request, binding = Request((Demand(SLOT, 3),)), Binding(NAMESPACE, "a", "uid-a", NODE)
+    assert reservations.reserve(binding, request, DEVICES_BY_ANNOTATION, lambda: 60.0) == NO_LEDGER
+    assert table.open_reservations() == []

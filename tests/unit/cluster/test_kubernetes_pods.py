@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from berth.cluster.api_server.client import ApiServer
-from berth.cluster.kubernetes_pods import KubernetesBinder
-from berth.pods import Binding, Refused, Unanswered
+from berth.cluster.kubernetes_pods import KubernetesBinder, KubernetesReservedPods
+from berth.pods import Binding, Created, PodChanged, PodNotFound, PodTouched, Refused, Unanswered
+from berth.scheduling.objects.pod import PodKey
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
 from tests.fakes.clock import HandDrivenClock
 
@@ -50,3 +52,42 @@ def test_reports_response_without_pod(kubernetes: KubernetesOnLoopback, api: Api
     """Not even that it was replaced by another."""
     kubernetes.faults.append(Fault("GET", 200, raw=content))
     assert isinstance(KubernetesBinder(api).pod("ml", "train-0", 5), Unanswered)
+
+
+@pytest.mark.parametrize(
+    ("binding", "metadata"),
+    [
+        pytest.param(BINDING, {}, id="the UID"),
+        pytest.param(replace(BINDING, resource_version="7"), {"resourceVersion": "7"}, id="the version"),
+        pytest.param(replace(BINDING, annotations={"a": "b"}), {"annotations": {"a": "b"}}, id="annotations"),
+    ],
+)
+def test_sends_preconditions_and_annotations_with_the_binding(
+    kubernetes: KubernetesOnLoopback, api: ApiServer, binding: Binding, metadata: dict[str, object]
+) -> None:
+    assert KubernetesBinder(api).create_binding(binding, 5) == Created()
+    always = {"name": "train-0", "namespace": "ml", "uid": "uid-train-0"}
+    assert kubernetes.requests[-1].body["metadata"] == always | metadata
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome"),
+    [
+        pytest.param(None, PodTouched(), id="touched"),
+        pytest.param(Fault("PATCH", 404), PodNotFound(), id="not found"),
+        pytest.param(Fault("PATCH", 409), PodChanged(), id="another version"),
+        pytest.param(Fault("PATCH", 422), PodChanged(), id="another UID"),
+        pytest.param(
+            Fault("PATCH", 403, "no"), Unanswered("no; give the watcher's user the verb patch on pods"), id="forbidden"
+        ),
+        pytest.param(Fault("PATCH"), Unanswered("the connection to {} broke (ProtocolError)"), id="no response"),
+    ],
+)
+def test_touch_reports_what_became_of_the_pod(
+    kubernetes: KubernetesOnLoopback, api: ApiServer, fault: Fault | None, outcome: object
+) -> None:
+    kubernetes.faults += [] if fault is None else [fault]
+    found = KubernetesReservedPods(api, lambda: 0.0).touch(PodKey("ml", "train-0", "uid-train-0"), "7")
+    if isinstance(outcome, Unanswered):
+        outcome = Unanswered(outcome.cause.format(kubernetes.host))
+    assert found == outcome

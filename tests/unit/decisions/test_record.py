@@ -194,7 +194,8 @@ def test_document_contains_the_snapshot_and_policy_versions_used() -> None:
     }
     assert (found["namespace"], found["name"]) == ("ml", "train-0")
     cache = CacheState(version=7, observed_at=NOW - 2.5, configuration_hash="a1")
-    later = document(record._replace(cache=cache, milliseconds=1.25), record.names())
+    later = document(record._replace(cache=cache, milliseconds=1.2504, at=NOW + 0.0004), record.names())
+    assert later["time"] == NOW
     keys = ("configurationHash", "cacheVersion", "cacheAgeSeconds", "milliseconds")
     assert [later[key] for key in keys] == ["a1", 7, 2.5, 1.25]
     assert found["cacheVersion"] == 1

@@ -10,7 +10,7 @@ import pytest
 
 from berth.nodecache import snapshot_view
 from berth.nodecache.feed.changes import Change, Object
-from berth.nodecache.snapshot_view import CachedCluster, LayeredMap, SnapshotView
+from berth.nodecache.snapshot_view import CachedCluster, DecodedObjects, LayeredMap, SnapshotView
 from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
 from berth.scheduling.objects.projection import compact_pod
 from tests.builders.gangs import custom_group_object, member_object, native_group_object
@@ -165,6 +165,12 @@ def test_change_without_effect_returns_the_same_snapshot(change: Change) -> None
         Change("services", "ml/s", {"metadata": {"name": "s", "namespace": "ml"}}),
     )
     assert VIEW.applied(state, [change]).snapshot is state.snapshot
+
+
+def test_readable_object_replaces_an_unreadable_one_of_the_same_changes() -> None:
+    pods = DecodedObjects([Change("pods", "ml/p", {"spec": 7}), pod("p")]).pods
+    assert pods.found["ml/p"] is not None
+    assert pods.unreadable == set()
 
 
 def test_applies_changes_of_namespaces_budgets_classes_and_workloads() -> None:

@@ -88,6 +88,17 @@ def test_first_holder_with_new_table_counts_at_once_and_requests_its_rebuild(lea
     assert (marker.state, store.counts()) == (MarkerState.REBUILDING, True)
 
 
+def test_reads_who_counts_only_during_its_takeover(lease: LeaseInMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = Store("store-1", lease), Store("store-2", lease)
+    first.run(1)
+    first.lead()
+    first.run(1)
+    monkeypatch.setattr(lease, "holding", None)
+    first.run(10)
+    second.run(10)
+    assert second.refusals == [counted_elsewhere("store-1")]
+
+
 def test_takeover_by_a_new_table_requests_one_rebuild_after_it_holds_the_lease(lease: LeaseInMemory) -> None:
     first, second = Store("store-1", lease), Store("store-2", lease, is_new=True)
     first.run(1)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from berth.ledger.gangs.commit import CommitOutcome, GangCommit, shares_at
+from berth.ledger.gangs.commit import TRIES, CommitOutcome, GangCommit, shares_at
 from berth.ledger.gangs.item import Domain, GangItem, GangState
+from berth.ledger.gangs.table import NotTransacted
 from berth.ledger.nodes.entry import NodeLedger
 from berth.ledger.nodes.ledger import new_ledger
 from berth.scheduling.managed_resources.configuration import ManagedResource
@@ -49,6 +50,31 @@ def test_does_not_commit_if_fewer_calls_than_the_minimum_still_wait(members: int
     assert outcome is CommitOutcome.INCOMPLETE
     assert found.gang(TRAIN) == item
     assert entries(ledger) == set()
+
+
+OTHER_WRITE = NotTransacted(owners=("n0",))
+
+
+@pytest.mark.parametrize("members", [2, 120], ids=["one transaction", "two phases"])
+@pytest.mark.parametrize(
+    ("refusals", "outcome"),
+    [
+        pytest.param([OTHER_WRITE] * (TRIES - 1), CommitOutcome.COMMITTED, id="other writes on a node, until the last"),
+        pytest.param([OTHER_WRITE] * TRIES, CommitOutcome.CONTENDED, id="other writes on a node at every try"),
+        pytest.param([NotTransacted(gang_changed=True)], CommitOutcome.CHANGED, id="the gang has changed"),
+    ],
+)
+def test_repeats_a_transaction_that_lost_against_writes_on_its_nodes(
+    monkeypatch: pytest.MonkeyPatch, members: int, refusals: list[NotTransacted], outcome: CommitOutcome
+) -> None:
+    item = gang(
+        [intent(f"train-{each}", f"n{each}", until=NOW + 1, demands=(Demand(GPU, 1),)) for each in range(members)]
+    )
+    found, _ = tables(item)
+    left, transact = iter(refusals), found.transact
+    monkeypatch.setattr(found, "transact", lambda each: (next(left, None) if each.ledgers else None) or transact(each))
+    assert GangCommit(found, lambda: NOW).commit(item, DOMAIN, "attempt-train-1", COUNTING) is outcome
+    assert next(left, None) is None
 
 
 def test_commits_only_members_of_one_topology_domain() -> None:

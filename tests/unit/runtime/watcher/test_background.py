@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from berth.runtime.watcher import background
 from berth.runtime.watcher.background import BackgroundSteps, WarmUp
 
 SECONDS = 10.0
@@ -60,6 +61,8 @@ def test_step_requested_during_another_step_runs_afterwards(work: Work, steps: B
         steps.run_soon()
     work.let.set()
     assert work.runs.wait(SECONDS)
+    steps.close()
+    assert work.count == 2
 
 
 def test_close_ends_a_long_wait(work: Work, steps: BackgroundSteps) -> None:
@@ -69,6 +72,30 @@ def test_close_ends_a_long_wait(work: Work, steps: BackgroundSteps) -> None:
     steps.close()
     steps.run_soon()
     assert work.count == 1
+
+
+def test_step_that_fails_is_logged_and_repeated(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(background, "PAUSE_SECONDS", 0.0)
+    work = Work()
+    work.let.set()
+    failures = iter([ValueError("no luck")])
+
+    def step() -> float:
+        for error in failures:
+            raise error
+        return work.step()
+
+    steps = BackgroundSteps(step, "test", "nothing was done")
+    steps.published()
+    assert work.runs.wait(SECONDS)
+    steps.close()
+    [line] = caplog.records
+    assert (line.message, line.exc_info and str(line.exc_info[1])) == (
+        "nothing was done; the next attempt is in 0 s",
+        "no luck",
+    )
 
 
 def test_run_that_publishes_only_once_performs_the_step_immediately(work: Work) -> None:

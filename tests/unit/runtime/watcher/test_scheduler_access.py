@@ -142,6 +142,12 @@ def test_writes_a_metric_only_if_a_pod_waits() -> None:
         pytest.param("5eed5eed5eed5e1f until 2026-03-11T12:00:00Z", 10, True, id="ten days left"),
         pytest.param("5eed5eed5eed5e1f until 2026-02-28T12:00:00Z", -1, True, id="expired yesterday"),
         pytest.param("5eed5eed5eed5e1f until 2026-03-21T12:00:00Z", 20, False, id="20 days left"),
+        pytest.param(
+            "5eed5eed5eed5e1f until 2026-03-31T12:00:00Z",
+            30 - 30 / 86_400,
+            False,
+            id="30 days left, so written from the second measurement on",
+        ),
         pytest.param("5eed5eed5eed5e1f until 2027-03-01T12:00:00Z", None, False, id="a year left"),
         pytest.param("5eed5eed5eed5e1f replaced 2026-03-08T12:00:00Z", None, False, id="replaced"),
         pytest.param("", None, False, id="no certificate"),

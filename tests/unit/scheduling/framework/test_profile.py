@@ -5,17 +5,30 @@ from __future__ import annotations
 import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.framework.plugin import ClusterScorePlugin, Plugin, ScorePlugin
-from berth.scheduling.framework.profile import Scale
+from berth.scheduling.framework.plugin import (
+    SUCCESS,
+    ClusterScorePlugin,
+    Plugin,
+    ScorePlugin,
+    Status,
+    error_status,
+    unresolvable,
+)
+from berth.scheduling.framework.profile import LocalFilters, Scale
 from berth.scheduling.framework.shipped_profiles import SHIPPED, build
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from berth.scheduling.plugins.registry import SHIPPED_PLUGINS
 from berth.scheduling.policy import Policy
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_AND_PODS, NODES_ONLY, Parts, SnapshotPart
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.bench import cluster
+from tests.builders.nodes import node
 
 NODES = 40
+REJECTED, OUTSIDE = (
+    unresolvable("P", reason, reason_code=ReasonCode.NODE_NOT_SELECTED) for reason in ("rejected", "outside")
+)
 
 
 def _policy(plugin: str) -> Policy:
@@ -105,3 +118,29 @@ def test_custom_score_depends_on_other_pods_unless_it_reads_only_nodes(plugin: P
     profile = build("mine", Scale.TOTALS, [(plugin, 1)])
     assert profile.reads_other_pods is depends
     assert profile.for_bind().filters == ()
+
+
+@pytest.mark.parametrize(
+    ("filters", "on", "nominated"),
+    [
+        pytest.param(LocalFilters(), SUCCESS, SUCCESS, id="no filter"),
+        pytest.param(LocalFilters(node_names=frozenset({"n"}), outside=OUTSIDE), SUCCESS, SUCCESS, id="a named node"),
+        pytest.param(LocalFilters(node_names=frozenset(), outside=OUTSIDE), OUTSIDE, SUCCESS, id="not a named node"),
+        pytest.param(
+            LocalFilters(rejected=REJECTED, node_names=frozenset(), outside=OUTSIDE),
+            REJECTED,
+            REJECTED,
+            id="rejected on every node",
+        ),
+        pytest.param(
+            LocalFilters(((lambda *_: SUCCESS, None), (lambda *_: REJECTED, None), (lambda *_: OUTSIDE, None))),
+            REJECTED,
+            REJECTED,
+            id="the first filter that rejects",
+        ),
+    ],
+)
+def test_filters_node_by_names_and_filters(filters: LocalFilters, on: Status, nominated: Status) -> None:
+    assert (filters.filter(node("n")), filters.filter_nominated(node("n"))) == (on, nominated)
+    defect = filters.filter_nominated(node("n", defect="d"))
+    assert defect == (REJECTED if filters.rejected else error_status("", "d", reason_code=ReasonCode.NODE_UNREADABLE))

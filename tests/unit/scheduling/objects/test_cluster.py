@@ -113,6 +113,12 @@ def workloads(*objects: dict[str, Any], namespace: str | None = None) -> Workloa
         pytest.param(workloads(REPLICA_SET), {**OF_SET, "apiVersion": "v1"}, {}, id="another version"),
         pytest.param(workloads(REPLICA_SET), None, {}, id="no controller"),
         pytest.param(workloads(CONTROLLER), OF_CONTROLLER, {"rc": "1"}, id="a ReplicationController"),
+        pytest.param(
+            workloads({"kind": "ReplicationController", "spec": {}}, SERVICE),
+            OF_CONTROLLER,
+            {"app": "web"},
+            id="a ReplicationController without selector beside a service",
+        ),
         pytest.param(workloads(REPLICA_SET, SERVICE), OF_SET, {"app": "web", "hash": "1"}, id="both are ANDed"),
         pytest.param(workloads(CONTROLLER, SERVICE), OF_CONTROLLER, {"app": "web", "rc": "1"}, id="both maps"),
         pytest.param(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod
+from berth.scheduling.objects.pod_reading import PodReader
+from berth.scheduling.objects.projection import WAITS_FOR_POOL
 from tests.builders.pods import pod_object
 
 
@@ -14,6 +16,13 @@ def test_reads_fields_that_decisions_need() -> None:
     assert isinstance(read, Pod)
     assert (read.name, read.namespace, read.uid) == ("train-0", "ml", "uid-1")
     assert (read.priority, read.scheduler_name, read.controller_kind) == (7, "berth-scheduler", "Job")
+
+
+@pytest.mark.parametrize(("value", "waits"), [(True, True), (False, False), ("true", False), (None, False)])
+def test_reads_whether_the_pod_waits_for_a_pool(value: object, waits: bool) -> None:
+    read = PodReader().read(pod_object("train-0", "ml", "uid-1") | {WAITS_FOR_POOL: value})
+    assert isinstance(read, Pod)
+    assert read.waits_for_pool is waits
 
 
 @pytest.mark.parametrize(

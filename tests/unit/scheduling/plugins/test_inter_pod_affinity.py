@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from berth.scheduling.fields.requirements import FEW
 from berth.scheduling.framework.plugin import SUCCESS, Code, Status
 from berth.scheduling.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from tests.builders.nodes import node_with
@@ -48,6 +49,7 @@ def placed(name: str, on: str, app: str = "db", affinity: Object | None = None, 
     return pod_with(name, {"app": app}, nodeName=on, affinity=affinity, **fields)
 
 
+PADDING = [term({"matchLabels": {f"pad-{number}": ""}}) for number in range(FEW)]
 A, B, C = (node_with(name, {ZONE: zone}) for name, zone in (("a", "1"), ("b", "1"), ("c", "2")))
 NO_ZONE = node_with("d")
 
@@ -78,6 +80,11 @@ def namespace(name: str, **labels: str) -> Object:
             [placed("o", "a")],
             "t+++",
             id="anti-affinity: one term is enough",
+        ),
+        pytest.param(away(term(), *PADDING), [placed("o", "a")], "tt++", id="anti-affinity with many terms"),
+        pytest.param(away(term(key=HOST), *PADDING), [placed("o", "a")], "t+++", id="many terms: by their keys"),
+        pytest.param(
+            away(term(), *PADDING), [placed("o", "a", namespace="other")], "++++", id="many terms: by their namespaces"
         ),
         pytest.param(
             near(term()) | away(term(key=HOST)),
@@ -210,6 +217,12 @@ AVOID = preferring("podAntiAffinity", (10, term(key=HOST)))
     ("affinity", "others", "wanted"),
     [
         pytest.param(PREFER, [placed("o", "a")], (100, 0, 0), id="preferred affinity"),
+        pytest.param(
+            preferring("podAffinity", (10, term(key=HOST)), (4, term()), *((9, each) for each in PADDING)),
+            [placed("o", "a")],
+            (100, 28, 0),
+            id="many terms, each by its weight",
+        ),
         pytest.param(AVOID, [placed("o", "a")], (0, 100, 100), id="preferred anti-affinity"),
         pytest.param(
             PREFER, [placed("o", "a"), placed("o2", "a"), placed("o3", "b")], (100, 50, 0), id="each pod counts"

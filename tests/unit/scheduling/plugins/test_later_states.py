@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from berth.scheduling.fields.requirements import FEW
 from berth.scheduling.framework.plugin import Plugin
 from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.plugins.image_locality import ImageLocality
@@ -37,12 +38,19 @@ def spread(action: str, key: str = ZONE, **fields: Any) -> Any:
     return [{"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": action, "labelSelector": WEB, **fields}]
 
 
+MANY = [term(WEB, HOST), *(term({"matchLabels": {f"pad-{number}": ""}}) for number in range(FEW))]
 AFFINITY: list[Any] = [
     {"podAffinity": {REQUIRED: [term(WEB)]}},
     {"podAffinity": {REQUIRED: [term(WEB), term(DB, HOST)]}},
-    {"podAntiAffinity": {REQUIRED: [term(WEB, HOST), term(DB)]}},
-    {"podAffinity": {REQUIRED: [term(WEB, namespaceSelector={"matchLabels": {"team": "red"}})]}},
-    soft("podAffinity", WEB, 7) | soft("podAntiAffinity", DB, 3),
+    {"podAntiAffinity": {REQUIRED: [*(term(WEB, key) for key in (HOST, "rack", "row")), term(DB)]}},
+    {
+        "podAntiAffinity": {REQUIRED: MANY},
+        "podAffinity": {
+            PREFERRED: [{"weight": weight, "podAffinityTerm": each} for weight, each in enumerate(MANY, 1)]
+        },
+    },
+    {"podAffinity": {REQUIRED: [term(WEB, namespaceSelector={"matchLabels": {"team": "red"}})]}}
+    | soft("podAntiAffinity", WEB, 7),
 ]
 SPREADING: list[Any] = [
     spread("DoNotSchedule"),
@@ -89,4 +97,5 @@ def test_updated_state_gives_the_verdicts_of_a_new_state_after_changes(subject: 
 @pytest.mark.parametrize("subject", [*subjects()])
 def test_updated_state_gives_the_verdicts_of_a_new_state_after_pods_come_and_go(subject: Subject) -> None:
     # As in kube-scheduler, a rule that skips a pod does not learn of pods that come: so only pods with required terms.
-    assert [*check_with_pod(replace(subject, pods=subject.pods[:3]))] == []
+    required = 4 if isinstance(subject.plugin, InterPodAffinity) else 3
+    assert [*check_with_pod(replace(subject, pods=subject.pods[:required]))] == []

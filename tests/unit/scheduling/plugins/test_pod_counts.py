@@ -9,8 +9,11 @@ import pytest
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
-from berth.scheduling.framework.plugin import FEW, Status
+from berth.scheduling.fields.requirements import FEW
+from berth.scheduling.framework.plugin import Status
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod, read_pods
+from berth.scheduling.plugins import pod_counts
+from berth.scheduling.plugins.inter_pod_affinity import filtering, scoring, terms
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -24,9 +27,13 @@ HOST, REQUIRED, PREFERRED = (
 )
 TERM = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOST}
 AWAY = {"affinity": {"podAntiAffinity": {REQUIRED: [TERM]}}}
-MANY = {"affinity": {"podAntiAffinity": {REQUIRED: [TERM] * (FEW + 1)}}}
+MANY_TERMS = [TERM, *({"labelSelector": {"matchLabels": {str(n): ""}}, "topologyKey": HOST} for n in range(FEW))]
+MANY = {"affinity": {"podAntiAffinity": {REQUIRED: MANY_TERMS}}}
 NEAR = {"affinity": {"podAffinity": {REQUIRED: [TERM]}}}
 RATHER_AWAY = {"affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 9, "podAffinityTerm": TERM}]}}}
+RATHER_MANY = {
+    "affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 9, "podAffinityTerm": each} for each in MANY_TERMS]}}
+}
 SPREAD = {
     "topologySpreadConstraints": [
         {"maxSkew": 1, "topologyKey": HOST, "whenUnsatisfiable": action, "labelSelector": TERM["labelSelector"]}
@@ -66,6 +73,7 @@ def said_by(evaluation: Evaluation, pod: Pod) -> tuple[list[Status], list[int] |
         pytest.param({}, AWAY, id="required anti-affinity of other pods"),
         pytest.param(NEAR, {}, id="required affinity"),
         pytest.param(RATHER_AWAY, {}, id="preferred anti-affinity"),
+        pytest.param(RATHER_MANY, {}, id="preferred anti-affinity with many terms"),
         pytest.param({}, RATHER_AWAY, id="preferred anti-affinity of other pods"),
         pytest.param(SPREAD, {}, id="topology spread"),
     ],
@@ -92,3 +100,26 @@ def test_updated_counts_equal_new_counts(own: dict[str, Any], others: dict[str, 
             )
     # The pods that moved made a difference.
     assert found[0] != found[-1]
+
+
+@pytest.mark.parametrize("own", [AWAY, NEAR, MANY, RATHER_AWAY, RATHER_MANY])
+@pytest.mark.parametrize(("most", "is_oversized"), [(1, True), (2, False)])
+def test_states_forget_label_sets_beyond_the_maximum(
+    monkeypatch: pytest.MonkeyPatch, own: dict[str, Any], most: int, *, is_oversized: bool
+) -> None:
+    asking = read_pod(manifest("asking", "web", "", own))
+    assert isinstance(asking, Pod)
+    before = snapshot_of([placed("first", "web", "a", {}), placed("else", "db", "b", {})])
+    after = before.with_changes(Changes(pods=[placed("second", "web", "b", {})]))
+    delta = after.changed_since(before)
+    assert delta is not None
+    filters = filtering.State.of(terms.Terms(asking, before), before)
+    scores = scoring.State.of(scoring.Preferences(asking, before, 1), before)
+    monkeypatch.setattr(terms, "MAX_LABEL_SETS", most)
+    monkeypatch.setattr(pod_counts, "MAX_CLASSIFIED", most)
+    later, _ = filters.updated_to(after, delta)
+    assert isinstance(later, filtering.State)
+    has_preferences = own in (RATHER_AWAY, RATHER_MANY)
+    assert (later.terms is not filters.terms) is (is_oversized and not has_preferences)
+    renewed = scores.updated_to(after, delta).preferences is not scores.preferences
+    assert renewed is (is_oversized and has_preferences)

@@ -64,6 +64,12 @@ NO_ZONE = node_with("d", SSD)
         pytest.param(pod(constraint(HOST)), on("a"), "s+++", id="over nodes"),
         pytest.param(pod(constraint(), constraint(HOST)), on("a"), "ss+x", id="every one"),
         pytest.param(
+            pod(constraint(labelSelector={"matchLabels": {"app": "db"}}), constraint(HOST)),
+            on("a"),
+            "s++x",
+            id="each by its own selector",
+        ),
+        pytest.param(
             pod(constraint(app="db"), app="db"), on("a"), "+++x", id="a pod that does not match its own selector"
         ),
         pytest.param(pod(constraint(), app="db"), on("a", "b"), "ss+x", id="one more pod"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from berth.scheduling.objects import Pod, read_pods
+from berth.scheduling.objects.cluster import Namespace, PriorityClass
+from berth.scheduling.objects.pod_group import PodGroup, PodGroupApi
 from berth.scheduling.snapshot.changes import AssumedPod, Changes
 from berth.scheduling.snapshot.snapshot import PlacedPods, Snapshot
 from tests.builders.nodes import labelled, node
@@ -36,6 +38,26 @@ def test_added_or_removed_defect_is_a_change() -> None:
 
 def test_snapshots_with_equal_nodes_are_not_equal() -> None:
     assert Snapshot.of([node("a")]) != Snapshot.of([node("a")])
+
+
+NAMESPACE, HIGH = Namespace("ml", {"team": "red"}), PriorityClass("high", 5)
+GROUP = PodGroup(PodGroupApi.NATIVE, "ml", "train")
+
+
+@pytest.mark.parametrize(
+    "snapshot",
+    [
+        pytest.param(Snapshot.of([], namespaces=[NAMESPACE], priority_classes=[HIGH], pod_groups=[GROUP]), id="first"),
+        pytest.param(
+            Snapshot.of([]).with_changes(Changes(namespaces=[NAMESPACE], priority_classes=[HIGH], pod_groups=[GROUP])),
+            id="later",
+        ),
+    ],
+)
+def test_finds_objects_by_name(snapshot: Snapshot) -> None:
+    assert snapshot.namespaces == {"ml": {"team": "red"}}
+    assert snapshot.priority_classes == {"high": HIGH}
+    assert snapshot.pod_groups == {GROUP.key: GROUP}
 
 
 BASE = Snapshot.of([node("node-a"), node("node-b")])

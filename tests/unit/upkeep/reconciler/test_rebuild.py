@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from berth.ledger.nodes.entry import EntryState
-from berth.ledger.nodes.table import Marker, MarkerState
+from berth.ledger.nodes.entry import EntryState, NodeLedger
+from berth.ledger.nodes.table import Marker, MarkerState, NotWritten, Written
 from berth.pods import FoundPod, PodNotFound, Unanswered
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
@@ -262,3 +262,29 @@ def test_rebuild_requested_again_meanwhile_is_not_ready_after_the_first() -> Non
     assert table.is_asked
     rebuilt, ready = ReservationEventType.REBUILT, ReservationEventType.READY
     assert [each for each in harness.happened() if each in (rebuilt, ready)] == [rebuilt, rebuilt, ready]
+
+
+@pytest.mark.parametrize(
+    ("found", "is_deposed"),
+    [
+        pytest.param(NodeLedger(NODE, avail={}, epoch=2), True, id="of a later watcher"),
+        pytest.param(
+            NodeLedger(NODE, avail={}, epoch=1), False, id="of this watcher, by a write whose answer was lost"
+        ),
+        pytest.param(None, False, id="deleted"),
+    ],
+)
+def test_steps_down_if_the_rebuilt_ledger_is_of_a_later_watcher(found: NodeLedger | None, is_deposed: bool) -> None:
+    class Refusing(InMemoryLedgerTable):
+        def finish_rebuild(self, ledger: NodeLedger) -> Written | NotWritten:
+            return NotWritten(found)
+
+    harness = ReconcilerHarness(table=Refusing(), ready=False)
+    harness.node(8)
+    leader = harness.lead()
+    for _ in range(5):
+        harness.publish(leader, seconds=HTTP_TIMEOUT)
+    happened = harness.happened()
+    assert leader.is_deposed is is_deposed
+    assert (ReservationEventType.READY in happened) is not is_deposed
+    assert ReservationEventType.REBUILT not in happened

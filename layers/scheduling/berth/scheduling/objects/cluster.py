@@ -187,10 +187,7 @@ def read_workload(obj: object, kind: str) -> Workload | UnreadableObject:
         selector = read_object(whole.get("spec"), f"{kind}.spec").get("selector")
         path = f"{kind}.spec.selector"
         if kind in (SERVICE, "ReplicationController"):
-            labels = None if selector is None else read_string_map(selector, path)
-            if kind == "ReplicationController":
-                labels = labels or {}
-            return Workload(kind, namespace, name, labels)
+            return Workload(kind, namespace, name, None if selector is None else read_string_map(selector, path))
         return Workload(kind, namespace, name, selector=read_label_selector(selector, path))
     except MalformedField as error:
         return UnreadableObject(str(error))
