@@ -62,6 +62,7 @@ ALL = RequiredFields(
     gangs=True,
     floats=True,
     explanations=True,
+    replacements=True,
 )
 """A file is small, so all fields that any profile reads are kept."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 
 from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.objects import NodeInfo, Pod, read_node
+from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth_cli.console.access import Refusal
 from berth_cli.console.cluster import ObservedCluster, followed_dump
 from berth_cli.console.decisions import DecisionSource
@@ -19,9 +19,10 @@ from berth_cli.console.feed import Feed
 from berth_cli.console.pending_documents import JUDGE_SECONDS, PendingDocuments
 from berth_cli.explanation.explanation import explain_pod
 from berth_cli.explanation.pod_state import pending_cause
-from berth_cli.explanation.report import headline
+from berth_cli.explanation.report import document, headline
 from berth_cli.explanation.rules import Rules
 from berth_cli.explanation.target import read_target
+from berth_cli.sources.cached_objects import NO_REPLACEMENTS
 from berth_cli.sources.node_document import node_document
 from tests.builders.counted import counted_node
 from tests.builders.nodes import PRIORITY, node_with
@@ -43,6 +44,14 @@ def documents(
     feed = Feed(HandDrivenSource(ObservedCluster(snapshot(nodes, pods), NOW, configured)), lambda: NOW)
     feed.observe(0)
     return PendingDocuments(feed, clock, lambda: NOW, weight, decisions)
+
+
+def of_dump(folder: Path, objects: Sequence[Mapping[str, Any]]) -> PendingDocuments:
+    dump = folder / "dump.json"
+    dump.write_bytes(orjson.dumps({"kind": "List", "items": objects}))
+    feed = Feed(followed_dump(dump, FULL), lambda: NOW)
+    feed.observe(0)
+    return PendingDocuments(feed, lambda: 0.0, lambda: NOW)
 
 
 def pending(found: PendingDocuments) -> dict[str, Any]:
@@ -212,11 +221,7 @@ def tried(message: str = "", reason: str = "Unschedulable", **fields: Any) -> di
 )
 def test_says_the_same_as_berth_explain(tmp_path: Path, fields: dict[str, Any], wanted: tuple[str, str] | None) -> None:
     objects = [node_with("n1"), pod_with("p", **fields)]
-    dump = tmp_path / "dump.json"
-    dump.write_bytes(orjson.dumps({"kind": "List", "items": objects}))
-    feed = Feed(followed_dump(dump, FULL), lambda: NOW)
-    feed.observe(0)
-    asked = PendingDocuments(feed, lambda: 0.0, lambda: NOW)
+    asked = of_dump(tmp_path, objects)
     listed = [(each["category"], each["note"]) for each in pending(asked)["pods"]]
     assert listed == ([] if wanted is None else [wanted])
     rules = Rules(FULL.document)
@@ -229,6 +234,64 @@ def test_says_the_same_as_berth_explain(tmp_path: Path, fields: dict[str, Any], 
         "gates": list(own.target.state.gates),
         "finalizers": list(own.target.state.finalizers),
     }
+
+
+def described(name: str, on: str = "", app: str = "", **fields: Any) -> dict[str, Any]:
+    """A pod of a controller."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "controller": True}
+    metadata = {"ownerReferences": [owner], "labels": {"app": app or name}}
+    return pod_with(name, metadata=metadata, **({"nodeName": on} if on else {}), **fields)
+
+
+WHOLE = {"requests": {"cpu": "4"}}
+TOLERATION = {"tolerations": [{"key": "dedicated", "operator": "Exists"}]}
+SPREAD = {
+    **{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule"},
+    "labelSelector": {"matchLabels": {"app": "beside"}},
+}
+ENDS = "free 2 cpu on node n1: end default/old (holds 4 cpu)"
+
+
+@pytest.mark.parametrize(
+    ("taints", "fields", "ends"),
+    [
+        pytest.param([], {"nodeSelector": {"kubernetes.io/hostname": "n1"}}, False, id="node selector"),
+        pytest.param([], {"topologySpreadConstraints": [SPREAD]}, False, id="spread constraint"),
+        pytest.param([TAINT], {}, False, id="no toleration"),
+        pytest.param([TAINT], TOLERATION, True, id="toleration"),
+    ],
+)
+def test_pod_ends_if_its_replacement_fits_as_berth_explain_says(
+    tmp_path: Path, taints: list[object], fields: dict[str, Any], ends: bool
+) -> None:
+    nodes = [node_with(name, labels={"kubernetes.io/hostname": name}) for name in ("n1", "n2", "n3")]
+    nodes[1]["spec"] = nodes[2]["spec"] = {"taints": taints}
+    # n3 is full, so the spread constraint allows n1 only.
+    objects = [*nodes, *(described(f"beside-{at}", "n2", app="beside") for at in range(2))]
+    objects += [described("filling", "n3", **WHOLE), described("old", "n1", **WHOLE, **fields)]
+    objects.append(described("p", requests={"cpu": "2"}, nodeSelector={"kubernetes.io/hostname": "n1"}))
+    found = explained(of_dump(tmp_path, objects), "p")
+    target = read_target(objects, "dump.json", "default/p", FULL.document.policy().counting)
+    own = document(explain_pod(target, Rules(FULL.document), weight=1, now=NOW, is_over=lambda: False))
+    assert found["counterfactuals"] == own["counterfactuals"]
+    assert (ENDS in texts(found)) is ends
+
+
+def texts(found: dict[str, Any]) -> list[str]:
+    return [change["text"] for each in found["counterfactuals"] for change in each["changes"]]
+
+
+def test_node_cache_without_the_selectors_of_pods_on_nodes_ends_no_pod_that_is_replaced() -> None:
+    owned = read_pod(described("old", "n1", **WHOLE))
+    assert isinstance(owned, Pod)
+    wanting = pod("p", requests={"cpu": "2"}, nodeSelector={"kubernetes.io/hostname": "n1"})
+    nodes = [node(name, labels={"kubernetes.io/hostname": name}) for name in ("n1", "n2")]
+    found = explained(documents(nodes, [owned, wanting]), "p")
+    assert ENDS not in texts(found)
+    assert found["searchNote"] == NO_REPLACEMENTS
+    bare = explained(documents(nodes, [pod("old", "n1", **WHOLE), wanting]), "p")
+    assert ENDS in texts(bare)
+    assert bare["searchNote"] == ""
 
 
 def test_pod_that_no_scheduler_tries_changes_its_verdict_although_the_cluster_stays_the_same(tmp_path: Path) -> None:
