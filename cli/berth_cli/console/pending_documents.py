@@ -63,12 +63,14 @@ class PendingDocuments:
         with self._lock:
             snapshot = observed.snapshot
             pods = _pending_pods(snapshot)
-            judged, left = self._judge.judge(pods[:MAX_PODS], snapshot, self._rules_of(observed), JUDGE_SECONDS)
+            states = [(pod, pending_state(pod, observed)) for pod in pods[:MAX_PODS]]
+            judged, is_complete = self._judge.judge(states, snapshot, self._rules_of(observed), JUDGE_SECONDS)
             now, schedulers = self._wall(), {DEFAULT_SCHEDULER, *observed.configured.document.profiles}
-            judged = [
-                (pod, in_state(judgment, pending_state(pod, observed), now, schedulers)) for pod, judgment in judged
+            found = [
+                (pod, in_state(judgment, state, now, schedulers, taken))
+                for (_, state), (pod, judgment, taken) in zip(states, judged, strict=True)
             ]
-        return orjson.dumps({**_document(judged, len(pods), list(snapshot.nodes)), "isComplete": not left})
+        return orjson.dumps({**_document(found, len(pods), list(snapshot.nodes)), "isComplete": is_complete})
 
     def explain(self, query: Query) -> bytes | Refusal:
         """Return the output of `berth explain -o json` for a pod without a node, with changes that would place it."""

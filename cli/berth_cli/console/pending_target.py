@@ -6,10 +6,10 @@ explained in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from berth.scheduling.fields.reading import Object, part
+from berth.scheduling.fields.reading import part
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.console.cluster import ObservedCluster
@@ -17,20 +17,15 @@ from berth_cli.explanation.case import Case
 from berth_cli.explanation.pod_state import Cause, PodState, pending_cause, read_state
 from berth_cli.explanation.target import Target
 from berth_cli.sources.attempts import Attempt, attempts_of
-from berth_cli.sources.cached_objects import NO_REPLACEMENTS
+from berth_cli.sources.cached_objects import NO_REPLACEMENTS, NOWHERE, without_replacement
 from berth_cli.sources.pod_document import pod_document
-
-NOWHERE: Object = {
-    "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}
-}
-"""The fields of a spec that selects no node."""
 
 
 def pending_target(pod: Pod, observed: ObservedCluster) -> Target:
     """Return the pod, and the cluster without it."""
     without = observed.snapshot.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid)]))
-    # Nothing shows that the replacement of another pod fits anywhere.
-    selecting = dict.fromkeys(_unknown(observed), NOWHERE) | observed.replacements
+    unknown = dict.fromkeys(without_replacement(observed.snapshot, observed.replacements), NOWHERE)
+    selecting = {**unknown, **observed.replacements}
     case = Case(replace(pod, nominated_node=""), without, selecting=selecting)
     waiting = tuple((each, pending_state(each, observed)) for each in without.unbound.values())
     return Target(case, pending_state(pod, observed), waiting=waiting)
@@ -38,14 +33,8 @@ def pending_target(pod: Pod, observed: ObservedCluster) -> Target:
 
 def search_note(observed: ObservedCluster, document: Mapping[str, object]) -> Mapping[str, object]:
     """Return the note of an explanation's document, with the changes that this source excludes."""
-    lacks = document["searchEnd"] is not None and next(iter(_unknown(observed)), None) is not None
+    lacks = document["searchEnd"] is not None and any(without_replacement(observed.snapshot, observed.replacements))
     return {"searchNote": "\n".join(filter(None, (str(document["searchNote"]), NO_REPLACEMENTS if lacks else "")))}
-
-
-def _unknown(observed: ObservedCluster) -> Iterator[tuple[str, str]]:
-    """Yield the pods on nodes of which it is not known how their replacements select nodes."""
-    pods = (pod for node in observed.snapshot.nodes.values() for pod in node.pods if pod.spec.controller is not None)
-    return (key for pod in pods if (key := (pod.namespace, pod.name)) not in observed.replacements)
 
 
 def pending_state(pod: Pod, observed: ObservedCluster) -> PodState:

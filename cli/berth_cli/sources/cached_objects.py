@@ -12,6 +12,7 @@ from berth.scheduling.fields.reading import Object, part
 from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
 from berth.scheduling.objects.projection import REPLACEMENT, SHARED, decode_shared_fields
 from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 _KINDS = {
     "nodes": "Node",
@@ -48,6 +49,18 @@ NO_REPLACEMENTS = (
     "spread constraints of pods on nodes."
 )
 """Why no change ends these pods, for users."""
+
+
+NOWHERE: Object = {
+    "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}
+}
+"""The fields of a replacement that selects no node: nothing shows that the replacement of an unknown pod fits."""
+
+
+def without_replacement(snapshot: Snapshot, known: Mapping[tuple[str, str], Object]) -> Iterator[tuple[str, str]]:
+    """Yield the pods on nodes that a controller replaces, and that are not known to ReplacementsView."""
+    pods = (pod for node in snapshot.nodes.values() for pod in node.pods if pod.spec.controller is not None)
+    return (key for pod in pods if (key := (pod.namespace, pod.name)) not in known)
 
 
 class ReplacementsView(View[Mapping[tuple[str, str], Object]]):

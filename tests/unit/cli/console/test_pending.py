@@ -239,14 +239,17 @@ def test_says_the_same_as_berth_explain(tmp_path: Path, fields: dict[str, Any], 
 def described(name: str, on: str = "", app: str = "", **fields: Any) -> dict[str, Any]:
     """A pod of a controller."""
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "controller": True}
-    metadata = {"ownerReferences": [owner], "labels": {"app": app or name}}
-    return pod_with(name, metadata=metadata, **({"nodeName": on} if on else {}), **fields)
+    fields |= {"nodeName": on} if on else {}
+    metadata: dict[str, Any] = {"ownerReferences": [owner], "labels": {"app": app or name}}
+    return pod_with(name, metadata=metadata, **fields)
 
 
-WHOLE = {"requests": {"cpu": "4"}}
-TOLERATION = {"tolerations": [{"key": "dedicated", "operator": "Exists"}]}
+WHOLE: dict[str, Any] = {"requests": {"cpu": "4"}}
+TOLERATION: dict[str, Any] = {"tolerations": [{"key": "dedicated", "operator": "Exists"}]}
 SPREAD = {
-    **{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule"},
+    "maxSkew": 1,
+    "topologyKey": "kubernetes.io/hostname",
+    "whenUnsatisfiable": "DoNotSchedule",
     "labelSelector": {"matchLabels": {"app": "beside"}},
 }
 ENDS = "free 2 cpu on node n1: end default/old (holds 4 cpu)"
@@ -310,10 +313,56 @@ def test_pod_of_a_node_cache_with_a_claim_is_not_schedulable_for_sure() -> None:
     assert (found["category"], found["note"]) == ("undetermined", UNCHECKED)
 
 
-def test_pod_of_a_higher_priority_is_tried_first() -> None:
-    pods = [pod("p", requests={"cpu": "3"}), pod("big", priority=5, requests={"cpu": "3"})]
-    found = explained(documents([node("n1")], pods), "p")
-    assert found["headline"].endswith("1 of 1 nodes fit, but default/big of higher priority would take it first")
+def waiting(name: str, minute: int = 15, cpu: str = "3", **fields: Any) -> dict[str, Any]:
+    metadata = {"metadata": {"creationTimestamp": f"1970-01-01T00:{minute}:00Z"}}
+    return pod_with(name, **(tried() | metadata), requests={"cpu": cpu}, **fields)
+
+
+@pytest.mark.parametrize(
+    ("pods", "wanted"),
+    [
+        pytest.param(
+            [waiting("p"), waiting("big", priority=5)],
+            {"p": "default/big of higher priority would take it first", "big": None},
+            id="higher priority",
+        ),
+        pytest.param(
+            [waiting("p"), waiting("q"), waiting("old", 14), waiting("small", 14, cpu="1")],
+            {
+                "p": "default/old of equal priority is older and would take it first",
+                "q": "default/old of equal priority is older and would take it first",
+                "old": None,
+                "small": None,
+            },
+            id="older",
+        ),
+        pytest.param([waiting("p"), waiting("q")], {"p": None, "q": None}, id="equal age"),
+        pytest.param(
+            [waiting("p"), waiting("old", 14, schedulingGates=[{"name": "hold"}])],
+            {"p": None, "old": "its scheduling gates hold it (hold)"},
+            id="gated",
+        ),
+        pytest.param(
+            [waiting("p"), pod_with("victim", nodeName="n1", requests={"cpu": "2"}, priority=-5)],
+            {"p": "preemption would place it on n1"},
+            id="preemption",
+        ),
+        pytest.param(
+            [waiting("p", cpu="1"), waiting("q", 14), pod_with("v", nodeName="n1", requests={"cpu": "2"}, priority=-5)],
+            {"p": None, "q": "preemption would place it on n1"},
+            id="older pod that preempts",
+        ),
+    ],
+)
+def test_state_of_a_listed_pod_is_the_verdict_of_its_explanation(
+    tmp_path: Path, pods: list[dict[str, Any]], wanted: dict[str, str | None]
+) -> None:
+    asked = of_dump(tmp_path, [node_with("n1"), *pods])
+    found = {each["name"]: each for each in pending(asked)["pods"]}
+    assert {name: each["note"] or None for name, each in found.items()} == wanted
+    for name, note in wanted.items():
+        assert (found[name]["category"] == "schedulable-now") is (explained(asked, name)["verdict"] == "placeable")
+        assert (note or "") in explained(asked, name)["headline"]
 
 
 @pytest.mark.parametrize(
