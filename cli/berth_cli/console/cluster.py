@@ -128,8 +128,8 @@ class FollowedCluster(ClusterSource):
         if self._dump is not None:
             with suppress(OSError):  # while it is replaced
                 observed_at = self._dump.stat().st_mtime
-        state, kept = self._state.snapshot, (self._pending, self._replacements)
-        return ObservedCluster(state, observed_at, self._configured, problem, *kept)
+        state = self._state.snapshot
+        return ObservedCluster(state, observed_at, self._configured, problem, self._pending, self._replacements)
 
     def close(self) -> None:
         self._watch.stop()

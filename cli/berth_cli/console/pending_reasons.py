@@ -7,11 +7,13 @@ evaluated as in filter: with the plan of its gang.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import LabelSet, Pod, PodSpec
+from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.explanation.pod_state import Cause, PodState, Verdict, pending_cause, verdict_on
 from berth_cli.explanation.rivals import rivals_of, taken_text
@@ -85,8 +87,7 @@ class PendingJudge:
     """Evaluates pending pods, and keeps the verdicts between calls. Not thread-safe.
 
     Each call continues after the previous one: first with the kinds that were never evaluated, then with the kinds that
-    were evaluated longest ago. So every kind is evaluated in turn, even if there are many and the cluster changes
-    often.
+    were evaluated longest ago, so that all are evaluated even if the cluster changes often.
     """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
@@ -99,7 +100,7 @@ class PendingJudge:
     def judge(
         self, waiting: Sequence[tuple[Pod, PodState]], snapshot: Snapshot, rules: Rules, seconds: float
     ) -> tuple[Sequence[tuple[Pod, Judgment, str]], bool]:
-        """Return each pod with its verdict and with what takes its place (`taken_text`), and whether all verdicts are of
+        """Return each pod with its verdict and what takes its place (`taken_text`), and whether all verdicts are of
         this state. seconds: the time after which no other kind is started."""
         listed = [pod for pod, _ in waiting]
         kinds = {_kind(pod): pod for pod in listed if not pod.spec.gated}
@@ -123,7 +124,8 @@ class PendingJudge:
             if key not in self._turns:
                 loop = ControlLoop(rules.scheduler, snapshot, PolicyExtender(rules.berth))
                 self._turns[key] = Turns(order, loop, lambda pod, at: bool(rules.fitting(pod, names, at)))
-            is_complete &= self._turns[key].take(lambda: self._monotonic() >= end)
+            with suppress(PluginFailed):
+                is_complete &= self._turns[key].take(lambda: self._monotonic() >= end)
             takers |= {uid: taker for uid, taker in self._turns[key].takers.items() if uid in own}
         return [(pod, found[pod.uid], taken_text(takers.get(pod.uid), pod)) for pod in listed], is_complete
 
@@ -160,10 +162,12 @@ def _earlier(kept: _Kept, seconds: float, snapshot: Snapshot) -> Judgment:
 def _judge(pod: Pod, names: Sequence[str], snapshot: Snapshot, rules: Rules) -> Judgment:
     try:
         rejected = rules.rejected(pod, names, snapshot)
+        alone = snapshot.with_changes(Changes(pods_gone=[("", pod.uid)]))
+        loop = ControlLoop(rules.scheduler, alone, PolicyExtender(rules.berth))
+        outcome = loop.schedule(replace(pod, nominated_node=""))
     except PluginFailed as error:
         return Judgment(Category.UNDETERMINED, note=str(error))
     fitting = len(names) - len(rejected)
     category = Category.SCHEDULABLE if fitting else Category.UNSCHEDULABLE
-    outcome = ControlLoop(rules.scheduler, snapshot, PolicyExtender(rules.berth)).schedule(pod)
     note = f"preemption would place it on {outcome.node}" if outcome.node and not fitting else ""
     return Judgment(category, fitting, by_reason(rejected, pod, snapshot), note, outcome.node, outcome.message)

@@ -1,8 +1,4 @@
-"""A pending pod of a snapshot, in the form that `berth explain` uses.
-
-Its object is rebuilt from the fields that rules read, so that a pod of a dump, of a live cluster and of a node cache is
-explained in the same way.
-"""
+"""A pending pod of a snapshot, in the form that `berth explain` uses."""
 
 from __future__ import annotations
 
