@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -15,7 +17,7 @@ FULL = BerthConfiguration.model_validate({"profile": "full"})
 
 def test_pods_that_find_no_room_name_the_pod_that_took_the_last_place_and_a_run_can_be_continued() -> None:
     rules, state = Rules(FULL), snapshot([node("n1")])
-    wide = {"requests": {"cpu": "2"}}
+    wide: dict[str, Any] = {"requests": {"cpu": "2"}}
     order = [pod(name, priority=priority, **wide) for name, priority in (("a", 9), ("b", 8), ("c", 7), ("d", 6))]
 
     def fits(one: Pod, at: Snapshot) -> bool:
