@@ -58,7 +58,8 @@ export function captionOf(document) {
  * @param {string} category empty: all @returns {{reason: Reason, key: string, pods: number}[]} */
 export function reasonsOf({ reasons, pods }, category) {
   const shown = pods.filter((pod) => !category || pod.category === category);
-  const mainOf = (/** @type {PendingPod} */ pod) => (pod.fitting || pod.category === 'undetermined' ? -1 : pod.reasons[0]);
+  const mainOf = (/** @type {PendingPod} */ pod) =>
+    pod.fitting || pod.category === 'undetermined' ? -1 : pod.reasons[0];
   const found = reasons.map((reason, at) => ({
     reason,
     key: reasonKey(reason),
