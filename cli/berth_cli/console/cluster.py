@@ -38,7 +38,9 @@ from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.objects.projection import is_placed
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.sources.cached_objects import ReplacementsView
 
+REPLACEMENTS = ReplacementsView()
 LISTING = "the cluster is being listed"
 REMEDY = "give the user of the kubeconfig the verbs list and watch"
 
@@ -48,10 +50,11 @@ LOOK_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class ObservedCluster:
-    """The cluster at one moment. observed_at: it contains all changes up to this time, in seconds since the epoch.
-    configured: the configuration in force. problem: the reason if the cluster cannot be updated; otherwise empty.
-    pending: the pods without a node by namespace and name, with the fields that only explanations read; empty for a
-    node cache.
+    """The cluster at one moment.
+
+    observed_at: the time until which it contains all changes, in seconds since the epoch. configured: the configuration
+    in force. problem: why the cluster cannot be updated; empty if it can. pending: the pods without a node by namespace
+    and name, with the fields that only explanations read; empty for a node cache. replacements: as ReplacementsView.
     """
 
     snapshot: Snapshot
@@ -59,6 +62,7 @@ class ObservedCluster:
     configured: ActiveConfiguration
     problem: str = ""
     pending: Mapping[str, Object] = field(default_factory=dict)
+    replacements: Mapping[tuple[str, str], Object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,7 @@ class FollowedCluster(ClusterSource):
         self._view = SnapshotView()
         self._state = self._view.empty()
         self._pending: Mapping[str, Object] = {}
+        self._replacements = REPLACEMENTS.empty()
         self._problems: dict[str, str] = {}
 
     @property
@@ -119,11 +124,13 @@ class FollowedCluster(ClusterSource):
             waiting = {key: dict(obj) for key, obj in pods.items() if obj is not None}
             kept = {key: obj for key, obj in self._pending.items() if key not in pods}
             self._pending = kept | {key: obj for key, obj in waiting.items() if not is_placed(obj)}
+            self._replacements = REPLACEMENTS.applied(self._replacements, self._changes)
             self._state, self._changes = self._view.applied(self._state, self._changes), []
         if self._dump is not None:
             with suppress(OSError):  # while the file is replaced
                 observed_at = self._dump.stat().st_mtime
-        return ObservedCluster(self._state.snapshot, observed_at, self._configured, problem, self._pending)
+        state = self._state.snapshot
+        return ObservedCluster(state, observed_at, self._configured, problem, self._pending, self._replacements)
 
     def close(self) -> None:
         self._watch.stop()
@@ -156,7 +163,7 @@ def followed_dump(path: Path, configured: ActiveConfiguration) -> ClusterSource:
 def followed_kubeconfig(path: Path, configured: ActiveConfiguration, clock: Callable[[], float]) -> ClusterSource:
     """Follow the cluster of this kubeconfig. clock: returns the seconds since the epoch. Raises ClusterUnavailable."""
     api = ApiServer(Access(partial(from_file, path)), clock)
-    required = replace(RequiredFields.of(configured.policy), explanations=True)
+    required = replace(RequiredFields.of(configured.policy), explanations=True, replacements=True)
     cluster = KubernetesCluster(api, required, clock, random.random, remedy=REMEDY)
     return FollowedCluster(cluster, str(path), configured)
 
@@ -173,10 +180,11 @@ class NodeCacheSource(ClusterSource):
         configurations: Configurations,
         closed: Event,
         look_seconds: float = LOOK_SECONDS,
+        replacements: NodeCacheReader[Mapping[tuple[str, str], Object]] | None = None,
     ) -> None:
-        """Prepare to read. `closed`: `close` sets it, which ends the wait for the next read."""
+        """`closed`: set by `close`, which ends the wait for the next read. `replacements`: None if it lacks them."""
         self._name, self._table, self._reader, self._configurations = name, table, reader, configurations
-        self._closed, self._look_seconds = closed, look_seconds
+        self._closed, self._look_seconds, self._replacements = closed, look_seconds, replacements
         self._last: ObservedCluster | None = None
 
     @property
@@ -211,4 +219,5 @@ class NodeCacheSource(ClusterSource):
         snapshot = self._reader.at(head).snapshot
         configured = self._configurations.at("" if head is None else head.configuration_hash)
         observed_at = 0.0 if head is None or head.pointer is None else head.pointer.observation.observed_at
-        return ObservedCluster(snapshot, observed_at, configured, configured.fallback)
+        kept = REPLACEMENTS.empty() if self._replacements is None else self._replacements.at(head)
+        return ObservedCluster(snapshot, observed_at, configured, configured.fallback, replacements=kept)

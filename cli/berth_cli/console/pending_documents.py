@@ -19,7 +19,7 @@ from berth_cli.console.cluster import ObservedCluster
 from berth_cli.console.decisions import DecisionSource
 from berth_cli.console.feed import Feed
 from berth_cli.console.pending_reasons import Judgment, PendingJudge, in_state
-from berth_cli.console.pending_target import pending_state, pending_target, recorded_cause
+from berth_cli.console.pending_target import pending_state, pending_target, recorded_cause, search_note
 from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS
 from berth_cli.explanation.explanation import explain_pod
 from berth_cli.explanation.report import document
@@ -64,12 +64,14 @@ class PendingDocuments:
         with self._lock:
             snapshot = observed.snapshot
             pods = _pending_pods(snapshot)
-            judged, left = self._judge.judge(pods[:MAX_PODS], snapshot, self._rules_of(observed), JUDGE_SECONDS)
+            states = [(pod, pending_state(pod, observed)) for pod in pods[:MAX_PODS]]
+            judged, is_complete = self._judge.judge(states, snapshot, self._rules_of(observed), JUDGE_SECONDS)
             now, schedulers = self._wall(), {DEFAULT_SCHEDULER, *observed.configured.document.profiles}
-            judged = [
-                (pod, in_state(judgment, pending_state(pod, observed), now, schedulers)) for pod, judgment in judged
+            found = [
+                (pod, in_state(judgment, state, now, schedulers, taken))
+                for (_, state), (pod, judgment, taken) in zip(states, judged, strict=True)
             ]
-        return orjson.dumps({**_document(judged, len(pods), list(snapshot.nodes)), "isComplete": not left})
+        return orjson.dumps({**_document(found, len(pods), list(snapshot.nodes)), "isComplete": is_complete})
 
     def explain(self, query: Query) -> bytes | Refusal:
         """Return the output of `berth explain -o json` for a pod without a node, with changes that would place it."""
@@ -96,7 +98,8 @@ class PendingDocuments:
                 )
             except PluginFailed as error:
                 return Refusal(503, Outcome.NOT_READY, str(error))
-        return orjson.dumps(document(found))
+        shown = document(found)
+        return orjson.dumps({**shown, **search_note(observed, shown)})
 
     def _rules_of(self, observed: ObservedCluster) -> Rules:
         if self._rules is None or self._rules[0] is not observed.configured:

@@ -6,15 +6,21 @@ evaluated as in filter: with the plan of its gang.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import LabelSet, Pod, PodSpec
+from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.explanation.pod_state import PodState, Verdict, pending_cause, verdict_on
+from berth_cli.explanation.pod_state import Cause, PodState, Verdict, pending_cause, verdict_on
+from berth_cli.explanation.rivals import rivals_of, taken_text
 from berth_cli.explanation.rules import Reasons, Rules, by_reason
+from berth_cli.placement.scheduler.control_loop import ControlLoop
+from berth_cli.placement.scheduler.extender import PolicyExtender
+from berth_cli.placement.scheduler.turns import Turns
 from berth_cli.terminal.output import duration
 
 
@@ -28,27 +34,37 @@ class Category(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """The verdict on one kind of pod. fitting: the number of nodes that pass all rules. reasons: each reason with the
-    nodes that it rejects, the most useful reason first. note: why the verdict is undetermined."""
+    """The verdict on one kind of pod. fitting: the number of nodes that pass all rules. reasons: with the nodes that
+    each one rejects, the most useful reason first. note: what else keeps the pod. node: where the scheduler places it,
+    maybe after evictions. message: the scheduler's if it does not."""
 
     category: Category
     fitting: int = 0
     reasons: Reasons = field(default_factory=dict)
     note: str = ""
+    node: str = ""
+    message: str = ""
 
+
+BELOW_ALL = -(2**31) - 1
+"""A priority below that of all pods."""
 
 NOT_IN_TIME = Judgment(
     Category.UNDETERMINED, note="there was no time to judge it; it is judged when the page asks again"
 )
 
 
-def in_state(judgment: Judgment, state: PodState, now: float, schedulers: Container[str]) -> Judgment:
-    """Return the verdict that `berth explain` gives for a pod in this state, because of which a scheduler may leave a
-    pod pending although it fits. now: seconds since the epoch. schedulers: the schedulers whose pods `berth simulate`
-    places."""
-    fits = judgment.category is Category.SCHEDULABLE
-    verdict, note = verdict_on(state, now, pending_cause(state), fits=fits)
+def in_state(judgment: Judgment, state: PodState, now: float, schedulers: Container[str], taken: str) -> Judgment:
+    """Return the verdict on a pod in this state, as `berth explain` gives it: the scheduler may not place a pod that
+    fits. now: seconds since the epoch. schedulers: those whose pods `berth simulate` places. taken: as in
+    `taken_text`."""
+    fits, cause = judgment.category is Category.SCHEDULABLE, pending_cause(state)
+    if fits and not judgment.node:
+        cause = cause or Cause(Verdict.SCHEDULER_FAILS, "kube-scheduler fails", judgment.message)
+    verdict, note = verdict_on(state, now, cause, fits=fits, preempts=bool(judgment.node))
     if verdict is Verdict.PLACEABLE:
+        if taken:
+            return replace(judgment, category=Category.UNSCHEDULABLE, note=taken)
         is_other = not state.was_tried and state.scheduler not in schedulers
         other = f"of {state.scheduler}, if that scheduler runs" if is_other else ""
         note = "; ".join(filter(None, (other, *state.unchecked)))
@@ -72,22 +88,22 @@ class PendingJudge:
     """Evaluates pending pods, and keeps the verdicts between calls. Not thread-safe.
 
     Each call continues after the previous one: first with the kinds that were never evaluated, then with the kinds that
-    were evaluated longest ago. So every kind is evaluated in turn, even if there are many and the cluster changes
-    often.
+    were evaluated longest ago, so that all are evaluated even if the cluster changes often.
     """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         """Begin without verdicts. `monotonic`: returns seconds."""
         self._monotonic = monotonic
         self._state: tuple[Snapshot, Rules] | None = None
-        self._kept: dict[Kind, _Kept] = {}  # the kind that was evaluated longest ago is first
+        self._kept: dict[Kind, _Kept] = {}  # the least recently evaluated kind first
+        self._turns: dict[tuple[str, ...], Turns] = {}  # by the UIDs of the pods
 
     def judge(
-        self, pods: Iterable[Pod], snapshot: Snapshot, rules: Rules, seconds: float
-    ) -> tuple[Sequence[tuple[Pod, Judgment]], int]:
-        """Return each pod with its verdict, and the number of kinds without a verdict on this state. seconds: the
-        evaluation of another kind begins only within this time."""
-        listed = list(pods)
+        self, waiting: Sequence[tuple[Pod, PodState]], snapshot: Snapshot, rules: Rules, seconds: float
+    ) -> tuple[Sequence[tuple[Pod, Judgment, str]], bool]:
+        """Return each pod with its verdict and what takes its place (`taken_text`), and whether all verdicts are of
+        this state. seconds: the time after which no other kind is started."""
+        listed = [pod for pod, _ in waiting]
         kinds = {_kind(pod): pod for pod in listed if not pod.spec.gated}
         self._begin(kinds, snapshot, rules)
         end, names = self._monotonic() + seconds, list(snapshot.nodes)
@@ -97,12 +113,28 @@ class PendingJudge:
             kind = left.pop(0)
             self._kept.pop(kind, None)
             self._kept[kind] = _Kept(_judge(kinds[kind], names, snapshot, rules), self._monotonic(), is_current=True)
-        return [(pod, self._judgment(pod, snapshot)) for pod in listed], len(left)
+        found = {pod.uid: self._judgment(pod, snapshot) for pod in listed}
+        is_complete = not left
+        fitting = [each for each in waiting if found[each[0].uid].category is Category.SCHEDULABLE]
+        takers: dict[str, Pod | None] = {}
+        for scheduler in {state.scheduler for _, state in fitting}:
+            own = {pod.uid for pod, state in fitting if state.scheduler == scheduler}
+            last = Pod("", "", LabelSet("", {}), PodSpec(scheduler_name=scheduler, priority=BELOW_ALL))
+            order = rivals_of(last, fitting)
+            key = tuple(pod.uid for pod in order)
+            if key not in self._turns:
+                loop = ControlLoop(rules.scheduler, snapshot, PolicyExtender(rules.berth))
+                self._turns[key] = Turns(order, loop, lambda pod, at: bool(rules.fitting(pod, names, at)))
+            with suppress(PluginFailed):
+                is_complete &= self._turns[key].take(lambda: self._monotonic() >= end)
+            takers |= {uid: taker for uid, taker in self._turns[key].takers.items() if uid in own}
+        return [(pod, found[pod.uid], taken_text(takers.get(pod.uid), pod)) for pod in listed], is_complete
 
     def _begin(self, kinds: Container[Kind], snapshot: Snapshot, rules: Rules) -> None:
         last, self._state = self._state, (snapshot, rules)
         is_same = last is not None and last[0] is snapshot
         is_kept = last is not None and last[1] is rules
+        self._turns = self._turns if is_same and is_kept else {}
         self._kept = {
             kind: kept if is_same else replace(kept, is_current=False)
             for kind, kept in self._kept.items()
@@ -131,8 +163,12 @@ def _earlier(kept: _Kept, seconds: float, snapshot: Snapshot) -> Judgment:
 def _judge(pod: Pod, names: Sequence[str], snapshot: Snapshot, rules: Rules) -> Judgment:
     try:
         rejected = rules.rejected(pod, names, snapshot)
+        alone = snapshot.with_changes(Changes(pods_gone=[("", pod.uid)]))
+        loop = ControlLoop(rules.scheduler, alone, PolicyExtender(rules.berth))
+        outcome = loop.schedule(replace(pod, nominated_node=""))
     except PluginFailed as error:
         return Judgment(Category.UNDETERMINED, note=str(error))
     fitting = len(names) - len(rejected)
     category = Category.SCHEDULABLE if fitting else Category.UNSCHEDULABLE
-    return Judgment(category, fitting, by_reason(rejected, pod, snapshot))
+    note = f"preemption would place it on {outcome.node}" if outcome.node and not fitting else ""
+    return Judgment(category, fitting, by_reason(rejected, pod, snapshot), note, outcome.node, outcome.message)

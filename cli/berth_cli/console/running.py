@@ -34,6 +34,7 @@ from berth_cli.console.pending_documents import PendingDocuments
 from berth_cli.console.stack_decisions import StackDecisions
 from berth_cli.server.http import server
 from berth_cli.server.recent_decisions import RecentDecisions
+from berth_cli.sources.cached_objects import ReplacementsView
 from berth_cli.sources.stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, aws_errors, describe
 
 HOST = "127.0.0.1"
@@ -137,5 +138,8 @@ def serve_contents(address: str, adapters: CacheAdapters, recent: RecentDecision
     """Show the cluster that the verbs of `berth serve` in this process use, and their decisions. address: of the
     server."""
     tables, configurations = adapters.tables, adapters.configurations
-    source = NodeCacheSource(address, tables.cache, adapters.reader, configurations, Event(), SERVE_LOOK_SECONDS)
+    replacements = NodeCacheReader(tables.cache, ReplacementsView(), time.sleep)
+    source = NodeCacheSource(
+        address, tables.cache, adapters.reader, configurations, Event(), SERVE_LOOK_SECONDS, replacements
+    )
     return ConsoleContents(source, DecisionsHere(recent), tables.gangs)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from berth.cluster.field_projection import Annotations, RequiredFields
 from berth.nodecache.feed.changes import Change, Key
 from berth.nodecache.feed.reader import View
 from berth.scheduling.fields.reading import Object, part
 from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
-from berth.scheduling.objects.projection import SHARED, decode_shared_fields
+from berth.scheduling.objects.projection import REPLACEMENT, SHARED, decode_shared_fields
 from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 _KINDS = {
     "nodes": "Node",
@@ -40,6 +42,51 @@ class ObjectsView(View[Mapping[Key, Object]]):
             else:
                 found[resource, key] = dict(obj)
         return found
+
+
+NO_REPLACEMENTS = (
+    "No pods are ended that their controllers replace: the node cache omits selectors, affinity, tolerations and "
+    "spread constraints of pods on nodes."
+)
+"""Why no change ends these pods, for users."""
+
+
+NOWHERE: Object = {
+    "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}
+}
+"""The fields of a replacement that selects no node: nothing shows that the replacement of an unknown pod fits."""
+
+
+def without_replacement(snapshot: Snapshot, known: Mapping[tuple[str, str], Object]) -> Iterator[tuple[str, str]]:
+    """Yield the pods on nodes that a controller replaces, and that are not known to ReplacementsView."""
+    pods = (pod for node in snapshot.nodes.values() for pod in node.pods if pod.spec.controller is not None)
+    return (key for pod in pods if (key := (pod.namespace, pod.name)) not in known)
+
+
+class ReplacementsView(View[Mapping[tuple[str, str], Object]]):
+    """How the replacement of each pod on a node selects nodes, by namespace and name: the fields of its spec. Lacks the
+    pods of which they were not kept."""
+
+    def empty(self) -> Mapping[tuple[str, str], Object]:
+        return {}
+
+    def applied(
+        self, state: Mapping[tuple[str, str], Object], changes: Iterable[Change]
+    ) -> Mapping[tuple[str, str], Object]:
+        found = dict(state)
+        for key, obj in ((key, obj) for resource, key, obj in changes if resource == "pods"):
+            namespace, _, name = key.partition("/")
+            found.pop((namespace, name), None)
+            if obj is not None and isinstance(source := obj.get(REPLACEMENT), str):
+                found[namespace, name] = _decoded(source)
+        return found
+
+
+@lru_cache(maxsize=4096)
+def _decoded(source: str) -> Object:
+    """Decode the text; pods of a controller share the result."""
+    fields = decode_shared_fields(source)
+    return fields if isinstance(fields, dict) else {}
 
 
 def as_dump(objects: Mapping[Key, Object]) -> Iterator[Object]:

@@ -31,7 +31,13 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import PodGroupApi, gang_names, read_pod_group
 from berth.scheduling.objects.pod_reading import PodReader
-from berth.scheduling.objects.projection import UNDECIDED, is_member, rejected_by_berth
+from berth.scheduling.objects.projection import (
+    REPLACEMENT,
+    UNDECIDED,
+    decode_shared_fields,
+    is_member,
+    rejected_by_berth,
+)
 from tests.builders.counted import (
     LICENCE,
     LICENCES,
@@ -209,6 +215,18 @@ def test_keeps_the_fields_that_explain_a_waiting_pod_only_for_explanations() -> 
     assert kept(PODS, placed, RequiredFields(explanations=True)) == kept(PODS, placed)
 
 
+def test_keeps_how_the_replacement_of_a_pod_on_a_node_selects_nodes_for_explanations_only() -> None:
+    placed = deepcopy(WHOLE_POD)
+    placed["spec"] |= {"nodeName": "n1", "nodeSelector": {"a": "b"}}
+    found = kept(PODS, placed, RequiredFields(replacements=True))
+    selecting = decode_shared_fields(found.pop(REPLACEMENT))
+    names = {"nodeSelector", "affinity", "tolerations", "topologySpreadConstraints"}
+    assert selecting == {name: value for name, value in placed["spec"].items() if name in names}
+    assert found == kept(PODS, placed)
+    waiting = {**placed, "spec": {**placed["spec"], "nodeName": None}}
+    assert kept(PODS, waiting, RequiredFields(replacements=True)) == kept(PODS, waiting)
+
+
 def test_keeps_annotations_used_to_count_resources() -> None:
     needs = RequiredFields.of(configuration().policy())
     bound = asking_object(node="n", annotations={**on_device(1), "example.com/other": "x"}, gpumem="1")
@@ -231,8 +249,8 @@ def test_projection_id_differs_for_different_fields() -> None:
         projection_id(RequiredFields(spreading, images)) for spreading in (False, True) for images in (False, True)
     }
     forms.add(projection_id(RequiredFields(berth_reasons=BERTH_REASONS | {"another reason"})))
-    forms.add(projection_id(RequiredFields(explanations=True)))
-    assert len(forms) == 6
+    forms |= {projection_id(RequiredFields(explanations=True)), projection_id(RequiredFields(replacements=True))}
+    assert len(forms) == 7
     assert all(form.startswith(str(PROJECTION_VERSION)) for form in forms)
     assert (SERVICES in projections(EVERYTHING)) is (STATEFUL_SETS in projections(EVERYTHING)) is True
 

@@ -62,6 +62,7 @@ ALL = RequiredFields(
     gangs=True,
     floats=True,
     explanations=True,
+    replacements=True,
 )
 """The fields that any profile reads: a file is small, so all of them are kept."""
 

@@ -52,6 +52,7 @@ from berth.scheduling.objects.projection import (
     compact_pod,
     is_placed,
     select_fields,
+    with_replacement,
     with_state,
 )
 from berth.scheduling.plugins.custom_plugins import PACKAGE
@@ -149,7 +150,7 @@ class RequiredFields:
     """The fields that a policy reads in addition to the fields that every policy reads. spreading: services and
     controllers, for the default constraints of PodTopologySpread. images: for ImageLocality. gangs: PodGroups, and the
     creation times of pods. berth_reasons: the reasons of a rejection by Berth. floats: whether there are floating
-    pools. explanations: whether to keep the fields that explain why a pod waits."""
+    pools. explanations: what explains why a pod waits. replacements: how replacements of pods on nodes select nodes."""
 
     spreading: bool = False
     images: bool = False
@@ -159,6 +160,7 @@ class RequiredFields:
     gangs: bool = False
     floats: bool = False
     explanations: bool = False
+    replacements: bool = False
 
     @classmethod
     def of(cls, policy: Policy) -> Self:
@@ -191,7 +193,8 @@ def projection_id(required: RequiredFields) -> str:
     images = "+images" if required.images else ""
     gangs = "+gangs" if required.gangs else ""
     explanations = "+explanations" if required.explanations else ""
-    return f"{PROJECTION_VERSION}{spreading}{images}{gangs}{explanations}{counted}+{reasons:x}"
+    replacements = "+replacements" if required.replacements else ""
+    return f"{PROJECTION_VERSION}{spreading}{images}{gangs}{explanations}{replacements}{counted}+{reasons:x}"
 
 
 def projections(required: RequiredFields) -> Mapping[Resource, Projection]:
@@ -239,7 +242,7 @@ def _pod(obj: KubernetesObject, required: RequiredFields) -> KubernetesObject:
         return _only(obj, metadata=("uid",), status=("phase",))
     projected = compact_pod(obj, required.pod_annotations, images=required.images)
     if is_placed(obj):
-        return projected
+        return with_replacement(projected, obj) if required.replacements else projected
     condition = condition_in(part(obj, "status"), "PodScheduled")
     if condition.get("status") == "False" and has_any_reason(condition.get("message"), required.berth_reasons):
         projected[REJECTED] = True

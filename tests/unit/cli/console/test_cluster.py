@@ -10,6 +10,8 @@ from threading import Event, Thread
 
 import pytest
 
+from berth.cluster.field_projection import RequiredFields, projections
+from berth.cluster.watch.resources import PODS
 from berth.configuration.store import ActiveConfiguration, Configurations
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.feed.table import TableUnavailable
@@ -24,9 +26,11 @@ from berth_cli.console.cluster import (
     followed_kubeconfig,
 )
 from berth_cli.server.store.cache_table import InMemoryConfigurationStore
+from berth_cli.sources.cached_objects import ReplacementsView
 from tests.builders.counted import LICENCE, LICENCES, configuration, counted_node_object
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import node_object, node_with
+from tests.builders.pods import pod_with
 from tests.fakes.api_server import verified_kubernetes
 from tests.fakes.published import PublishedCluster
 from tests.unit.cli.console.cases import Waits
@@ -111,7 +115,20 @@ def node_cache(
         Configurations(InMemoryConfigurationStore(cluster.item), lambda: configuration(LICENCES)),
         closed or Waits(),
         look_seconds,
+        NodeCacheReader(cluster.table, ReplacementsView(), lambda _: None),
     )
+
+
+def test_replacements_follow_the_pods_on_nodes_of_which_the_cache_has_them() -> None:
+    cluster, project = PublishedCluster(), projections(RequiredFields(replacements=True))[PODS]
+    pods = [pod_with(name, nodeName="n1", nodeSelector={"a": name}) for name in ("p", "q")]
+    cluster.publish("pods", [*map(project, pods), projections(RequiredFields())[PODS](pod_with("r", nodeName="n1"))])
+    source = node_cache(cluster)
+    found = {("default", name): {"nodeSelector": {"a": name}} for name in ("p", "q")}
+    assert observed(source).replacements == found
+    cluster.publish("pods", [project(pods[0])])
+    del found["default", "q"]
+    assert observed(source).replacements == found
 
 
 def test_node_cache_is_read_with_its_age_and_configuration() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 
 from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.objects import NodeInfo, Pod, read_node
+from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth_cli.console.access import Refusal
 from berth_cli.console.cluster import ObservedCluster, followed_dump
 from berth_cli.console.decisions import DecisionSource
@@ -19,9 +19,10 @@ from berth_cli.console.feed import Feed
 from berth_cli.console.pending_documents import JUDGE_SECONDS, PendingDocuments
 from berth_cli.explanation.explanation import explain_pod
 from berth_cli.explanation.pod_state import pending_cause
-from berth_cli.explanation.report import headline
+from berth_cli.explanation.report import document, headline
 from berth_cli.explanation.rules import Rules
 from berth_cli.explanation.target import read_target
+from berth_cli.sources.cached_objects import NO_REPLACEMENTS
 from berth_cli.sources.node_document import node_document
 from tests.builders.counted import counted_node
 from tests.builders.nodes import PRIORITY, node_with
@@ -43,6 +44,14 @@ def documents(
     feed = Feed(HandDrivenSource(ObservedCluster(snapshot(nodes, pods), NOW, configured)), lambda: NOW)
     feed.observe(0)
     return PendingDocuments(feed, clock, lambda: NOW, weight, decisions)
+
+
+def of_dump(folder: Path, objects: Sequence[Mapping[str, Any]]) -> PendingDocuments:
+    dump = folder / "dump.json"
+    dump.write_bytes(orjson.dumps({"kind": "List", "items": objects}))
+    feed = Feed(followed_dump(dump, FULL), lambda: NOW)
+    feed.observe(0)
+    return PendingDocuments(feed, lambda: 0.0, lambda: NOW)
 
 
 def pending(found: PendingDocuments) -> dict[str, Any]:
@@ -212,11 +221,7 @@ def tried(message: str = "", reason: str = "Unschedulable", **fields: Any) -> di
 )
 def test_verdict_equals_berth_explain(tmp_path: Path, fields: dict[str, Any], wanted: tuple[str, str] | None) -> None:
     objects = [node_with("n1"), pod_with("p", **fields)]
-    dump = tmp_path / "dump.json"
-    dump.write_bytes(orjson.dumps({"kind": "List", "items": objects}))
-    feed = Feed(followed_dump(dump, FULL), lambda: NOW)
-    feed.observe(0)
-    asked = PendingDocuments(feed, lambda: 0.0, lambda: NOW)
+    asked = of_dump(tmp_path, objects)
     listed = [(each["category"], each["note"]) for each in pending(asked)["pods"]]
     assert listed == ([] if wanted is None else [wanted])
     rules = Rules(FULL.document)
@@ -229,6 +234,67 @@ def test_verdict_equals_berth_explain(tmp_path: Path, fields: dict[str, Any], wa
         "gates": list(own.target.state.gates),
         "finalizers": list(own.target.state.finalizers),
     }
+
+
+def described(name: str, on: str = "", app: str = "", **fields: Any) -> dict[str, Any]:
+    """A pod of a controller."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "controller": True}
+    fields |= {"nodeName": on} if on else {}
+    metadata: dict[str, Any] = {"ownerReferences": [owner], "labels": {"app": app or name}}
+    return pod_with(name, metadata=metadata, **fields)
+
+
+WHOLE: dict[str, Any] = {"requests": {"cpu": "4"}}
+TOLERATION: dict[str, Any] = {"tolerations": [{"key": "dedicated", "operator": "Exists"}]}
+SPREAD = {
+    "maxSkew": 1,
+    "topologyKey": "kubernetes.io/hostname",
+    "whenUnsatisfiable": "DoNotSchedule",
+    "labelSelector": {"matchLabels": {"app": "beside"}},
+}
+ENDS = "free 2 cpu on node n1: end default/old (holds 4 cpu)"
+
+
+@pytest.mark.parametrize(
+    ("taints", "fields", "ends"),
+    [
+        pytest.param([], {"nodeSelector": {"kubernetes.io/hostname": "n1"}}, False, id="node selector"),
+        pytest.param([], {"topologySpreadConstraints": [SPREAD]}, False, id="spread constraint"),
+        pytest.param([TAINT], {}, False, id="no toleration"),
+        pytest.param([TAINT], TOLERATION, True, id="toleration"),
+    ],
+)
+def test_pod_ends_if_its_replacement_fits_as_berth_explain_says(
+    tmp_path: Path, taints: list[object], fields: dict[str, Any], ends: bool
+) -> None:
+    nodes = [node_with(name, labels={"kubernetes.io/hostname": name}) for name in ("n1", "n2", "n3")]
+    nodes[1]["spec"] = nodes[2]["spec"] = {"taints": taints}
+    # n3 is full, so the spread constraint allows n1 only.
+    objects = [*nodes, *(described(f"beside-{at}", "n2", app="beside") for at in range(2))]
+    objects += [described("filling", "n3", **WHOLE), described("old", "n1", **WHOLE, **fields)]
+    objects.append(described("p", requests={"cpu": "2"}, nodeSelector={"kubernetes.io/hostname": "n1"}))
+    found = explained(of_dump(tmp_path, objects), "p")
+    target = read_target(objects, "dump.json", "default/p", FULL.document.policy().counting)
+    own = document(explain_pod(target, Rules(FULL.document), weight=1, now=NOW, is_over=lambda: False))
+    assert found["counterfactuals"] == own["counterfactuals"]
+    assert (ENDS in texts(found)) is ends
+
+
+def texts(found: dict[str, Any]) -> list[str]:
+    return [change["text"] for each in found["counterfactuals"] for change in each["changes"]]
+
+
+def test_node_cache_without_the_selectors_of_pods_on_nodes_ends_no_pod_that_is_replaced() -> None:
+    owned = read_pod(described("old", "n1", **WHOLE))
+    assert isinstance(owned, Pod)
+    wanting = pod("p", requests={"cpu": "2"}, nodeSelector={"kubernetes.io/hostname": "n1"})
+    nodes = [node(name, labels={"kubernetes.io/hostname": name}) for name in ("n1", "n2")]
+    found = explained(documents(nodes, [owned, wanting]), "p")
+    assert ENDS not in texts(found)
+    assert found["searchNote"] == NO_REPLACEMENTS
+    bare = explained(documents(nodes, [pod("old", "n1", **WHOLE), wanting]), "p")
+    assert ENDS in texts(bare)
+    assert bare["searchNote"] == ""
 
 
 def test_verdict_on_a_pod_changes_once_schedulers_ignore_it_for_a_minute(tmp_path: Path) -> None:
@@ -247,10 +313,56 @@ def test_pod_of_a_node_cache_with_a_claim_is_undetermined() -> None:
     assert (found["category"], found["note"]) == ("undetermined", UNCHECKED)
 
 
-def test_explanation_names_a_pod_of_higher_priority_that_takes_the_room() -> None:
-    pods = [pod("p", requests={"cpu": "3"}), pod("big", priority=5, requests={"cpu": "3"})]
-    found = explained(documents([node("n1")], pods), "p")
-    assert found["headline"].endswith("1 of 1 nodes fit, but default/big of higher priority would take it first")
+def waiting(name: str, minute: int = 15, cpu: str = "3", **fields: Any) -> dict[str, Any]:
+    metadata = {"metadata": {"creationTimestamp": f"1970-01-01T00:{minute}:00Z"}}
+    return pod_with(name, **(tried() | metadata), requests={"cpu": cpu}, **fields)
+
+
+@pytest.mark.parametrize(
+    ("pods", "wanted"),
+    [
+        pytest.param(
+            [waiting("p"), waiting("big", priority=5)],
+            {"p": "default/big of higher priority would take it first", "big": None},
+            id="higher priority",
+        ),
+        pytest.param(
+            [waiting("p"), waiting("q"), waiting("old", 14), waiting("small", 14, cpu="1")],
+            {
+                "p": "default/old of equal priority is older and would take it first",
+                "q": "default/old of equal priority is older and would take it first",
+                "old": None,
+                "small": None,
+            },
+            id="older",
+        ),
+        pytest.param([waiting("p"), waiting("q")], {"p": None, "q": None}, id="equal age"),
+        pytest.param(
+            [waiting("p"), waiting("old", 14, schedulingGates=[{"name": "hold"}])],
+            {"p": None, "old": "its scheduling gates hold it (hold)"},
+            id="gated",
+        ),
+        pytest.param(
+            [waiting("p"), pod_with("victim", nodeName="n1", requests={"cpu": "2"}, priority=-5)],
+            {"p": "preemption would place it on n1"},
+            id="preemption",
+        ),
+        pytest.param(
+            [waiting("p", cpu="1"), waiting("q", 14), pod_with("v", nodeName="n1", requests={"cpu": "2"}, priority=-5)],
+            {"p": None, "q": "preemption would place it on n1"},
+            id="older pod that preempts",
+        ),
+    ],
+)
+def test_state_of_a_listed_pod_is_the_verdict_of_its_explanation(
+    tmp_path: Path, pods: list[dict[str, Any]], wanted: dict[str, str | None]
+) -> None:
+    asked = of_dump(tmp_path, [node_with("n1"), *pods])
+    found = {each["name"]: each for each in pending(asked)["pods"]}
+    assert {name: each["note"] or None for name, each in found.items()} == wanted
+    for name, note in wanted.items():
+        assert (found[name]["category"] == "schedulable-now") is (explained(asked, name)["verdict"] == "placeable")
+        assert (note or "") in explained(asked, name)["headline"]
 
 
 @pytest.mark.parametrize(

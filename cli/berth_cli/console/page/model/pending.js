@@ -58,7 +58,8 @@ export function captionOf(document) {
  * @param {string} category empty: all @returns {{reason: Reason, key: string, pods: number}[]} */
 export function reasonsOf({ reasons, pods }, category) {
   const shown = pods.filter((pod) => !category || pod.category === category);
-  const mainOf = (/** @type {PendingPod} */ pod) => (pod.note || pod.fitting ? -1 : pod.reasons[0]);
+  const mainOf = (/** @type {PendingPod} */ pod) =>
+    pod.fitting || pod.category === 'undetermined' ? -1 : pod.reasons[0];
   const found = reasons.map((reason, at) => ({
     reason,
     key: reasonKey(reason),
@@ -89,7 +90,7 @@ export function pendingTable({ nodes, reasons, pods }, category, reason) {
       const name = `${pod.namespace}/${pod.name}`;
       const state = CATEGORIES[pod.category] ?? '';
       const why = pod.note || (pod.fitting ? '' : (reasons[pod.reasons[0]]?.reason ?? ''));
-      const fitting = pod.note ? '' : `${pod.fitting} of ${nodes.length}`;
+      const fitting = pod.category === 'undetermined' ? '' : `${pod.fitting} of ${nodes.length}`;
       return rowOf(name, [name, state, why, [fitting, pod.fitting], pod.priority, pod.gang]);
     }),
   };

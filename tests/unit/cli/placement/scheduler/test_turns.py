@@ -1,0 +1,31 @@
+"""Pods that find no room at their turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.objects import Pod
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.explanation.rules import Rules
+from berth_cli.placement.scheduler.control_loop import control_loop_of
+from berth_cli.placement.scheduler.turns import Turns
+from tests.unit.cli.console.cases import node, pod, snapshot
+
+FULL = BerthConfiguration.model_validate({"profile": "full"})
+
+
+def test_pods_that_find_no_room_name_the_pod_that_took_the_last_place_and_a_run_can_be_continued() -> None:
+    rules, state = Rules(FULL), snapshot([node("n1")])
+    wide: dict[str, Any] = {"requests": {"cpu": "2"}}
+    order = [pod(name, priority=priority, **wide) for name, priority in (("a", 9), ("b", 8), ("c", 7), ("d", 6))]
+
+    def fits(one: Pod, at: Snapshot) -> bool:
+        return bool(rules.fitting(one, ["n1"], at))
+
+    turns, calls = Turns(order, control_loop_of(FULL, state), fits), iter((False, False, True))
+    assert not turns.take(lambda: next(calls))
+    assert [each.name for each in order if each.uid in turns.takers] == ["a", "b"]
+    assert turns.take(lambda: False)
+    found = {each.name: taker and taker.name for each in order for taker in [turns.takers[each.uid]]}
+    assert found == {"a": None, "b": None, "c": "b", "d": "b"}
