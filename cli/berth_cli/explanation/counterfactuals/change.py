@@ -111,8 +111,9 @@ def lower_members(case: Case, places: Callable[[Option], bool]) -> Iterator[Opti
         def fits(less: int, name: str = name, most: int = most, step: int = step) -> bool:
             return places(lowered({**amounts, name: (most - less) * step}))
 
-        amounts[name] = (most - bisect_left(range(most - 1), True, key=fits)) * step
-    if places(changes := lowered(amounts)):
+        lower = 0 if fits(0) else bisect_left(range(most - 1), True, 1, key=fits)
+        amounts[name] = (most - lower) * step
+    if (changes := lowered(amounts)) and places(changes):
         yield changes
 
 

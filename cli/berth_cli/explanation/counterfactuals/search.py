@@ -282,17 +282,15 @@ def _of_gang(trial: _Trial) -> tuple[_Trial, list[Option], Search]:
     beside = next_member(others, placement)
     trial = replace(trial, case=case.rooted_at(beside.pod.uid))
     options, result = _for_nodes(beside, rules, is_over)
-
-    def places(changes: Option) -> bool:
-        return not is_over() and trial.places(changes) is not None
-
-    options += lower_members(trial.case, places)
+    # The pods that are tried first are placed only once here: there are many amounts.
+    room = replace(trial, case=replace(others.rooted_at(beside.pod.uid), rivals=()))
+    options += lower_members(trial.case, lambda changes: not is_over() and room.places(changes) is not None)
     kinds, help_of_nodes = _kinds(beside, rules.without_gangs)
     counts = range(1, 1 + beside.missing + min(len(case.rivals), MAX_RIVALS))
     for changes, like in kinds:
 
         def fits(count: int, changes: Option = changes, like: str = like) -> bool:
-            return places((*changes, add_nodes(case, like, count)))
+            return not is_over() and trial.places((*changes, add_nodes(case, like, count))) is not None
 
         # The fewest nodes that are enough, if there are any.
         enough = counts[bisect_left(counts, True, key=fits) :][:1]
