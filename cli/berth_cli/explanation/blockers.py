@@ -50,6 +50,13 @@ class Blockers:
         taken = (port for pod in pods for port in filter(self._wanted.conflict_with, pod.spec.host_ports))
         return list(dict.fromkeys(f"{port.port}/{port.protocol}" for port in taken))
 
+    @property
+    def has_affine_pod(self) -> bool:
+        """Whether a pod on a node matches the pod's required affinity, or the pod itself does."""
+        terms = Terms(self._pod, self._snapshot)
+        pods = (pod for node in self._snapshot.nodes.values() for pod in node.pods)
+        return terms.matches_itself or any(all(t.matches(pod.label_set) for t in terms.affinity) for pod in pods)
+
     @cached_property
     def _by_domain(self) -> Mapping[ReasonCode, ByDomain]:
         terms = Terms(self._pod, self._snapshot)
@@ -60,10 +67,7 @@ class Blockers:
                 for pods, domains in ((own, by_own), (existing, by_existing)):
                     for domain in domains:
                         pods[domain].append(pod)
-        return {
-            ReasonCode.POD_ANTI_AFFINITY_CONFLICT: own,
-            ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT: existing,
-        }
+        return {ReasonCode.POD_ANTI_AFFINITY_CONFLICT: own, ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT: existing}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ so they mean the same as to the verbs."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import orjson
@@ -120,15 +120,6 @@ class Case:
         spec = part(document, "spec") | self.selecting.get((pod.namespace, pod.name), {})
         read = read_pod({**document, "spec": spec})
         return replace(read if isinstance(read, Pod) else pod, uid=f"{pod.uid}.again", node_name="")
-
-
-def kinds_of_nodes(nodes: Mapping[str, NodeInfo]) -> Sequence[Sequence[str]]:
-    """Group the names of nodes that are equal apart from their state."""
-    kinds: dict[bytes, list[str]] = {}
-    for name, node in sorted(nodes.items()):
-        kind = node_like(node_document(node), "")
-        kinds.setdefault(orjson.dumps(kind, option=orjson.OPT_SORT_KEYS), []).append(name)
-    return list(kinds.values())
 
 
 def objects_in(value: object) -> list[Object]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from berth.scheduling.fields.resources import shown_amount
+from berth.scheduling.fields.taints import TolerationIndex
 from berth.scheduling.framework.shipped_profiles import FLOATING_FILTER
 from berth.scheduling.gangs.members import order_of_members
 from berth.scheduling.managed_resources.pools import domain_of
-from berth.scheduling.objects import Pod
+from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.node_affinity import required_of
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -18,11 +19,12 @@ from berth_cli.explanation.case import Case
 from berth_cli.explanation.counterfactuals.search import Search, search
 from berth_cli.explanation.pod_state import FAILS, Cause, Verdict, verdict_on
 from berth_cli.explanation.rivals import first_taker, rivals_of, taken_text
-from berth_cli.explanation.rules import Reasons, Rules, by_reason
+from berth_cli.explanation.rules import Reasons, Rules, by_detail, by_reason
 from berth_cli.explanation.target import Target
 from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome, RankedNode
 from berth_cli.placement.scheduler.extender import PolicyExtender
 from berth_cli.placement.scheduler.preemption import Preemption
+from berth_cli.terminal.input_files import did_you_mean
 from berth_cli.terminal.output import MAX_EXAMPLES, examples
 
 MAX_RANKED = 10
@@ -56,13 +58,7 @@ class Explanation:
 
 
 def explain_pod(
-    target: Target,
-    rules: Rules,
-    *,
-    weight: int,
-    now: float,
-    is_over: Callable[[], bool],
-    cause: Cause | None = None,
+    target: Target, rules: Rules, *, weight: int, now: float, is_over: Callable[[], bool], cause: Cause | None = None
 ) -> Explanation:
     """Evaluate all nodes and search for changes. now: seconds since the epoch. is_over: returns whether the search must
     stop. cause: why the pod waits if it fits on a node; None if unknown."""
@@ -86,38 +82,28 @@ def explain_pod(
         taken = taken_text(taker, case.pod)
         verdict = Verdict.PENDING if taken else verdict
         node = node if beside is case else scheduled(beside.snapshot).node or node
-    reasons = by_reason(rejected, case.pod, case.snapshot)
+    reasons = by_detail(by_reason(rejected, case.pod, case.snapshot), case.pod, case.snapshot)
     is_short = not (fitting or outcome.node)
     pools = pools_against(case, rules, reasons) if is_short else ()
     wants_changes = (not fitting or taken) and verdict in (Verdict.PENDING, Verdict.PREEMPTING, Verdict.UNTRIED)
-    return Explanation(
-        case.pod,
-        target,
-        verdict,
-        node,
-        len(names),
-        fitting,
-        reasons,
-        outcome.ranking[:MAX_RANKED] if fitting else (),
-        None if fitting else outcome.preemption,
-        search(replace(case, asked=case.pod.uid), rules, is_over) if wants_changes else None,
-        cause if verdict in FAILS else None,
-        held,
-        pools,
-        missing_for(case, rules, reasons, pools) if is_short else (),
-        taken,
-        now,
-    )
+    found = search(replace(case, asked=case.pod.uid), rules, is_over) if wants_changes else None
+    missing = missing_for(case, rules, reasons, pools) if is_short else ()
+    ranking, preemption = (outcome.ranking[:MAX_RANKED], None) if fitting else ((), outcome.preemption)
+    failure = cause if verdict in FAILS else None
+    first = case.pod, target, verdict, node, len(names), fitting, reasons
+    return Explanation(*first, ranking, preemption, found, failure, held, pools, missing, taken, now)
 
 
 def missing_for(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[PoolShortage]) -> Sequence[str]:
-    """Return everything that the pod lacks, as clauses: first what it lacks even if other pods end. reasons: the
-    reasons of all nodes. pools: the floating pools with too little left."""
+    """Return what keeps the pod from all nodes, as clauses: first what no other pod's end provides. reasons: those of
+    all nodes. pools: those with too little left."""
+    codes = {each.code for each in reasons}
     texts = [*_larger(case, rules)] or [*_other_half(case, rules, reasons, pools)]
+    texts += _only_taints(case, rules) if ReasonCode.UNTOLERATED_TAINT in codes else ()
     texts += [each.text for each in pools[:MAX_EXAMPLES]]
     if len(pools) > MAX_EXAMPLES:
         texts.append(f"{len(pools) - MAX_EXAMPLES} more pools have too little left")
-    if any(each.code in GANG_CODES for each in reasons) and (gang := rules.gang_status(case.pod, case.snapshot)):
+    if not codes.isdisjoint(GANG_CODES) and (gang := rules.gang_status(case.pod, case.snapshot)):
         texts.append(f"gang {gang.key}: {gang.waits_for}")
     blockers = Blockers(case.pod, case.snapshot)
     for reason, names in reasons.items():
@@ -125,16 +111,38 @@ def missing_for(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[Pool
             pods = blockers.of(reason.code, [case.snapshot.nodes[name] for name in names])
             shown = [f"{pod.namespace}/{pod.name} on {pod.node_name}" for pod in pods]
             texts.append(BLOCKED[reason.code].format(", ".join(blockers.ports_of(pods)), examples(shown)))
+    if ReasonCode.POD_AFFINITY_MISMATCH in codes and not blockers.has_affine_pod:
+        texts.append("no pod on a node matches its pod affinity")
     return texts
 
 
+def _only_taints(case: Case, rules: Rules) -> Iterator[str]:
+    """Name the taints if nothing else keeps the pod from the nodes that it selects."""
+    tolerations, nodes = TolerationIndex(case.pod.spec.tolerations), _selected(case)
+    failing = rules.failing(case.pod, [node.name for node in nodes], case.snapshot).values()
+    codes = {code for statuses in failing for each in statuses for code in each.reason_codes}
+    if codes == {ReasonCode.UNTOLERATED_TAINT} and all(failing):
+        taints = dict.fromkeys(str(each) for node in nodes for each in tolerations.untolerated(node.taints))
+        yield f"it does not tolerate {examples(list(taints))}"
+
+
+def _selected(case: Case) -> Collection[NodeInfo]:
+    """Return the nodes that the pod selects; all if it selects none."""
+    required, nodes = required_of(case.pod), case.snapshot.nodes.values()
+    return [node for node in nodes if required is None or required.matches(node)] or nodes
+
+
 def _larger(case: Case, rules: Rules) -> Iterator[str]:
-    """Name the requests that exceed the total amount of every node that the pod selects."""
-    required, nodes, larger = required_of(case.pod), case.snapshot.nodes.values(), []
-    selected = [node for node in nodes if required is None or required.matches(node)] or nodes
+    """Compare the requests with what the nodes that the pod selects have in total."""
+    selected, larger = _selected(case), []
+    known = {name for node in case.snapshot.nodes.values() for name in node.allocatable}
     for name, asked in case.pod.spec.requests.asked.items():
         most = max((node.allocatable.get(name, 0) for node in selected), default=0)
-        if 0 < most < asked and name not in rules.berth.counting.ignored_by_scheduler:
+        if name in rules.berth.counting.ignored_by_scheduler:
+            continue
+        if known and name not in known:
+            yield f"no node has {name}{did_you_mean(name, known)}"
+        elif 0 < most < asked:
             larger.append(f"{name} {shown_amount(name, asked)} of at most {shown_amount(name, most)}")
     if larger:
         yield f"larger than the largest node ({', '.join(larger)})"

@@ -18,7 +18,7 @@ from berth_cli.explanation.counterfactuals.search import IsOver, Search, next_me
 from berth_cli.explanation.pod_state import Cause, Verdict, pending_cause
 from berth_cli.explanation.report import VERSION, changes_text, reasons_document, reasons_text, search_document
 from berth_cli.explanation.rivals import rivals_of
-from berth_cli.explanation.rules import Reasons, Rules, by_reason
+from berth_cli.explanation.rules import Reasons, Rules, by_detail, by_reason
 from berth_cli.explanation.target import Target
 from berth_cli.placement.queue import rank_of
 from berth_cli.terminal.input_files import InvalidInput
@@ -84,9 +84,8 @@ def explain_gang(
     own = gang_of(pod, snapshot.pod_groups, configuration.gangs)
     if own is None or rules.berth.was_exempt(pod):
         raise InvalidInput(f"pod {pod.namespace}/{pod.name} is in no gang: explain it without --gang")
-    pods = (
-        [pod] if own.key is None else sorted(rules.berth.members_of(own.key, snapshot).values(), key=order_of_members)
-    )
+    known = {pod.uid: pod} if own.key is None else rules.berth.members_of(own.key, snapshot)
+    pods = sorted(known.values(), key=order_of_members)
     gangs = [(each, gang_of(each, snapshot.pod_groups, configuration.gangs)) for each in pods]
     invalid = {f"{each.namespace}/{each.name}": gang.error for each, gang in gangs if isinstance(gang, InvalidGang)}
     valid = [(each, gang) for each, gang in gangs if isinstance(gang, Gang)]
@@ -145,7 +144,7 @@ def _reasons(placement: GangPlacement | None, case: Case, rules: Rules) -> Reaso
         return {}
     beside = next_member(replace(case, in_gang=True), placement)
     rejected = rules.without_gangs.rejected(beside.pod, list(beside.snapshot.nodes), beside.snapshot)
-    return by_reason(rejected, beside.pod, beside.snapshot)
+    return by_detail(by_reason(rejected, beside.pod, beside.snapshot), beside.pod, beside.snapshot)
 
 
 def gang_headline(found: GangExplanation) -> str:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.reason_code import REASON_CODES_VERSION
+from berth_cli.explanation.counterfactuals.change import Change
 from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS, Search, SearchEnd
 from berth_cli.explanation.explanation import Explanation
 from berth_cli.explanation.pod_state import Verdict
@@ -69,14 +70,8 @@ def reasons_text(reasons: Reasons) -> Iterator[str]:
 def reasons_document(reasons: Reasons) -> list[dict[str, object]]:
     """Return the reasons as JSON objects."""
     return [
-        {
-            "code": each.code,
-            "reason": each.text,
-            "plugin": each.plugin,
-            "by": each.by,
-            "count": len(nodes),
-            "nodes": list(nodes),
-        }
+        {"code": each.code, "reason": each.text, "detail": each.detail, "plugin": each.plugin, "by": each.by}
+        | {"count": len(nodes), "nodes": list(nodes)}
         for each, nodes in reasons.items()
     ]
 
@@ -171,22 +166,19 @@ def history_document(found: Attempts | NoRecord | None) -> dict[str, object]:
 
 def search_document(search: Search | None) -> Mapping[str, object]:
     """Return the changes as a JSON object. searchEnd: null if the search was not run."""
-    found = [] if search is None else search.found
+    found = Search() if search is None else search
     return {
         "counterfactuals": [
-            {
-                "changes": [
-                    {"kind": change.kind, "text": change.text, "node": change.node or None, **change.details}
-                    for change in each.changes
-                ],
-                "fits": list(each.fits),
-            }
-            for each in found
+            {"changes": list(map(_change_document, each.changes)), "fits": list(each.fits)} for each in found.found
         ],
         "searchEnd": None if search is None else search.end,
         "searchNote": "" if search is None else "\n".join(search_notes(search)),
-        "moreNodesHelp": None if search is None else search.more_nodes_help,
+        "moreNodesHelp": found.more_nodes_help,
     }
+
+
+def _change_document(change: Change) -> Mapping[str, object]:
+    return {"kind": change.kind, "text": change.text, "node": change.node or None, **change.details}
 
 
 def changes_text(search: Search) -> Iterator[str]:

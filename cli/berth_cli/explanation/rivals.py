@@ -3,7 +3,7 @@ priority, or the same priority and are older."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from berth.pods import DEFAULT_SCHEDULER
@@ -48,10 +48,26 @@ def places_of(case: Case, rules: Rules, names: Iterable[str] = ()) -> tuple[Sequ
 
 
 def first_taker(case: Case, rules: Rules, is_over: Callable[[], bool]) -> tuple[Pod | None, Case]:
-    """Place the rivals one by one until the pod, or its gang, no longer fits. Return the rival that took the place (of
-    a gang, the first member; None if the pod still fits or the time is over), and the case with the placed rivals."""
-    names, alone, beside = list(case.snapshot.nodes), rules.without_gangs, case
-    # Most rivals do not fit, and pods of one controller are alike.
+    """Place the rivals until the pod, or its gang, does not fit any more. Return the one that took its place, or the
+    first member of its gang; None if the pod still fits or the time is over; and the cluster with the placed rivals."""
+    beside = case
+    for placed, beside in _with_rivals(case, rules, is_over):
+        if not places_of(beside, rules)[0]:
+            return placed[0], beside
+    return None, beside
+
+
+def beside_rivals(case: Case, rules: Rules, is_over: Callable[[], bool]) -> Case:
+    """Return the case with all rivals on their nodes; they are not there yet, so they cannot end."""
+    steps = list(_with_rivals(case, rules, is_over))
+    placed = (pod for pods, _ in steps for pod in pods)
+    return replace(steps[-1][1], planned=(*case.planned, *placed)) if steps else case
+
+
+def _with_rivals(case: Case, rules: Rules, is_over: Callable[[], bool]) -> Iterator[tuple[Sequence[Pod], Case]]:
+    """Place one rival, or one gang, after the other; yield the placed pods and the cluster with them."""
+    names, alone = list(case.snapshot.nodes), rules.without_gangs
+    # Most rivals fit nowhere, and pods of a controller are alike.
     nowhere = set[tuple[object, object]]()
     groups: dict[object, list[Pod]] = {}
     for pod in case.rivals:
@@ -64,11 +80,8 @@ def first_taker(case: Case, rules: Rules, is_over: Callable[[], bool]) -> tuple[
         if kind in nowhere or not alone.fitting(pod, names, loop.snapshot):
             nowhere.add(kind)
             continue
-        placed = [outcome.pod for outcome in loop.run([pod, *others]) if outcome.node]
-        beside = replace(case, snapshot=loop.snapshot)
-        if placed and not places_of(beside, rules)[0]:
-            return placed[0], beside
-    return None, beside
+        if placed := [outcome.pod for outcome in loop.run([pod, *others]) if outcome.node]:
+            yield placed, replace(case, snapshot=loop.snapshot)
 
 
 def taken_text(taker: Pod | None, pod: Pod) -> str:

@@ -4,7 +4,8 @@ reasons for which the rules reject them."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import cached_property
 
@@ -12,6 +13,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.feasibility import Exemption
 from berth.scheduling.fields.requirements import Operator
+from berth.scheduling.fields.taints import TolerationIndex
 from berth.scheduling.framework.plugin import SUCCESS, Status
 from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.framework.shipped_profiles import FULL
@@ -20,14 +22,14 @@ from berth.scheduling.gangs.overview import GangStatus
 from berth.scheduling.gangs.planner import GangPlacement
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.pools import domain_of, limits_namespace, resource_of
-from berth.scheduling.objects import Pod
+from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.floating_resources import FloatingResources
 from berth.scheduling.plugins.node_affinity import required_of
 from berth.scheduling.policy import Policy
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.terminal.input_files import MAX_NAMES
+from berth_cli.terminal.input_files import MAX_NAMES, did_you_mean
 
 NO_EXEMPTION = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())
 
@@ -140,12 +142,13 @@ def _alone(plugin: AnyFilter, pod: Pod, snapshot: Snapshot) -> Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A reason why a rule rejects nodes. by: the owner of the rule."""
+    """Why a rule rejects nodes. by: the owner of the rule. detail: the taints, or the missing label; may be empty."""
 
     by: DecidedBy
     plugin: str
     text: str
     code: ReasonCode
+    detail: str = ""
 
 
 Reasons = Mapping[Reason, Sequence[str]]
@@ -187,6 +190,28 @@ def by_reason(rejected: Mapping[str, Rejection], pod: Pod, snapshot: Snapshot) -
     return {reason: sorted(nodes, key=others.__contains__) for reason, nodes in sorted(found.items(), key=order)}
 
 
+def by_detail(reasons: Reasons, pod: Pod, snapshot: Snapshot) -> Reasons:
+    """Split each reason by the taints of its nodes, or by the labels that they lack."""
+    found: dict[Reason, list[str]] = {}
+    for reason, names in reasons.items():
+        for name in names:
+            detail = _detail(reason.code, pod, snapshot.nodes[name])
+            text = f"{reason.text}: {detail}" if detail else reason.text
+            found.setdefault(replace(reason, text=text, detail=detail), []).append(name)
+    return found
+
+
+def _detail(code: ReasonCode, pod: Pod, node: NodeInfo) -> str:
+    spec, keys = pod.spec, list[str]()
+    if code is ReasonCode.UNTOLERATED_TAINT:
+        return ", ".join(map(str, TolerationIndex(spec.tolerations).untolerated(node.taints)))
+    if code is ReasonCode.TOPOLOGY_SPREAD_LABEL_MISSING:
+        keys = [each.topology_key for each in spec.topology_spread if each.when_unsatisfiable == "DoNotSchedule"]
+    elif code is ReasonCode.POD_AFFINITY_MISMATCH:
+        keys = [each.topology_key for each in spec.pod_affinity.required]
+    return ", ".join(f"no label {key}" for key in dict.fromkeys(keys) if key not in node.labels)
+
+
 def _others(pod: Pod, snapshot: Snapshot) -> frozenset[str]:
     """Return the nodes that the pod does not select, or that lack a resource that it requests. Ignore resources that
     all nodes lack: Berth may count them."""
@@ -204,15 +229,19 @@ def _others(pod: Pod, snapshot: Snapshot) -> frozenset[str]:
 
 
 def missing_labels(pod: Pod, snapshot: Snapshot) -> Iterator[str]:
-    """Yield the required labels that every node lacks, with the values that nodes have instead."""
+    """Yield the labels that the pod requires and that no node has, with the values or the key that nodes have."""
     required = pod.spec.node_affinity.required
     wanted = {key: frozenset([value]) for key, value in (pod.spec.node_selector or {}).items()}
     if required is not None and len(required.terms) == 1:
         expressions = required.terms[0].expressions
         wanted |= {each.key: frozenset(each.values) for each in expressions if each.operator is Operator.IN}
     for key, values in wanted.items():
-        known = sorted({node.labels[key] for node in snapshot.nodes.values() if key in node.labels})
+        known = {node.labels[key] for node in snapshot.nodes.values() if key in node.labels}
         if values.isdisjoint(known):
             more = f" and {len(known) - MAX_NAMES} more" if len(known) > MAX_NAMES else ""
-            instead = f"; did you mean {', '.join(known[:MAX_NAMES])}{more}?" if known else ""
+            nearest = [max(SequenceMatcher(None, own, each).ratio() for own in values) for each in known]
+            order = sorted(zip(known, nearest, strict=True), key=lambda each: (-each[1], each[0]))
+            instead = f"; did you mean {', '.join(each for each, _ in order[:MAX_NAMES])}{more}?" if known else ""
+            keys = {each for node in snapshot.nodes.values() for each in node.labels} if not known else ()
+            instead = instead or did_you_mean(key, keys, "the key ")
             yield f"no node has {key}={' or '.join(sorted(values))}{instead}"

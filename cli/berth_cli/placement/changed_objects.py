@@ -4,13 +4,17 @@ given objects are not modified. Unchanged parts are shared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import orjson
 
 from berth.cluster.dump_objects import DEFAULT_NAMESPACE
 from berth.scheduling.fields.reading import Object, part
+from berth.scheduling.objects import NodeInfo
 from berth.scheduling.objects.projection import controller_of
 from berth_cli.sources.dump.manifests import as_new_pod
+from berth_cli.sources.node_document import node_document
 from berth_cli.terminal.input_files import NoSuchNode
 
 PodName = tuple[str, str]
@@ -146,6 +150,15 @@ def node_like(model: Object, name: str) -> Object:
         "spec": {**spec, "taints": taints, "unschedulable": None},
         "status": {**status, "images": None, "conditions": conditions},
     }
+
+
+def kinds_of_nodes(nodes: Mapping[str, NodeInfo]) -> Sequence[Sequence[str]]:
+    """Return the names of equal nodes, apart from their state."""
+    kinds: dict[bytes, list[str]] = {}
+    for name, node in sorted(nodes.items()):
+        kind = node_like(node_document(node), "")
+        kinds.setdefault(orjson.dumps(kind, option=orjson.OPT_SORT_KEYS), []).append(name)
+    return list(kinds.values())
 
 
 def _agent_on(pod: Object, node: str) -> Object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -27,11 +27,16 @@ class NoSuchNode(InvalidInput):
         super().__init__(f"{where} has no node {name}; {names_instead(name, nodes)}")
 
 
+def did_you_mean(name: str, known: Iterable[str], what: str = "") -> str:
+    """Return a clause that asks for the closest of these names; empty if none is close."""
+    closest = get_close_matches(name, sorted(known), 1)
+    return f"; did you mean {what}{closest[0]}?" if closest else ""
+
+
 def names_instead(name: str, known: Sequence[str]) -> str:
     """Return the closest known name, or the first known names, as text."""
-    closest = get_close_matches(name, known, n=1)
-    if closest:
-        return f"did you mean {closest[0]}?"
+    if question := did_you_mean(name, known):
+        return question.removeprefix("; ")
     more = f", and {len(known) - MAX_NAMES} more" if len(known) > MAX_NAMES else ""
     return f"it has {', '.join(known[:MAX_NAMES]) or 'none'}{more}"
 

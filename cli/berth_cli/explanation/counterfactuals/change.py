@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -62,12 +63,11 @@ def of_pod(kind: ChangeKind, text: str, subject: str, edit: Edit, size: float = 
 def raise_capacity(short: PoolShortage) -> Change:
     """Raise the capacity of a floating pool to the smallest number that works."""
     pool, after = short.pool, short.capacity + short.needed - short.room
+    text = f"raise the capacity of {pool} from {short.capacity} to {after}"
+    details = {"pool": pool, "from": short.capacity, "to": after}
+    kind, subject, to = ChangeKind.RAISE_CAPACITY, pool.partition("=")[0], {pool: after}
     return Change(
-        ChangeKind.RAISE_CAPACITY,
-        f"raise the capacity of {pool} from {short.capacity} to {after}",
-        pool.partition("=")[0],
-        lambda case: replace(case, capacities={**case.capacities, pool: after}),
-        details={"pool": pool, "from": short.capacity, "to": after},
+        kind, text, subject, lambda case: replace(case, capacities={**case.capacities, **to}), details=details
     )
 
 
@@ -87,14 +87,39 @@ def at(obj: Object, *path: str) -> Object:
 def lower_requests(case: Case, amounts: Mapping[str, int]) -> Iterator[Option]:
     """Lower the request of each resource to this amount. Return no change if an amount would become 0."""
     asked = case.pod.spec.requests.asked
-    lower = {name: _rounded(name, amount) for name, amount in amounts.items()}
+    lower = {name: amount // _step(name, amount) * _step(name, amount) for name, amount in amounts.items()}
     if lower and all(0 < amount < asked.get(name, 0) for name, amount in lower.items()):
         yield tuple(_lower_request(case, name, asked[name], amount) for name, amount in lower.items())
 
 
-def _rounded(name: str, units: int) -> int:
-    """Round down to a typical amount."""
-    return units // MEBIBYTE * MEBIBYTE if name in (MEMORY, EPHEMERAL_STORAGE) and units > MEBIBYTE else units
+def lower_members(case: Case, places: Callable[[Option], bool]) -> Iterator[Option]:
+    """Lower the requests of a gang's next member, and of those like it, to the largest amounts at which the gang has
+    places."""
+    asked = case.pod.spec.requests.asked
+    steps = {name: _step(name, amount) for name, amount in asked.items() if amount > _step(name, amount)}
+    amounts = dict(steps)
+
+    def lowered(amounts: Mapping[str, int]) -> Option:
+        less = {name: amount for name, amount in amounts.items() if amount < asked[name]}
+        return next(lower_requests(case, less), ())
+
+    if not amounts or not places(lowered(amounts)):
+        return
+    for name, step in steps.items():
+        most = -(-asked[name] // step)
+
+        def fits(less: int, name: str = name, most: int = most, step: int = step) -> bool:
+            return places(lowered({**amounts, name: (most - less) * step}))
+
+        lower = 0 if fits(0) else bisect_left(range(most - 1), True, 1, key=fits)
+        amounts[name] = (most - lower) * step
+    if (changes := lowered(amounts)) and places(changes):
+        yield changes
+
+
+def _step(name: str, units: int) -> int:
+    """Return the difference between two typical amounts of this size."""
+    return MEBIBYTE if name in (MEMORY, EPHEMERAL_STORAGE) and units > MEBIBYTE else 1
 
 
 def _lower_request(case: Case, name: str, asked: int, amount: int) -> Change:

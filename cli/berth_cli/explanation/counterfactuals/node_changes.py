@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from berth.scheduling.fields.node_affinity import NodeSelector, NodeSelectorTerm
@@ -12,6 +13,7 @@ from berth.scheduling.fields.resources import PODS, shown_amount
 from berth.scheduling.fields.taints import Taint, TolerationIndex
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.node_affinity import required_of
+from berth.scheduling.preemption.victims import DisruptionBudgets
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case, objects_in
 from berth_cli.explanation.counterfactuals.change import Change, ChangeKind, Option, at, of_pod
@@ -81,8 +83,7 @@ def uncordon(node: str) -> Change:
 def answers_to_taints(case: Case, node: NodeInfo) -> Iterator[Option]:
     """Uncordon the tainted node, and add tolerations for other taints to the pod. Yields nothing if a taint marks the
     node as broken, being removed, part of the control plane, or for other pods."""
-    tolerations = TolerationIndex(case.pod.spec.tolerations)
-    taints = [each for each in node.taints if each.forbids and not tolerations.tolerates(each)]
+    taints = TolerationIndex(case.pod.spec.tolerations).untolerated(node.taints)
     own = [each for each in taints if each.key != CORDON]
     is_fixed = any(is_node_state(each.key) or each.key in CONTROL_PLANE for each in own)
     if not own or not (is_fixed or _is_for_others(case, node, own)):
@@ -105,9 +106,8 @@ def _tolerate(case: Case, taint: Taint) -> Change:
         spec = at(obj, "spec")
         spec["tolerations"] = [*objects_in(spec.get("tolerations")), toleration]
 
-    shown = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
-    text = f"let {case.whom} tolerate {shown}"
-    return of_pod(ChangeKind.ADD_TOLERATION, text, shown, edit, toleration=toleration)
+    text = f"let {case.whom} tolerate {taint}"
+    return of_pod(ChangeKind.ADD_TOLERATION, text, str(taint), edit, toleration=toleration)
 
 
 def free(case: Case, pods: Iterable[Pod], shortages: Mapping[str, int], held: Held, node: str = "") -> Iterator[Option]:
@@ -127,13 +127,13 @@ def free(case: Case, pods: Iterable[Pod], shortages: Mapping[str, int], held: He
     several = sorted(several, key=lambda pod: (pod.priority or 0, -share(pod), pod.uid))[:MAX_PODS]
     enough = (several[:count] for count in range(2, len(several) + 1) if is_enough(several[:count]))
     for ended in (*([pod] for pod in single[:MAX_OPTIONS]), *islice(enough, 1)):
-        yield (_end(ended, node, shortages, amounts),)
+        yield (_end(case, ended, node, shortages, amounts),)
 
 
 def end_blockers(case: Case, pods: Sequence[Pod], node: str = "") -> Iterator[Option]:
     """End the pods that keep the pod away. node: the node of the change; empty if the pods may be on any node."""
     if pods and len(pods) <= MAX_PODS and len(_removable(case, pods)) == len(pods):
-        yield (_end(pods, node, {}, {}),)
+        yield (_end(case, pods, node, {}, {}),)
 
 
 def _removable(case: Case, pods: Iterable[Pod]) -> list[Pod]:
@@ -156,23 +156,34 @@ def _removable(case: Case, pods: Iterable[Pod]) -> list[Pod]:
 
 
 def _end(
-    pods: Sequence[Pod], node: str, shortages: Mapping[str, int], amounts: Mapping[str, Mapping[str, int]]
+    case: Case, pods: Sequence[Pod], node: str, shortages: Mapping[str, int], amounts: Mapping[str, Mapping[str, int]]
 ) -> Change:
     short = {name: shown_amount(name, amount) for name, amount in shortages.items()}
     ends = ", ".join(f"{pod.namespace}/{pod.name}{_holding(amounts.get(pod.uid, {}), shortages)}" for pod in pods)
     missing = " and ".join("room for a pod" if name == PODS else f"{amount} {name}" for name, amount in short.items())
     nodes = sorted({pod.node_name for pod in pods})
     where = f" on {'node' if len(nodes) == 1 else 'nodes'} {', '.join(nodes)}" if node or not missing else ""
-    return Change(
-        ChangeKind.END_PODS,
-        f"free {missing}{where}: end {ends}" if missing else f"end {ends}{where}",
-        ",".join(sorted(name.partition("=")[0] for name in shortages)),
-        lambda case: case.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid) for pod in pods])),
-        node,
-        len(pods) + sum((pod.priority or 0) > 0 for pod in pods) / 10,
-        {"pods": [f"{pod.namespace}/{pod.name}" for pod in pods], "free": short},
-        frozenset(pod.uid for pod in pods),
-    )
+    violated = DisruptionBudgets(case.snapshot.disruption_budgets).violated(pods).values()
+    budgets = sorted({budget for each in violated for budget in each})
+    text = f"free {missing}{where}: end {ends}" if missing else f"end {ends}{where}"
+    text += f"; PodDisruptionBudget {', '.join(budgets)} does not allow this eviction now" if budgets else ""
+    subject = ",".join(sorted(name.partition("=")[0] for name in shortages))
+    size = len(pods) + sum((pod.priority or 0) > 0 for pod in pods) / 10
+    gone = Changes(pods_gone=[(pod.node_name, pod.uid) for pod in pods])
+    details = {"pods": [f"{pod.namespace}/{pod.name}" for pod in pods], "free": short, "violates": budgets}
+    kind, ended = ChangeKind.END_PODS, frozenset(pod.uid for pod in pods)
+    return Change(kind, text, subject, lambda case: case.with_changes(gone), node, size, details, ended)
+
+
+def with_waiting(changes: Option, waiting: Sequence[Pod]) -> Option:
+    """Say of the end of these pods that their replacements then wait."""
+    found = list[Change]()
+    for each in changes:
+        names = [f"{pod.namespace}/{pod.name}" for pod in waiting if pod.uid in each.ended]
+        says = "its replacement then waits" if len(each.ended) == 1 else f"replacements then wait: {', '.join(names)}"
+        text = each.text if not names or each.text.endswith(says) else f"{each.text}; {says}"
+        found.append(replace(each, text=text, details={**each.details, "waiting": names}) if each.ended else each)
+    return tuple(found)
 
 
 def _holding(own: Mapping[str, int], wanted: Iterable[str]) -> str:

@@ -73,7 +73,8 @@ def _node_affinity(of: Rejected) -> Iterator[Option]:
 
 
 def _lower(of: Rejected, missing: Mapping[str, int]) -> Iterator[Option]:
-    asked = of.case.pod.spec.requests.asked
+    """Lower the requests by these amounts; not in a gang, because members that have a place are lowered, too."""
+    asked, missing = of.case.pod.spec.requests.asked, {} if of.case.in_gang else missing
     return change.lower_requests(of.case, {name: asked.get(name, 0) - amount for name, amount in missing.items()})
 
 
@@ -111,8 +112,8 @@ def _pools(of: Rejected) -> Iterator[Option]:
     short = short_pools(of.case, of.rules, of.node.labels)
     missing = {each.pool: each.needed - each.room for each in short}
     holders = (node.pods for node in nodes.values() if missing.keys() & held(node.pods, node.labels))
-    room = sorted(((each.room // of.case.missing, resource_of(each.pool)) for each in short), reverse=True)
-    yield from change.lower_requests(of.case, {name: amount for amount, name in room})
+    lacks = sorted((each.needed - each.room, resource_of(each.pool)) for each in short)
+    yield from _lower(of, {name: amount for amount, name in lacks})
     yield from node_changes.free(
         of.case, chain.from_iterable(holders), missing, lambda pod: held((pod,), nodes[pod.node_name].labels)
     )

@@ -21,13 +21,13 @@ from berth.scheduling.plugins.node_affinity import required_of
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.blockers import Blockers
-from berth_cli.explanation.case import Case, kinds_of_nodes
-from berth_cli.explanation.counterfactuals.change import ChangeKind, Option, create_members, size_of
-from berth_cli.explanation.counterfactuals.node_changes import add_nodes
+from berth_cli.explanation.case import Case
+from berth_cli.explanation.counterfactuals.change import ChangeKind, Option, create_members, lower_members, size_of
+from berth_cli.explanation.counterfactuals.node_changes import add_nodes, with_waiting
 from berth_cli.explanation.counterfactuals.proposals import Rejected, proposals, shortage
-from berth_cli.explanation.rivals import first_taker, places_of, taken_text
+from berth_cli.explanation.rivals import beside_rivals, first_taker, places_of, taken_text
 from berth_cli.explanation.rules import Rules
-from berth_cli.placement.changed_objects import is_node_state
+from berth_cli.placement.changed_objects import is_node_state, kinds_of_nodes
 
 SEARCH_SECONDS = 5.0
 """The time limit of the search. On a large cluster it is reached before all changes are tried."""
@@ -139,8 +139,9 @@ class _Trial:
         fits, placed = places_of(beside, rules, names)
         if taker is None and not fits:
             fits, placed = places_of(beside, rules)
-        if taker is None and not _replacements_fit(self.case, changes, beside, placed, rules.without_gangs):
-            return None
+        if taker is None:
+            waiting = _waiting_replacements(self.case, changes, beside, placed, rules.without_gangs)
+            return None if waiting is None else Counterfactual(with_waiting(changes, waiting), fits)
         return Counterfactual(changes, fits, taker)
 
     def places(self, changes: Option) -> Counterfactual | None:
@@ -170,26 +171,32 @@ def _signature(changes: Option) -> frozenset[tuple[str, str]]:
     return frozenset((each.kind, each.subject) for each in changes)
 
 
-def _replacements_fit(case: Case, changes: Option, changed: Case, placed: Sequence[Pod], rules: Rules) -> bool:
-    """Return whether the ended pods still fit when their controllers create them again after the pods are placed. A
-    replacement of lower priority that needs a floating pool may wait: the pool's rule keeps the units for the pod."""
+def _waiting_replacements(
+    case: Case, changes: Option, changed: Case, placed: Sequence[Pod], rules: Rules
+) -> Sequence[Pod] | None:
+    """Place the ended pods that their controllers create again beside the placed pods. Return those that then wait;
+    None if one waits that may not: with a floating pool, a pod of a lower priority may, because the rule keeps its
+    share for the pod."""
     holds_share = {uid: bool(each.subject) and not each.node for each in changes for uid in each.ended}
-    snapshot = changed.snapshot.with_changes(Changes(pods=placed))
+    snapshot, waiting = changed.snapshot.with_changes(Changes(pods=placed)), list[Pod]()
     for pod in (pod for each in case.snapshot.nodes.values() for pod in each.pods if pod.uid in holds_share):
-        may_wait = holds_share[pod.uid] and (pod.priority or 0) < (case.pod.priority or 0)
-        if pod.spec.controller is not None and not may_wait:
+        if pod.spec.controller is not None:
             again = case.replacement_of(pod)
             fits = rules.fitting(again, sorted(snapshot.nodes), snapshot)
-            if not fits:
-                return False
-            snapshot = snapshot.with_changes(Changes(pods=(replace(again, node_name=fits[0]),)))
-    return True
+            if fits:
+                snapshot = snapshot.with_changes(Changes(pods=(replace(again, node_name=fits[0]),)))
+            elif holds_share[pod.uid] and (pod.priority or 0) < (case.pod.priority or 0):
+                waiting.append(pod)
+            else:
+                return None
+    return waiting
 
 
 def _of_pod(trial: _Trial) -> tuple[_Trial, list[Option], Search]:
-    """Propose changes for a pod without a gang."""
-    options, result = _for_nodes(trial.case, trial.rules, trial.is_over)
-    kinds, help_of_nodes = _kinds(trial.case, trial.rules)
+    """Propose changes for a pod that is placed alone, in the cluster with the pods that are tried first."""
+    beside = beside_rivals(trial.case, trial.rules, trial.is_over)
+    options, result = _for_nodes(beside, trial.rules, trial.is_over)
+    kinds, help_of_nodes = _kinds(beside, trial.rules)
     for changes, like in kinds:
         # Rivals may take the first new nodes.
         counts = range(1, 2 + min(len(trial.case.rivals), MAX_RIVALS))
@@ -266,16 +273,20 @@ def _of_gang(trial: _Trial) -> tuple[_Trial, list[Option], Search]:
     """Propose changes for the gang, as changes of its next member. Proposes nothing if members contradict each other:
     they must be corrected first."""
     case, rules, is_over = trial.case, trial.rules, trial.is_over
-    placement = rules.placement(case.pod, case.snapshot)
+    others = beside_rivals(case, rules, is_over)
+    placement = rules.placement(others.pod, others.snapshot)
     if not isinstance(placement, GangPlacement) or (
         isinstance(placement.outcome, GangError) and placement.outcome is not GangError.LARGER_THAN_CLUSTER
     ):
         return trial, [], Search()
     if placement.outcome is GangWait.FOR_MEMBERS:
         return _of_incomplete_gang(trial, placement.members.gang.minimum)
-    beside = next_member(case, placement)
+    beside = next_member(others, placement)
     trial = replace(trial, case=case.rooted_at(beside.pod.uid))
     options, result = _for_nodes(beside, rules, is_over)
+    # The pods that are tried first are placed only once here: there are many amounts.
+    room = replace(trial, case=replace(others.rooted_at(beside.pod.uid), rivals=()))
+    options += lower_members(trial.case, lambda changes: not is_over() and room.places(changes) is not None)
     kinds, help_of_nodes = _kinds(beside, rules.without_gangs)
     counts = range(1, 1 + beside.missing + min(len(case.rivals), MAX_RIVALS))
     for changes, like in kinds:
@@ -283,10 +294,9 @@ def _of_gang(trial: _Trial) -> tuple[_Trial, list[Option], Search]:
         def fits(count: int, changes: Option = changes, like: str = like) -> bool:
             return not is_over() and trial.places((*changes, add_nodes(case, like, count))) is not None
 
-        # Propose the smallest number of nodes that is enough.
-        options += [
-            (*changes, add_nodes(case, like, count)) for count in counts[bisect_left(counts, True, key=fits) :][:1]
-        ]
+        # The fewest nodes that are enough, if there are any.
+        enough = counts[bisect_left(counts, True, key=fits) :][:1]
+        options += [(*changes, add_nodes(case, like, count)) for count in enough]
     return trial, options, replace(result, more_nodes_help=help_of_nodes)
 
 
@@ -317,7 +327,7 @@ def next_member(case: Case, placement: GangPlacement) -> Case:
     snapshot = root.snapshot.with_changes(Changes(pods_gone=[("", pod.uid) for pod in placed]))
     missing = max(1, placement.members.gang.minimum - len(placement.places))
     snapshot = snapshot.with_changes(Changes(pods=placed))
-    return replace(root, snapshot=snapshot, planned=tuple(placed), missing=missing)
+    return replace(root, snapshot=snapshot, planned=(*root.planned, *placed), missing=missing)
 
 
 def _merge(options: Iterable[Option]) -> Option:

@@ -86,7 +86,7 @@ def _ask_server(
 ) -> tuple[Attempts | NoRecord, BerthConfiguration | None, str]:
     """Return the attempts, the configuration, and the reason if the server does not respond. Raises InvalidInput."""
     # Imported here: a dump does not need an HTTP client.
-    from berth_cli.explanation.sources import server
+    from berth_cli.sources import server_attempts as server
 
     there = server.open_server(url, tls)
     try:

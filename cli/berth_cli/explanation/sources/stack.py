@@ -81,11 +81,7 @@ def read_stack(stack: str, region: str | None, pod: tuple[str, str]) -> StackSta
 
 
 def read_tables(
-    cache: CacheTable,
-    configurations: Configurations,
-    records: Callable[[], list[object]],
-    where: str,
-    now: float,
+    cache: CacheTable, configurations: Configurations, records: Callable[[], list[object]], where: str, now: float
 ) -> StackState:
     """Read the state from these tables. now: seconds since the epoch. Raises InvalidInput, TableUnavailable and
     ConfigurationInvalid."""

@@ -42,7 +42,12 @@ PENDING: list[Object] = [
             "on node b; without it, 2 of 2 nodes fit",
             id="placed",
         ),
-        pytest.param([node_with("a", taints=[TAINT]), pod_with("p")], 1, "pending: 0 of 1 nodes fit", id="pending"),
+        pytest.param(
+            [node_with("a", taints=[TAINT]), pod_with("p")],
+            1,
+            "pending: 0 of 1 nodes fit: it does not tolerate dedicated=ml:NoSchedule",
+            id="pending",
+        ),
         pytest.param(
             [
                 node_with("a"),

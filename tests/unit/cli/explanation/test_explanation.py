@@ -193,7 +193,7 @@ def test_lists_first_the_taint_of_nodes_that_have_the_resource() -> None:
     nodes = [node_with(f"n{number}", allocatable={"cpu": "1"}) for number in range(3)]
     found = _explanation({"requests": {"cpu": "2", GPU: "1"}}, None, gpu_node, *nodes)
     assert [each.text for each in found.reasons] == [
-        "node(s) had untolerated taint(s)",
+        f"node(s) had untolerated taint(s): {GPU}:NoSchedule",
         "Insufficient cpu",
         f"Insufficient {GPU}",
     ]
@@ -212,6 +212,58 @@ def test_lists_first_the_taint_of_nodes_that_the_pod_selects() -> None:
             (ReasonCode.UNTOLERATED_TAINT, ["db", "c"]),
             (ReasonCode.NODE_AFFINITY_MISMATCH, ["a", "b"]),
         ]
+
+
+def test_names_nearest_values_of_a_label_first() -> None:
+    nodes = [node_with(each, {"pool": each}) for each in ("big", "edge", "gpu", "last", "solver", "spot", "std")]
+    found = _explanation({"nodeSelector": {"pool": "sdt"}}, None, *nodes)
+    assert document(found)["warnings"] == [
+        "no node has pool=sdt; did you mean std, last, spot, edge, solver and 2 more?"
+    ]
+
+
+def test_names_the_nearest_key_if_no_node_has_the_label() -> None:
+    found = _explanation({"nodeSelector": {"disk-type": "ssd"}}, None, node_with("a", {"disktype": "ssd"}))
+    assert document(found)["warnings"] == ["no node has disk-type=ssd; did you mean the key disktype?"]
+
+
+SPREAD = {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
+AFFINE = {
+    "podAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "rack", "labelSelector": {"matchLabels": {"a": "b"}}}
+        ]
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        pytest.param(
+            {}, [("disk:NoSchedule, gpu=yes:NoExecute", ["a"]), ("gpu=yes:NoExecute", ["b", "c"])], id="taints"
+        ),
+        pytest.param(
+            {"tolerations": [{"operator": "Exists"}], "topologySpreadConstraints": [SPREAD]},
+            [("no label rack", ["a", "b", "c"])],
+            id="the label of a spread constraint",
+        ),
+        pytest.param(
+            {"tolerations": [{"operator": "Exists"}], "affinity": AFFINE},
+            [("no label rack", ["a", "b", "c"])],
+            id="the label of a pod affinity",
+        ),
+    ],
+)
+def test_reason_names_the_taints_and_the_missing_label_of_its_nodes(
+    spec: dict[str, Any], wanted: list[tuple[str, list[str]]]
+) -> None:
+    gpu, disk = {"key": "gpu", "value": "yes", "effect": "NoExecute"}, {"key": "disk", "effect": "NoSchedule"}
+    nodes = [node_with("a", taints=[disk, gpu]), *(node_with(each, taints=[gpu]) for each in "bc")]
+    found = _explanation(spec, None, *nodes)
+    reasons: Any = document(found)["reasons"]
+    assert sorted((each["detail"], each["nodes"]) for each in reasons) == wanted
+    assert all(each["reason"].endswith(f": {each['detail']}") for each in reasons)
 
 
 @pytest.mark.parametrize(

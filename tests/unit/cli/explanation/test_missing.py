@@ -21,6 +21,7 @@ IN_ZONE: Mapping[str, Any] = {
 }
 APP = {"matchLabels": {"app": "s"}}
 VAIN = "; more nodes do not help"
+PRESSURE = [{"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}]
 WITH = "anti-affinity with"
 
 
@@ -40,6 +41,11 @@ def apart(name: str = "p", on: str = "", key: str = ZONE) -> Object:
     term = {"labelSelector": APP, "topologyKey": key}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     return pod_with(name, {"app": "s"}, nodeName=on, requests={"cpu": "1"}, affinity=affinity)
+
+
+def beside(app: str) -> Object:
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": "kubernetes.io/hostname"}
+    return pod_with(affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
 
 
 def daemon(name: str, on: str) -> Object:
@@ -127,7 +133,7 @@ NO_SEAT = f"0 of 4 {SEAT} left in zone"
             pod_with(),
             [node_with("n", taints=[{"key": "k", "effect": "NoSchedule"}])],
             FULL,
-            "",
+            ": it does not tolerate k:NoSchedule",
             id="a taint: a node of another kind may help",
         ),
         pytest.param(
@@ -148,8 +154,8 @@ NO_SEAT = f"0 of 4 {SEAT} left in zone"
             asks(cpu="8"),
             [*ZONES],
             FULL,
-            ": larger than the largest node (cpu 8 of at most 4)",
-            id="larger than all nodes",
+            f": no node has {SEAT}; larger than the largest node (cpu 8 of at most 4)",
+            id="larger than all nodes, and a resource that no node has",
         ),
         pytest.param(
             pod_with(requests={"cpu": "8"}, nodeSelector={ZONE: "a"}),
@@ -157,6 +163,41 @@ NO_SEAT = f"0 of 4 {SEAT} left in zone"
             FULL,
             ": larger than the largest node (cpu 8 of at most 4)",
             id="larger than the nodes that it selects",
+        ),
+        pytest.param(
+            pod_with(nodeSelector={ZONE: "a"}),
+            [zone("a1", "a", taints=PRESSURE), zone("b1", "b")],
+            FULL,
+            ": it does not tolerate node.kubernetes.io/disk-pressure:NoSchedule",
+            id="the taint of the nodes that it selects",
+        ),
+        pytest.param(
+            pod_with(requests={"cpu": "4"}),
+            [zone("a1", "a", taints=PRESSURE), BUSY[0]],
+            FULL,
+            "",
+            id="a taint is not the only cause",
+        ),
+        pytest.param(
+            pod_with(requests={"example.com/gpus": "1"}),
+            [node_with("n", allocatable={"example.com/gpu": "1"})],
+            FULL,
+            ": no node has example.com/gpus; did you mean example.com/gpu?",
+            id="a misspelled resource",
+        ),
+        pytest.param(
+            beside("d"),
+            [node_with("n"), pod_with("x", {"app": "x"}, nodeName="n")],
+            FULL,
+            f": no pod on a node matches its pod affinity{VAIN}",
+            id="affinity to a pod that does not exist",
+        ),
+        pytest.param(
+            beside("x"),
+            [node_with("n", unschedulable=True), node_with("m"), pod_with("x", {"app": "x"}, nodeName="n")],
+            FULL,
+            VAIN,
+            id="affinity to a pod on a node that is cordoned",
         ),
         pytest.param(pod_with(requests={"cpu": "4"}), [zone("a1", "a"), BUSY[0]], FULL, "", id="as large as a node"),
     ],

@@ -21,6 +21,7 @@ from tests.builders.pods import pod_with
 from tests.unit.cli.explanation.cases import FULL, Object, rules, target
 
 NODE = node_with("a")
+LAST = {"pool": "last"}
 FULL_NODE = [NODE, pod_with("w", nodeName="a", priority=99, requests={"cpu": "4"})]
 GANGS = gang_configuration().model_dump(by_alias=True, exclude_unset=True)
 CLAIM: dict[str, Any] = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]}
@@ -150,6 +151,32 @@ def test_pod_too_large_for_every_node_is_not_blocked_by_rivals() -> None:
     found = explain_pod(wanted, rules(), weight=1, now=0, is_over=lambda: False).search
     assert found is not None
     assert not any("Other changes" in line for line in changes_text(found))
+
+
+def test_proposes_amounts_that_leave_room_for_pods_that_are_tried_first() -> None:
+    """The pod would fit without the older one, so no node lacks anything for it."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
+    web = pod_with("web", nodeName="a", requests={"cpu": "2500m"}, metadata={"ownerReferences": [owner]})
+    pod, older = asks(cpu="1", nodeSelector=LAST, **at(2)), asks("older", cpu="1", nodeSelector=LAST, **at(1))
+    found = target(pod, node_with("a", LAST), node_with("b"), web, older)
+    shown = explain_pod(found, rules(), weight=1, now=0, is_over=lambda: False).search
+    assert shown is not None
+    assert [each.changes[0].text for each in shown.found] == [
+        "add the label pool=last to node b",
+        "lower the pod's request of cpu from 1 to 500m",
+        "free 500m cpu on node a: end default/web (holds 2500m cpu)",
+        "remove pool=last from the pod's nodeSelector",
+        "add a node like a",
+    ]
+
+
+def test_gang_is_lowered_beside_pods_that_are_tried_first() -> None:
+    gang = [member_object(f"m{each}", "g", 2, requests={"cpu": "2"}) for each in range(2)]
+    first = asks("first", cpu="1", priority=5)
+    found = target({"kind": "Pod", **gang[0]}, NODE, {"kind": "Pod", **gang[1]}, first, document=GANGS)
+    case = replace(found.case, rivals=rivals_of(found.case.pod, found.waiting))
+    shown = search(case, rules(GANGS), lambda: False).found
+    assert shown[0].changes[0].text == "lower each member's request of cpu from 2 to 1500m"
 
 
 def test_gang_of_a_higher_priority_takes_the_room_as_a_whole() -> None:

@@ -18,6 +18,10 @@ class Taint:
     value: str
     effect: str
 
+    def __str__(self) -> str:
+        """Format the taint as kubectl does."""
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
     @property
     def forbids(self) -> bool:
         """Return whether the effect rejects pods: PreferNoSchedule only scores, and unknown effects are ignored."""
@@ -48,6 +52,10 @@ class TolerationIndex:
                 if (key, effect) in self._exists or (key, effect, taint.value) in self._equal:
                     return True
         return False
+
+    def untolerated(self, taints: Iterable[Taint]) -> list[Taint]:
+        """Return the taints that reject the pod."""
+        return [each for each in taints if each.forbids and not self.tolerates(each)]
 
     def repelled_by(self, taints: Iterable[Taint]) -> bool:
         return any(taint.forbids and not self.tolerates(taint) for taint in taints)

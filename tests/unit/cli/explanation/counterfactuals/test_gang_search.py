@@ -19,6 +19,7 @@ from tests.unit.cli.explanation.cases import Object
 CONFIGURATION = gang_configuration()
 LABELLED = gang_configuration(profile="label-priority")
 SEAT = "example.com/seat"
+ON_X: dict[str, Any] = {"spec": {"nodeSelector": {"pool": "x"}}}
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
 
 
@@ -50,13 +51,15 @@ def texts(result: Search) -> list[str]:
         pytest.param(
             [node_with("a"), *members(3)],
             [
+                "lower each member's request of cpu from 2 to 1333m",
                 "add a node like a",
             ],
-            id="no room for one member: one more node",
+            id="no room for one member: a third of the node for each, or one more node",
         ),
         pytest.param(
             [node_with("a"), *members(7, 7)],
             [
+                "lower each member's request of cpu from 2 to 571m",
                 "add 3 nodes like a",
             ],
             id="no room for five members: the fewest nodes",
@@ -68,7 +71,10 @@ def texts(result: Search) -> list[str]:
         ),
         pytest.param(
             [node_with("a"), *members(2)],
-            ["create 1 more member of the gang; add a node like a"],
+            [
+                "create 1 more member of the gang; lower each member's request of cpu from 2 to 1333m",
+                "create 1 more member of the gang; add a node like a",
+            ],
             id="a member is missing, and room for it",
         ),
         pytest.param(
@@ -80,6 +86,7 @@ def texts(result: Search) -> list[str]:
             [node_with("a"), node_with("b", taints=[TAINT]), *members(3)],
             [
                 "let each member tolerate dedicated=ml:NoSchedule",
+                "lower each member's request of cpu from 2 to 1333m",
                 "add a node like a",
             ],
             id="a taint keeps the next member out",
@@ -92,7 +99,7 @@ def texts(result: Search) -> list[str]:
                 *members(3),
             ],
             [
-                "lower each member's request of cpu from 2 to 1",
+                "lower each member's request of cpu from 2 to 1333m",
                 "free 1 cpu on node b: end default/web (holds 3 cpu)",
                 "add a node like a",
             ],
@@ -104,6 +111,30 @@ def texts(result: Search) -> list[str]:
                 "lower each like member's request of cpu from 5 to 4",
             ],
             id="a member other than the explained one",
+        ),
+        pytest.param(
+            [node_with("a", {"pool": "x"}), node_with("b", allocatable={"cpu": "1"}), *members(2, 2, **ON_X, cpu="3")],
+            [
+                "lower each member's request of cpu from 3 to 2",
+                "add a node like a",
+            ],
+            id="the amount is of the node that the members select",
+        ),
+        pytest.param(
+            [
+                node_with("a", allocatable={"cpu": "4", "memory": "4Gi"}),
+                *members(2, 2, requests={"cpu": "3", "memory": "3Gi"}, cpu=""),
+            ],
+            [
+                "add a node like a",
+                "lower each member's request of cpu from 3 to 2; lower each member's request of memory from 3Gi to 2Gi",
+            ],
+            id="two resources are short: the largest amounts of both",
+        ),
+        pytest.param(
+            [node_with("a", unschedulable=True), *members(2, 2)],
+            ["uncordon node a"],
+            id="no amount has room: no lower request",
         ),
     ],
 )

@@ -20,6 +20,12 @@ SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedu
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 TERM = {"labelSelector": APP, "topologyKey": "kubernetes.io/hostname"}
 GPU = "nvidia.com/gpu"
+PROTECTED = {
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "w", "namespace": "default"},
+    "spec": {"selector": {"matchLabels": {"app": "w"}}},
+    "status": {"disruptionsAllowed": 0},
+}
 UNREADY = [{"type": "Ready", "status": "False"}]
 
 
@@ -275,8 +281,34 @@ NOTHING_ABSURD = [
         asks(priority=1),
         [node_with("a"), owned("w", nodeName="a", requests={LICENCE: "2"})],
         seats(),
-        [f"free 1 {LICENCE}@cluster: end default/w (holds 2 {LICENCE})", RAISED.format(3)],
+        [
+            f"free 1 {LICENCE}@cluster: end default/w (holds 2 {LICENCE}); its replacement then waits",
+            RAISED.format(3),
+        ],
         id="a full pool: ends a pod whose replacement waits with a lower priority",
+    ),
+    pytest.param(
+        asks(2, priority=1),
+        [node_with("a"), *(owned(each, nodeName="a", requests={LICENCE: "1"}) for each in ("w1", "w2"))],
+        seats(),
+        [
+            f"free 2 {LICENCE}@cluster: end default/w1 (holds 1 {LICENCE}), default/w2 (holds 1 {LICENCE}); "
+            "replacements then wait: default/w1, default/w2",
+            RAISED.format(4),
+        ],
+        id="a full pool: ends two pods whose replacements wait",
+    ),
+    pytest.param(
+        pod_with(requests={"cpu": "3"}),
+        [node_with("a"), pod_with("w", {"app": "w"}, nodeName="a", requests={"cpu": "2"}), PROTECTED],
+        FULL,
+        [
+            "lower the pod's request of cpu from 3 to 2",
+            "free 1 cpu on node a: end default/w (holds 2 cpu); "
+            "PodDisruptionBudget default/w does not allow this eviction now",
+            "add a node like a",
+        ],
+        id="a PodDisruptionBudget that allows no disruption",
     ),
     pytest.param(asks(), [node_with("a")], seats(1, "zone"), [], id="a node without the label that is the scope"),
     pytest.param(

@@ -12,11 +12,11 @@ import pytest
 
 from berth.bind.answer import answer_bind, failed
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
-from berth_cli.explanation.sources.server import read_attempts, running_configuration
 from berth_cli.server.endpoints.decisions import decisions_endpoint
 from berth_cli.server.recent_decisions import RecentDecisions
 from berth_cli.sources.attempts import Attempts, NoRecord
 from berth_cli.sources.server import HttpResponse, NoResponse
+from berth_cli.sources.server_attempts import read_attempts, running_configuration
 from berth_cli.terminal.input_files import InvalidInput
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
