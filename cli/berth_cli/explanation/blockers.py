@@ -72,9 +72,8 @@ class Blockers:
 
 @dataclass(frozen=True, slots=True)
 class PoolShortage:
-    """A floating pool with too little left. kept: the units kept for waiting pods of a higher priority. needed: the
-    units that the pod, or its gang, needs. waiting: the number of pods that wait for the pool; before: how many of them
-    are tried first."""
+    """A floating pool with too little left. kept: the units for waiting pods of a higher priority. needed: the units
+    that the pod, or its gang, needs. waiting: the number of waiting pods; before: how many of them are tried first."""
 
     pool: str
     capacity: int

@@ -1,2 +1,1 @@
-"""Changes that would place a pod: proposals for each rejection reason, and the search for the smallest ones that
-work."""
+"""Changes that would place a pod: proposals for each reason, and the search for the smallest ones that work."""

@@ -137,9 +137,8 @@ def end_blockers(case: Case, pods: Sequence[Pod], node: str = "") -> Iterator[Op
 
 
 def _removable(case: Case, pods: Iterable[Pod]) -> list[Pod]:
-    """Return the pods that may be ended, the least important first: pods that are not more important than the pod.
-    Leave out pods of the pod's own controller, which would be replaced, and planned members of its gang, which are not
-    on their nodes yet."""
+    """Return the pods that may be ended, the least important first: those that are not more important than the pod, not
+    of its own controller, which would replace them, and not planned members of its gang."""
     own, planned = case.pod, {pod.uid for pod in case.planned}
     mates = (own.namespace, own.spec.controller)
     found = [

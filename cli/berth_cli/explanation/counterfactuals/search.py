@@ -150,8 +150,7 @@ class _Trial:
         return None if found is None or found.taker is not None else found
 
     def without_needless(self, found: Counterfactual) -> Counterfactual:
-        """Remove unnecessary changes: one change may remove two reasons, and the pod may fit on another node with
-        fewer."""
+        """Remove unnecessary changes: one may remove two reasons, and the pod may fit on another node with fewer."""
         changes = found.changes
         for index in range(len(changes)) if len(changes) > 1 else ():
             if fewer := self.places((*changes[:index], *changes[index + 1 :])):
@@ -243,8 +242,7 @@ def _kinds(case: Case, rules: Rules) -> tuple[Sequence[tuple[Option, str]], bool
 
 
 def _is_sound(node: NodeInfo) -> bool:
-    """Return whether the node can take pods now. Other nodes are not models of new ones: their node pool may be
-    broken."""
+    """Return whether the node can take pods now. Otherwise its node pool may be broken, so it is not a model."""
     is_up = node.ready in ("", "True") and node.phase in ("", "Running") and not node.defect
     return is_up and not node.unschedulable and not any(is_node_state(each.key) for each in node.taints)
 
