@@ -54,7 +54,8 @@ class Rule(StrEnum):
     normalized scores are 0 to 100. EMPTY: without candidates, normalization returns no scores. SHAPE: pods of one shape
     get the same verdicts. READS: fields that `reads` leaves out do not matter. REPEATABLE: a new instance gives equal
     verdicts. SIDE_EFFECTS: no I/O, no clock, no random numbers. UPDATED_TO, WITH_POD: an updated state gives the same
-    verdicts as a new one. EVENTS: a pod fits only after changes that are registered. TIME: for a node.
+    verdicts as a new one. EVENTS: a rejected pod fits only after changes that the plugin registers. TIME: the time for
+    one node is within the limit.
     """
 
     RESULT = "result"

@@ -194,7 +194,7 @@ def remove_files(directory: Path) -> None:
 
 
 def keep_log(account: Path) -> None:
-    """Keep the emulator's log, and remove the copy of its function that each execution environment leaves."""
+    """Remove each execution environment's copy of its function, but keep the emulator's log."""
     for each in account.glob("*/"):
         shutil.rmtree(each, ignore_errors=True)
 

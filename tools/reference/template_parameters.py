@@ -1,4 +1,4 @@
-"""Generates docs/reference/template-parameters.md: each parameter of template.yaml, in the console's groups."""
+"""Generates docs/reference/template-parameters.md: each parameter of template.yaml, in CloudFormation's groups."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class Condition:
     max_staleness: float | None = None
 
     def document(self, now: float) -> dict[str, object]:
-        """Return the condition for the page, with an age instead of a time, because the page's clock may differ."""
+        """Return the feed's state with the age of the data instead of a time, because the page's clock may differ."""
         return {
             "sequence": self.sequence,
             "ageSeconds": max(0.0, now - self.observed_at) if self.sequence else None,
@@ -178,8 +178,8 @@ class Feed:
         return self._observed or Refusal(503, Outcome.NOT_READY, self._condition.problem)
 
     def cluster(self, query: Query) -> bytes | Refusal:
-        """Return the condition of the state and, unless the page has this state, all nodes. The query's `since` is the
-        sequence of the page's state."""
+        """Return the feed's state and, unless the page has this state, all nodes. The query's `since` is the sequence
+        of the page's state."""
         with self._lock:
             condition, observed = self._condition, self._observed
             if observed is None:

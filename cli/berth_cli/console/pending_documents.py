@@ -1,4 +1,4 @@
-"""`/api/pending` and `/api/explain`: use the console's state and the rules of the verbs."""
+"""Builds the documents of `/api/pending` and `/api/explain` from the console's state, with the rules of the verbs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A pod in a cluster, before and after a change of the pod or of a node. Changed Kubernetes objects are parsed again,
-so they mean the same as to the verbs."""
+"""A pod in a cluster, before and after changes. Changed objects are parsed again, as the verbs parse them."""
 
 from __future__ import annotations
 
@@ -94,8 +93,8 @@ class Case:
         return self.with_changes(Changes(nodes=[node])) if isinstance(node, NodeInfo) and not node.defect else None
 
     def with_new_nodes(self, likes: Iterable[str], count: int = 1) -> tuple[Case, Mapping[str, str]]:
-        """Return the case with new nodes like each of these, with the pods that run on every node; and map each new
-        node to its model."""
+        """Add `count` new nodes like each of these, with the model's DaemonSet and static pods. Return the case, and
+        the name of each new node's model."""
         nodes, models = self.snapshot.nodes, dict[str, str]()
         for like in likes:
             free = (name for at in itertools.count(1) if (name := f"{like}-new-{at}") not in nodes)

@@ -34,10 +34,10 @@ GANG_CODES = (ReasonCode.GANG_WAITS_FOR_MEMBERS, ReasonCode.GANG_DOES_NOT_FIT)
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """The explanation. node: the pod's node, or the node on which it would be placed. fitting: the nodes that pass all
-    rules; ranking: the best of them. search: None if it was not run. cause: set for verdicts in FAILS. held: why no
-    scheduler places the pod on any node; may be empty. missing: everything that the pod lacks if it fits on no node;
-    pools: the floating pools among it. taken: the waiting pod that is tried first and takes the place; may be empty.
-    now: seconds since the epoch."""
+    rules; ranking: the best of them. search: None if it was not run. cause: set for verdicts in FAILS. held: the reason
+    that does not depend on the nodes; may be empty. missing: everything that the pod lacks if it does not fit on any
+    node; pools: the floating pools among it. taken: the waiting pod that is tried first and takes the place; may be
+    empty. now: seconds since the epoch."""
 
     pod: Pod
     target: Target
@@ -95,8 +95,8 @@ def explain_pod(
 
 
 def missing_for(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[PoolShortage]) -> Sequence[str]:
-    """Return what keeps the pod from all nodes, as clauses: first what no other pod's end provides. reasons: those of
-    all nodes. pools: those with too little left."""
+    """Return the reasons that keep the pod from all nodes, as clauses: first those that the end of other pods cannot
+    remove. reasons: those of all nodes. pools: those with too little left."""
     codes = {each.code for each in reasons}
     texts = [*_larger(case, rules)] or [*_other_half(case, rules, reasons, pools)]
     texts += _only_taints(case, rules) if ReasonCode.UNTOLERATED_TAINT in codes else ()
@@ -127,13 +127,13 @@ def _only_taints(case: Case, rules: Rules) -> Iterator[str]:
 
 
 def _selected(case: Case) -> Collection[NodeInfo]:
-    """Return the nodes that the pod selects; all if it selects none."""
+    """Return the nodes that the pod selects; all if it does not select nodes."""
     required, nodes = required_of(case.pod), case.snapshot.nodes.values()
     return [node for node in nodes if required is None or required.matches(node)] or nodes
 
 
 def _larger(case: Case, rules: Rules) -> Iterator[str]:
-    """Compare the requests with what the nodes that the pod selects have in total."""
+    """Compare the requests with the total amounts of the nodes that the pod selects."""
     selected, larger = _selected(case), []
     known = {name for node in case.snapshot.nodes.values() for name in node.allocatable}
     for name, asked in case.pod.spec.requests.asked.items():
@@ -162,8 +162,8 @@ def _other_half(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[Pool
 
 
 def pools_against(case: Case, rules: Rules, reasons: Reasons) -> Sequence[PoolShortage]:
-    """Return the pools that are the only reason to reject a node. If every node has another reason, return the short
-    pools of the cluster and of the namespace: room on a node alone would not help."""
+    """Return the pools that are the only reason against a node, or that a waiting gang lacks. If every node has another
+    reason, return the pools of the cluster and namespace with too little left: a node would not help."""
     if any(each.code is ReasonCode.GANG_WAITS_FOR_POOL for each in reasons):
         gang = rules.berth.gang_of(case.pod, case.snapshot)
         whole = replace(case, in_gang=True, missing=gang.minimum if gang else 1)

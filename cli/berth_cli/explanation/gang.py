@@ -74,9 +74,8 @@ class GangExplanation:
 def explain_gang(
     target: Target, configuration: BerthConfiguration, failure: str = "", is_over: IsOver | None = None
 ) -> GangExplanation:
-    """Explain the gang that the pod names; the answer is the same for all its members. failure: why Berth cannot answer
-    now. is_over: returns whether the search for changes must stop; None: do not search for changes. Raises
-    InvalidInput."""
+    """Explain the gang that the pod names; all members get the same answer. failure: why Berth cannot answer now.
+    is_over: returns whether the search for changes must stop; None: do not search. Raises InvalidInput."""
     if not configuration.gangs.enabled:
         raise InvalidInput(NOT_ENABLED)
     rules, pod = Rules(configuration), replace(target.case.pod, node_name=target.state.node)
@@ -138,8 +137,7 @@ def _member(pod: Pod, placement: GangPlacement | None) -> Member:
 
 
 def _reasons(placement: GangPlacement | None, case: Case, rules: Rules) -> Reasons:
-    """Return the reasons against the first unplaced member, which is evaluated alone with all planned pods on their
-    nodes."""
+    """Return the reasons against the first unplaced member, evaluated alone with all planned pods on their nodes."""
     if placement is None or placement.outcome not in WITHOUT_ROOM:
         return {}
     beside = next_member(replace(case, in_gang=True), placement)

@@ -21,9 +21,8 @@ SCHEDULER_ERROR, UNSCHEDULABLE = "SchedulerError", "Unschedulable"
 
 
 class Verdict(StrEnum):
-    """The verdict on a pod. The names are part of the JSON output. PLACEABLE: a node fits now. PREEMPTING: a node fits
-    after evictions. Verdicts in FAILS: a node fits, maybe after evictions, but a call or the scheduler's cycle
-    fails."""
+    """The verdict on a pod, as in the JSON output. PLACEABLE: a node fits now. PREEMPTING: a node fits after evictions.
+    FAILS contains verdicts for a node that fits, maybe after evictions, but a call or the scheduler's cycle fails."""
 
     PLACED = "placed"
     PLACEABLE = "placeable"
@@ -132,8 +131,8 @@ def _failure_of(last: Attempt) -> str:
 def verdict_on(
     state: PodState, now: float, cause: Cause | None, *, fits: bool, preempts: bool = False
 ) -> tuple[Verdict, str]:
-    """Return the verdict, and why no scheduler places the pod on any node; empty if the nodes decide. now: seconds
-    since the epoch. fits: whether a node passes all rules. preempts: whether a node passes them after evictions."""
+    """Return the verdict, and the reason that does not depend on the nodes; may be empty. now: seconds since the epoch.
+    cause: of a failed call. fits, preempts: whether a node passes all rules, now or after evictions."""
     if state.phase in ("Succeeded", "Failed"):
         return Verdict.FINISHED, ""
     if state.node:

@@ -170,8 +170,7 @@ _OTHER_NODES = {
 
 
 def by_reason(rejected: Mapping[str, Rejection], pod: Pod, snapshot: Snapshot) -> Reasons:
-    """Group the nodes by reason: first reasons of nodes that could otherwise take the pod, then the most frequent
-    reasons."""
+    """Group the nodes by reason: first reasons of nodes that could otherwise take the pod, then the most frequent."""
     found: dict[Reason, list[str]] = {}
     for name, rejection in rejected.items():
         status = rejection.status

@@ -88,8 +88,7 @@ def read_target(
 
 
 def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:
-    """Return the pod with the API server's defaults, so that hand-written gang members have the same fields as stored
-    ones."""
+    """Return the pod with the API server's defaults, so that hand-written and stored gang members have equal fields."""
     try:
         read = read_pod(admit(dict(pod_document(pod)), classes))
     except (MalformedField, AdmissionDenied):

@@ -42,7 +42,7 @@ def is_of_provider(label: str) -> bool:
 
 
 def manifests(configuration: BerthConfiguration, name: str) -> list[dict[str, Any]]:
-    """Return the NodePools for this policy, and a NodeOverlay if containers request counted resources."""
+    """Return the NodePools for this policy, and a NodeOverlay if containers request counted resources of nodes."""
     sources = [source for each in configuration.managed_resources for source in each.sources]
     labels = [plugin.label for plugin in _filters(configuration) if isinstance(plugin, NodePriorityLabel)]
     labels += [each.node_label for each in sources if each.node_label is not None]

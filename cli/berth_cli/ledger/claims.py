@@ -39,7 +39,7 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class NotRead:
-    """The node cache could not be read."""
+    """The node cache was not read. cause: the reason."""
 
     cause: str
 
@@ -52,8 +52,8 @@ class ClaimSources:
     configurations: Configurations
 
     def read(self, view: View[T], reads: Callable[[Policy], bool], otherwise: str) -> tuple[Policy, T] | NotRead:
-        """Read the whole cache if `reads` returns true for the policy in force. otherwise: the reason if it does
-        not."""
+        """Return the policy in force and the view of the whole cache; NotRead if `reads` returns false for the policy.
+        otherwise: completes the cause "the configuration in force …"."""
         if self.table is None:
             return NotRead("give --cache-table too")
         try:

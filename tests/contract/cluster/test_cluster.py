@@ -178,7 +178,7 @@ def test_reports_why_the_cluster_is_unavailable(setting: Setting) -> None:
         setting.cluster.uid()
 
 
-def test_watch_continues_after_the_cluster_was_unavailable(watch: ClusterWatch, setting: Setting) -> None:
+def test_observed_at_does_not_advance_while_the_cluster_is_unavailable(watch: ClusterWatch, setting: Setting) -> None:
     follow(watch, ObservedState({}), lambda: watch.observed_at is not None)
     before = watch.observed_at
     setting.clock.advance(10)

@@ -69,7 +69,7 @@ def changed_keys(request: Mapping[str, object], change: Callable[[str], str]) ->
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_fact_01_every_verb_accepts_post_at_prefix_and_name(caller: Caller, verb: str) -> None:
+def test_fact_01_every_verb_accepts_post_at_prefix_slash_verb(caller: Caller, verb: str) -> None:
     response = caller.post(f"/scheduler/{verb}", body_of(REQUESTS[verb]))
     assert response.status == 200
     assert response.headers["content-type"] == "application/json"

@@ -116,7 +116,7 @@ class TestRelease:
         assert alpha.release() is ReleaseOutcome.NOT_HELD
 
     @pytest.mark.parametrize("fault", [Fault.LOST, Fault.DELAYED], ids=["committed at once", "committed later"])
-    def test_repeated_release_succeeds_after_a_lost_response(self, store: LeaseStore, fault: Fault) -> None:
+    def test_repeated_release_after_a_lost_response_finds_the_lease_free(self, store: LeaseStore, fault: Fault) -> None:
         alpha = leading(store)
         alpha.faults.plan(None, fault)
         assert alpha.release() is ReleaseOutcome.UNKNOWN

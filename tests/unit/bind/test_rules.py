@@ -111,12 +111,12 @@ def test_warm_environment_uses_an_applied_document_after_the_refresh_interval(
     assert (bind.counting.current().announcements is not None) is announces
 
 
-def test_cold_environment_refuses_while_the_configuration_is_lost() -> None:
+def test_cold_environment_raises_while_the_configuration_is_lost() -> None:
     with pytest.raises(CountingLost):
         Bind().counting.current()
 
 
-def test_warm_environment_refuses_once_the_configuration_is_lost() -> None:
+def test_warm_environment_raises_after_the_configuration_was_lost() -> None:
     bind = Bind()
     bind.apply(COUNTS)
     bind.counting.current()
@@ -126,7 +126,7 @@ def test_warm_environment_refuses_once_the_configuration_is_lost() -> None:
             bind.counting.current()
 
 
-def test_refuses_if_a_document_does_not_count_unless_counting_was_stopped() -> None:
+def test_raises_if_a_document_does_not_count_unless_counting_was_stopped() -> None:
     bind = Bind()
     bind.apply(COUNTS_NOTHING)
     with pytest.raises(CountingLost):
@@ -135,7 +135,7 @@ def test_refuses_if_a_document_does_not_count_unless_counting_was_stopped() -> N
     assert bind.counting.current().counted is None
 
 
-def test_counts_again_once_the_configuration_is_restored() -> None:
+def test_counts_again_after_the_configuration_was_restored() -> None:
     bind = Bind()
     with pytest.raises(CountingLost):
         bind.counting.current()
@@ -178,7 +178,7 @@ def test_reads_the_document_again_soon_after_a_failure(seconds: float, announces
     assert bind.reads == reads
 
 
-def test_cold_environment_refuses_while_the_table_is_unavailable() -> None:
+def test_cold_environment_raises_while_the_table_is_unavailable() -> None:
     bind = Bind()
     bind.outage = True
     with pytest.raises(TableUnavailable):

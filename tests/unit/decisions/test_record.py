@@ -161,7 +161,7 @@ def test_best_nodes_are_sorted_by_descending_score_then_name(labels: list[int]) 
     assert found == sorted(zip(names, labels, strict=True), key=lambda each: (-each[1], each[0]))[:10]
 
 
-def test_scores_by_plugin_are_unavailable_once_the_snapshot_is_gone() -> None:
+def test_scores_by_plugin_are_unavailable_after_the_snapshot_is_gone() -> None:
     record, _ = recorded("prioritize", ["n0", "n4"])
     gone = record._replace(snapshot=lambda: None)  # type: ignore[arg-type]
     assert [(each.node, each.score, each.by_plugin) for each in gone.best()] == [("n4", 7, None), ("n0", 3, None)]

@@ -27,7 +27,7 @@ def late(later: Snapshot | CacheUnavailable) -> LateNodeCache:
 
 
 @pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
-def test_passes_a_joined_node_once_the_cache_has_it(answer: Callable[..., Reply]) -> None:
+def test_passes_a_joined_node_when_the_cache_has_it(answer: Callable[..., Reply]) -> None:
     cache = late(Snapshot.of([FIRST, FITS]))
     found = answer(body_of(cache_mode(["rejected", "joined"])), cache, joined=JoinedNodes(cache.sleep))
     assert orjson.loads(found.body)["NodeNames"] == ["joined"]

@@ -97,7 +97,7 @@ def test_refuses_without_a_read_if_counting_is_known_to_be_lost() -> None:
     )
 
 
-def test_decides_without_a_read_once_the_configuration_counts_again() -> None:
+def test_decides_without_a_read_when_the_configuration_counts_again() -> None:
     environment = Filter()
     environment.cache.current()
     environment.store.apply(COUNTS)

@@ -109,7 +109,7 @@ def test_verdict_cache_uses_a_part_of_the_functions_memory(given: dict[str, str]
 @pytest.mark.parametrize(
     ("given", "seconds"), [({}, 2.0), ({"BERTH_HTTP_TIMEOUT": "2"}, 0.8), ({"BERTH_HTTP_TIMEOUT": "30"}, 4.0)]
 )
-def test_decision_may_take_two_fifths_of_the_timeout(
+def test_decision_may_take_two_fifths_of_the_timeout_and_at_most_four_seconds(
     settings: type[PolicySettings], given: dict[str, str], seconds: float
 ) -> None:
     assert settings.from_environ(DUMP | TABLE | given).decision_seconds == pytest.approx(seconds)

@@ -93,8 +93,7 @@ def lower_requests(case: Case, amounts: Mapping[str, int]) -> Iterator[Option]:
 
 
 def lower_members(case: Case, places: Callable[[Option], bool]) -> Iterator[Option]:
-    """Lower the requests of a gang's next member, and of those like it, to the largest amounts at which the gang has
-    places."""
+    """Lower the requests of a gang's next member and those like it to the largest amounts at which the gang fits."""
     asked = case.pod.spec.requests.asked
     steps = {name: _step(name, amount) for name, amount in asked.items() if amount > _step(name, amount)}
     amounts = dict(steps)
@@ -123,8 +122,7 @@ def _step(name: str, units: int) -> int:
 
 
 def _lower_request(case: Case, name: str, asked: int, amount: int) -> Change:
-    """Lower the pod's request to this many units: reduce the largest container, cap every init container, and lower the
-    limits to match."""
+    """Lower the pod's request to `amount` in its largest container, cap init containers, and lower the limits."""
     before, after = shown_amount(name, asked), shown_amount(name, amount)
 
     def edit(obj: Object) -> None:

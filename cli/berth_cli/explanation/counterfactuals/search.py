@@ -1,5 +1,5 @@
-"""Searches for changes that place a pod: proposes changes of the closest nodes and verifies each with all rules, the
-smallest first. In a gang each change is evaluated with a plan of the whole gang on all nodes."""
+"""Searches for changes that place a pod: proposes changes to the nodes with the fewest reasons against the pod, and
+verifies each with all rules, the smallest first. In a gang, each change is verified with a plan of the whole gang."""
 
 from __future__ import annotations
 
@@ -159,7 +159,8 @@ class _Trial:
 
 
 def _covers(known: Counterfactual, changes: Option) -> bool:
-    """Return whether the known result makes these changes superfluous: it has fewer changes, or ends fewer pods."""
+    """Return whether `changes` are superfluous: they contain all changes of the known result, or each of its changes
+    only ends pods that they end, too."""
     ended = frozenset(uid for each in changes for uid in each.ended)
     return _signature(known.changes) <= _signature(changes) or all(
         each.ended and each.ended <= ended for each in known.changes
@@ -174,8 +175,8 @@ def _waiting_replacements(
     case: Case, changes: Option, changed: Case, placed: Sequence[Pod], rules: Rules
 ) -> Sequence[Pod] | None:
     """Place the ended pods that their controllers create again beside the placed pods. Return those that then wait;
-    None if one waits that may not: with a floating pool, a pod of a lower priority may, because the rule keeps its
-    share for the pod."""
+    None if one waits that must not. With a floating pool, a pod of a lower priority may wait, because the rule keeps
+    its share for the pod."""
     holds_share = {uid: bool(each.subject) and not each.node for each in changes for uid in each.ended}
     snapshot, waiting = changed.snapshot.with_changes(Changes(pods=placed)), list[Pod]()
     for pod in (pod for each in case.snapshot.nodes.values() for pod in each.pods if pod.uid in holds_share):
@@ -260,7 +261,7 @@ def _help_of(case: Case, rules: Rules, failing: Mapping[str, Sequence[Status]]) 
     keys |= {each.topology_key for each in spec.topology_spread}
 
     def is_selected(name: str) -> bool:
-        """Return whether the pod may go to the domain of this node: a node of another kind may be added there."""
+        """Return whether the pod's required node affinity allows a new node in the domain of this node."""
         domain = {key: value for key, value in case.snapshot.nodes[name].labels.items() if key in keys}
         return required is None or model is None or required.matches(replace(model, labels={**model.labels, **domain}))
 
@@ -268,8 +269,7 @@ def _help_of(case: Case, rules: Rules, failing: Mapping[str, Sequence[Status]]) 
 
 
 def _of_gang(trial: _Trial) -> tuple[_Trial, list[Option], Search]:
-    """Propose changes for the gang, as changes of its next member. Proposes nothing if members contradict each other:
-    they must be corrected first."""
+    """Propose changes of a gang's next member, unless members contradict each other: they must be corrected first."""
     case, rules, is_over = trial.case, trial.rules, trial.is_over
     others = beside_rivals(case, rules, is_over)
     placement = rules.placement(others.pod, others.snapshot)

@@ -1,5 +1,4 @@
-"""Reads a pod's data from the tables of a stack: the cluster in its node cache, its configuration, and the records of
-its decisions."""
+"""Reads a pod's data from the tables of a stack: the node cache, the configuration and the records of decisions."""
 
 from __future__ import annotations
 

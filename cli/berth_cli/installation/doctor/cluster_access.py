@@ -24,7 +24,8 @@ _SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """An RBAC permission; an empty field matches every value."""
+    """An RBAC permission. group: empty for the core API group. subresource: empty for the resource itself. namespace,
+    name: empty for all."""
 
     verb: str
     resource: str
@@ -83,7 +84,7 @@ class ClusterAccess:
         return self if subject.name == self.user() else self.reviewing(subject)
 
     def user(self) -> str:
-        """Return the user name according to the API server."""
+        """Return the name of the subject if there is one, otherwise the user's name according to the API server."""
         if self._subject is not None:
             return self._subject.name
         return str(user_info(self._api, self._timeout).get("username", ""))

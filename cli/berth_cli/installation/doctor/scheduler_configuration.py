@@ -98,7 +98,7 @@ class Extender(_Part):
 
     @property
     def timeout(self) -> float:
-        """The timeout of a call in seconds; 0 means 5 (fact 5)."""
+        """The timeout of a call in seconds: 5 if httpTimeout is 0 (fact 5)."""
         return parse_duration(self.http_timeout.lstrip("+")) or 5.0
 
     @property

@@ -95,8 +95,8 @@ class PolicyTestDocument(_Given):
 
 
 def find_test_files(path: Path) -> Iterator[Path]:
-    """Yield the file itself, or all files below a folder that contain such a document. Raises InvalidInput if there are
-    none."""
+    """Yield the path if it is a file, otherwise the files below it that contain test cases. Raises InvalidInput if
+    there are none."""
     if not path.is_dir():
         yield path
         return

@@ -155,8 +155,8 @@ def _lines(path: Path) -> Iterator[Line]:
 
 
 def digest_of_verdicts(verdicts: FilterResult | None, chosen: str = "") -> str:
-    """Hash a decision of filter or filter_onlyone: the nodes that pass, and plugin and reason for each other node.
-    verdicts: None for an exempt pod."""
+    """Hash a decision of filter or filter_onlyone: the nodes that pass, and the plugin and the reason for each other
+    node. verdicts: None for an exempt pod, whose hash is `exempt`."""
     if verdicts is None:
         return "exempt"
     rejected = verdicts.rejected

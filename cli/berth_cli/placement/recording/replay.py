@@ -84,7 +84,7 @@ class RecordedDecisions:
         self.last_snapshot = Snapshot.of(())
 
     def __iter__(self) -> Iterator[RecordedDecision]:
-        """Yield the decisions. Raises InvalidInput, also if the recording lacks the states of all its decisions."""
+        """Yield the decisions. Raises InvalidInput, also if no decision has a recorded state."""
         is_useless = True
         for line in self._lines:
             match line:

@@ -2,8 +2,7 @@
 
 kube-scheduler's own plugins (profile `full`) filter first. The extender filters the remaining nodes, and its scores are
 added to the plugins' scores. kube-scheduler chooses randomly between equal totals; the simulation chooses the first
-node by name. A pod that fits on no node may preempt: its victims are removed at once, and it is placed before the next
-pod.
+node by name. A pod that does not fit on any node may preempt: its victims are removed at once, and it is placed next.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Outcome:
     """The result for one pod. `node`: empty if the pod stays pending; then `message` is the text of its event.
 
     `rejected`: the statuses of rejected nodes; for placed pods only with `explain_placed`. `totals`: the candidates'
-    scores; empty for a single candidate (fact 46). `preemption`: the preemption attempt of a pod that fits on no node.
+    scores; empty for a single candidate (fact 46). `preemption`: the attempt of a pod that does not fit on any node.
     `devices`: the pod's device by counted resource. `scores`: with `explain_placed`, the scores that each plugin and
     the extender (as EXTENDER) add to the totals.
     """

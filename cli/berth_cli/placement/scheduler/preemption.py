@@ -1,4 +1,4 @@
-"""kube-scheduler's PostFilter: preemption for a pod that fits on no node, and its effect on the snapshot."""
+"""kube-scheduler's PostFilter: preemption for a pod that does not fit on any node, and its effect on the snapshot."""
 
 from __future__ import annotations
 

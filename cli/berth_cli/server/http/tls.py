@@ -32,7 +32,7 @@ class TLS:
             self.context = self._context()
         except InvalidTLSFiles as error:
             return f"{error}; new connections use the files before"
-        # Of the server's chain only the first certificate counts. Of several authorities, one valid one suffices.
+        # Check only the first certificate of the server's chain. Of several authorities, at least one must be valid.
         return _expiry("--tls-cert", self._certificate, slice(1), now) or (
             "" if self._client_ca is None else _expiry("--client-ca", self._client_ca, slice(None), now)
         )

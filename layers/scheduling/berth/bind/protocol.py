@@ -240,7 +240,7 @@ class PreparedBind:
         their shares together."""
         counted, request = self._counted, needs.request
         if counted is not None and counted.right is not None and request.demands:
-            # Check this after reading the pod: a store that takes over later changes the pod's resourceVersion first.
+            # Check this after reading the pod: a later takeover first changes the pod, so this Binding then fails.
             refusal = counted.right.refusal(self._deadline.remaining() / 2)
             if refusal is not None:
                 return refusal

@@ -167,8 +167,8 @@ TAKEOVER = BindResult(BindOutcome.NO_LEDGER, "the ledger of counted resources is
 
 
 class CountingRight:
-    """Checks whether this store counts the cluster's resources. Of several stores at most one counts them. Made for one
-    warm environment. Thread-safe."""
+    """Checks whether this store counts the cluster's resources. Of several stores at most one counts them. Each warm
+    environment has its own instance. Thread-safe."""
 
     def __init__(self, lease: LedgerLease, store: StoreIdentity) -> None:
         self._lease = lease

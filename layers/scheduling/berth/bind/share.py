@@ -265,11 +265,11 @@ class Reservations:
         *,
         keeps_open: bool = False,
     ) -> None:
-        """Release the reservation for this pod on this node if this attempt owns the entries; None: any attempt. If the
-        table does not answer, the entries expire. owners: the node, floating pools, or both. keeps_open: the attempt
-        may have entries at other owners, so its open reservation stays.
+        """Release the reservation for this pod on this node if `attempt` owns the entries. If the table does not
+        answer, the entries expire. attempt: None for any attempt. owners: the node, floating pools, or both.
+        keeps_open: the attempt may have entries at other owners, so its open reservation stays.
 
-        Call this only after the attempt's Binding was rejected, and only if `is_first_attempt`; for any attempt, only
+        Call this only after the attempt's Binding was rejected, and only if `is_first_attempt`. With None, call it only
         if the pod's Bindings can no longer succeed there.
         """
         calls, uid, attempts = TableCalls(remaining, self._call_seconds), binding.pod_uid, set[str]()

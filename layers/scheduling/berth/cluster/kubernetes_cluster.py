@@ -70,8 +70,8 @@ class KubernetesCluster(Cluster):
     lists_first: bool = False
 
     def uid(self) -> str:
-        """Return the cluster's UID with the identity of the projection: a watcher takes over its predecessor's objects,
-        which may lack fields after an upgrade or a change of the configuration. Then everything is listed again."""
+        """Return the cluster's UID with the identity of the projection. If either changes, the watcher lists everything
+        again: the objects of its predecessor may lack fields after an upgrade or a change of the configuration."""
         return f"{cluster_uid(self.api)}/{projection_id(self.required)}"
 
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
@@ -96,9 +96,9 @@ _WAKE_OBJECT = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapaci
 
 
 class KubernetesObjectQueue(SchedulingQueue):
-    """Wakes the scheduling queue by server-side apply of a CSIStorageCapacity of an unused class, which the scheduler
-    watches (fact 43). Needs `patch` on the object's name, and once `create` if the manifests in examples/ were not
-    applied."""
+    """Wakes the scheduling queue by a server-side apply of a CSIStorageCapacity, a kind that the scheduler watches
+    (fact 43). Its storage class is unused. Needs `patch` on the object's name, and once `create` if the manifests in
+    examples/ were not applied."""
 
     def __init__(self, api: ApiServer, clock: Callable[[], float]) -> None:
         self._api = api

@@ -1,4 +1,4 @@
-"""Outcomes of calls. The verb determines the outcome; the endpoint writes it once, as log field and metric."""
+"""Outcomes of calls. The verb determines the outcome; the endpoint writes it once, as a log field and a metric."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ Outcome = FilterOutcome | PrioritizeOutcome | BindOutcome | PreemptOutcome | Fai
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The reason why a verb cannot decide. reason: for the pod's event: the cause and a remedy, without secrets."""
+    """The reason why a verb cannot decide. reason: for the pod's event, with the cause and a remedy, no secrets."""
 
     outcome: FailureOutcome
     reason: str

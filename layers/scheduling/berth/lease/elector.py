@@ -333,7 +333,7 @@ class Standby:
     candidate every minute, and each would wait for the same event: a second candidate would only cost money."""
 
     def __init__(self, elector: LeaderElector) -> None:
-        """Create the limit. `elector`: a candidate for the standby lease, not for the head."""
+        """Create the standby. elector: a candidate for the standby lease, not for the head."""
         self._elector = elector
         self._is_held = False
         self._was_held = False

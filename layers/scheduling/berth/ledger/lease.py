@@ -97,8 +97,8 @@ class LedgerLease(LeaseLock):
 
 
 def counted_elsewhere(holder: str) -> str:
-    """Return the Error of verbs whose store does not count this cluster's resources. It changes only with the holder
-    (fact 17)."""
+    """Return the text of `Error` for verbs whose store does not count this cluster's resources. The text changes only
+    with the holder (fact 17)."""
     return (
         f"the resources of this cluster are counted by {holder}: one cluster has one ledger; stop that server, or let "
         f"both use the same tables (see the Lease {NAMESPACE}/{NAME})"

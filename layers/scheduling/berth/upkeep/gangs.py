@@ -101,7 +101,7 @@ OnNodes = Callable[[GangKey], Collection[str]]
 
 
 class GangWatch:
-    """Watches gangs in one thread and one leadership. Methods may raise TableUnavailable, and may be repeated."""
+    """Watches gangs in one thread while this process leads. Methods may raise TableUnavailable, and may be repeated."""
 
     def __init__(
         self,
@@ -268,8 +268,8 @@ NOBODY: frozenset[str] = frozenset()
 
 
 class PublishedMembers:
-    """Tracks members on nodes in one leadership. The publishing thread calls `published`, any thread calls
-    `on_nodes`."""
+    """Tracks the members on nodes while this process leads. The publishing thread calls `published`; any thread may
+    call `on_nodes`."""
 
     def __init__(self, is_member: Callable[[Object], bool], was_exempt: WasExempt) -> None:
         """Create the index. is_member: returns whether a projected pod names a gang; other pods are not read or kept.

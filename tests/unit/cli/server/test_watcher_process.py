@@ -152,7 +152,7 @@ def test_progress_touches_the_alive_file_every_ten_seconds(tmp_path: Path) -> No
     assert alive.stat().st_mtime > 0
 
 
-def test_ready_file_exists_once_a_leader_is_known(tmp_path: Path) -> None:
+def test_ready_file_exists_after_a_leader_is_known(tmp_path: Path) -> None:
     health = Health(tmp_path, HandDrivenClock())
     health.new_leader("")  # the lease was released
     assert not (tmp_path / READY).exists()

@@ -50,7 +50,7 @@ def test_operator_message_is_text_on_a_terminal_and_json_in_a_pipe() -> None:
 
 
 @pytest.mark.parametrize("closed", [0, 1])
-def test_process_ends_once_the_reader_of_an_output_is_gone(closed: int, tmp_path: Path) -> None:
+def test_process_ends_when_the_reader_of_an_output_is_gone(closed: int, tmp_path: Path) -> None:
     """Later writes succeed, so that a call is answered until the process has ended."""
     readers, writers = zip(*(os.pipe() for _ in range(2)), strict=True)
     ended = Event()

@@ -61,7 +61,7 @@ def test_unserved_resource_is_listed_as_empty_and_its_watch_ends_in_time() -> No
     assert found.is_finished
 
 
-def test_lists_again_once_the_resource_is_served() -> None:
+def test_lists_again_when_the_resource_is_served() -> None:
     found = Resource([List(NO), Reached("0", NO), List(NO)], [List(NO), Reached("0"), List(LISTED)])
     found.watcher.list_all()
     with pytest.raises(ResourceExpired):
@@ -92,7 +92,7 @@ def test_resumes_at_the_predecessors_position(newer: list[Step], older: list[Ste
     assert found.is_finished
 
 
-def test_watch_after_resumption_uses_the_version_that_was_served() -> None:
+def test_watch_after_resumption_uses_the_api_version_that_the_server_has() -> None:
     found = Resource([Reached("7", NO)], [Reached("7"), Watch("7", [Bookmark("9")])])
     found.watcher.has_reached("7")
     assert list(found.watcher.watch("7")) == [Bookmark("9")]

@@ -18,7 +18,7 @@ def leader(store: Store) -> Writing:
     return leader_of(store)
 
 
-def test_snapshot_is_due_once_the_log_is_larger_than_the_last_snapshot(store: Store) -> None:
+def test_snapshot_is_due_when_the_log_is_larger_than_the_last_snapshot(store: Store) -> None:
     leader = Writing(store, retention=Retention(least_log_bytes=300))
     objects = state_of(ONE)
     leader.replace(objects, ONE)
@@ -95,7 +95,7 @@ def test_object_that_cannot_be_stored_is_published_as_deleted_and_counted(store:
 
 
 @pytest.mark.parametrize("after", [node("bad"), Change("nodes", "bad", None)], ids=["mended", "gone"])
-def test_object_is_no_longer_counted_once_it_is_storable_or_deleted(leader: Writing, after: Change) -> None:
+def test_object_is_no_longer_counted_when_it_is_storable_or_deleted(leader: Writing, after: Change) -> None:
     leader.flush(BAD)
     leader.flush(after)
     assert leader.writer.omissions == {}

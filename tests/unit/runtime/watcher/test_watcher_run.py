@@ -69,7 +69,7 @@ class LimitedRun:
         pytest.param(MARGIN_SECONDS - 1.0, 2.0, 0.0, id="not at all after the handover"),
     ],
 )
-def test_sleeps_at_most_until_the_margin(remaining: float, seconds: float, slept: float) -> None:
+def test_sleep_ends_by_the_handover_and_within_half_a_second(remaining: float, seconds: float, slept: float) -> None:
     run = LimitedRun(remaining)
     run.limit.sleep(seconds)
     assert run.clock.slept == [pytest.approx(slept)]
@@ -79,11 +79,11 @@ def test_sleeps_at_most_until_the_margin(remaining: float, seconds: float, slept
     ("remaining", "is_over"),
     [(MARGIN_SECONDS + 0.1, False), (MARGIN_SECONDS, True), (MARGIN_SECONDS - 0.1, True), (0.0, True)],
 )
-def test_ends_when_the_margin_begins(remaining: float, is_over: bool) -> None:
+def test_run_is_over_when_the_handover_begins(remaining: float, is_over: bool) -> None:
     assert LimitedRun(remaining).limit.is_over() is is_over
 
 
-def test_announces_handover_at_the_beginning_of_the_margin() -> None:
+def test_announced_handover_is_eight_seconds_before_the_end_and_fixed() -> None:
     run = LimitedRun(900.0)
     before = run.limit.handover(HORIZON_SECONDS)
     assert (before.at, before.horizon) == (run.clock.now + 892.0, HORIZON_SECONDS)

@@ -45,7 +45,7 @@ from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, 
 
 class TestExpiry:
     @pytest.mark.parametrize("counting", kinds("seats", "limit", "slots"))
-    def test_releases_every_owner_once_the_pod_was_touched(self, counting: Counting) -> None:
+    def test_releases_every_owner_after_the_pod_was_touched(self, counting: Counting) -> None:
         harness, leader = harness_of(counting)
         reserved(harness, leader)
         before = {ledger.owner: ledger.capacity for ledger in harness.table.nodes()}

@@ -48,7 +48,7 @@ def test_charges_more_of_an_oversized_pod_when_the_node_grows(new_leader: bool) 
     assert harness.ledger().avail == {SLOT: 2}
 
 
-def test_charges_an_oversized_pod_once_the_node_has_the_resource_again() -> None:
+def test_charges_an_oversized_pod_when_the_node_has_the_resource_again() -> None:
     harness = by_annotation()
     leader = harness.lead()
     harness.node(0)
@@ -75,7 +75,7 @@ def test_keeps_whole_amount_of_a_reserved_pod_when_the_node_shrinks() -> None:
     assert ReservationEventType.BEYOND_LIMIT not in harness.happened()
 
 
-def test_reports_oversized_pod_once_per_leadership() -> None:
+def test_reports_oversized_pod_again_only_after_a_change_of_amount_or_leader() -> None:
     harness = by_annotation()
     leader = harness.lead()
     key = forged(harness, leader, 10**15)

@@ -1,4 +1,4 @@
-"""Checks the stack in its AWS account: table, lease, schedule and allow-list."""
+"""Checks the stack in its AWS account: table, lease, schedule, concurrency and allow-list."""
 
 from __future__ import annotations
 

@@ -57,7 +57,8 @@ def binder_permissions(configuration: BerthConfiguration) -> list[Permission]:
 
 
 def watcher_permissions(configuration: BerthConfiguration) -> list[Permission]:
-    """Return the permissions in examples/rbac.yaml and rbac-counted-resources.yaml that this configuration needs."""
+    """Return the permissions in examples/rbac.yaml and rbac-counted-resources.yaml that the watcher needs with this
+    configuration."""
     watched = projections(RequiredFields.of(configuration.policy()))
     permissions = [Permission(verb, each.name, each.group) for each in watched for verb in ("list", "watch")]
     permissions.append(Permission("get", "namespaces", name="kube-system"))
@@ -73,7 +74,8 @@ def _counts(configuration: BerthConfiguration) -> bool:
 
 
 def check_permissions(check: CheckName, access: ClusterAccess, wanted: Sequence[Permission]) -> Iterator[Finding]:
-    """Yield one finding if the user has all permissions, otherwise one for each missing permission."""
+    """Yield one finding if the user has all permissions or is a group's name, otherwise one for each missing
+    permission."""
     user = access.user()
     if user in EVERYBODY or user.startswith("system:serviceaccounts:"):
         yield failed(check, f"{user} is not one user: its permissions are those of others, too", EVERYBODY_REMEDY)

@@ -76,7 +76,7 @@ class DomainOpening:
         self.close(opened.fence)
 
     def close(self, round_: int) -> None:
-        """Close the domain for the next gang if it still has this round."""
+        """Close the domain if this round of the gang still has it open, so that the next gang can open it."""
         seen = self._table.domain()
         if seen.holds(self._gang.key, round_):
             self._table.put_domain(seen.closed(), seen)

@@ -170,7 +170,7 @@ def _server(context: _Context, where: str) -> Server:
 
 
 def _plain_server(context: _Context, where: str) -> BearerServer | CertificateServer | None:
-    """Read a context that has only an address, optionally an authority, and a token or a client certificate with key.
+    """Read a context with only an address, a token or a client certificate with its key, and optionally an authority.
     Return None for all other contexts, even invalid ones: the Kubernetes client reports the error."""
     cluster = context.cluster
     host = cluster.get("server")

@@ -156,7 +156,7 @@ def _timed(method: Callable[Concatenate[GangTable, P], T]) -> Callable[Concatena
 
 
 class TimedGangTable(GangTable):
-    """The table for one call of bind: no request starts unless it can end before the deadline. Every request may raise
+    """The table for one call of bind: a request starts only if it can end before the deadline. Every request may raise
     DeadlineExceeded. Running out of time is like a crash between two requests: others find the same state."""
 
     def __init__(self, table: GangTable, check_time: Callable[[], None], wall: Callable[[], float]) -> None:

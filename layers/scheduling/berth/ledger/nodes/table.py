@@ -89,7 +89,7 @@ class LedgerTable(ABC):
 
     @abstractmethod
     def finish_rebuild(self, ledger: NodeLedger) -> Written | NotWritten:
-        """Put the whole item if the node does not have one, or it is being rebuilt and its epoch is not later."""
+        """Put the whole item if it is missing, or if the existing item is being rebuilt and its epoch is not later."""
 
     @abstractmethod
     def delete_if_empty(self, node: str, epoch: int) -> Written | NotWritten:

@@ -158,7 +158,7 @@ def _read_snapshot(item: Mapping[str, AttributeValueTypeDef]) -> SnapshotPointer
 
 
 def _read_part_versions(value: AttributeValueTypeDef, version: int) -> PartVersions:
-    """Read the versions. The highest is the version of the whole state; it may belong to a part of a later release."""
+    """Read the versions. The highest is the state's version, maybe that of a part that only later releases know."""
     numbers = [int(number["N"]) for number in value["L"]]
     if len(numbers) < 2 * len(_PARTS) or min(numbers) < 0 or max(numbers[::2]) != version:
         raise ValueError("a part has no version, or not one that leads to that of the whole state")

@@ -38,8 +38,8 @@ FUTURE_SCHEMA = (
 
 
 class PublishedVersion(NamedTuple):
-    """A published version, and the epoch of the leader that packed it. Under one head item, both identify one
-    content."""
+    """A published version, and the epoch of the leader that packed it. While the head item exists, the pair identifies
+    the content."""
 
     version: int
     epoch: int

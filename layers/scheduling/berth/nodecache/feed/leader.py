@@ -259,4 +259,4 @@ class Leader:
             case Failed(cause=error):
                 raise error
             case _:
-                pass  # bookmarks and ends only move positions
+                pass  # Bookmark, Ended and Expired do not change objects

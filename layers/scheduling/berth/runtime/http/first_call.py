@@ -1,8 +1,8 @@
-"""Loads the data of an environment's first call before that call, if Lambda starts the environment ahead of it.
+"""Loads the data that the first call needs while the environment starts, if Lambda starts it before there is a call.
 
-A cold start on demand does not load ahead. With provisioned concurrency callers do not wait for the initialization.
-With SnapStart the image cannot contain the tables' data, which would be weeks old, so the runtime loads it in a hook
-after each restore. The runtime contains the library snapshot_restore_py.
+A cold start for a waiting call does not do this. With provisioned concurrency callers do not wait for the
+initialization. With SnapStart the image cannot contain the tables' data, which would be weeks old, so the runtime loads
+it in a hook after each restore. The runtime contains the library snapshot_restore_py.
 
 A failed or late load does not fail the start: the first call then loads, and reports the failure. An exception of the
 hook would end the environment, and so would a hook that takes longer than 10 s, together with the runtime's start

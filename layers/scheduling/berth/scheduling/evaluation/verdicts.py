@@ -208,7 +208,7 @@ class LocalVerdicts(Verdicts):
             node = nodes[position]
             status = SUCCESS
             if plain and node.defect is None:
-                # Inline LocalFilters.filter without its checks: the first call of a shape filters every node.
+                # This is LocalFilters.filter, inlined without its checks: the first call of a shape filters every node.
                 for run, state in filters.filters:
                     status = run(state, node)
                     if status is not SUCCESS:

@@ -33,7 +33,7 @@ from berth.scheduling.fields.resources import (
     read_resource_list,
 )
 
-ALL_ADDRESSES = "0.0.0.0"  # noqa: S104  # a wildcard for comparisons, no socket uses it
+ALL_ADDRESSES = "0.0.0.0"  # noqa: S104  # a wildcard for comparisons; sockets do not use it
 _TCP = "TCP"
 
 

@@ -28,7 +28,7 @@ SHIPPED: Mapping[str, Composition] = {
     LABEL_PRIORITY: Composition({"NodePriorityLabel": 1}, Scale.AS_IS),
     RESOURCE_SEGREGATION: Composition({"ResourceSegregation": 1}),
     MANAGED_RESOURCES: Composition({"ManagedResources": 1}),
-    # kube-scheduler's default plugins with its weights and order, except volumes and dynamic resources; and NodeReady.
+    # The default plugins, weights and order of kube-scheduler, without volumes and dynamic resources; plus NodeReady.
     FULL: Composition(
         {
             "NodeUnschedulable": 1,

@@ -116,7 +116,7 @@ class PlannedNodeCache:
 
 
 class PlannedNodes(DerivedFromSnapshot):
-    """Nodes by name, with placed pods on them. The cost of a copy depends on the number of nodes with placed pods."""
+    """Nodes by name, with placed pods on them. The cost of a copy depends on the number of placed pods."""
 
     def __init__(self, snapshot: Snapshot, counting: Counting, cache: PlannedNodeCache) -> None:
         """Start without placed pods. snapshot: it must not have assumed pods."""
@@ -182,7 +182,7 @@ class PlannedNodes(DerivedFromSnapshot):
 
 class Candidates:
     """The nodes of one snapshot for members of one shape, the best first. These nodes pass the filters that look at one
-    node. Adding pods never makes a node pass that they reject."""
+    node. A node that these filters reject never passes after pods are added."""
 
     def __init__(
         self, shape: int, profile: Profile, pod: Pod, evaluation: Evaluation, deadline: DecisionDeadline
@@ -263,8 +263,8 @@ class NodesLeft:
         names: Container[str] | None,
         earlier: NodesLeft | None = None,
     ) -> None:
-        """Prepare the ranks. names: the only nodes to use; None: all nodes. earlier: the nodes that earlier members of
-        the shape left."""
+        """Prepare the ranks. names: the only nodes to use; None: all nodes. earlier: the NodesLeft after the earlier
+        members of the shape."""
         self._candidates, self._planned_nodes, self._names = candidates, planned_nodes, names
         self._next, self._heap, self._moved, self._placed = 0, list[tuple[int, int]](), set[int](), 0
         if earlier is not None:
@@ -349,7 +349,7 @@ def shortage_of(groups: Sequence[Sequence[Pod]], placed: int, planned_nodes: Pla
 
 
 def _short(group: Sequence[Pod], planned_nodes: PlannedNodes, counting: Counting) -> Iterator[tuple[int, str, str]]:
-    """Yield negated shortfall, name and description of each resource that, checked alone, is short for these
+    """Yield the negated shortfall, name and description of each resource that, checked alone, is short for these
     members."""
     needed = len(group)
     for name, amount in group[0].spec.requests.asked.items():

@@ -94,7 +94,7 @@ class PodCounter:
         return self._matching & label_sets.keys()
 
     def classify(self, label_sets: Iterable[LabelSet]) -> None:
-        """Match the label sets that are not cached yet. Other namespaces are not cached: they have many label sets."""
+        """Match the label sets that are not cached yet. Ignore other namespaces, which have many label sets."""
         classified, namespaces = self._classified, self._namespaces
         unseen = [
             label_set

@@ -270,7 +270,7 @@ class DerivedFromSnapshot:
 
 
 class PlacedPods:
-    """Links each snapshot with assumed pods to the previous one in a warm environment. Thread-safe."""
+    """Links each snapshot that has assumed pods to its predecessor in the same warm environment. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -78,7 +78,7 @@ class Expiry:
         self._epoch = epoch
 
     def expire(self, reservation: OpenReservation) -> ExpiryResult:
-        """Release a reservation that is older than any bind, unless the pod is on the node."""
+        """Release a reservation that is older than a bind can take, unless the pod is on the node."""
         # Read the entries before the pod: only the entries that existed before the touch may be released.
         entries = self._entries(reservation)
         if not entries:

@@ -61,8 +61,8 @@ class NodeResult:
 
 
 class NodeReconciliation:
-    """Reconciles nodes in one leadership's thread. Methods may raise TableUnavailable or StaleEpoch; then call them
-    again."""
+    """Reconciles nodes in one thread while this process leads. Methods may raise TableUnavailable or StaleEpoch; then
+    call them again."""
 
     def __init__(
         self,
@@ -288,7 +288,7 @@ class NodeReconciliation:
     def _report_pods(
         self, event: ReservationEventType, text: str, ledger: NodeLedger, find: Callable[[NodeLedger], PodAmounts]
     ) -> None:
-        """Report each pod once with the same amounts."""
+        """Report each pod, unless it was last reported with the same amounts."""
         found = find(ledger)
         reported = self._reported.pop((event, ledger.owner), {})
         if found:

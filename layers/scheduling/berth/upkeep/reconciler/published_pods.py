@@ -180,8 +180,8 @@ class PublishedPods:
         return {uid: claim for uid, claim in found.items() if claim is not None}
 
     def beyond_limits(self, ledger: NodeLedger) -> Mapping[str, Shares]:
-        """Return the pods of other schedulers that request more than one pod can be charged there. The amounts are by
-        UID and resource: 0 if the request cannot be read. A pod that is not charged at all does not have an entry."""
+        """Return the pods of other schedulers whose request exceeds the limit for one pod on this node. The amounts are
+        by UID and resource; 0 if the request cannot be read. A pod in the result may lack an entry in the ledger."""
         pods, capacity, counting = self._at(ledger.owner)
         found: dict[str, Shares] = {}
         for uid, pod in pods.items():
@@ -319,7 +319,7 @@ class PublishedPods:
                 self._pods_by_owner.pop(owner, None)
 
     def _add_to_namespaces(self, pod: _TrackedPod) -> set[str]:
-        """Return the pools of which this pod is the first."""
+        """Add the pod to the pools of its namespace. Return the pools that did not have a pod before."""
         pools = set() if pod.finished else set(filter(limits_namespace, self._floating(pod)))
         new = pools - self._of_namespaces.keys()
         for pool in pools:
