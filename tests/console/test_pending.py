@@ -126,7 +126,7 @@ def test_gang_is_listed_with_its_missing_members_and_explained_by_keyboard(tab: 
         assert "gang ml/train: pending: 2 members wait for a node, 2 are needed" in shown
         assert "ml/train-0\tplanned\tn1" in shown
         assert "What would place it" in shown
-        assert "lower each member's request of cpu from 3 to 1" in shown
+        assert "lower each member's request of cpu from 3 to 2" in shown
         # It has room now: the explanation and the list say so.
         source.shows([*NODES[:1], node("n9")], TRAIN)
         tab.wait_for("!document.getElementById('gang').innerText.includes('Insufficient cpu')")
